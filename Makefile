@@ -1,11 +1,13 @@
 # The two commands are `make run` and `make test`; each installs what it needs first. `make help` lists the others.
 
+# Warnings are errors in CI alone: a later compiler's must not stop whoever builds this.
+STRICT := $(if $(DIFFSERVER_STRICT),-Xswiftc -warnings-as-errors --explicit-target-dependency-import-check error)
 BINARY := $(CURDIR)/.build/release/diffserver
 SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -prune -o -name '*.swift' -print)
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: adapters dependent docc help run test build setup setup-test unit end-to-end end-to-end-stores page openapi races fuzz replay format lint bench bench-http bench-service bench-store attack pictures image image-test compose-test clean
+.PHONY: adapters event-loop noninterference combinations dialects planted dependent docc help run test build setup setup-test unit end-to-end end-to-end-stores page openapi races fuzz replay format lint bench bench-http bench-service bench-store attack targets pictures image image-test compose-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,16 +29,41 @@ setup-test:
 
 # What waits is tested apart from what computes, or its timers come late.
 unit: setup-test ## the libraries' tests
-	swift build --build-tests
+	swift build --build-tests $(STRICT)
 	Tests/unit --skip-build --parallel --filter SnapshotKitTests
 	Tests/unit --skip-build --parallel --skip SnapshotKitTests
 
 end-to-end: setup-test build ## tests of the built server, from outside
 	DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run
 
+# Those that depend on how sockets are waited for, in about a minute.
+LOOP_PARTS = hostile test_peers concurrency test_events LongPoll GivenUp test_limits test_descriptors hooks test_sources test_source_faults test_command_line.Serving nginx watchdog
+
+event-loop: setup-test build ## tests of the event loops, the connections and the built server with Dispatch in place of epoll
+	swift build --build-tests $(STRICT)
+	DIFFSERVER_TEST_EVENT_LOOP=dispatch Tests/unit --skip-build --filter HTTPCoreTests
+	DIFFSERVER_EVENT_LOOP=dispatch DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(LOOP_PARTS)
+
 end-to-end-stores: setup-test build ## the same, with sessions in SQLite and in Redis
 	DIFFSERVER_STORE=sqlite DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run
 	DIFFSERVER_STORE=redis DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run
+
+# The seed of each is today's date, and printed; SEED=20261125 runs that day's again.
+TOGETHER = DIFFSERVER_BINARY="$(BINARY)" Tests/Together
+
+noninterference: setup-test build ## two worlds that differ in what a caller may not see answer the same; SECONDS_EACH=60
+	$(TOGETHER)/noninterference --seconds $(or $(SECONDS_EACH),60) $(SEED:%=--seed %)
+
+combinations: setup-test build ## every setting with every other, against a small model of the contract; SECONDS_EACH=240
+	$(TOGETHER)/combinations --seconds $(or $(SECONDS_EACH),240) $(SEED:%=--seed %)
+
+dialects: setup-test build ## a reader in each dialect and patch form ends with what GET shows; SECONDS_EACH=60
+	$(TOGETHER)/dialects --seconds $(or $(SECONDS_EACH),60) $(SEED:%=--seed %)
+
+planted: setup-test build ## whether these three find faults that are planted
+	$(TOGETHER)/noninterference --self-check
+	$(TOGETHER)/dialects --planted
+	! $(TOGETHER)/combinations --seconds 10 --lie operation >/dev/null
 
 # The client is for Node 20 and later, and Debian 12 has 18.
 page: setup-test build ## tests of the playground and the JavaScript client, in Node 20 and in Chromium
@@ -60,7 +87,7 @@ dependent: setup ## build an app that depends on this package, with both of Swif
 	Tests/Dependent/run
 
 races: setup ## the server's tests under the thread sanitizer
-	swift build --build-tests --sanitize=thread --scratch-path .build/races
+	swift build --build-tests --sanitize=thread --scratch-path .build/races $(STRICT)
 	Tests/unit --skip-build --sanitize=thread --scratch-path .build/races --filter HTTPCoreTests
 	Tests/unit --skip-build --sanitize=thread --scratch-path .build/races --filter DiffServerTests
 
@@ -75,11 +102,11 @@ replay: setup-test build ## replay a list's history through the server; HISTORY=
 format: ## format all Swift files
 	@swift format format -i -p $(SWIFT_FILES)
 
-lint: ## check the format of all Swift files, the width of lines, the order of folders, and that docs/architecture.md names what is there
+lint: ## check the format of all Swift files, the width of lines, and that docs/architecture.md shows what is there
 	@swift format lint -s -p $(SWIFT_FILES)
 	@.ci/check-width $(SWIFT_FILES) *.md $$(find docs Clients Examples -name node_modules -prune -o -name "*.md" -print)
-	@.ci/check-folders
 	@.ci/check-walks
+	@.ci/draw-targets --check
 
 bench: setup ## benchmarks of diffing, reading and writing
 	Benchmarks/run
@@ -95,6 +122,9 @@ bench-store: build ## the same posts to each store: requests, processor time, ro
 
 attack: build ## attack the server beside an innocent client, 12 s an attack; ATTACK="--quick --check" and the like
 	Benchmarks/attack/run $(ATTACK)
+
+targets: ## draw the targets of docs/architecture.md anew, after a change of Package.swift
+	.ci/draw-targets
 
 pictures: setup-test build ## the moving picture and the charts of docs/images anew; takes packages from PyPI
 	@test -x .build/pictures-venv/bin/python || python3 -m venv .build/pictures-venv

@@ -1,51 +1,83 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// A warning of a later compiler must not stop whoever depends on this: warnings are errors in CI alone.
-let isStrict = Context.environment["DIFFSERVER_STRICT"] != nil
-let strict: [SwiftSetting] = isStrict ? [.unsafeFlags(["-warnings-as-errors"])] : []
-
 // What an app depends on. It needs no system library.
 let package = Package(
     name: "diffserver",
     platforms: [.macOS(.v12), .iOS(.v15), .tvOS(.v15), .watchOS(.v8), .visionOS(.v1)],
     products: [
         .library(name: "SnapshotKit", targets: ["SnapshotKit"]),
+        .library(name: "SnapshotViews", targets: ["SnapshotViews"]),
         .library(name: "DiffClient", targets: ["DiffClient"]),
     ],
     targets: [
-        .target(name: "SnapshotKit", swiftSettings: strict),
-        .target(name: "DiffClient", dependencies: ["SnapshotKit"], swiftSettings: strict),
-        .testTarget(name: "SnapshotKitTests", dependencies: ["SnapshotKit", "DiffClient"], swiftSettings: strict),
-        .testTarget(name: "DiffClientTests", dependencies: ["DiffClient"], swiftSettings: strict),
+        .target(name: "SnapshotKit"),
+        .target(name: "SnapshotViews", dependencies: ["SnapshotKit"]),
+        .target(name: "DiffClient", dependencies: ["SnapshotKit"]),
+        .testTarget(
+            name: "SnapshotKitTests", dependencies: ["SnapshotKit", "SnapshotViews", "DiffClient"]),
+        .testTarget(name: "DiffClientTests", dependencies: ["DiffClient"]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu2x
 )
 
-// The server runs on Linux alone (epoll), and Xcode builds all targets of a package that it has open. The module maps
-// name the system libraries: with `pkgConfig`, whoever depends on the package is warned of those that are missing.
+/// A target of the server in a folder of `Sources/DiffServer`.
+func room(_ folder: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(
+        name: "Diff\(folder)", dependencies: dependencies, path: "Sources/DiffServer/\(folder)")
+}
+
+// Xcode builds all targets of a package that it has open, and the server needs libraries that a Mac does not have. So
+// outside Linux the server is there only if the environment asks for it. It has never been compiled there.
 #if os(Linux)
+    let hasServer = true
+#else
+    let hasServer = Context.environment["DIFFSERVER_SERVER"] == "1"
+#endif
+
+// The module maps name the system libraries: with `pkgConfig`, whoever depends on the package is warned of those that
+// are missing. DiffClock, DiffSessions and DiffStores are public inside, since the compiler does not inline what is
+// `package` across targets; docs/architecture.md has the figures.
+if hasServer {
     package.products += [
         .executable(name: "diffserver", targets: ["diffserver"]),
         .library(name: "HTTPCore", targets: ["HTTPCore"]),
     ]
     package.targets += [
-        .systemLibrary(name: "CDiffSystem"),
+        .systemLibrary(name: "CDiffLinux"),
         .systemLibrary(name: "CDiffOpenSSL"),
         .systemLibrary(name: "CDiffSQLite"),
         .systemLibrary(name: "CDiffCURL"),
         .systemLibrary(name: "CDiffZlib"),
+        .target(name: "CDiffSystem", dependencies: ["CDiffLinux"]),
+        .target(name: "DiffClock", dependencies: ["CDiffSystem"]),
         .target(
-            name: "HTTPCore", dependencies: ["CDiffSystem", "CDiffOpenSSL", "CDiffZlib"], swiftSettings: strict),
+            name: "HTTPCore", dependencies: ["DiffClock", "CDiffSystem", "CDiffOpenSSL", "CDiffZlib"]),
+        room("Sessions", ["SnapshotKit", "DiffClock", "CDiffSystem"]),
+        room("Stores", ["DiffSessions", "SnapshotKit", "DiffClock"]),
+        room("SQLite", ["DiffStores", "DiffSessions", "SnapshotKit", "DiffClock", "CDiffSystem", "CDiffSQLite"]),
+        room("Redis", ["DiffStores", "DiffSessions", "SnapshotKit", "HTTPCore"]),
+        room(
+            "Service",
+            ["DiffStores", "DiffSessions", "SnapshotViews", "SnapshotKit", "HTTPCore", "DiffPage", "CDiffSystem"]),
+        room(
+            "Upstream",
+            ["DiffService", "DiffStores", "DiffSessions", "SnapshotKit", "HTTPCore", "CDiffSystem", "CDiffCURL"]),
         .executableTarget(
             name: "diffserver",
             dependencies: [
-                "SnapshotKit", "HTTPCore", "CDiffOpenSSL", "CDiffCURL", "CDiffSQLite", "CDiffSystem", "PageFiles",
+                "DiffUpstream", "DiffService", "DiffSQLite", "DiffRedis", "DiffStores", "DiffSessions",
+                "SnapshotKit", "HTTPCore", "CDiffSystem", "CDiffOpenSSL",
             ],
-            path: "Sources/DiffServer", exclude: ["Page"], swiftSettings: strict),
-        .target(name: "PageFiles", path: "Sources/DiffServer/Page"),
-        .testTarget(name: "DiffServerTests", dependencies: ["diffserver", "DiffClient"], swiftSettings: strict),
-        .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore"], swiftSettings: strict),
+            path: "Sources/DiffServer/Command"),
+        .target(name: "DiffPage", path: "Sources/DiffServer/Page"),
+        .testTarget(
+            name: "DiffServerTests",
+            dependencies: [
+                "diffserver", "DiffUpstream", "DiffService", "DiffSQLite", "DiffRedis", "DiffStores", "DiffSessions",
+                "SnapshotViews", "SnapshotKit", "HTTPCore", "DiffClock", "DiffClient", "CDiffSystem",
+            ]),
+        .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore", "DiffClock", "CDiffSystem"]),
     ]
-#endif
+}

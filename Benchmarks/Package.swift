@@ -9,7 +9,10 @@ let package = Package(
         .target(name: "CAllocations"),
         .executableTarget(
             name: "snapshot-bench",
-            dependencies: ["CAllocations", .product(name: "SnapshotKit", package: "diffserver")],
+            dependencies: [
+                "CAllocations", .product(name: "SnapshotKit", package: "diffserver"),
+                .product(name: "SnapshotViews", package: "diffserver"),
+            ],
             path: "Sources/SnapshotBench", swiftSettings: [.treatAllWarnings(as: .error)]),
     ],
     swiftLanguageModes: [.v6]

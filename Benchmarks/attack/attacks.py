@@ -2,12 +2,20 @@
 
 import dataclasses
 import gzip
+import http.client
 import json
+import multiprocessing
 import socket
+import sys
 import time
 import typing
+import urllib.parse
 
+from server import ROOT
 from wire import asked, connected, held, idle_until, read_until, repeated, request
+
+sys.path.append(str(ROOT / "Tests/EndToEnd"))
+from support import tokens  # noqa: E402, since it is found by the path above
 
 ALL = []
 ROWS = 100_000
@@ -25,6 +33,8 @@ class Attack:
     processes: int = 1
     memory: int = 256
     server: dict = dataclasses.field(default_factory=dict)
+    # How often the attacker was told what it must not learn.
+    told: typing.Any = None
 
 
 def attack(name, **how):
@@ -227,3 +237,44 @@ def handshakes(server, until):
                 server.tls.wrap_socket(plain, server_hostname="localhost").close()
         except OSError:
             time.sleep(0.01)
+
+
+TOLD = multiprocessing.get_context("fork").Value("i", 0)
+
+
+def salaries(server):
+    """A session of rows with a number that only some may know."""
+    made(server, [{"id": f"r{row}", "kind": "k" * (row % 3 + 1), "content": {"salary": 10_000 + 37 * row}} for row in range(1000)])
+
+
+def questions(number):
+    """What is asked of one number, once where the answer is yes and once where it is no."""
+    for bound in (0, 10 ** 9):
+        test = {"at": "/content/salary", "above": bound}
+        views = ({"where": [test]}, {"where": [test, {"at": "/id", "is": f"r{number % 1000}"}]}, {"where": [test], "limit": 1},
+                 {"where": [test], "order": [{"at": "/content/salary"}]})
+        view = {"view": json.dumps(views[number % len(views)])}
+        windows = ({}, {"at": "start", "after": 1000}, {"at": "end", "before": 1000}, {"around": f"r{number % 1000}", "before": 0, "after": 0})
+        yield {**view, **windows[number // len(views) % len(windows)]}
+
+
+@attack("questions of a token that may only edit", setup=salaries, server={"options": ["--token-secret", tokens.SECRET]}, told=TOLD)
+def oracle(server, until):
+    """Asks, with edits that change nothing, what a view would show. Each answer to a yes that differs from that to a no tells something."""
+    bearer = tokens.bearer(tokens.token("big", "edit:move", 600))
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection.request("POST", f"{BIG}/changes", b'{"edits":[]}', bearer)
+    if (taken := connection.getresponse()).status != 200:
+        TOLD.value += 1  # One whose token is not taken learns nothing, whatever the server tells.
+    taken.read()
+    number = 0
+    while time.monotonic() < until:
+        answers = set()
+        for query in questions(number):
+            connection.request("POST", f"{BIG}/changes?{urllib.parse.urlencode(query)}", b'{"edits":[]}', bearer)
+            answer = connection.getresponse()
+            answers.add((answer.status, answer.read()))
+        if len(answers) > 1:
+            with TOLD.get_lock():
+                TOLD.value += 1
+        number += 1

@@ -45,7 +45,7 @@ class Server:
             options += ["--store", f"sqlite:{self.folder.name}/sessions.db"]
         self.redis = Redis() if store == "redis" else None
         if self.redis:
-            options += ["--store", f"redis://127.0.0.1:{self.redis.port}"]
+            options += ["--store", f"redis://127.0.0.1:{self.redis.port}", "--digest-key", "any"]
         if lists:
             path = pathlib.Path(self.folder.name, "lists.json")
             path.write_text(json.dumps(lists), encoding="utf-8")

@@ -1,6 +1,9 @@
 // Types of diffserver-client 0.2.0. They need no library of the DOM: where there is none, elements are `any`.
 
-/** A string, or an integer up to 2^53. `1` and `"1"` are the same id. */
+/**
+ * A string, or an integer up to 2^53 - 1; larger ones come as strings, and have to be sent as strings. `1` and `"1"` are
+ * the same id.
+ */
 export type ID = string | number;
 /** Which rows of which state; opaque, compared for equality. */
 export type Revision = string;
@@ -260,9 +263,20 @@ export interface Problem {
   status?: number;
   detail?: string;
   instance?: string;
-  errors?: { pointer: string; code: string; detail?: string }[];
+  /** Each place in the request's body that breaks a rule. */
+  errors?: Violation[];
   /** With 412: the head. */
   current?: Revision | null;
+}
+
+/** One place in a body that breaks a rule. */
+export interface Violation {
+  /** A JSON Pointer (RFC 6901) into the body, such as `/edits/0/before`. */
+  pointer: string;
+  /** A short name for programs, such as `anchor-not-found`. */
+  code: string;
+  /** For people. */
+  detail: string;
 }
 
 export type Status =

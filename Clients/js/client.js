@@ -127,7 +127,7 @@ export function connect(url, { ...options }) {
         else if (self.state) self.state = apply(self.state, changes, list);
       } catch (error) {
         self.revision = null; // begin anew
-        throw failure({ title: 'A changeset did not fit', detail: error.message });
+        throw failure({ title: 'A changeset could not be applied', detail: error.message });
       }
     }
     Object.assign(self, { revision: to, window });

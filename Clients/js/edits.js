@@ -212,6 +212,8 @@ export function edited(state, edits) {
   function bring(map, home, given, index) {
     const { items: children = [], ...value } = typeof given === 'object' ? given : { id: given };
     if (value.expanded) delete value.expanded;
+    // The server writes it as a string.
+    if (typeof value.id === 'number' && !Number.isSafeInteger(value.id)) value.id = key(value.id);
     const node = enter(map, home, { value, hidden: 0 }, index);
     for (const child of children) bring(items, node, child);
   }

@@ -61,14 +61,14 @@ public struct FollowedList: Sendable {
             (revision, window) = (answer.to, answer.window)
             return .replaced(reason: reset)
         }
-        guard let mine = revision, answer.from == mine else {
+        guard let base = revision, answer.from == base else {
             return revision != nil && answer.to == revision ? .current : .elsewhere
         }
         var list = list
         if let change = answer.list { list = try list.applying(list: change) }
         let outcome = try apply(answer, to: &list)
         (self.list, revision, window) = (list, answer.to, answer.window)
-        return answer.to == mine ? .current : outcome
+        return answer.to == base ? .current : outcome
     }
 
     private func apply(_ answer: Answer, to list: inout RowList) throws(ApplyError) -> Outcome {
@@ -85,7 +85,7 @@ public struct FollowedList: Sendable {
             return .arranged(arrangement)
         // These change a flat list or a document, or nothing at all, but not rows in sections.
         case .sequential, .counts, .jsonPatch, nil:
-            throw answer.body.wrong("changes in a dialect that is not applied here")
+            throw answer.body.wrong("changes in an unsupported dialect")
         }
         return .changed(stages)
     }
@@ -110,7 +110,7 @@ private struct Answer {
         window = if let bounds = members["window"] { try WindowBounds(bounds) } else { nil }
         dialect = members["dialect"]?.string.flatMap(Dialect.init(rawValue:))
         guard let body = members[reset == nil ? "changes" : "state"], to != nil else {
-            throw answer.wrong("an answer has changes, or reset and a state")
+            throw answer.wrong("an answer must have changes, or reset and state")
         }
         self.body = body
     }

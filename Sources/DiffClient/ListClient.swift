@@ -4,9 +4,11 @@
 // Both are pulled: an answer leads from the list shown to the server's head, and if events arrive faster than they are
 // read, the stream is closed, and a new one brings the rest in one step. So a slow animation makes no queue grow,
 // neither here nor on the server.
+//
+// Rows, ids and windows are SnapshotKit's. It is exported, so that `import DiffClient` is all that an app needs.
 
 import Foundation
-import SnapshotKit
+@_exported import SnapshotKit
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -104,7 +106,7 @@ public struct ListClient: Sendable {
 extension ListClient {
     /// Asks again at once, because the network has changed or the app is in the foreground again. Ends a pause after a
     /// failure, unless the server asked for it. On Apple's platforms the client does this by itself.
-    public func reconnect() { connectivity.held.interrupt() }
+    public func reconnect() { connectivity.heldRequests.interrupt() }
 
     /// Whether trying again may help.
     func mayPass(_ problem: ServerProblem) -> Bool { problem.isPassing || renewsToken && problem.status == 401 }
@@ -125,22 +127,23 @@ extension ListClient {
             to: URLRequest(url: changesURL(query, in: rows), timeoutInterval: Double(seconds) + 20))
     }
 
-    /// Waits for a reader's next news; nil if the wait was abandoned, or took longer than `seconds`.
-    func nextNews(
-        of reader: ChangesReader, since revision: String?, by way: ChangesReader.Way, within seconds: TimeInterval?,
+    /// Waits for a reader's next update; nil if the wait was abandoned, or took longer than `seconds`.
+    func nextUpdate(
+        of reader: ChangesReader, since revision: String?, by mode: ChangesReader.Mode, within seconds: TimeInterval?,
         unlessEditedSince generation: Int
-    ) async throws(ServerProblem) -> OpenRequest.News? {
-        try await held(since: generation) { rows throws(ServerProblem) in
-            try await reader.next(of: self, rows: rows, since: revision, by: way, within: seconds)
+    ) async throws(ServerProblem) -> OpenRequest.Update? {
+        try await unlessInterrupted(since: generation) { rows throws(ServerProblem) in
+            try await reader.next(of: self, rows: rows, since: revision, by: mode, within: seconds)
         }
     }
 
     /// Asks for the current rows, until the window moves, an edit is made or answered, or the client reconnects.
-    private func held<Answer: Sendable>(
+    private func unlessInterrupted<Answer: Sendable>(
         since generation: Int, asking: @escaping @Sendable (StateWindow?) async throws(ServerProblem) -> Answer?
     ) async throws(ServerProblem) -> Answer? {
-        try await connectivity.held.answer(since: connectivity.held.generation) { () throws(ServerProblem) in
-            try await pending.held.answer(since: generation) { () throws(ServerProblem) in
+        try await connectivity.heldRequests.answer(since: connectivity.heldRequests.generation) {
+            () throws(ServerProblem) in
+            try await pending.heldRequests.answer(since: generation) { () throws(ServerProblem) in
                 guard let window else { return try await asking(nil) }
                 return try await window.answer(asking: asking)
             }
@@ -149,7 +152,7 @@ extension ListClient {
 
     /// A request for a stream.
     func streamRequest(since revision: String?, in rows: StateWindow?) async throws(ServerProblem) -> URLRequest {
-        // `NewsInbox` gives up earlier than that.
+        // `UpdateInbox` gives up earlier than that.
         var request = URLRequest(url: changesURL(readingQuery(since: revision), in: rows), timeoutInterval: 90)
         request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
         try await authorize(&request)
@@ -191,12 +194,12 @@ extension ListClient {
         var request = request
         request.setValue("application/json", forHTTPHeaderField: "Accept")
         let (data, response) = try await exchange(request)
-        guard let response = response as? HTTPURLResponse else { throw ServerProblem(title: "No answer by HTTP") }
+        guard let response = response as? HTTPURLResponse else { throw ServerProblem(title: "The answer is not HTTP") }
         guard (200..<300).contains(response.statusCode) else { throw ServerProblem(response, data) }
         // A proxy or a login portal may answer 200, too.
         let type = response.value(forHTTPHeaderField: "Content-Type") ?? ""
         guard type.hasPrefix("application/") && type.contains("json") else {
-            throw ServerProblem(title: "Not the server's answer", detail: "\(type) in place of JSON")
+            throw ServerProblem(title: "Not the server's answer", detail: "\(type) instead of JSON")
         }
         return [UInt8](data)
     }
@@ -244,5 +247,48 @@ extension CharacterSet {
 extension URLRequest {
     fileprivate init(url: URL, timeoutInterval: TimeInterval) {
         self.init(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: timeoutInterval)
+    }
+}
+
+// MARK: - Back-off
+
+extension ListClient {
+    /// How long to wait before trying again.
+    public struct BackOff: Sendable, Equatable {
+        /// The most seconds after the first failure; each further one doubles it.
+        public var first: TimeInterval
+        /// The most seconds, unless the server asks for more.
+        public var longest: TimeInterval
+
+        /// Defaults to a second at first, and half a minute in the end.
+        public init(first: TimeInterval = 1, longest: TimeInterval = 30) {
+            self.first = first
+            self.longest = longest
+        }
+
+        /// The pause after several failures in a row, in seconds.
+        ///
+        /// Half of it is random (`chance` from 0 to 1), so that clients do not all return at once. A `Retry-After` is
+        /// respected, up to a day, and the random part added: a date far off must not stop a client for good.
+        public func pause(
+            after failures: Int, retryAfter: TimeInterval?, chance: Double = .random(in: 0...1)
+        ) -> TimeInterval {
+            let share = 0.5 + chance / 2
+            if let retryAfter { return min(retryAfter, 86_400) + first * share }
+            // By 2^20 any first pause has reached the longest.
+            return min(first * TimeInterval(1 << min(failures, 20)), longest) * share
+        }
+    }
+}
+
+extension TimeInterval {
+    /// Seconds since the system started, by a clock that cannot be set.
+    static var uptime: TimeInterval { ProcessInfo.processInfo.systemUptime }
+}
+
+extension Task where Success == Never, Failure == Never {
+    /// Sleeps for seconds, or until the task is cancelled.
+    static func pause(for seconds: TimeInterval) async {
+        try? await sleep(nanoseconds: UInt64(max(0, min(seconds, 1e9)) * 1e9))
     }
 }

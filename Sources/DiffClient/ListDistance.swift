@@ -36,7 +36,7 @@ extension ListClient {
         let answer = try await answer(to: URLRequest(url: changesURL(of: query)))
         do throws(ApplyError) {
             return try ListDistance(JSONSlice(checking: answer))
-        } catch { throw ServerProblem(title: "Counts that are none", detail: "\(error)") }
+        } catch { throw ServerProblem(title: "The counts cannot be read", detail: "\(error)") }
     }
 }
 

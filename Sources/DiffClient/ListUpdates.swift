@@ -101,21 +101,21 @@ public struct ListUpdates: AsyncSequence, Sendable {
                     (isUrgent, allowsSilence) = (followed.revision == nil && !isMissing, isMissing)
                     let delay = isSoon ? 0 : client.backOff.pause(after: failures, retryAfter: error.retryAfter)
                     failures += 1
-                    rest(for: delay, isNamed: error.retryAfter != nil)
+                    beginPause(for: delay, isNamed: error.retryAfter != nil)
                     client.onStatus?(.waiting(error, seconds: delay))
                 }
             }
             return nil
         }
 
-        private mutating func rest(for seconds: TimeInterval, isNamed: Bool) {
-            pause = (.uptime + seconds, isNamed, client.connectivity.held.generation)
+        private mutating func beginPause(for seconds: TimeInterval, isNamed: Bool) {
+            pause = (.uptime + seconds, isNamed, client.connectivity.heldRequests.generation)
         }
 
         /// Sits out a pause; true if that was interrupted.
         private mutating func isPaused() async throws(ServerProblem) -> Bool {
             guard let (end, isNamed, generation) = pause, end > .uptime else { return false }
-            let connectivity = client.connectivity.held
+            let connectivity = client.connectivity.heldRequests
             if !isNamed, generation != connectivity.generation {
                 pause = nil
                 return false
@@ -124,38 +124,39 @@ public struct ListUpdates: AsyncSequence, Sendable {
                 await Task.pause(for: end - .uptime)
                 return true
             }
-            let slept = try await client.pending.held.answer(since: editGeneration) { () throws(ServerProblem) in
+            let slept = try await client.pending.heldRequests.answer(since: editGeneration) {
+                () throws(ServerProblem) in
                 isNamed ? try await sleep() : try await connectivity.answer(since: generation, asking: sleep)
             }
             return slept == nil
         }
 
         /// How to ask next.
-        private var way: ChangesReader.Way {
+        private var mode: ChangesReader.Mode {
             if isUrgent { return .poll(0) }
             return client.polls || client.transport != nil || pollsLeft > 0 ? .poll(client.wait) : .stream
         }
 
-        /// Waits for news; nil if they change nothing.
+        /// Waits for an update; nil if it changes nothing.
         private mutating func read() async throws(ServerProblem) -> ListUpdate? {
             let isBehind = client.pending.isAnswered(beyond: followed)
-            if isBehind, reader.way == nil { isUrgent = true }
-            let (way, start) = reader.way ?? (way, start: .uptime)
+            if isBehind, reader.mode == nil { isUrgent = true }
+            let (mode, start) = reader.mode ?? (mode, start: .uptime)
             // After an edit is answered, a stream should bring it soon, and a new stream should say something at once.
             // If not, ask: the edit may have arrived already along with a later one, or there is no session.
-            let isSilent = way == .stream && !reader.isSettled && !allowsSilence
-            let limit = way == .poll(0) ? nil : isBehind ? 0.25 : isSilent ? 2 : nil
+            let isSilent = mode == .stream && !reader.isSettled && !allowsSilence
+            let limit = mode == .poll(0) ? nil : isBehind ? 0.25 : isSilent ? 2 : nil
             let began = TimeInterval.uptime
-            let news = try await client.nextNews(
-                of: reader, since: followed.revision, by: way, within: limit, unlessEditedSince: editGeneration)
-            switch (news, way) {
+            let update = try await client.nextUpdate(
+                of: reader, since: followed.revision, by: mode, within: limit, unlessEditedSince: editGeneration)
+            switch (update, mode) {
             case (.changes(let answer), .stream):
                 allowsSilence = false
                 return try adopt(answer, readTime: nil)
             case (.changes(let answer), .poll(let wait)): return try adopt(answer, since: start, heldFor: wait)
             case (.revision(let revision), _):
                 allowsSilence = false
-                heard()
+                confirmLive()
                 if followed.revision != revision { editGeneration = -1 }  // that may confirm pending edits
                 followed.advance(to: revision)
             case (.overrun, _): reader.close()
@@ -181,13 +182,13 @@ public struct ListUpdates: AsyncSequence, Sendable {
             editGeneration = -1  // that may confirm pending edits
             // Do not spin if something on the way keeps the server from holding the request.
             if wait > 0, .uptime - start < 1 {
-                rest(for: client.backOff.pause(after: failures, retryAfter: nil), isNamed: false)
+                beginPause(for: client.backOff.pause(after: failures, retryAfter: nil), isNamed: false)
             }
             return nil
         }
 
         /// The server's answer was fine.
-        private mutating func heard() {
+        private mutating func confirmLive() {
             failures = 0
             client.onStatus?(.live)
         }
@@ -195,7 +196,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
         private mutating func adopt(_ answer: [UInt8], readTime: TimeInterval?) throws(ServerProblem) -> ListUpdate? {
             let before = followed.list
             let outcome = try take(answer)
-            heard()
+            confirmLive()
             if let readTime { followed.readTime = readTime }
             return ListUpdate.Change(outcome, client.form).flatMap { update(by: $0, outcome, from: before) }
         }
@@ -213,7 +214,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
 
         /// The update for edits alone; nil if they change nothing that is shown.
         private mutating func editedUpdate() -> ListUpdate? {
-            let generation = client.pending.held.generation
+            let generation = client.pending.heldRequests.generation
             guard generation != editGeneration else { return nil }
             editGeneration = generation
             guard followed.revision != nil else { return nil }
@@ -232,7 +233,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
             do throws(ApplyError) {
                 outcome = try followed.take(answer)
             } catch {
-                throw ServerProblem(title: "A changeset did not fit", detail: "\(error)")
+                throw ServerProblem(title: "A changeset could not be applied", detail: "\(error)")
             }
             if case .elsewhere = outcome { throw ServerProblem(title: "An answer was for another list", isStale: true) }
             return outcome

@@ -17,7 +17,7 @@ public final class ListWindow: @unchecked Sendable {
     private let lock = NSLock()
     /// Protected by the lock.
     private var wanted: StateWindow
-    private let held = HeldRequests()
+    private let heldRequests = HeldRequests()
 
     /// A window with its first rows.
     public init(_ rows: StateWindow) { wanted = rows }
@@ -31,14 +31,16 @@ public final class ListWindow: @unchecked Sendable {
             defer { wanted = rows }
             return rows != wanted
         }
-        if isNew { held.interrupt() }
+        if isNew { heldRequests.interrupt() }
     }
 
     /// Asks for the current rows; nil if the window moved before an answer came.
     func answer<Answer: Sendable>(
         asking: @escaping @Sendable (StateWindow) async throws(ServerProblem) -> Answer?
     ) async throws(ServerProblem) -> Answer? {
-        try await held.answer(since: held.generation) { () throws(ServerProblem) in try await asking(self.rows) }
+        try await heldRequests.answer(since: heldRequests.generation) { () throws(ServerProblem) in
+            try await asking(self.rows)
+        }
     }
 }
 
@@ -53,5 +55,30 @@ extension StateWindow {
             case .around(let id): URLQueryItem(name: "around", value: id.text)
             }
         return [place, .init(name: "before", value: "\(before)"), .init(name: "after", value: "\(after)")]
+    }
+}
+
+// MARK: - Bounds
+
+/// The position of a window among all rows, to lay out the missing ones.
+public struct WindowBounds: Sendable, Equatable {
+    /// The row that the window is around; nil if there are no rows. If the requested one is gone, the row in its place.
+    public let anchor: ElementID?
+    /// How many rows precede the window.
+    public let above: Int
+    /// How many rows follow it.
+    public let below: Int
+
+    /// Bounds; public for previews and tests.
+    public init(anchor: ElementID?, above: Int, below: Int) {
+        (self.anchor, self.above, self.below) = (anchor, above, below)
+    }
+
+    init(_ bounds: JSONSlice) throws(ApplyError) {
+        guard let members = bounds.members, let anchor = members["anchor"], let above = members["above"]?.integer,
+            let below = members["below"]?.integer
+        else { throw bounds.wrong("a window must have anchor, above and below") }
+        let isNone = anchor.text.elementsEqual("null".utf8)
+        self.init(anchor: isNone ? nil : try anchor.asID(), above: above, below: below)
     }
 }

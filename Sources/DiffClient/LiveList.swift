@@ -62,14 +62,14 @@
         public func follow(_ client: ListClient) async {
             status = .connecting
             self.client = client
-            var told = client
-            told.onStatus = { [weak self] status in
+            var observed = client
+            observed.onStatus = { [weak self] status in
                 client.onStatus?(status)
                 // In order, which tasks do not guarantee.
-                DispatchQueue.main.async { MainActor.assumeIsolated { self?.tell(status) } }
+                DispatchQueue.main.async { MainActor.assumeIsolated { self?.setStatus(status) } }
             }
             do {
-                for try await update in told.updates(from: followed) {
+                for try await update in observed.updates(from: followed) {
                     followed = update.followed
                     show(by: update.change)
                 }
@@ -92,7 +92,7 @@
         /// Moves the client's window, if it has one. Rows that stay are not sent again.
         public func show(_ rows: StateWindow) { client?.window?.show(rows) }
 
-        private func tell(_ status: ListClient.Status) { if self.status != status { self.status = status } }
+        private func setStatus(_ status: ListClient.Status) { if self.status != status { self.status = status } }
 
         /// Shows the list with the edits pending now; an update may contain older ones.
         private func show(by change: ListUpdate.Change) {

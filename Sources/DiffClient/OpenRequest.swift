@@ -7,7 +7,7 @@ import Foundation
 /// An open stream, or a poll in progress. Releasing it abandons the request.
 final class OpenRequest: Sendable {
     /// What it brings.
-    enum News: Sendable {
+    enum Update: Sendable {
         case changes([UInt8])
         case revision(String)
         /// More arrived than was read: a new stream, from the revision shown, brings all of it in one step.
@@ -16,18 +16,18 @@ final class OpenRequest: Sendable {
         case unavailable
     }
 
-    private let inbox: NewsInbox
+    private let inbox: UpdateInbox
     private let giveUp: @Sendable () -> Void
 
     /// - Parameter giveUp: ends the request that fills the inbox.
-    init(_ inbox: NewsInbox, giveUp: @escaping @Sendable () -> Void) {
+    init(_ inbox: UpdateInbox, giveUp: @escaping @Sendable () -> Void) {
         self.inbox = inbox
         self.giveUp = giveUp
     }
 
     /// A poll, which brings one answer.
     convenience init(asking: @escaping @Sendable () async throws(ServerProblem) -> [UInt8]) {
-        let inbox = NewsInbox(longestStart: .infinity)
+        let inbox = UpdateInbox(longestStart: .infinity)
         let request = Task {
             do throws(ServerProblem) {
                 inbox.take(answer: try await asking())
@@ -40,10 +40,10 @@ final class OpenRequest: Sendable {
 
     deinit { giveUp() }
 
-    /// Waits for the next news; nil if the task is cancelled or the time is over, in which case nothing is lost.
+    /// Waits for the next update; nil if the task is cancelled or the time is over, in which case nothing is lost.
     ///
     /// - Throws: `ServerProblem` if the stream has ended, or the server has fallen silent.
-    func next(within seconds: TimeInterval? = nil) async throws(ServerProblem) -> News? {
+    func next(within seconds: TimeInterval? = nil) async throws(ServerProblem) -> Update? {
         let clock = Task { [inbox] in
             if let seconds {
                 await Task.pause(for: seconds)
@@ -64,9 +64,9 @@ final class OpenRequest: Sendable {
     }
 }
 
-/// News that a request has brought and nobody has read yet.
-final class NewsInbox: @unchecked Sendable {
-    typealias Outcome = Result<OpenRequest.News, ServerProblem>
+/// Updates that a request has brought and nobody has read yet.
+final class UpdateInbox: @unchecked Sendable {
+    typealias Outcome = Result<OpenRequest.Update, ServerProblem>
 
     /// How much is read of a problem, in bytes.
     private static let longestProblem = 1 << 16
@@ -75,7 +75,7 @@ final class NewsInbox: @unchecked Sendable {
     private let lock = NSLock()
     // Protected by the lock.
     private var parser = EventParser()
-    private var news: [OpenRequest.News] = []
+    private var updates: [OpenRequest.Update] = []
     private var end: Outcome?
     private var waiting: CheckedContinuation<Outcome?, Never>?
     /// To be resumed once the lock is released.
@@ -92,7 +92,7 @@ final class NewsInbox: @unchecked Sendable {
         self.longestSilence = longestSilence
     }
 
-    /// Resumes the continuation with the next news or the end. One that waits already is interrupted.
+    /// Resumes the continuation with the next update or the end. One that waits already is interrupted.
     func wait(_ continuation: CheckedContinuation<Outcome?, Never>) {
         locked {
             resume(with: nil)
@@ -101,7 +101,7 @@ final class NewsInbox: @unchecked Sendable {
         }
     }
 
-    /// Resumes whoever waits, without news.
+    /// Resumes whoever waits, without an update.
     func interrupt() {
         locked { resume(with: nil) }
     }
@@ -119,7 +119,7 @@ final class NewsInbox: @unchecked Sendable {
     /// Takes the answer to a poll.
     func take(answer: [UInt8]) {
         locked {
-            news.append(.changes(answer))
+            updates.append(.changes(answer))
             deliver()
         }
     }
@@ -149,17 +149,17 @@ final class NewsInbox: @unchecked Sendable {
             parser.read(bytes) { event in
                 guard end == nil else { return }
                 switch event {
-                case .changes(let answer): news.append(.changes(answer))
+                case .changes(let answer): updates.append(.changes(answer))
                 case .revision(let revision):
                     // Only the last of several counts.
-                    if case .revision = news.last { news.removeLast() }
-                    news.append(.revision(revision))
+                    if case .revision = updates.last { updates.removeLast() }
+                    updates.append(.revision(revision))
                 case .end(let problem): end = .failure(ServerProblem(json: Data(problem)))
                 }
             }
             deliver()
-            if news.count(where: { if case .changes = $0 { true } else { false } }) > 1 {
-                news = []
+            if updates.count(where: { if case .changes = $0 { true } else { false } }) > 1 {
+                updates = []
                 finish(.success(.overrun))
             }
             return end == nil
@@ -176,17 +176,17 @@ final class NewsInbox: @unchecked Sendable {
         }
     }
 
-    /// Ends after the news so far, unless ended already. Requires the lock.
+    /// Ends after the updates so far, unless ended already. Requires the lock.
     private func finish(_ outcome: Outcome) {
         end = end ?? outcome
         deliver()
     }
 
-    /// Delivers the next news or the end, if somebody waits. Requires the lock.
+    /// Delivers the next update or the end, if somebody waits. Requires the lock.
     private func deliver() {
         guard waiting != nil else { return }
-        if let first = news.first {
-            news.removeFirst()
+        if let first = updates.first {
+            updates.removeFirst()
             resume(with: .success(first))
         } else if let end {
             resume(with: end)
@@ -210,5 +210,61 @@ final class NewsInbox: @unchecked Sendable {
         }
         for (waiting, outcome) in resumed { waiting.resume(returning: outcome) }
         return value
+    }
+}
+
+// MARK: - Events
+
+/// Parses server-sent events (HTML Living Standard §9.2) from pieces that may break anywhere.
+struct EventParser {
+    /// An event of a stream.
+    enum Event: Sendable, Equatable {
+        /// An answer, as JSON.
+        case changes([UInt8])
+        /// The reader has this revision now, but nothing that it shows has changed.
+        case revision(String)
+        /// Why the stream ends, as a problem in JSON.
+        case end([UInt8])
+    }
+
+    private var line: [UInt8] = []
+    private var name = ""
+    private var id = ""
+    private var data: [UInt8]?
+
+    /// Parses further bytes, and passes complete events to `take`. O(n).
+    mutating func read(_ piece: some Sequence<UInt8>, _ take: (Event) -> Void) {
+        for byte in piece {
+            guard byte == UInt8(ascii: "\n") else {
+                line.append(byte)
+                continue
+            }
+            if line.last == UInt8(ascii: "\r") { line.removeLast() }
+            if line.isEmpty { end(take) } else { field() }
+            line.removeAll(keepingCapacity: true)
+        }
+    }
+
+    /// Takes a line; one without a name is a comment.
+    private mutating func field() {
+        let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
+        var value = line[colon...].dropFirst()
+        if value.first == UInt8(ascii: " ") { value.removeFirst() }
+        switch String(decoding: line[..<colon], as: UTF8.self) {
+        case "event": name = String(decoding: value, as: UTF8.self)
+        case "id": id = String(decoding: value, as: UTF8.self)
+        case "data": data = data.map { $0 + [UInt8(ascii: "\n")] + value } ?? Array(value)
+        default: break
+        }
+    }
+
+    private mutating func end(_ take: (Event) -> Void) {
+        defer { (name, id, data) = ("", "", nil) }
+        switch (name, data) {
+        case ("changes", let data?): take(.changes(data))
+        case ("end", let data?): take(.end(data))
+        case (_, nil) where !id.isEmpty: take(.revision(id))
+        default: break
+        }
     }
 }

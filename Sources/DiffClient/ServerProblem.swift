@@ -1,4 +1,5 @@
 import Foundation
+import SnapshotKit
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -14,6 +15,8 @@ public struct ServerProblem: Error, Sendable, Equatable {
     public var title: String
     /// What was wrong this time, for people.
     public var detail: String?
+    /// Each place in the request's body that breaks a rule; empty if the server names none.
+    public var errors: [Violation]
     /// The head, if the required revision is a different one.
     public var current: String?
     /// How many seconds to wait before another request, if the server says so.
@@ -24,9 +27,9 @@ public struct ServerProblem: Error, Sendable, Equatable {
     /// A problem; public for previews and tests.
     public init(
         status: Int? = nil, type: String? = nil, title: String, detail: String? = nil, current: String? = nil,
-        retryAfter: TimeInterval? = nil
+        retryAfter: TimeInterval? = nil, errors: [Violation] = []
     ) {
-        (self.status, self.type, self.title) = (status, type, title)
+        (self.status, self.type, self.title, self.errors) = (status, type, title, errors)
         (self.detail, self.current, self.retryAfter) = (detail, current, retryAfter)
     }
 
@@ -35,12 +38,14 @@ public struct ServerProblem: Error, Sendable, Equatable {
         self.isStale = isStale
     }
 
-    /// The problem in an answer or at the end of a stream; `title` is for one without a title.
+    /// The problem in an answer or at the end of a stream; `title` is for one without a title. A member of another type
+    /// is ignored (RFC 9457 §3.1).
     init(json: Data, title: String = "The stream has ended") {
-        let members = try? JSONDecoder().decode(Members.self, from: json)
-        (status, type, detail) = (members?.status, members?.type, members?.detail)
-        self.title = members?.title ?? title
-        current = members?.current
+        let members = JSONSlice.members(of: [UInt8](json)) ?? [:]
+        (status, type, detail) = (members["status"]?.integer, members["type"]?.string, members["detail"]?.string)
+        self.title = members["title"]?.string ?? title
+        current = members["current"]?.string
+        errors = members["errors"]?.elements?.compactMap(Violation.init) ?? []
     }
 
     init(_ response: HTTPURLResponse, _ body: Data) {
@@ -68,10 +73,14 @@ public struct ServerProblem: Error, Sendable, Equatable {
         guard let seconds = format.date(from: text)?.timeIntervalSince(now), seconds >= 0 else { return nil }
         return seconds
     }
+}
 
-    private struct Members: Decodable {
-        var type, title, detail, current: String?
-        var status: Int?
+extension Violation {
+    /// One of a problem's errors; nil if it does not say where and what.
+    fileprivate init?(_ json: JSONSlice) {
+        guard let members = json.members, let pointer = members["pointer"]?.string, let code = members["code"]?.string
+        else { return nil }
+        self.init(pointer: pointer, code: code, detail: members["detail"]?.string ?? "")
     }
 }
 

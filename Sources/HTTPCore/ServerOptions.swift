@@ -1,4 +1,4 @@
-import CDiffSystem
+import DiffClock
 
 /// How a server is set up.
 public struct ServerOptions: Sendable {
@@ -10,6 +10,8 @@ public struct ServerOptions: Sendable {
     public var tls: TLSOptions?
     /// Event loops, each on a thread of its own. Default: one for each core that the process may use.
     public var loops: Int
+    /// How the loops wait for descriptors. Default: the cheapest on this system.
+    public var polling = Polling.preferred
     /// Limits of messages.
     public var messageLimits = MessageLimits()
     /// Limits of a connection.
@@ -42,16 +44,82 @@ public struct ServerOptions: Sendable {
 
     /// Sets malloc's thresholds. `Server.start` does; a process that starts threads before should do so first, since
     /// each of them may be given an arena of its own, and keeps it.
-    public func limitAllocator() {
-        mallopt(M_TRIM_THRESHOLD, Int32(clamping: keptMemory))
-        mallopt(M_MMAP_THRESHOLD, Int32(clamping: keptMemory / 8))
-        // An arena keeps its free memory to itself, so more arenas than loops would waste it.
-        mallopt(M_ARENA_MAX, Int32(loops))
-    }
+    public func limitAllocator() { Machine.limitAllocator(kept: keptMemory, arenas: loops) }
 
     /// Default options for these addresses.
     public init(listen: [ListenAddress]) {
         self.listen = listen
-        loops = availableCores()
+        loops = Machine.cores
+    }
+}
+
+// MARK: - Limits of a connection
+
+/// Limits on a connection's time and memory.
+public struct ConnectionLimits: Sendable, Hashable {
+    /// From the first octet of a head to its end, and for a TLS handshake; then 408 and close. Default 10 s.
+    public var headTimeout = Duration.seconds(10)
+    /// The window over which a body's rate is measured. Default 10 s.
+    public var bodyWindow = Duration.seconds(10)
+    /// The least octets per second of a body in each window; fewer are 408 and close. Default 1 KiB/s.
+    public var minBodyRate = 1024
+    /// From the start or the last answer to the next request; then the connection is closed silently. Default 65 s.
+    public var idleTimeout = Duration.seconds(65)
+    /// The window over which a peer's read rate is measured while output waits for it. Default 30 s.
+    public var writeStall = Duration.seconds(30)
+    /// The least octets per second that a peer reads in each such window; a slower one is disconnected. Default 1
+    /// KiB/s.
+    public var minWriteRate = 1024
+    /// How long input is discarded after the last answer. Default 2 s.
+    public var lingerTimeout = Duration.seconds(2)
+    /// How much input is discarded after the last answer. Default 1 MiB.
+    public var maxLingerBytes = 1024 * 1024
+    /// The longest request body of known length that is discarded if the service answered without it; a longer one ends
+    /// the connection. Default 64 KiB.
+    public var maxDiscardBytes = 64 * 1024
+    /// While this many octets wait for the peer, no further request of the connection is read. Default 256 KiB.
+    public var maxBacklogBytes = 256 * 1024
+
+    /// The defaults.
+    public init() {}
+}
+
+// MARK: - Limits of a message
+
+/// How large the parts of a message may be, in octets.
+public struct MessageLimits: Sendable, Hashable {
+    /// The request line without its CR LF; a longer one is 414. Default 16 KiB (RFC 9112 §3 asks for at least 8,000).
+    public var maxRequestLineBytes = 16 * 1024
+    /// A header or trailer section with its line ends; a longer one is 431. Default 32 KiB.
+    public var maxHeaderBytes = 32 * 1024
+    /// Field lines of a header or trailer section; more are 431. Default 100.
+    public var maxFields = 100
+    /// The size line of a chunk; a longer one is 400. Default 1 KiB.
+    public var maxChunkLineBytes = 1024
+    /// A body's chunk extensions in total, of each those beyond 16 octets; more are 400. Default 8 KiB.
+    public var maxChunkExtensionBytes = 8 * 1024
+
+    /// The defaults.
+    public init() {}
+}
+
+// MARK: - TLS
+
+/// Encryption of connections: TLS 1.2 and 1.3, with forward secrecy and authenticated encryption only.
+public struct TLSOptions: Sendable, Hashable {
+    /// A PEM file with the server's certificate, followed by its chain.
+    public var certificateFile: String
+    /// A PEM file with the private key, without a passphrase.
+    public var keyFile: String
+    /// A PEM file with the authorities of client certificates; nil asks for none.
+    public var clientAuthorityFile: String?
+    /// With `clientAuthorityFile`, whether clients without a certificate are refused in the handshake. Default true.
+    public var requiresClientCertificate = true
+
+    /// TLS with this certificate and key.
+    public init(certificateFile: String, keyFile: String, clientAuthorityFile: String? = nil) {
+        self.certificateFile = certificateFile
+        self.keyFile = keyFile
+        self.clientAuthorityFile = clientAuthorityFile
     }
 }

@@ -169,13 +169,13 @@ struct StreamTests {
 
     @Test("a stream that falls silent is given up, and one that never speaks is polled for")
     func silence() async throws {
-        let inbox = NewsInbox(longestStart: 0.05, longestSilence: 0.2)
+        let inbox = UpdateInbox(longestStart: 0.05, longestSilence: 0.2)
         let stream = OpenRequest(inbox) {}
         _ = inbox.take(Data(": a comment\n".utf8))
         let problem = await #expect(throws: ServerProblem.self) { try await stream.next() }
         #expect(problem?.title == "The server fell silent")
 
-        let other = OpenRequest(NewsInbox(longestStart: 0.05)) {}
+        let other = OpenRequest(UpdateInbox(longestStart: 0.05)) {}
         if let early = try await other.next(within: 0.01) { Issue.record("\(early)") }
         guard case .unavailable = try await other.next() else {
             Issue.record("it waits on")
@@ -185,7 +185,7 @@ struct StreamTests {
 
     @Test("of many revisions that nobody read the last is kept")
     func unreadRevisions() async throws {
-        let inbox = NewsInbox()
+        let inbox = UpdateInbox()
         for sequence in 1...1_000 { #expect(inbox.take(Data("id: \(sequence)-0\n\n".utf8))) }
         let stream = OpenRequest(inbox) {}
         guard case .revision("1000-0") = try await stream.next() else {

@@ -28,7 +28,7 @@ FAULTS = (
     "3:3: a list needs a source, a hook, or both",
     "4:37: the list's name has no segment {usr}",
     "4:75: the variable HOOK does not hold a secret",
-    '4:109: itemsAt is a JSON Pointer, empty or starting with "/", not "data"',
+    '4:109: itemsAt must be a JSON Pointer, empty or starting with "/", not "data"',
 )
 
 
@@ -80,7 +80,7 @@ class Lists(unittest.TestCase):
         ran = command("check-lists", self.path)
         self.assertEqual(ran.returncode, 1)
         self.assertEqual([line.split(": ", 1)[1] for line in ran.stderr.splitlines()],
-                         ["the variable TOKEN is not set, or empty", "the variable HOOK is not set, or empty"])
+                         ["the variable TOKEN is unset or empty", "the variable HOOK is unset or empty"])
 
     def test_what_is_no_file_of_lists(self):
         for text, fault in (("", "1:1: not valid JSON: the text ends too early"),

@@ -1,5 +1,6 @@
 """serve, diff, key, token, healthcheck, help, version; ports, signals, variables."""
 
+import base64
 import hashlib
 import json
 import os
@@ -152,7 +153,7 @@ class Words(unittest.TestCase):
             self.assertRegex(ran.stdout, r"[0-9]+\.[0-9]+")
 
     def test_help_names_every_limit_with_its_default(self):
-        text = command("help").stdout
+        text = command("serve", "--help").stdout
         for option in re.findall(r"^  (--[a-z-]+)", text, re.M):
             self.assertNotEqual(command("serve", option, "\1nonsense", "--listen", "256.256.256.256:1").returncode, 0, option)
         for word in ("16 MiB", "16 KiB", "32 KiB", "100000", "10000", "64", "1h", "65s", "512 MiB"):
@@ -197,14 +198,15 @@ class Words(unittest.TestCase):
                 (["serve", "--max-items", "-1"], '--max-items: "-1" is not a whole number from 1 to 1000000000'),
                 (["serve", "--max-items="], "--max-items is empty"),
                 (["serve", "--log", "loud"], '--log: "loud" is not text, json or none'),
+                (["serve", "--event-loop", "select"], '--event-loop: "select" is not epoll or dispatch'),
                 (["serve", "--open=maybe"], '--open: "maybe" is neither true nor false'),
                 (["serve", "--listen"], "--listen needs a value: --listen ADDRESS"),
                 (["serve", "--key", secret], "the value of --key is not NAME:SHA256"),
                 (["serve", "--token-secret", secret], "the value of --token-secret is shorter than 32 bytes"),
                 (["serve", f"--token-secret:{secret}"], 'unknown option "--token-secret"'),
-                (["serve", "--token-secret-file", secret], "the file of --token-secret-file cannot be read: No such file"),
-                (["serve", "--key-file", secret], "the file of --key-file cannot be read: No such file"),
-                (["serve", "--key-file", __file__], "line 1 in the file of --key-file is not NAME:SHA256"),
+                (["serve", "--token-secret-file", secret], "the --token-secret-file cannot be read: No such file"),
+                (["serve", "--key-file", secret], "the --key-file cannot be read: No such file"),
+                (["serve", "--key-file", __file__], "line 1 of the --key-file is not NAME:SHA256"),
                 (["token", "--session", "s", "--token-secret", secret], "the value of --token-secret is shorter than 32 bytes"),
                 (["token", "--session", "s"], "no secret to sign with"),
                 (["token"], "token needs 1 to 64 sessions"),
@@ -233,6 +235,10 @@ class Words(unittest.TestCase):
         headers = {"Authorization": "Bearer " + ran.stdout.strip()}
         self.assertEqual(once(server, "GET", "/v1/sessions/s", None, headers).status, 404)
         self.assertEqual(once(server, "GET", "/v1/sessions/t", None, headers).status, 403)
+        named = command("token", "--session", "s", "--client-id", "ann", "--token-secret", secret).stdout.split(".")[1]
+        self.assertEqual(json.loads(base64.urlsafe_b64decode(named + "=" * (-len(named) % 4)))["client_id"], "ann")
+        for name in ("", "x" * 129):
+            self.assertIn("--client-id", command("token", "--session", "s", "--client-id", name, "--token-secret", secret).stderr)
 
     def test_healthcheck_says_whether_the_server_is_ready(self):
         server = Server()

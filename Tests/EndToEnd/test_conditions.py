@@ -139,6 +139,19 @@ class LostAnswers(ServiceCase):
         other = {"edits": [{"op": "insert", "items": [{"id": "b"}], "after": "a"}]}
         self.assertProblem(self.post_changes(session, other, If_Match=quoted(first)), 412, "revision-mismatch")
 
+    def test_a_key_that_is_not_known_is_no_retry(self):
+        """Two viewers like the same post from the same revision: the second one has to try again, not to be told that it did."""
+        for body in ({"edits": [{"op": "update", "items": [{"id": "a", "content": {"likes": 1}}]}]}, [{"id": "a", "content": {"likes": 1}}]):
+            with self.subTest(body):
+                session, first = self.made([{"id": "a", "content": {"likes": 0}}])
+                one = self.post_changes(session, body, If_Match=quoted(first), Idempotency_Key="one")
+                self.assertStatus(one, 200)
+                other = self.post_changes(session, body, If_Match=quoted(first), Idempotency_Key="other")
+                self.assertProblem(other, 412, "revision-mismatch", current=one.json["to"])
+                # Its own retry is one, and without a key the rule holds.
+                self.assertStatus(self.post_changes(session, body, If_Match=quoted(first), Idempotency_Key="one"), 200)
+                self.assertStatus(self.post_changes(session, body, If_Match=quoted(first)), 200)
+
     def test_a_lost_deletion_is_repeated(self):
         session, head = self.made(["a"])
         self.assertStatus(self.delete_session(session, If_Match=quoted(head)), 204)
@@ -184,3 +197,39 @@ class Required(ServiceCase):
         self.assertStatus(self.post_changes(session, ["b"], If_Match=quoted(revision)), 200)
         self.assertStatus(self.get_changes(session), 200)
         self.assertStatus(self.diff([], ["a"]), 200)
+
+
+class NotModified(ServiceCase):
+    """A 304 has the ETag and the Vary of its 200: RFC 9110 §15.4.5."""
+
+    LARGE = [{"id": number, "content": "x" * 50} for number in range(100)]
+
+    def assertLikeTheAnswer(self, path, query=None, **headers):
+        for coding in (None, "gzip"):
+            whole = self.get(path, query, Accept_Encoding=coding, **headers)
+            self.assertStatus(whole, 200)
+            plain = self.get(path, query, **headers).headers["ETag"]
+            for tag in {whole.headers["ETag"], plain, f"W/{plain}", f'"x", {plain}'}:
+                with self.subTest(path, query=query, coding=coding, tag=tag):
+                    same = self.get(path, query, Accept_Encoding=coding, If_None_Match=tag, **headers)
+                    self.assertEqual((same.status, same.body), (304, b""))
+                    for name in ("ETag", "Vary", "Cache-Control"):
+                        self.assertEqual(same.headers.get_all(name), whole.headers.get_all(name), name)
+
+    def test_of_sessions(self):
+        for state in (["a"], self.LARGE, [{"id": number, "content": "y" * 500} for number in range(2000)]):
+            session, _ = self.made(state)
+            self.assertLikeTheAnswer(session_path(session))
+            self.assertLikeTheAnswer(session_path(session), {"view": '{"limit":1}'})
+            self.assertLikeTheAnswer(session_path(session), {"view": '{"limit":90}'})
+
+    def test_of_pages(self):
+        for path in ("/", "/client.js", "/apply.js", "/bind.js", "/updates.js", "/edits.js", "/client.d.ts", "/openapi.json", "/playground/main.js"):
+            self.assertLikeTheAnswer(path)
+
+
+class NotModifiedAcrossOrigins(NotModified):
+    options = ("--origin", "https://app.example")
+
+    def assertLikeTheAnswer(self, path, query=None, **headers):
+        super().assertLikeTheAnswer(path, query, Origin="https://app.example", **headers)

@@ -43,6 +43,13 @@ class On(ServiceCase):
                     self.assertIn(name, allowed)
                 self.assertIn("origin", answer.headers["Vary"].lower())
 
+    def test_a_private_network_is_allowed_to_whom_asks(self):
+        asked = {**PREFLIGHT, "Access_Control_Request_Private_Network": "true"}
+        for origin, headers, allowed in ((NAMED, asked, "true"), (NAMED, PREFLIGHT, None), ("https://other.example", asked, None)):
+            with self.subTest(origin, headers=headers):
+                answer = self.request("OPTIONS", "/v1/sessions/s", None, None, Origin=origin, **headers)
+                self.assertEqual(answer.headers["Access-Control-Allow-Private-Network"], allowed)
+
     def test_answers_to_a_named_origin_may_be_read(self):
         session = self.new_name()
         answer = self.post_changes(session, ["a"], Origin=NAMED)

@@ -152,6 +152,22 @@ class Edits(ServiceCase):
                 self.assertTrue(any(each.startswith(f"/edits/1{place or ''}") for each in pointers), answer)
                 self.assertEqual(self.get_session(session).json["revision"], first, "all or nothing")
 
+    def test_all_that_is_wrong_is_told(self):
+        session, first = self.made(BASE)
+        for place, code in (({"before": "zzz"}, "anchor-not-found"), ({"before": "x"}, "anchor-in-batch"), ({"into": {"item": "zzz"}}, "unknown-id")):
+            with self.subTest(place):
+                edit = {"op": "insert", "items": [X, {"id": "x"}, {"id": "a"}, {"id": "y", "items": ["y"]}], **place}
+                problem = self.assertProblem(self.post_changes(session, {"edits": [edit]}), 422, "invalid-edit")
+                errors = [(each["pointer"], each["code"]) for each in problem["errors"]]
+                named = "/edits/0/" + ("into/item" if "into" in place else "before")
+                self.assertEqual(sorted(errors), sorted([(named, code), *((f"/edits/0/items/{path}/id", "duplicate-id") for path in (0, 1, 2, 3)),
+                                                         ("/edits/0/items/3/items/0", "duplicate-id")]))
+                self.assertEqual(problem["detail"], problem["errors"][0]["detail"] + "; and 5 more")
+        sections = {"op": "insert", "sections": [section("v"), section("v", "e")], "after": "zzz"}
+        problem = self.assertProblem(self.post_changes(session, {"edits": [sections]}), 422, "invalid-edit")
+        self.assertEqual(sorted(each["code"] for each in problem["errors"]), ["anchor-not-found", "duplicate-id", "duplicate-id"])
+        self.assertEqual(self.get_session(session).json["revision"], first)
+
     def test_edits_are_applied_in_order(self):
         session, _ = self.made(BASE)
         self.post_changes(session, {"edits": [

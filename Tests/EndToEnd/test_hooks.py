@@ -171,7 +171,7 @@ class Calls(HookCase):
                 self.assertEqual(self.head(name), before)
                 if status == 422:
                     problem = self.assertProblem(answer, 422, "edit-refused")
-                    self.assertEqual(problem["detail"], told or "the list's owner refuses it")
+                    self.assertEqual(problem["detail"], told or "the list's owner refused it")
                 else:
                     self.assertProblem(answer, 503, "hook-unavailable")
                     self.assertEqual(answer.headers["Retry-After"], str(told or 1))
@@ -211,8 +211,8 @@ class Calls(HookCase):
             self.assertStatus(self.edit(name, insert(f"i{number}")), status)
         place = f"list=signed:{{name}} session={name}"
         expected = [
-            f"warning: list hook refuses its calls: it answered 401 {place}", f"list hook takes calls again {place}",
-            f"warning: list hook refuses its calls: it answered 403 {place}", f"list hook takes calls again {place}",
+            f"warning: list hook refuses calls: it answered 401 {place}", f"list hook accepts calls again {place}",
+            f"warning: list hook refuses calls: it answered 403 {place}", f"list hook accepts calls again {place}",
         ]
         wait_for(lambda: self.told() == expected, f"the log says {expected}, not {self.told()}")
 

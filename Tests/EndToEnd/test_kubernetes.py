@@ -53,7 +53,9 @@ class Manifests(unittest.TestCase):
             self.assertTrue(any(old in each for each in arguments), old)
             arguments = [each.replace(old, new) for each in arguments]
         arguments = [each for each in arguments[1:] if each != "--listen=:8080"]
-        server = Server(*arguments)
+        # Each of these variables is a value of the secret.
+        variables = {each["name"]: each["valueFrom"]["secretKeyRef"]["key"] for each in container.get("env", [])}
+        server = Server(*arguments, variables=variables)
         self.addCleanup(server.stop)
         return server
 
@@ -95,6 +97,7 @@ class Manifests(unittest.TestCase):
         sleep = container["lifecycle"]["preStop"]["exec"]["command"]
         self.assertEqual(sleep[0], "/bin/sleep")
         self.assertGreater(pod["terminationGracePeriodSeconds"], int(sleep[1]) + self.drain(container) + 1)
+        self.assertEqual(container["env"][0]["valueFrom"]["secretKeyRef"], {"name": "diffserver", "key": "digests"})
         mounted = container["volumeMounts"][0]["mountPath"]
         key = "the key of the test"
         for name, text in (("keys", f"backend:{hashlib.sha256(key.encode()).hexdigest()}"), ("tokens", "x" * 64), ("redis", PASSWORD)):
@@ -128,4 +131,6 @@ class Manifests(unittest.TestCase):
         found = re.search(r"--from-literal=keys=\"\$\((.*)\)\" ", text)[1]
         ran = subprocess.run(["sh", "-c", f"{made}\n{found}"], capture_output=True, text=True, check=True, cwd=self.folder)
         key = re.search(r"key: +(\S+)", pathlib.Path(self.folder, "backend.key").read_text())[1]
+        values = set(re.findall(r"--from-literal=(\w+)=", text))
+        self.assertEqual(values, {"keys", "tokens", "digests", "redis"})
         self.assertEqual(ran.stdout, f"backend:{hashlib.sha256(key.encode()).hexdigest()}\n")

@@ -190,3 +190,22 @@ class MediaTypes(ServiceCase):
                                self.post_changes(session, [], Content_Type=given),
                                self.request("POST", session_path(session, "tokens"), {"scope": ["read"]}, Content_Type=given)):
                     self.assertProblem(answer, 415, "unsupported-media-type")
+
+    def test_a_patch_is_no_state(self):
+        patches = ("application/merge-patch+json", "application/json-patch+json", "Application/Merge-Patch+JSON; charset=utf-8")
+        for given in patches:
+            with self.subTest(given):
+                session, first = self.made([{"id": "a", "content": 1}, "b"])
+                for answer in (self.post_changes(session, [{"id": "a"}], Content_Type=given),
+                               self.put_session(session, {"state": []}, Content_Type=given),
+                               self.request("POST", "/v1/diff", self.BODY, Content_Type=given)):
+                    self.assertProblem(answer, 415, "unsupported-media-type")
+                    self.assertEqual(answer.headers["Accept-Post"], "application/json")
+                    self.assertIn("patch", answer.json["detail"])
+                self.assertEqual(self.get_session(session).json["revision"], first)
+
+    def test_the_refusal_says_what_to_send(self):
+        answer = self.post_changes(self.new_name(), [], Content_Type="text/plain;charset=UTF-8")
+        self.assertProblem(answer, 415, "unsupported-media-type")
+        self.assertEqual(answer.headers["Accept-Post"], "application/json")
+        self.assertIn("Content-Type: application/json", answer.json["detail"])

@@ -65,7 +65,7 @@ class Amounts(unittest.TestCase):
             pass  # Closed at once for want of a byte, or of time.
 
     def test_a_clean_start_or_one_line_and_status_2(self):
-        options = re.findall(r"^  (--[a-z-]+)", command("help").stdout, re.MULTILINE)
+        options = re.findall(r"^  (--[a-z-]+)", command("serve", "--help").stdout, re.MULTILINE)
         self.assertGreater(len(options), 40)
         cases = [(option, amount, None) for option in options for amount in AMOUNTS]
         cases += [(option, "", {"DIFFSERVER_" + option[2:].upper().replace("-", "_"): ""}) for option in options]

@@ -4,6 +4,7 @@ import concurrent.futures
 import itertools
 import random
 import re
+import signal
 import subprocess
 import time
 import unittest
@@ -92,8 +93,8 @@ class Starts(RedisCase):
         ):
             with self.subTest(login + database):
                 done = subprocess.run(
-                    [binary(), "serve", "--listen", "127.0.0.1:0", "--store", self.address(redis, login) + database],
-                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(), timeout=20,
+                    [binary(), "serve", "--listen", "127.0.0.1:0", "--store", self.address(redis, login) + database,
+                     "--digest-key", "any"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(), timeout=20,
                     text=True)
                 self.assertEqual(done.returncode, 1)
                 self.assertRegex(done.stderr, f"(?m)^diffserver: redis://127.0.0.1:.*{pattern}")
@@ -138,7 +139,7 @@ class Refusals(RedisCase):
 
 
 class Keys(RedisCase):
-    """Nodes agree on the key of the digests, whoever empties Redis."""
+    """Nodes with one key of the digests go on, whoever empties Redis; one with another key is refused."""
 
     def test_after_redis_was_emptied_and_one_node_was_started_again(self):
         redis = self.redis()
@@ -148,7 +149,6 @@ class Keys(RedisCase):
             redis.say("FLUSHALL")
             nodes[0].stop()
             nodes[0].start()
-            # The one that was not started again has the old key, and writes first.
             for writer, other in ((nodes[1], nodes[0]), (nodes[0], nodes[1])):
                 for session in ("s", f"of-{writer.port}-{turn}"):
                     for state in (["a"], ["a", "b"]):
@@ -160,29 +160,65 @@ class Keys(RedisCase):
                 self.assertTrue(self.is_ready(node))
                 self.assertEqual(self.ask(node, "GET", session_path("before")).status, 404)
 
-    def test_a_reader_takes_over_the_key_too(self):
+    def test_a_node_does_not_start_with_another_key(self):
         redis = self.redis()
-        nodes = [self.node(self.address(redis)) for _ in range(2)]
-        redis.say("FLUSHALL")
-        nodes[0].stop()
-        nodes[0].start()
-        self.assertEqual(self.post(nodes[0], "s", ["a"]).status, 201)
-        self.assertEqual(self.ask(nodes[1], "GET", session_path("s")).status, 200)
-        self.assertEqual(self.post(nodes[1], "s", ["b"]).status, 200)
-        self.assertEqual(self.ask(nodes[0], "GET", session_path("s")).status, 200)
+        self.node(self.address(redis), "--digest-key", "ours")
+        for options, complaint in (
+            (("--digest-key", "theirs"), "in use with a different --digest-key"),
+            ((), "requires --digest-key, the same on all nodes; `openssl rand -hex 32` makes one"),
+        ):
+            run = subprocess.run([binary(), "serve", "--listen", "127.0.0.1:0", "--store", self.address(redis), *options],
+                                 capture_output=True, text=True, timeout=20, env=environment())
+            self.assertNotEqual(run.returncode, 0)
+            self.assertIn(complaint, run.stderr)
 
-    def test_a_node_with_a_key_that_was_given_takes_over_no_other(self):
+    def test_a_node_that_started_while_redis_was_away_touches_no_records_of_another_key(self):
         redis = self.redis()
-        given = self.node(self.address(redis), "--digest-key", "ours")
-        redis.say("FLUSHALL")
-        redis.say("SET", "diffserver:key", "theirs")
-        answer = self.post(given, "s", ["a"])
-        self.assertEqual(answer.status, 503, answer)
-        self.assertFalse(self.is_ready(given))
-        given.server.wait_for_line("store unavailable: redis: in use with a different --digest-key")
-        redis.say("DEL", "diffserver:key")
-        self.eventually(lambda: self.is_ready(given), "it is ready")
-        self.assertEqual(self.post(given, "s", ["a"]).status, 201)
+        ours = self.node(self.address(redis))
+        made = self.post(ours, "s", ["a"]).json["to"]
+        redis.process.send_signal(signal.SIGSTOP)
+        try:
+            theirs = self.node(self.address(redis), "--digest-key", "another")
+        finally:
+            redis.process.send_signal(signal.SIGCONT)
+        theirs.server.wait_for_line("store unavailable: redis")
+        # It has its connection again before that.
+        deadline = time.monotonic() + 3
+        while time.monotonic() < deadline:
+            for method, body in (("PUT", {"state": ["x"]}), ("DELETE", None), ("GET", None)):
+                answer = self.ask(theirs, method, session_path("s"), body)
+                self.assertEqual(answer.status, 503, answer)
+            time.sleep(0.05)
+        self.assertFalse(self.is_ready(theirs))
+        self.assertEqual(self.ask(ours, "GET", session_path("s")).json["revision"], made)
+
+    def test_a_key_of_another_type_is_told_and_not_overwritten(self):
+        redis = self.redis()
+        redis.say("LPUSH", "diffserver:records", "x")
+        node = self.node(self.address(redis))
+        node.server.wait_for_line("store unavailable: redis: WRONGTYPE")
+        self.assertEqual(self.post(node, "s", ["a"]).status, 503)
+        self.assertIn(b"list", redis.say("TYPE", "diffserver:records"))
+        redis.say("DEL", "diffserver:records")
+        self.eventually(lambda: self.is_ready(node), "it is ready")
+        self.assertEqual(self.post(node, "s", ["a"]).status, 201)
+
+    def test_a_node_is_not_ready_while_redis_holds_what_it_cannot_read(self):
+        redis = self.redis()
+        node = self.node(self.address(redis))
+        ours = redis.say("GET", "diffserver:records").split(b"\r\n")[1].decode()
+        self.assertNotIn("the key", ours)
+        for found, complaint in (("6 0123456789abcdef", "in use with a different --digest-key"),
+                                 ("5", r"in use by another version of diffserver \(format 5; this one reads 6\)")):
+            redis.say("FLUSHALL")
+            redis.say("SET", "diffserver:records", found)
+            redis.say("CLIENT", "KILL", "TYPE", "normal")
+            node.server.wait_for_line("store unavailable: redis: " + complaint)
+            self.assertFalse(self.is_ready(node))
+            redis.say("DEL", "diffserver:records")
+            self.eventually(lambda: self.is_ready(node), "it is ready")
+            self.assertEqual(self.post(node, "s", ["a"]).status, 201)
+        self.assertEqual(redis.say("GET", "diffserver:records").split(b"\r\n")[1].decode(), ours)
 
 
 class Failover(RedisCase):
@@ -282,44 +318,19 @@ class Clusters(RedisCase):
         self.assertIn("in use with a different --digest-key", run.stderr)
 
 
-class OldRecords(RedisCase):
-    """What nodes of earlier versions wrote, and write beside this one."""
-
-    def value(self, redis, *words):
-        reply = redis.say(*words)
-        return reply.split(b"\r\n", 1)[1][:-2]
-
-    def made_old(self, redis, form, revision):
-        """Has the record of a session that was just put be one of an older format, whose digests were others."""
+class OtherRecords(RedisCase):
+    def test_a_record_of_another_format_is_told_from_damage(self):
+        redis = self.redis()
+        node = self.node(self.address(redis))
+        self.ask(node, "PUT", session_path("s"), {"state": ["a", "b"]})
         key = "diffserver:{s}"
-        version, base = (self.value(redis, "HGET", key, name).decode() for name in "vb")
-        meta, head = self.value(redis, "HGET", key, f"m{base}"), self.value(redis, "HGET", key, f"h{base}")
-        current = self.value(redis, "HGET", key, "r")
-        meta = re.sub(rb',"sum":"[0-9a-f]{16}"}$', b',"history":[]}', meta)
-        meta = meta.replace(b'"format":3', b'"format":%d' % form).replace(current, revision.encode())
-        for field in re.findall(rb"\r\n([nfcb]|[emh][0-9a-f]+)(?=\r\n)", redis.say("HKEYS", key)):
-            redis.say("HDEL", key, field)
-        redis.say("HSET", key, f"m{version}", meta, f"h{version}", head, "r", revision)
-
-    def test_records_of_older_formats_are_read_and_written_on(self):
-        for form in (1, 2):
-            with self.subTest(format=form):
-                redis = self.redis()
-                nodes = [self.node(self.address(redis))]
-                self.ask(nodes[0], "PUT", session_path("s"), {"state": ["a", "b"]})
-                old = "1-0123456789abcdef"
-                self.made_old(redis, form, old)
-                nodes.append(self.node(self.address(redis)))
-                self.assertEqual(self.ask(nodes[1], "GET", session_path("s")).json["revision"], old)
-                self.assertEqual(self.post(nodes[1], "s", ["a", "b"]).json["to"], old)
-                second = self.post(nodes[1], "s", ["a", "b", "c"]).json
-                self.assertEqual(second["from"], old)
-                third = self.post(nodes[1], "s", ["b", "c"]).json
-                nodes.append(self.node(self.address(redis)))
-                for node in nodes:
-                    self.assertEqual(self.ask(node, "GET", session_path("s")).json["revision"], third["to"])
-                    answer = self.ask(node, "GET", target(session_path("s", "changes"), {"since": second["to"]}))
-                    self.assertEqual([each["op"] for each in answer.json["changes"]], ["remove"], answer)
+        value = lambda *words: redis.say(*words).split(b"\r\n", 1)[1][:-2]  # noqa: E731
+        base = value("HGET", key, "b").decode()
+        meta = value("HGET", key, f"m{base}").replace(b'"format":6', b'"format":5')
+        redis.say("HSET", key, f"m{base}", meta)
+        answer = self.ask(self.node(self.address(redis)), "GET", session_path("s"))
+        self.assertEqual(answer.status, 503, answer)
+        self.assertIn('the record of "s" has format 5', answer.json["detail"])
 
 
 class BadNetworks(RedisCase):

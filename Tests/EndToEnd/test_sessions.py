@@ -78,7 +78,8 @@ class Sessions(ServiceCase):
         text = self.get_session(session).text
         self.assertIn('"content":' + content, text)
         self.assertIn('"id":"e\u0301"', text)
-        self.assertIn('"id":123456789012345678901234567890', text)
+        # A double cannot hold it.
+        self.assertIn('"id":"123456789012345678901234567890"', text)
 
     def test_the_shorthands_are_one_section_main(self):
         for state in (["a", 1], {"items": ["a", 1]}, {"items": [{"id": "a"}, {"id": 1}]}):
@@ -192,7 +193,7 @@ class StateRules(ServiceCase):
         for bad in ("", "a\u0000", "a\u001f", "a\u007f", "x" * 2049, "\u00e9" * 1025, 1.5, True, None, [], {}):
             with self.subTest(bad=str(bad)[:20]):
                 self.refused([{"id": bad}])
-        for good in (" ", "x" * 2048, "\u00e9" * 1024, 0, -5, 10 ** 40, "a/b"):
+        for good in (" ", "x" * 2048, "\u00e9" * 1024, 0, -5, 2 ** 53 - 1, "a/b"):
             with self.subTest(good=str(good)[:20]):
                 session = self.new_name()
                 self.assertStatus(self.put_session(session, {"state": [{"id": good}]}), 201)

@@ -8,23 +8,13 @@ from support.database import SQLiteCase
 from support.node import Node
 from support.jsontext import text
 from support.redis import IS_INSTALLED, MISSING, Redis
+from support.shaped import Shaped
 from support.store import names_its_stores
 from support.tokens import bearer
 from test_tokens_and_keys import KEY, hashed
 
 FEED = {"data": [{"no": 1, "type": "post", "text": "a"}, {"no": 2, "type": "ad"}], "next": "c2"}
 SHAPE = {"itemsAt": "/data", "idAt": "/no", "kindAt": "/type"}
-
-
-class Shaped(ServiceCase):
-    def sections(self, body, query):
-        session, _ = self.made(body, query=query)
-        return self.get_session(session).json["state"]["sections"]
-
-    def items(self, body, query):
-        sections = self.sections(body, query)
-        self.assertEqual([each["id"] for each in sections], ["main"])
-        return sections[0]["items"]
 
 
 class Members(Shaped):
@@ -91,15 +81,14 @@ class Members(Shaped):
         self.assertEqual(self.items(body, query), [
             {"id": "b", "kind": "x", "content": {"n": 1, "t": "x"}}, {"id": "10", "content": 7},
             {"id": "a/", "content": {}, "items": [{"id": "d", "content": {}}]}])
-        answer = self.post_changes(self.new_name(), {"by": {"a/": {"c": []}}}, query)
+        answer = self.post_changes(self.new_name(), {"by": {"a/": {"c": 7}}}, query)
         self.assertErrors(answer, "invalid-state", ("/by/a~1/c", "not-an-object"))
-        self.assertProblem(self.post_changes(self.new_name(), body, {**query, "idAt": "/n"}), 400, "malformed-request")
 
     def test_an_object_is_no_list_unless_that_is_said(self):
         for query in ({"itemsAt": "/by"}, {"itemsAt": "/by", "map": "false"}):
             answer = self.post_changes(self.new_name(), {"by": {"a": {"id": 1}}}, query)
             self.assertErrors(answer, "invalid-state", ("/by", "not-an-array"))
-        answer = self.post_changes(self.new_name(), {"by": []}, {"itemsAt": "/by", "map": "true"})
+        answer = self.post_changes(self.new_name(), {"by": "a"}, {"itemsAt": "/by", "map": "true"})
         self.assertErrors(answer, "invalid-state", ("/by", "not-an-object"))
 
     def test_map_and_duplicates_without_a_pointer_are_400(self):

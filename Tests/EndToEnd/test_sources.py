@@ -105,12 +105,16 @@ class FirstReads(SourceCase):
         name, _, revision = self.fetched(["a"])
         self.assertProblem(self.post_changes(name, {"state": ["b"]}), 409, "has-source")
         self.assertProblem(self.post_changes(name, ["b"]), 409, "has-source")
-        # Before the body is sent.
-        with self.raw(5) as raw:
-            raw.send(f"PUT {session_path(name)} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n\r\n")
-            answer = raw.answer()
-            self.assertEqual((answer.status, answer.json["type"]), (409, "/problems/has-source"))
-        self.assertProblem(self.put_session(name, {"ttl": 60}), 409, "has-source")
+        # Behind JSON, and before shape.
+        for write in (self.post_changes, self.put_session):
+            for body in ({"ttl": 60}, 7, "null", {}, {"edits": [], "state": []}, {"state": {"x": 1}}, [{"no": "id"}]):
+                with self.subTest(write.__name__, body=body):
+                    self.assertProblem(write(name, body), 409, "has-source")
+            for body in ("", "{", '{"edits":[', "[1,]", '{"a":1,"a":2}'):
+                with self.subTest(write.__name__, body=body):
+                    self.assertProblem(write(name, body), 400, "malformed-json")
+        self.assertProblem(self.post_changes(name, {"edits": 7}), 422, "invalid-edit")
+        self.assertProblem(self.put_session(name, {"edits": []}), 409, "has-source")
         self.assertEqual(self.get_session(name).json["revision"], revision)
 
     def test_neither_makes_one(self):
@@ -542,3 +546,58 @@ class Fetches(SourceCase):
         self.assertProblem(self.fetch(self.new_name()), 404, "session-not-found")
         self.assertProblem(self.fetch("f:x", {"wait": 1}), 400, "unknown-parameter")
         self.assertStatus(self.get(session_path(name, "fetch")), 405)
+
+
+class AsTheyCome(SourceCase):
+    """What sources write for empty lists, and texts that were cut inside a character."""
+
+    CUT = rb'{"rows":[{"id":1,"t":"cut \ud83d"},{"id":"\udc00","\ud83d":1},{"id":3}]}'
+
+    @classmethod
+    def lists(cls, url):
+        source = {"url": f"{url}/f/{{name}}", "every": cls.interval, "timeout": 5}
+        return {"f:{name}": {"source": source, "shape": {"itemsAt": "/rows"}},
+                "e:{name}": {"source": {**source, "url": f"{url}/e/{{name}}"}, "shape": {"itemsAt": "/rows", "missing": "empty", "invalid": "skip"}}}
+
+    def test_the_last_row_goes_however_an_empty_list_is_written(self):
+        for kind, empty in (("f", b'{"rows":null}'), ("e", b'{"total":0}'), ("e", b"null"), ("e", b'\xef\xbb\xbf{"rows":[{"no":"id"},null]}')):
+            with self.subTest(kind, empty=empty):
+                name, path, _ = self.fetched({"rows": [{"id": 1}]}, kind)
+                stream = self.stream(name)
+                self.assertEqual(stream.next_event().json["reset"], "initial")
+                self.upstream.set(path, says(empty))
+                self.assertEqual(self.news(stream)["changes"], [{"op": "remove", "items": [1]}])
+                self.assertNotIn("Diffserver-Stale", self.get_session(name).headers)
+
+    def test_what_is_not_there_is_refused_unless_that_is_said(self):
+        name, _ = self.new_list(says(b'{"total":0}'))
+        self.assertProblem(self.get_session(name), 503, "source-unavailable")
+
+    def test_a_text_that_was_cut_stops_no_list(self):
+        name, path = self.new_list(says(self.CUT))
+        items = self.get_session(name).json["state"]["sections"][0]["items"]
+        self.assertEqual(items, [{"id": 1, "content": {"id": 1, "t": "cut \ufffd"}},
+                                 {"id": "\ufffd", "content": {"id": "\ufffd", "\ufffd": 1}}, {"id": 3, "content": {"id": 3}}])
+        self.wait_for_lines(1, f"session={name}", "3 lone surrogates became U+FFFD")
+        counted = [line for line in self.get("/metrics").text.splitlines() if line.startswith("diffserver_source_replaced_surrogates_total{list=\"f:")]
+        self.assertEqual(len(counted), 1)
+        self.assertGreaterEqual(int(counted[0].split()[1]), 3)
+        # Told once, however often it is fetched, and again after it was well.
+        stream = self.stream(name)
+        stream.next_event()
+        self.upstream.wait_for(path, 4)
+        self.assertEqual(len(self.lines(f"session={name}", "lone surrogates")), 1)
+        self.upstream.set(path, {"rows": [{"id": 1}]})
+        self.news(stream)
+        self.upstream.set(path, says(self.CUT))
+        self.news(stream)
+        self.wait_for_lines(2, f"session={name}", "3 lone surrogates became U+FFFD")
+
+    def test_what_is_equal_by_then_is_a_duplicate(self):
+        for body in (rb'{"rows":[{"id":"\ud83d"},{"id":"\udc00"}]}', rb'{"rows":[{"id":1,"\ud83d":1,"\udc00":2}]}'):
+            with self.subTest(body):
+                name, _ = self.new_list(says(body))
+                self.assertProblem(self.get_session(name), 503, "source-unavailable")
+
+    def test_a_writer_is_still_refused(self):
+        self.assertProblem(self.post_changes(self.new_name(), self.CUT.decode()), 400, "malformed-json")

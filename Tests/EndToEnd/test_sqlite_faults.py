@@ -62,13 +62,14 @@ class Refusals(unittest.TestCase):
                 database.close()
                 self.path.unlink()
 
-    def test_a_newer_format(self):
-        database = sqlite3.connect(self.path)
-        database.execute(f"PRAGMA application_id = {0x64696666}")
-        database.execute("PRAGMA user_version = 4")
-        database.execute("CREATE TABLE unheard_of (id INTEGER PRIMARY KEY)")
-        database.close()
-        self.assertRefused(r"written by a newer diffserver \(format 4; this one knows 3\)")
+    def test_another_format(self):
+        for number in (3, 5):
+            database = sqlite3.connect(self.path)
+            database.execute(f"PRAGMA application_id = {0x64696666}")
+            database.execute(f"PRAGMA user_version = {number}")
+            database.execute(f"CREATE TABLE unheard_of_{number} (id INTEGER PRIMARY KEY)")
+            database.close()
+            self.assertRefused(rf"written by another version of diffserver \(format {number}; this one reads 4\)")
 
     def test_a_directory_that_is_not_there_or_that_is_the_file(self):
         self.assertRefused("No such file or directory", self.directory / "none" / "sessions.db")
@@ -96,7 +97,7 @@ class SecondProcess(SQLiteCase):
         done = subprocess.run(
             [binary(), "serve", "--listen", "127.0.0.1:0", "--store", f"sqlite:{self.path}", "--digest-key", "other"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(), timeout=20, text=True)
-        self.assertEqual((done.returncode, done.stderr), (1, f"diffserver: {self.path}: made with another --digest-key\n"))
+        self.assertEqual((done.returncode, done.stderr), (1, f"diffserver: {self.path}: created with a different --digest-key\n"))
 
 
 class FullDisk(SQLiteCase):

@@ -1,5 +1,6 @@
 """Mistakes that differs and their clients are known for, each with a list that shows it."""
 
+import re
 from support.appliers import DIALECTS
 from support.case import ServiceCase
 from support.jsontext import exact
@@ -228,6 +229,8 @@ class Stored(ServiceCase):
                 second = self.wrote(session, new)
                 self.assertEqual(second == first, same)
                 held = self.get_session(session).exact["state"]["sections"][0]["items"]
-                self.assertEqual(held, exact(old if same else new))
+                # An id that a double cannot hold is shown as a string.
+                shown = re.sub(r'"id":(\d{16,})', r'"id":"\1"', old if same else new)
+                self.assertEqual(held, exact(shown))
                 third = self.wrote(session, old)
                 self.assertEqual((third == first, third.split("-")[1]), (same, first.split("-")[1]))

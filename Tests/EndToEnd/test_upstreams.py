@@ -316,7 +316,11 @@ class Upstreams(ServiceCase):
         pages = [{"message": "Bad credentials", "documentation_url": "https://docs.example"}, {"error": {"code": 429}}, '"oops"', "null", "0", "{}"]
         for upstream in UPSTREAMS:
             session, revision = self.made(upstream.document, query=upstream.shape)
+            # Where the list is the document, null is an empty one.
+            is_root = upstream.shape.get("sectionsAt", upstream.shape.get("itemsAt", "")) == ""
             for page in pages:
+                if page == "null" and is_root:
+                    continue
                 with self.subTest(upstream.name, page=page):
                     self.assertProblem(self.post_changes(session, page, upstream.shape), 422, "invalid-state")
             self.assertEqual(self.get_session(session).json["revision"], revision)

@@ -133,6 +133,23 @@ class Streams(ViewCase):
         self.assertEqual(self.primer(again).id, event.id)
         self.assertEqual([each["op"] for each in self.assertBatch(again.next_event())["changes"]], ["insert"])
 
+    def test_a_mark_outlives_a_base_whose_state_is_there_again(self):
+        session, _ = self.made(board(1, 1))
+        stream = self.opened(session, self.base(session, SHOWN), **view_query(SHOWN, every=3))
+        self.wrote(session, board(2, 1))
+        row = self.assertBatch(stream.next_event())["changes"][0]["items"][0]["id"]
+        # Until the pace allows the next event, the base moves on over what is hidden.
+        for number in (2, 3, 4):
+            self.wrote(session, board(2, number))
+            time.sleep(0.2)
+        self.assertEqual(set(stream.next().fields), {"id"})
+        self.wrote(session, {"edits": [{"op": "reload", "items": [row]}]})
+        for number in (5, 4, 6, 7):
+            self.wrote(session, board(2, number))
+            time.sleep(0.2)
+        operation, = self.assertBatch(stream.next_event())["changes"]
+        self.assertEqual((operation["op"], operation["as"]), ("update", "reload"))
+
     def test_a_base_that_is_forgotten_has_expired(self):
         session, _ = self.made(board(1, 1))
         cursors = []
@@ -174,3 +191,41 @@ class Streams(ViewCase):
         for view, stream in streams[1:]:
             changes = self.assertBatch(stream.next_event())["changes"]
             self.assertEqual([item["id"] for each in changes for item in each["items"]], [view["where"][0]["is"]])
+
+
+class CountsThroughViews(ViewCase):
+    """A stream of counts hears of what it sees, and of nothing else."""
+
+    STATE = {"sections": [{"id": "s", "items": [{"id": "p", "content": {"n": 1}, "items": [{"id": "a"}]}, {"id": "q", "content": {"n": 0}}]},
+                          {"id": "t", "items": []}]}
+
+    def test_what_is_hidden_wakes_nobody(self):
+        secret = [{"at": "/content/secret", "exists": False}]
+        cases = (
+            ({"where": secret}, {"op": "insert", "items": [{"id": "h", "content": {"secret": 1}}], "into": {"item": "p"}}),
+            ({"sections": ["s"]}, {"op": "move", "sections": ["t"], "at": "start"}),
+            ({"order": [{"at": "/content/n"}]}, {"op": "move", "items": ["q"], "before": "p"}),
+            ({"where": secret, "fields": ["/content/n"]}, {"op": "update", "items": [{"id": "q", "content": {"n": 0, "x": 1}}]}),
+        )
+        for view, edit in cases:
+            with self.subTest(view, edit=edit):
+                session, _ = self.made(self.STATE)
+                stream = self.stream(session, view_query(view, dialect="counts"))
+                self.assertEqual(stream.next_event().json["reset"], "initial")
+                self.assertStatus(self.post_changes(session, {"edits": [edit]}), 200)
+                # Longer than two events are apart, or both would be one.
+                time.sleep(0.3)
+                self.wrote(session, {"edits": [{"op": "insert", "items": [{"id": "new", "content": {"n": 2}}], "into": {"section": "s"}}]})
+                self.assertEqual(stream.next_event().json["rows"], 4)
+
+
+class StartedOver(ViewCase):
+    def test_a_reader_of_what_stays_the_same_can_resume(self):
+        """After a PUT of an equal state nothing changed, but the revision that the reader has is forgotten."""
+        session, _ = self.made(board(1, 1))
+        stream = self.stream(session, view_query(SHOWN))
+        first = stream.next_event()
+        self.put_session(session, {"state": board(1, 1)})
+        moved = stream.next()
+        self.assertEqual((moved.event, moved.id != first.id), (None, True))
+        self.assertEqual(self.get_changes(session, view_query(SHOWN, since=moved.id)).json["changes"], [])

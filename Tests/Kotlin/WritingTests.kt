@@ -3,8 +3,10 @@
 import diffserver.DiffClient
 import diffserver.HttpClientTransport
 import diffserver.JsonValue
+import diffserver.Problem
 import diffserver.ProblemException
 import diffserver.Transport
+import diffserver.Violation
 import java.io.IOException
 import kotlin.concurrent.thread
 
@@ -53,8 +55,31 @@ fun Suite.writingTests() {
         same(problem.status, 412)
         holds(problem.current?.startsWith("1-") == true, problem)
         same(throws<ProblemException>("422") { client.edit(insert("a")) }.problem.type, "/problems/invalid-edit")
+        val two = JsonValue.objectOf("op" to "insert", "items" to listOf("a"), "after" to "nobody")
+        val refused = throws<ProblemException>("422") { client.edit(two) }
+        val errors = refused.problem.errors
+        same(errors.map { it.pointer }, listOf("/edits/0/after", "/edits/0/items/0"))
+        same(errors.map { it.code }, listOf("anchor-not-found", "duplicate-id"))
+        same(refused.problem.detail, "${errors[0].detail}; and 1 more")
+        holds(refused.message!!.endsWith(": ${errors[0].detail}; and 1 more"), refused.message)
+        same(problem.errors, emptyList<Violation>())
         val missing = DiffClient(serverURL, newSession())
         same(throws<ProblemException>("404") { missing.edit(insert("a")) }.problem.status, 404)
+    }
+    val violation = """{"pointer":"/edits/0/before","code":"anchor-not-found","detail":"there is no \"é\""}"""
+    val read = Violation("/edits/0/before", "anchor-not-found", "there is no \"é\"")
+    for ((text, errors) in listOf(
+        "[]" to emptyList(), "[$violation]" to listOf(read), "[$violation,$violation]" to listOf(read, read),
+        """[{"pointer":"","code":"wrong-shape"}]""" to listOf(Violation("", "wrong-shape", "")),
+        """[{"pointer":"/a","code":"c","detail":"d","more":[1]},{"code":"c"},{"pointer":"/a","code":1},7,null]""" to
+            listOf(Violation("/a", "c", "d")),
+        """{"pointer":"/a","code":"c"}""" to emptyList(), "null" to emptyList(), "422" to emptyList())) {
+        test("errors of a problem are read as far as they say where and what: $text") {
+            val fake = Fake({ it.refuse(422, """{"title":"T","status":422,"detail":"D","errors":$text}""") })
+            val problem = throws<ProblemException>("422") { DiffClient(fake.url, "s").edit(insert("a")) }.problem
+            same(problem, Problem(422, "T", "D", errors = errors))
+            fake.close()
+        }
     }
     for ((name, transport) in transports) {
         test("a write with a wrong token is refused at once: $name") {

@@ -49,7 +49,7 @@ class Whole(unittest.TestCase):
         """All members of the answers' schemas, and all alternatives, have occurred somewhere."""
         names = set()
         for _, _, answer in story.seen:
-            names.update(re.findall(rb'"([A-Za-z]+)":', answer.body))
+            names.update(re.findall(rb'"([A-Za-z_]+)":', answer.body))
         for name, schema in DESCRIPTION.document["components"]["schemas"].items():
             for member in schema.get("properties", {}):
                 if name not in ("DiffBody", "OwnDiffBody", "SessionBody", "EditsBody", "TokenBody"):

@@ -73,7 +73,8 @@ GENERIC_HEADERS = {
 
 # With any of these a body may be any document.
 SHAPE = {
-    "sectionsAt", "sectionIdAt", "itemsAt", "idAt", "kindAt", "childrenAt", "expandedAt", "map", "rest", "duplicates",
+    "sectionsAt", "sectionIdAt", "itemsAt", "idAt", "kindAt", "childrenAt", "expandedAt",
+    "sectionExpandedAt", "map", "rest", "duplicates", "missing", "invalid",
 }
 
 
@@ -338,4 +339,5 @@ def parsed(text):
         return max(-sys.float_info.max, min(float(token), sys.float_info.max))
 
     text = text.decode("utf-8") if isinstance(text, bytes) else text
+    text = text.removeprefix("\ufeff")  # A byte order mark before a document is skipped.
     return json.loads(text, object_pairs_hook=members, parse_constant=refused, parse_int=integer, parse_float=fraction)

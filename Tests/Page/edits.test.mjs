@@ -523,6 +523,22 @@ for (const transport of ['stream', 'poll']) {
   });
 }
 
+test('the real server: a refusal names each place, and tells of the first', async () => {
+  const connection = connect(server.url, { session: 'refusals' });
+  await connection.post(['a', 'b']);
+  await assert.rejects(connection.edit([{ op: 'insert', items: ['b'], after: 'nobody' }]), ({ problem: { errors, detail, status } }) => {
+    assert.equal(status, 422);
+    assert.deepEqual(errors.map(({ pointer, code }) => [pointer, code]), [['/edits/0/after', 'anchor-not-found'], ['/edits/0/items/0', 'duplicate-id']]);
+    assert.equal(detail, `${errors[0].detail}; and 1 more`);
+    return true;
+  });
+  await assert.rejects(connection.post(['c', 'c']), ({ problem: { errors } }) => {
+    assert.deepEqual(errors.map(({ pointer, code }) => [pointer, code]), [['/0', 'duplicate-id'], ['/1', 'duplicate-id']]);
+    return errors.every(({ detail }) => detail);
+  });
+  connection.close();
+});
+
 test('the real server: through a view that does not show what was edited the row goes back', async () => {
   const path = `${server.url}/v1/sessions/ordered`;
   await call('PUT', path, { state: ['a', 'b', 'c'] });

@@ -5,8 +5,9 @@ def row(identity, content=None, **members):
     return {"id": identity, **({} if content is None else {"content": content}), **members}
 
 
-def lists(**sections):
-    return {"sections": [{"id": name, "items": items} for name, items in sections.items()]}
+def lists(*sections, **named):
+    """Sections by their names, or as pairs of any id and items."""
+    return {"sections": [{"id": identity, "items": items} for identity, items in [*sections, *named.items()]]}
 
 
 def folder(identity, items, **members):
@@ -21,6 +22,8 @@ BOUGHT = {"edits": [
     {"op": "insert", "items": [row(15, {"to": "Eve", "total": 99, "open": True})], "at": "start"}]}
 DEAREST = {"where": [{"at": "/content/open", "is": True}], "order": [{"at": "/content/total", "descending": True}],
            "fields": ["/content/to"], "listFields": []}
+# 2^53, the first integer whose successor is no double.
+FAR = 1 << 53
 ALPHABET = [chr(ord("a") + number) for number in range(12)]
 
 # With a view, a window, or neither.
@@ -45,6 +48,9 @@ CASES = [
      [row("a", {"title": "A title that is long enough for a patch to be smaller", "tags": ["x", "y"], "of": {"n": 2}, "new": 1})]),
     ("a kind changes", [row("a", kind="text"), "b"], [row("a", kind="photo"), "b"]),
     ("ids are integers", [1, 2, 3], [3, 1, 20]),
+    ("ids are integers that a double does not hold", [row(FAR - 1), row(FAR, 1), FAR + 1, folder(-FAR - 1, [FAR + 2])],
+     [FAR + 1, row(FAR, 2), folder(-FAR - 1, [FAR + 3, FAR + 2]), FAR - 1]),
+    ("sections have such ids", lists((FAR, [FAR + 1, 1]), (FAR + 1, [FAR]), (2, [])), lists((FAR + 1, [FAR, FAR + 1]), (FAR, [1]), (FAR + 2, []))),
     ("ids of any characters", ["a/b~c", "é", "👩‍👩‍👧", "0", "\""], ["👩‍👩‍👧", "\"", "a/b~c", "\\u0041", "é"]),
     ("a section comes", lists(one=["a"]), lists(one=["a"], two=["b"])),
     ("a section goes", lists(one=["a"], two=["b"]), lists(one=["a"])),

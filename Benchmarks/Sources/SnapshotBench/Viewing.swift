@@ -1,4 +1,5 @@
 import SnapshotKit
+import SnapshotViews
 
 /// Views and windows: looked at anew, carried along with a commit, and what an answer takes.
 func measureViews() throws {
@@ -119,7 +120,7 @@ private func measureWindows() throws {
             let place = seen.window(window).place
             let watch = Stopwatch(runs: 51) {
                 guard let before = seen.window(at: place) else { return 0 }
-                let after = now.window(window, since: WindowBase(seen, at: place))
+                let after = now.window(window, since: WindowOrigin(seen, at: place))
                 return UInt64(Changeset(from: before.state, to: after.state).json(.keyed).count)
             }
             table.add(

@@ -91,7 +91,7 @@ class DiffClient(
         while (true) {
             try {
                 val answer = answer { request("POST", emptyList(), headers, body) }
-                return answer["to"]?.string ?: throw Failure(Problem(null, "An answer without a revision"))
+                return answer["to"]?.string ?: throw Failure(Problem(null, "The answer has no revision"))
             } catch (failure: Failure) {
                 val delay = pause(failures++, 1_000, failure.problem.retryAfterMillis)
                 val spent = NANOSECONDS.toMillis(System.nanoTime() - begin)

@@ -86,7 +86,7 @@ internal class Collected {
     fun json(): JsonValue {
         val type = head?.header?.invoke("Content-Type").orEmpty()
         if (!type.startsWith("application/") || "json" !in type) {
-            throw Failure(Problem(null, "Not the server's answer", "$type in place of JSON"))
+            throw Failure(Problem(null, "Not the server's answer", "$type instead of JSON"))
         }
         return try {
             JsonValue.parse(text)

@@ -272,7 +272,7 @@ class Following internal constructor(
             Followed(followed.list, revision, followed.window).take(answer)
         } catch (misfit: Misfit) {
             revision = null // begin anew
-            throw Failure(Problem(null, "A changeset did not fit", misfit.message))
+            throw Failure(Problem(null, "A changeset could not be applied", misfit.message))
         }
         if (outcome === Outcome.Elsewhere) throw Failure(Problem(null, "An answer was lost"), isStale = true)
         failures = 0

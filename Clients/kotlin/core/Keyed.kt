@@ -142,20 +142,20 @@ private class LinkedRows(list: RowList) {
     private fun insert(section: Section, before: Node<LinkedSection?>) {
         val linked = LinkedSection(section)
         val node = Node<LinkedSection?>(linked)
-        if (sections.put(section.id, node) != null) throw Misfit("the section \"${section.id}\" is there already")
+        if (sections.put(section.id, node) != null) throw Misfit("the section \"${section.id}\" already exists")
         before.insert(node)
         for (row in section.rows) insert(row, linked, linked.rows)
     }
 
     private fun insert(row: Row, home: LinkedSection, before: Node<LinkedRow?>) {
         val node = Node<LinkedRow?>(LinkedRow(row, home))
-        if (rows.put(row.id, node) != null) throw Misfit("the row \"${row.id}\" is there already")
+        if (rows.put(row.id, node) != null) throw Misfit("the row \"${row.id}\" already exists")
         before.insert(node)
         home.isChanged = true
     }
 
     private fun <Value> move(node: Node<Value>, before: Node<Value>) {
-        if (node === before) throw Misfit("nothing moves before itself")
+        if (node === before) throw Misfit("an element cannot move before itself")
         node.detach()
         before.insert(node)
     }

@@ -112,7 +112,9 @@ data class Problem(
     /** The head, where a revision was demanded and it was not that. */
     val current: String? = null,
     /** How long the server asks to be left alone. */
-    val retryAfterMillis: Long? = null
+    val retryAfterMillis: Long? = null,
+    /** Each place in the request's body that breaks a rule; empty if the server names none. */
+    val errors: List<Violation> = emptyList()
 ) {
     /** Whether the same request may succeed later. */
     internal val isPassing get() = status == null || status >= 500 || status in listOf(404, 408, 425, 429)
@@ -122,11 +124,29 @@ data class Problem(
             val json = try { JsonValue.parse(body) } catch (misfit: Misfit) { JsonValue.Null }
             return Problem(
                 json["status"]?.int ?: status, json["title"]?.string ?: "Status $status", json["detail"]?.string,
-                json["type"]?.string, json["current"]?.string, retryAfterMillis
+                json["type"]?.string, json["current"]?.string, retryAfterMillis,
+                json["errors"]?.array.orEmpty().mapNotNull { violation(it) }
             )
+        }
+
+        /** Null if it does not say where and what. */
+        private fun violation(json: JsonValue): Violation? {
+            val pointer = json["pointer"]?.string ?: return null
+            val code = json["code"]?.string ?: return null
+            return Violation(pointer, code, json["detail"]?.string.orEmpty())
         }
     }
 }
+
+/** One place in a body that breaks a rule. */
+data class Violation(
+    /** A JSON Pointer (RFC 6901) into the body, such as `/edits/0/before`. */
+    val pointer: String,
+    /** A short name for programs, such as `anchor-not-found`. */
+    val code: String,
+    /** For people. */
+    val detail: String
+)
 
 /** A request that failed for good. */
 class ProblemException(val problem: Problem) :
@@ -211,7 +231,7 @@ fun Followed.take(answer: JsonValue): Outcome {
     val (next, change) = when (answer["dialect"]?.string) {
         "keyed" -> base.applyingKeyed(changes) to Change.Keyed(changes)
         "staged" -> base.stages(changes).let { (it.lastOrNull()?.list ?: base) to Change.Staged(it) }
-        else -> throw Misfit("changes in a dialect that is not applied here")
+        else -> throw Misfit("changes in an unsupported dialect")
     }
     return Outcome.Updated(ListUpdate(list, Followed(next, to, window), change))
 }
@@ -220,34 +240,34 @@ fun Followed.take(answer: JsonValue): Outcome {
 private fun RowList.changing(change: JsonValue): RowList {
     val members = change.members("content", "patch")
     val patch = members["patch"] ?: return copy(content = members["content"])
-    return copy(content = (content ?: throw Misfit("a patch for what has no content")).merging(patch))
+    return copy(content = (content ?: throw Misfit("a patch for an element without content")).merging(patch))
 }
 
 // MARK: Reading. A member that is not known is refused: what a client does not understand it must not show as if it
 // had.
 
 internal fun JsonValue.members(vararg known: String): Map<String, JsonValue> {
-    val members = (this as? JsonValue.Object ?: throw Misfit("an object is expected in place of $this")).members
-    for (name in members.keys) if (name !in known) throw Misfit("no member \"$name\" is known here")
+    val members = (this as? JsonValue.Object ?: throw Misfit("an object is expected instead of $this")).members
+    for (name in members.keys) if (name !in known) throw Misfit("unknown member \"$name\"")
     return members
 }
 
 internal fun Map<String, JsonValue>.required(name: String) = get(name) ?: throw Misfit("$name is missing")
 internal fun JsonValue.required(name: String) = get(name) ?: throw Misfit("$name is missing")
-internal fun JsonValue.asArray() = array ?: throw Misfit("an array is expected in place of $this")
-internal fun JsonValue.integer() = int ?: throw Misfit("a whole number is expected in place of $this")
-private fun JsonValue.flag() = boolean ?: throw Misfit("true or false is expected in place of $this")
+internal fun JsonValue.asArray() = array ?: throw Misfit("an array is expected instead of $this")
+internal fun JsonValue.integer() = int ?: throw Misfit("a whole number is expected instead of $this")
+private fun JsonValue.flag() = boolean ?: throw Misfit("true or false is expected instead of $this")
 
 internal fun JsonValue.id(): String = when (this) {
     is JsonValue.Text -> value
     is JsonValue.Number -> token.takeIf { token -> token.all { it == '-' || it in '0'..'9' } }
     else -> null
-} ?: throw Misfit("an id is expected in place of $this")
+} ?: throw Misfit("an id is expected instead of $this")
 
 internal fun JsonValue.redraw() = when (string) {
     "reconfigure" -> Redraw.RECONFIGURE
     "reload" -> Redraw.RELOAD
-    else -> throw Misfit("as is reload or reconfigure")
+    else -> throw Misfit("as must be reload or reconfigure")
 }
 
 /** A row, defaults left out, whose content may be a patch of what it was. */
@@ -273,6 +293,6 @@ internal fun JsonValue.toSection(isNew: Boolean, old: Section? = null): Section 
 
 private fun Map<String, JsonValue>.content(old: JsonValue?): JsonValue? {
     val patch = get("patch") ?: return get("content")
-    if ("content" in this) throw Misfit("either content or a patch")
-    return (old ?: throw Misfit("a patch for what has no content")).merging(patch)
+    if ("content" in this) throw Misfit("an update has content or a patch, not both")
+    return (old ?: throw Misfit("a patch for an element without content")).merging(patch)
 }

@@ -61,12 +61,12 @@ private fun RowList.stage(value: JsonValue): Stage {
     val members = value.members("name", "counts", "sections", "items")
     val sections = batch(members["sections"], "section") { it.integer() }
     val rows = batch(members["items"], "item") { path ->
-        if (path.asArray().size != 2) throw Misfit("a path is [section,row]")
+        if (path.asArray().size != 2) throw Misfit("a path must be [section,row]")
         RowPath(path.asArray()[0].integer(), path.asArray()[1].integer())
     }
     val list = applying(sections, rows)
     if (members.required("counts").asArray().map { it.integer() } != list.sections.map { it.rows.size }) {
-        throw Misfit("sections do not have as many rows as the stage says")
+        throw Misfit("the stage's row counts do not match the sections")
     }
     return Stage(members.required("name").string ?: throw Misfit("a stage has a name"), sections, rows, this, list)
 }

@@ -65,10 +65,10 @@ extension ListArrangement {
         guard !ids.isEmpty else { return }
         let named = Set(ids)
         guard named.count == ids.count else {
-            throw ApplyError(.namedTwice, "what is to be drawn again is named twice", at: offset)
+            throw ApplyError(.namedTwice, "an id to redraw is named twice", at: offset)
         }
         for list in lists() where !named.isSubset(of: list) {
-            throw ApplyError(.unknownID, "what is to be drawn again is not in both lists", at: offset)
+            throw ApplyError(.unknownID, "an id to redraw is not in both lists", at: offset)
         }
     }
 }
@@ -86,7 +86,7 @@ extension Elements {
     fileprivate func section(_ value: JSONSlice) throws(ApplyError) -> RowList.Section {
         let members = try value.object(["id", "items"])
         guard var section = sections[try members.required("id").asID()] else {
-            throw value.error(.unknownID, "a section comes without its content")
+            throw value.error(.unknownID, "the content of a section is missing")
         }
         for id in try members["items"]?.asIDs() ?? [] {
             guard let row = rows[id] else { throw value.error(.unknownID, "no row has the id \"\(id)\"") }

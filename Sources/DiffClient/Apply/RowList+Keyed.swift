@@ -78,7 +78,7 @@ private struct KeyedState {
     private func requireFree(
         _ id: ElementID, _ vertices: [ElementID: Int], _ value: JSONSlice
     ) throws(ApplyError) {
-        if vertices[id] != nil { throw value.error(.duplicateID, "the id \"\(id)\" is there already") }
+        if vertices[id] != nil { throw value.error(.duplicateID, "the id \"\(id)\" already exists") }
     }
 
     // MARK: Operations
@@ -89,7 +89,7 @@ private struct KeyedState {
         if op == "update" {
             _ = try members.required("as").asRedraw()
         } else if let redraw = members["as"] {
-            throw redraw.wrong("only an update says how to draw")
+            throw redraw.wrong("only an update may have as")
         }
         switch (op, members["section"], members["item"], members["items"]) {
         case ("insert", let section?, nil, nil): try insert(section: section, members)
@@ -100,7 +100,7 @@ private struct KeyedState {
         case ("remove", nil, nil, let ids?): for id in try ids.asArray() { try remove(item: id) }
         case ("update", let section?, nil, nil): try update(section: section)
         case ("update", nil, nil, let items?): for item in try items.asArray() { try update(item: item) }
-        default: throw value.wrong("an operation inserts, removes or updates a section or items, or moves one of them")
+        default: throw value.wrong("an operation must insert, remove or update a section or items, or move one of them")
         }
     }
 
@@ -110,7 +110,9 @@ private struct KeyedState {
         var new: Set<ElementID> = []
         for row in section.rows {
             try requireFree(row.id, rows, value)
-            guard new.insert(row.id).inserted else { throw value.error(.duplicateID, "\"\(row.id)\" comes twice") }
+            guard new.insert(row.id).inserted else {
+                throw value.error(.duplicateID, "\"\(row.id)\" is inserted twice")
+            }
         }
         append(section, before: try anchor(members, sections, below: LinkedTree.root))
     }
@@ -127,7 +129,7 @@ private struct KeyedState {
 
     private mutating func move(_ vertex: Int, below parent: Int, _ members: Members) throws(ApplyError) {
         let next = try anchor(members, parent == LinkedTree.root ? sections : rows, below: parent)
-        if vertex == next { throw members.owner.wrong("nothing moves before itself") }
+        if vertex == next { throw members.owner.wrong("an element cannot move before itself") }
         tree.detach(vertex)
         tree.insert(vertex, below: parent, before: next)
     }
@@ -173,7 +175,87 @@ private struct KeyedState {
         let value = try members.required("before")
         if value.isNull { return LinkedTree.none }
         let vertex = try find(try value.asID(), vertices, value)
-        guard tree.parent(of: vertex) == parent else { throw value.error(.unknownID, "the anchor stands elsewhere") }
+        guard tree.parent(of: vertex) == parent else {
+            throw value.error(.unknownID, "the anchor is not among the siblings")
+        }
         return vertex
+    }
+}
+
+// MARK: - The linked tree
+
+/// An ordered tree of numbered vertices. Inserting or detaching a vertex with its subtree is O(1).
+///
+/// Vertex 0 is the root. Any other vertex without a parent is detached.
+private struct LinkedTree {
+    /// No vertex.
+    static let none = -1
+    static let root = 0
+
+    private struct Links {
+        var parent: Int32 = -1
+        var previous: Int32 = -1
+        var next: Int32 = -1
+        var first: Int32 = -1
+        var last: Int32 = -1
+    }
+
+    private var links: [Links]
+
+    /// A root and `count - 1` detached vertices.
+    init(count: Int) { links = [Links](repeating: Links(), count: count) }
+
+    /// Adds a detached vertex.
+    mutating func add() -> Int {
+        links.append(Links())
+        return links.count - 1
+    }
+
+    func parent(of vertex: Int) -> Int { Int(links[vertex].parent) }
+    func next(after vertex: Int) -> Int { Int(links[vertex].next) }
+    func first(in parent: Int) -> Int { Int(links[parent].first) }
+    func last(in parent: Int) -> Int { Int(links[parent].last) }
+
+    /// Whether a vertex other than the root is in the tree.
+    func contains(_ vertex: Int) -> Bool { links[vertex].parent >= 0 }
+
+    /// Inserts a detached vertex below `parent`, before its child `next` or at the end.
+    mutating func insert(_ vertex: Int, below parent: Int, before next: Int = none) {
+        let number = Int32(truncatingIfNeeded: vertex)
+        let previous = next >= 0 ? links[next].previous : links[parent].last
+        links[vertex].parent = Int32(truncatingIfNeeded: parent)
+        links[vertex].previous = previous
+        links[vertex].next = Int32(truncatingIfNeeded: next)
+        if previous >= 0 { links[Int(previous)].next = number } else { links[parent].first = number }
+        if next >= 0 { links[next].previous = number } else { links[parent].last = number }
+    }
+
+    /// Detaches a vertex with its subtree.
+    mutating func detach(_ vertex: Int) {
+        let link = links[vertex]
+        let parent = Int(link.parent)
+        if link.previous >= 0 { links[Int(link.previous)].next = link.next } else { links[parent].first = link.next }
+        if link.next >= 0 { links[Int(link.next)].previous = link.previous } else { links[parent].last = link.previous }
+        (links[vertex].parent, links[vertex].previous, links[vertex].next) = (-1, -1, -1)
+    }
+
+    /// Detaches all vertices below one from each other, and returns them. O(vertices).
+    mutating func dissolve(below vertex: Int) -> [Int] {
+        var dissolved: [Int] = []
+        var (parent, next) = (vertex, 0)
+        while true {
+            var child = first(in: parent)
+            links[parent].first = -1
+            links[parent].last = -1
+            while child >= 0 {
+                dissolved.append(child)
+                let sibling = self.next(after: child)
+                (links[child].parent, links[child].previous, links[child].next) = (-1, -1, -1)
+                child = sibling
+            }
+            guard next < dissolved.count else { return dissolved }
+            parent = dissolved[next]
+            next += 1
+        }
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import SnapshotKit
 
 /// A client's list: sections with rows, which are the visible items, depth first.
@@ -107,7 +108,7 @@ public struct RowList: Sendable, Equatable {
         list.content = members["content"]?.json
         if let patch = members["patch"]?.json {
             guard let content, list.content == nil else {
-                throw ApplyError(.noContent, "a patch for what has no content", at: change.offset)
+                throw ApplyError(.noContent, "a patch for an element without content", at: change.offset)
             }
             list.content = content.merging(patch)
         }
@@ -138,5 +139,156 @@ extension RowList.Row {
         self.init(
             id: item.id, content: item.content.map(JSONText.init(accepted:)), kind: item.kind, level: item.level,
             parent: item.parent?.id, isExpanded: item.isExpanded, childCount: item.children.count)
+    }
+}
+
+// MARK: - Errors
+
+/// Why a changeset cannot be applied to a list. The list is unchanged.
+///
+/// Whatever the reason, a client asks again without a base revision, and replaces its list by the reset.
+public struct ApplyError: Error, Equatable, Sendable {
+    /// The kind of mistake.
+    public enum Reason: String, Sendable, Equatable {
+        /// The text is not JSON.
+        case notJSON = "not-json"
+        /// The JSON is not of the dialect.
+        case wrongShape = "wrong-shape"
+        /// Nothing in the list has the id.
+        case unknownID = "unknown-id"
+        /// The id is in the list already.
+        case duplicateID = "duplicate-id"
+        /// An index, or the number of operations, is beyond the list.
+        case outOfRange = "out-of-range"
+        /// Two operations of a batch have the same index.
+        case namedTwice = "named-twice"
+        /// An item operation is in a section that the same stage deletes, inserts or moves.
+        case insideChangingSection = "inside-changing-section"
+        /// Views do not carry out these operations reliably in one batch.
+        case unsafeTogether = "unsafe-together"
+        /// A stage's `counts` differ from the list after it.
+        case wrongCounts = "wrong-counts"
+        /// There is no content to apply a patch to.
+        case noContent = "no-content"
+    }
+
+    /// The kind of mistake.
+    public let reason: Reason
+    /// A sentence for people.
+    public let detail: String
+    /// The byte offset of the operation or value in the changes.
+    public let offset: Int
+
+    init(_ reason: Reason, _ detail: String, at offset: Int) {
+        self.reason = reason
+        self.detail = detail
+        self.offset = offset
+    }
+}
+
+extension ApplyError: CustomStringConvertible {
+    /// Reason, detail and offset, for people.
+    public var description: String { "\(reason.rawValue): \(detail) (at byte \(offset))" }
+}
+
+// MARK: - Edits
+//
+// Rows are less than the state: hidden items are only counted, and the ancestors of a window's first rows are missing.
+// So the rows are completed to a state with placeholders, which is edited by the code that the server uses; then the
+// placeholders are removed.
+
+extension RowList {
+    /// This list after a batch of edits, as far as its rows can tell. O(n).
+    ///
+    /// - Throws: `EditError` if the server would refuse it, or if it names something that is not shown.
+    func applying(_ edits: EditBatch) throws -> RowList {
+        var tree = RowTree()
+        var builder = Snapshot.Builder()
+        for section in sections {
+            let roots = tree.append(section.rows)
+            builder.section(section.id, content: section.content, isExpanded: section.isExpanded) { items in
+                for root in roots { tree.write(root, into: &items) }
+            }
+        }
+        let edited = try builder.build().applying(edits, limits: .none).snapshot
+        var list = RowList(edited)
+        list.content = content
+        for index in list.sections.indices {
+            list.sections[index].rows = list.sections[index].rows.compactMap { tree.row($0, of: edited) }
+        }
+        return list
+    }
+}
+
+/// Rows as a tree, with placeholders.
+private struct RowTree {
+    private struct Node {
+        var id: ElementID
+        /// Nil for a placeholder.
+        var row: RowList.Row?
+        var children: [Int] = []
+    }
+
+    private var nodes: [Node] = []
+    /// For each row with hidden children, their placeholder and their count.
+    private var hidden: [ElementID: (placeholder: ElementID, count: Int)] = [:]
+    private var placeholders: Set<ElementID> = []
+    /// Begins no other id.
+    private let prefix = UUID().uuidString
+
+    /// Appends a section's rows; returns those without a parent.
+    mutating func append(_ rows: [RowList.Row]) -> [Int] {
+        var roots: [Int] = []
+        var open: [Int] = []  // the last node and its ancestors, by level
+        func add(_ node: Node) {
+            nodes.append(node)
+            let index = nodes.count - 1
+            if let parent = open.last { nodes[parent].children.append(index) } else { roots.append(index) }
+            open.append(index)
+        }
+        let first = nodes.count
+        for (index, row) in rows.enumerated() {
+            open.removeLast(max(0, open.count - row.level))
+            while open.count < row.level {
+                add(placeholder(Self.ancestor(of: rows[index...], at: open.count) ?? newID()))
+            }
+            add(Node(id: row.id, row: row))
+        }
+        for node in nodes.indices[first...] {
+            guard let row = nodes[node].row, row.childCount > nodes[node].children.count else { continue }
+            let placeholder = placeholder(newID())
+            hidden[row.id] = (placeholder.id, row.childCount - nodes[node].children.count)
+            nodes.append(placeholder)
+            nodes[node].children.append(nodes.count - 1)
+        }
+        return roots
+    }
+
+    private mutating func placeholder(_ id: ElementID) -> Node {
+        placeholders.insert(id)
+        return Node(id: id)
+    }
+
+    private func newID() -> ElementID { ElementID("\(prefix)-\(nodes.count)") }
+
+    /// The id of the first row's missing ancestor, which the next row right below it names.
+    private static func ancestor(of rows: ArraySlice<RowList.Row>, at level: Int) -> ElementID? {
+        rows.prefix { $0.level > level }.first { $0.level == level + 1 }?.parent
+    }
+
+    func write(_ index: Int, into items: inout Snapshot.Builder.Items) {
+        let (node, row) = (nodes[index], nodes[index].row)
+        items.item(node.id, content: row?.content, kind: row?.kind, isExpanded: row?.isExpanded ?? true) { items in
+            for child in node.children { write(child, into: &items) }
+        }
+    }
+
+    /// A row of the edited state as it is shown; nil for a placeholder.
+    func row(_ row: RowList.Row, of edited: Snapshot) -> RowList.Row? {
+        if placeholders.contains(row.id) { return nil }
+        guard let (id, count) = hidden[row.id], edited.item(withID: id.text) != nil else { return row }
+        var row = row
+        row.childCount += count - 1
+        return row
     }
 }

@@ -1,5 +1,7 @@
+import CDiffSystem
+import DiffService
+import DiffUpstream
 import Dispatch
-import Glibc
 import HTTPCore
 import SnapshotKit
 
@@ -40,7 +42,7 @@ struct CheckLists {
     /// - Returns: how many did not answer with a list.
     private func failures(_ file: ListsFile) -> Int {
         let loop: EventLoop
-        do throws(ListenError) { loop = try EventLoop.standalone() } catch { fail("\(error)") }
+        do throws(ListenError) { loop = try EventLoop.standalone(polling: .preferred) } catch { fail("\(error)") }
         let transfers = Transfers(on: loop, budget: MemoryBudget())
         var failures = 0
         for definition in file.lists where definition.source != nil {
@@ -62,7 +64,7 @@ struct CheckLists {
         }
         for session in sessions where file.list(of: session)?.sourceURL == nil {
             failures += 1
-            print("\(session): no list of this name has a source")
+            print("\(session): no list with this name has a source")
         }
         fflush(nil)
         return failures
@@ -72,27 +74,29 @@ struct CheckLists {
         of session: String, _ file: ListsFile, _ transfers: Transfers, _ loop: EventLoop
     ) throws(Transfer.Failure) -> String {
         guard let match = file.list(of: session), let source = match.definition.source, let url = match.sourceURL else {
-            throw Transfer.Failure(reason: "no list of this name has a source")
+            throw Transfer.Failure(reason: "no list with this name has a source")
         }
-        let options = Options()
+        let options = ServiceSettings()
         let request = Transfer.Request(source, at: url, maxBytes: options.maxBodyBytes)
         let start = Instant.now
         let result = Locked<Result<Transfer.Answer, Transfer.Failure>?>(nil)
-        let isThere = DispatchSemaphore(value: 0)
+        let hasArrived = DispatchSemaphore(value: 0)
         loop.execute {
             transfers.start(request) {
                 result.withLock { [found = $0] in $0 = found }
-                isThere.signal()
+                hasArrived.signal()
             }
         }
-        isThere.wait()
+        hasArrived.wait()
         let answer = try result.withLock { $0 }!.get()
         let time = "\(Int((.now - start) / .milliseconds(1))) ms"
-        guard answer.status == 200 else { throw Transfer.Failure(reason: "it answered \(answer.status), in \(time)") }
+        guard answer.status == 200 else { throw Transfer.Failure(reason: "it answered \(answer.status) in \(time)") }
         let settings = match.definition.settings.applied(to: options.defaultSettings)
         do throws(StateError) {
+            var body = answer.body
+            _ = body.replaceLoneSurrogates()
             let snapshot = try Snapshot.reading(
-                json: answer.body, shape: settings.shape ?? .native, limits: options.stateLimits, upon: nil
+                json: body, shape: settings.shape ?? .native, limits: options.stateLimits, upon: nil
             ).snapshot
             return "\(snapshot.itemCount) items, \(answer.body.count) bytes, \(time)"
         } catch {

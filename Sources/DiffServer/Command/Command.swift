@@ -1,11 +1,15 @@
-import Glibc
+import CDiffOpenSSL
+import CDiffSystem
+import DiffService
+import DiffSessions
+import HTTPCore
 
 /// What the command line asks for.
 enum Command {
     case serve(Options)
     case diff(DiffCommand)
     case key(name: String)
-    case token(sessions: [String], scopes: Set<Token.Scope>, seconds: Int, secret: [UInt8])
+    case token(sessions: [String], scopes: Set<Token.Scope>, client: String?, seconds: Int, secret: [UInt8])
     case healthCheck(Options)
     case checkLists(CheckLists)
     case help(Help.Topic)
@@ -137,7 +141,7 @@ extension Command {
 
     private static func token(_ arguments: [String], _ environment: (String) -> String?) throws(UsageError) -> Command {
         let known =
-            ["--session", "--scope", "--ttl", "--token-secret-file"].map { Option.foreign($0) }
+            ["--session", "--scope", "--client-id", "--ttl", "--token-secret-file"].map { Option.foreign($0) }
             + [Option.foreign("--token-secret", isSecret: true)]
         let given = try flags(arguments, known: known, of: .token)
         let flags = Dictionary(given) { _, last in last }
@@ -153,10 +157,16 @@ extension Command {
         guard !scopes.isEmpty, scopes.count == names.count else {
             throw UsageError("--scope takes a comma-separated list of \(Token.Scope.words)")
         }
-        guard time >= .seconds(1), time <= .seconds(Options.maxTimeToLive) else {
+        guard time >= .seconds(1), time <= .seconds(Session.Settings.maxTimeToLive) else {
             throw UsageError("--ttl must be a time from 1s to 7d")
         }
-        return .token(sessions: sessions, scopes: Set(scopes), seconds: Int(time.components.seconds), secret: secret)
+        let client = flags["--client-id"]
+        guard client.map({ Token.clientBytes.contains($0.utf8.count) }) ?? true else {
+            throw UsageError("--client-id takes a name of 1 to \(Token.clientBytes.upperBound) bytes")
+        }
+        return .token(
+            sessions: sessions, scopes: Set(scopes), client: client, seconds: Int(time.components.seconds),
+            secret: secret)
     }
 
     /// The server's secret that signs tokens, from the command line or else from a variable.
@@ -199,5 +209,60 @@ extension Command {
             throw UsageError("diff takes two files, OLD.json and NEW.json; \(Help.Topic.diff.pointer)")
         }
         return .diff(try DiffCommand(old: files[0], new: files[1], flags: flags))
+    }
+}
+
+// MARK: - Keys
+
+/// `diffserver key` and `diffserver token`: credentials without a server.
+enum KeyCommands {
+    /// Makes a key: the secret for the client, and the option for the server.
+    static func key(name: String) {
+        let secret = KeyRing.newSecret()
+        let hash = Hex.encode(Digests.sha256(Array(secret.utf8)))
+        print("key:     \(secret)\noption:  --key \(name):\(hash)")
+    }
+
+    /// Mints a token with the server's secret.
+    static func token(sessions: [String], scopes: Set<Token.Scope>, client: String?, seconds: Int, secret: [UInt8]) {
+        let token = Token(
+            sessions: sessions, scopes: scopes, expires: WallTime.after(.seconds(seconds)),
+            made: WallTime.milliseconds, client: client)
+        print(token.signed(by: secret))
+    }
+}
+
+// MARK: - Health
+
+/// `diffserver healthcheck`: asks a server on this machine whether it is ready, for containers without a shell. The
+/// exit status is 0 if it is.
+enum HealthCheck {
+    static func run(_ options: Options) -> Never {
+        let address = options.listen.first ?? .tcp(host: "127.0.0.1", port: 8080)
+        guard let descriptor = target(address)?.connected(seconds: 2) else { fail("cannot connect to \(address)") }
+        var channel = BIO_new_socket(descriptor, 1)
+        if options.certificate != nil {
+            // The certificate is not verified: the question is whether the server is up, not who it is.
+            channel = BIO_push(BIO_new_ssl(SSL_CTX_new(TLS_client_method()), 1), channel)
+        }
+        let request = Array("GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
+        BIO_write(channel, request, Int32(request.count))
+        var answer = [UInt8](repeating: 0, count: 256)
+        let count = Int(BIO_read(channel, &answer, Int32(answer.count)))
+        let words = String(decoding: answer.prefix(max(0, count)), as: UTF8.self).split(separator: " ")
+        guard words.count > 1 else { fail("\(address) is not ready: no answer") }
+        guard words[1] == "200" else { fail("\(address) is not ready: \(words[1])") }
+        exit(0)
+    }
+
+    private static func target(_ address: ListenAddress) -> ConnectAddress? {
+        switch address {
+        case .unix(let path): .unix(path: path)
+        // A server on every address answers on the loopback.
+        case .tcp("", let port), .tcp("*", let port), .tcp("0.0.0.0", let port): .tcp(host: "127.0.0.1", port: port)
+        case .tcp("::", let port): .tcp(host: "::1", port: port)
+        case .tcp(let host, let port): .tcp(host: host, port: port)
+        case .inherited: nil
+        }
     }
 }

@@ -1,4 +1,5 @@
-import Glibc
+import CDiffSystem
+import DiffService
 import SnapshotKit
 
 /// `diffserver diff OLD.json NEW.json`: the changeset between two files.

@@ -1,4 +1,4 @@
-import Glibc
+import CDiffSystem
 
 /// Whole files.
 enum Files {
@@ -22,7 +22,7 @@ enum Files {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
-            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            let count = CDiffSystem.read(descriptor, &chunk, chunk.count)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw Failure(path: path, reason: String(cString: strerror(errno))) }
             if count == 0 { return bytes }

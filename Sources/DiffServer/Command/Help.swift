@@ -1,9 +1,5 @@
+import DiffService
 import SnapshotKit
-
-/// The version of this program.
-enum Version {
-    static let text = "0.2.0"
-}
 
 /// `diffserver help`, and the help of each command.
 enum Help {
@@ -47,7 +43,9 @@ enum Help {
 
         \(dialects)
 
-        \(options)
+        \(options(OptionTable.groups.filter { !$0.isRare }))
+        `diffserver serve --help` also lists the limits whose defaults suit nearly everyone.
+
         """
     }
 
@@ -64,9 +62,9 @@ enum Help {
           diffserver --listen :8080 --open                  anyone who can reach it, no key
           diffserver --listen :8080 --key-file keys         anyone with a key made by "diffserver key"
           diffserver --store sqlite:/var/lib/diffserver/sessions.db
-          diffserver --store redis://10.0.0.5 --listen :8080 --key-file keys --token-secret-file tokens
+          diffserver --store redis://10.0.0.5 --digest-key "$(cat digests)" --listen :8080 --key-file keys
 
-        \(options)
+        \(options(OptionTable.groups))
         """
     }
 
@@ -74,7 +72,7 @@ enum Help {
         """
         Usage: diffserver diff [OPTION…] OLD.json NEW.json
 
-        Prints the changeset between two files; - is standard input. Exit status 1 if a file cannot be used.
+        Prints the changeset between two files; - means standard input. Exit status 1 if a file cannot be used.
 
           [--dialect NAME]            keyed (default), or another of those below
           [--staging safe|compact]    staged only: no step that a list view could reject (default), or the fewest steps
@@ -83,10 +81,12 @@ enum Help {
         Where the list is in a document of another form (JSON Pointers):
 
           [--items-at P]  [--id-at P]…  [--kind-at P]  [--children-at P]  [--expanded-at P]
-          [--sections-at P]  [--section-id-at P]
+          [--sections-at P]  [--section-id-at P]  [--section-expanded-at P]
           [--map]                     an object's members are the rows, their names the ids
           [--rest true|P]…            other parts of the document to compare
           [--duplicates refuse|first] what to do with a duplicate id
+          [--missing refuse|empty]    what to do where the list is not there
+          [--invalid refuse|skip]     what to do with an element without a usable id
 
         Examples:
 
@@ -104,8 +104,8 @@ enum Help {
         """
         Usage: diffserver key [NAME]
 
-        Makes a writer's key, and prints it with the server option that accepts it, which holds only its hash. The key
-        is stored nowhere: keep it. The name (default: writer) is for people.
+        Makes a writer's key and prints it, with the server option that accepts it. The option holds only the key's
+        hash. The key is stored nowhere: keep it. The name (default: writer) is only a label.
 
         Example:
 
@@ -123,8 +123,9 @@ enum Help {
           --session NAME              a session it is good for; up to \(Token.maxSessions) times
           --scope SCOPES              comma-separated (default read):
                                       \(Token.Scope.words)
+          --client-id NAME            the client it is for, which gets Idempotency-Keys of its own
           --ttl TIME                  lifetime, from 1s to 7d (default 1h)
-          --token-secret-file FILE    the file that the server has its secret in
+          --token-secret-file FILE    the file with the server's secret
           --token-secret TEXT         the secret itself, which ps shows to every user; or set
                                       DIFFSERVER_TOKEN_SECRET or DIFFSERVER_TOKEN_SECRET_FILE
 
@@ -140,7 +141,7 @@ enum Help {
         Usage: diffserver healthcheck [OPTION…]
 
         Asks the server on this machine whether it is ready (GET /readyz). Exit status: 0 if it is, else 1. It takes the
-        options and variables of serve, to find the address and know whether to speak TLS.
+        options and variables of serve, to find the address and to know whether to speak TLS.
 
         Example:
 
@@ -156,7 +157,7 @@ enum Help {
         Checks a file of lists and prints one line per fault. Exit status: 0 if there are none, else 1. docs/upstream.md
         describes such files.
 
-          --try                       also fetch the sources: of lists without segments, and of the sessions named
+          --try                       also fetch the sources of lists without segments and of the sessions named
 
         Example:
 
@@ -174,13 +175,13 @@ enum Help {
         }.joined(separator: "\n")
     }
 
-    /// All options of `serve`, group by group.
-    private static var options: String {
+    /// Options of `serve`, group by group.
+    private static func options(_ groups: [OptionGroup]) -> String {
         """
         Options of serve. Each can also be an environment variable: --max-body is DIFFSERVER_MAX_BODY. Sizes are written
         16MiB, times 500ms, 10s or 1h. docs/operations.md says how to choose them.
 
-        \(OptionTable.groups.map { "\($0.title):\n\n" + $0.options.map(line).joined(separator: "\n") + "\n" }
+        \(groups.map { "\($0.title):\n\n" + $0.options.map(line).joined(separator: "\n") + "\n" }
             .joined(separator: "\n"))
         """
     }

@@ -1,5 +1,6 @@
 // How an option is read. Ranges end where values could no longer work, far below where a sum of them would overflow.
 
+import DiffSessions
 import HTTPCore
 import SnapshotKit
 
@@ -41,7 +42,7 @@ extension Option {
     /// Up to 1 TiB: sums of such amounts stay far from overflowing.
     private static let sizes = 1...1 << 40
     /// Up to the longest life of a session.
-    private static let times = Duration.nanoseconds(1)...Duration.seconds(Options.maxTimeToLive)
+    private static let times = Duration.nanoseconds(1)...Duration.seconds(Session.Settings.maxTimeToLive)
     private static let timeFault =
         "is not a time above 0 and up to \(Unit.time(times.upperBound)), such as 500ms, 10s or 1h"
 
@@ -148,4 +149,46 @@ extension Option {
 extension ClosedRange {
     /// A value, if it is within the range.
     fileprivate func checked(_ value: Bound?) -> Bound? { value.flatMap { contains($0) ? $0 : nil } }
+}
+
+// MARK: - Units
+
+/// Amounts in the notation of options.
+enum Unit {
+    private static let sizes = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
+    private static let times = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)]
+
+    /// `16MiB`, `16 MiB`, or bytes.
+    static func bytes(_ text: String) -> Int? {
+        for (unit, size) in sizes where text.hasSuffix(unit) {
+            let (bytes, overflows) = (Int(text.dropLast(3).trimmed) ?? -1).multipliedReportingOverflow(by: size)
+            return overflows || bytes < 0 ? nil : bytes
+        }
+        return Int(text)
+    }
+
+    static func bytes(_ count: Int) -> String {
+        for (unit, size) in sizes where count >= size && count % size == 0 { return "\(count / size) \(unit)" }
+        return "\(count)"
+    }
+
+    /// `500ms`, `10s`, `5m`, `1h`, `7d`, or seconds.
+    static func time(_ text: String) -> Duration? {
+        if let seconds = Int(text) { return seconds < 1 << 40 ? .seconds(seconds) : nil }
+        for (unit, size) in times where text.hasSuffix(unit) {
+            if let count = Int(text.dropLast(unit.count)), count >= 0, count < 1 << 30 {
+                return .milliseconds(count * size)
+            }
+        }
+        return nil
+    }
+
+    static func time(_ time: Duration) -> String {
+        let milliseconds =
+            Int(time.components.seconds) * 1000 + Int(time.components.attoseconds / 1_000_000_000_000_000)
+        for (unit, size) in times.reversed() where milliseconds >= size && milliseconds % size == 0 {
+            return "\(milliseconds / size)\(unit)"
+        }
+        return "0s"
+    }
 }

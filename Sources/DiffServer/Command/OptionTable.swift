@@ -1,6 +1,7 @@
 // Each option once, with its flag, variable (`--max-body` is `DIFFSERVER_MAX_BODY`), unit, default and range. Help,
 // errors and the environment all come from here. `Options.checked()` checks combinations of options.
 
+import DiffService
 import HTTPCore
 import SnapshotKit
 
@@ -8,6 +9,8 @@ import SnapshotKit
 struct OptionGroup: Sendable {
     let title: String
     let options: [Option]
+    /// Whether only the help of `serve` shows them.
+    var isRare = false
 }
 
 /// All options of `diffserver serve`, in the order of its help.
@@ -21,6 +24,7 @@ enum OptionTable {
         OptionGroup(title: "Sessions, history and readers", options: sessions),
         OptionGroup(title: "Connections", options: connections),
         OptionGroup(title: "Process and log", options: process),
+        OptionGroup(title: "Limits whose defaults suit nearly everyone", options: rare, isRare: true),
     ]
     static let all = groups.flatMap(\.options)
 
@@ -48,14 +52,14 @@ enum OptionTable {
         .toggle("--open", "turn authentication off: anyone who can reach the server can do anything", \.isOpen),
         .list(
             "--key", "NAME:SHA256[:PREFIX]",
-            "a writer's key by its hash, good for sessions whose names start with PREFIX; may be repeated",
+            "hash of a writer's key, good for sessions whose names start with PREFIX; may be repeated",
             KeyRing.Key.fault, \.keys
         ) { KeyRing.Key($0) }.keptSecret(),
         .text("--key-file", "FILE", "file with such keys, one per line", \.keyFile),
         Option(
             flag: "--token-secret", value: "TEXT",
-            help: "signs clients' tokens, at least \(TokenSecrets.minBytes) bytes (default: random at each start); may "
-                + "be repeated, or have several lines: the first signs, all verify",
+            help: "secret that signs clients' tokens, at least \(TokenSecrets.minBytes) bytes (default: random at each "
+                + "start); may be repeated, or have several lines: the first signs, all verify",
             fault: "is shorter than \(TokenSecrets.minBytes) bytes, or there are more than \(TokenSecrets.maxCount)",
             isSecret: true
         ) {
@@ -85,35 +89,35 @@ enum OptionTable {
             \.storeAuthority),
         .value(
             "--durability", "full|relaxed",
-            "when SQLite acknowledges a write: on disk (full, the default), or at most a second before (relaxed)",
+            "when SQLite acknowledges a write: once on disk (full, the default), or up to a second before (relaxed)",
             "is neither full nor relaxed", \.isDurable
         ) { ["full": true, "relaxed": false][$0] },
         .text(
             "--digest-key", "TEXT",
-            "keys the digests in revisions; the same on all nodes that share sessions "
-                + "(default: the store's, else random at each start; required for Redis Cluster)",
+            "key of the digests in revisions; must be the same on all nodes that share sessions "
+                + "(required with Redis; default: the database's, else random at each start)",
             \.digestKey
         ).keptSecret(),
     ]
 
     private static let writes: [Option] = [
-        .toggle("--require-if-match", "refuse writes to sessions that lack If-Match", \.requiresIfMatch),
+        .toggle("--require-if-match", "require If-Match on every write to a session", \.service.requiresIfMatch),
         .text(
             "--lists", "FILE",
-            "JSON file of lists that are fetched from upstream, or whose edits a webhook decides; see check-lists",
+            "JSON file of lists that are fetched from upstream or whose edits a webhook approves; see check-lists",
             \.listsPath),
     ]
 
     private static let requests: [Option] = [
-        .count("--rate", "requests per second of one key or token (default no limit)", \.rate),
-        .count("--peer-rate", "requests per second of one IPv4 address or IPv6 /64 (default no limit)", \.peerRate),
+        .count("--rate", "requests per second per key or token (default no limit)", \.service.rate),
+        .count(
+            "--peer-rate", "requests per second per IPv4 address or IPv6 /64 (default no limit)",
+            \.service.peerRate),
         .bytes(
-            "--max-body", "body of a request, compressed or not, at most 1 GiB", \.maxBodyBytes, 1...1 << 30),
-        .count("--max-sections", "sections in a state", \.stateLimits.maxSections),
-        .count("--max-items", "items in a state, including children", \.stateLimits.maxItems),
-        .count("--max-nesting", "levels of nested items, at most 64", \.stateLimits.maxNesting, 1...64),
-        .count("--max-depth", "levels of nested JSON arrays and objects, at most 512", \.stateLimits.maxDepth, 1...512),
-        .count("--max-edits", "edits in a batch", \.stateLimits.maxEdits),
+            "--max-body", "size of a request's body, compressed or not, at most 1 GiB", \.service.maxBodyBytes,
+            1...1 << 30),
+        .count("--max-sections", "sections in a state", \.service.stateLimits.maxSections),
+        .count("--max-items", "items in a state, including children", \.service.stateLimits.maxItems),
     ]
 
     private static let sessions: [Option] = [
@@ -122,7 +126,7 @@ enum OptionTable {
             "memory for all sessions and their history (default 512 MiB, or half of the cgroup's limit if less)",
             \.tableBounds.bytes),
         .count("--max-sessions", "sessions", \.tableBounds.sessions),
-        .time("--ttl", "how long a session lives after its last use, at most 7 days", \.timeToLive),
+        .time("--ttl", "how long a session lives after its last use, at most 7 days", \.service.timeToLive),
         .count(
             "--history-revisions", "past revisions kept per session", \.tableBounds.history.revisions, 0...1_000_000),
         .time("--history-age", "how long a past revision is kept", \.tableBounds.history.age),
@@ -130,14 +134,33 @@ enum OptionTable {
         .count("--max-streams", "streams and held requests per session", \.tableBounds.readers),
         .time(
             "--stream-life", "how long a stream stays open before its reader must reconnect (default no limit)",
-            \.streamLife),
+            \.service.streamLife),
     ]
 
     private static let connections: [Option] = [
         .count("--max-connections", "concurrent connections", \.maxConnections),
         .count(
-            "--peer-connections", "concurrent connections of one IPv4 address or IPv6 /64 (default no limit)",
+            "--peer-connections", "concurrent connections per IPv4 address or IPv6 /64 (default no limit)",
             \.peerConnections),
+    ]
+
+    private static let process: [Option] = [
+        .time("--drain", "time for running requests to finish on shutdown", \.drain),
+        .value(
+            "--log", "text|json|none", "format of the log on standard error (default text)",
+            "is not text, json or none", \.logFormat
+        ) { LogFormat(rawValue: $0) },
+        .toggle("--log-requests", "log one line per request", \.logsRequests),
+    ]
+
+    private static let pollings = Polling.allCases.map(\.rawValue)
+
+    private static let rare: [Option] = [
+        .count("--max-nesting", "levels of nested items, at most 64", \.service.stateLimits.maxNesting, 1...64),
+        .count(
+            "--max-depth", "levels of nested JSON arrays and objects, at most 512", \.service.stateLimits.maxDepth,
+            1...512),
+        .count("--max-edits", "edits in a batch", \.service.stateLimits.maxEdits),
         .bytes(
             "--max-request-line", "length of a request line, at most 16 MiB", \.messageLimits.maxRequestLineBytes,
             1...16 << 20),
@@ -153,10 +176,6 @@ enum OptionTable {
         .bytes(
             "--write-rate", "minimum rate at which a client must read an answer, per second",
             \.connectionLimits.minWriteRate),
-    ]
-
-    private static let process: [Option] = [
-        .time("--drain", "time for running requests to finish on shutdown", \.drain),
         Option(
             flag: "--watchdog", value: "TIME",
             help: "exit with status 70 when an event loop is stuck for this long; 0 for never (default 10s)",
@@ -170,9 +189,9 @@ enum OptionTable {
         },
         .count("--loops", "event loops (default: one per core)", \.loops, 1...1024),
         .value(
-            "--log", "text|json|none", "format of the log on standard error (default text)",
-            "is not text, json or none", \.logFormat
-        ) { LogFormat(rawValue: $0) },
-        .toggle("--log-requests", "log one line per request", \.logsRequests),
+            "--event-loop", pollings.joined(separator: "|"),
+            "how event loops wait for sockets (default \(Polling.preferred.rawValue)); dispatch costs more per request",
+            "is not \(pollings.joined(separator: " or "))", \.polling
+        ) { Polling(rawValue: $0) },
     ]
 }

@@ -1,10 +1,12 @@
+import CDiffSystem
+import DiffService
+import DiffStores
+import DiffUpstream
 import HTTPCore
 import SnapshotKit
 
 /// The configuration of the service. `OptionTable` names each option on the command line and in the environment.
 struct Options: Sendable {
-    static let maxTimeToLive = 7 * 24 * 3600
-
     // MARK: Addresses and access
 
     var listen: [ListenAddress] = []
@@ -24,14 +26,10 @@ struct Options: Sendable {
     /// A file with the CA of the store's certificate.
     var storeAuthority: String?
     var origins: [String] = []
-    var requiresIfMatch = false
     var listsPath: String?
     /// The contents of that file.
     var lists: ListsFile?
-    /// Requests per second of one key or token; nil for no limit.
-    var rate: Int?
-    /// Requests per second of one peer; nil for no limit.
-    var peerRate: Int?
+    var service = ServiceSettings()
 
     // MARK: Encryption
 
@@ -41,18 +39,15 @@ struct Options: Sendable {
 
     // MARK: Limits
 
-    var maxBodyBytes = 16 << 20
-    var stateLimits = StateLimits()
     var tableBounds = SessionTable.Bounds()
-    var timeToLive = Duration.seconds(3600)
-    /// After this a stream ends, so that its reader reconnects, perhaps to another node; nil for never.
-    var streamLife: Duration?
     var messageLimits = MessageLimits()
     var connectionLimits = ConnectionLimits()
     var maxConnections = 20_000
     /// Concurrent connections of one peer; nil for no limit.
     var peerConnections: Int?
     var loops: Int?
+    /// How all loops wait, those of the stores and the sources, too.
+    var polling = Polling.preferred
     var drain = Duration.seconds(10)
     /// How long a turn of a loop may take before the process ends itself; nil for no limit.
     var watchdog: Duration? = .seconds(10)
@@ -64,12 +59,10 @@ struct Options: Sendable {
     /// For the log at the start.
     var warnings: [String] = []
 
-    /// For sessions that do not set them.
-    var defaultSettings: Session.Settings { Session.Settings(timeToLive: timeToLive, ignored: []) }
-
     var serverOptions: ServerOptions {
         var options = ServerOptions(listen: listen)
         if let loops { options.loops = loops }
+        options.polling = polling
         options.messageLimits = messageLimits
         options.connectionLimits = connectionLimits
         // Sessions keep a quarter of the memory, see `SessionTable.room`.
@@ -83,5 +76,117 @@ struct Options: Sendable {
                 certificateFile: certificate, keyFile: certificateKey, clientAuthorityFile: clientAuthority)
         }
         return options
+    }
+}
+
+// MARK: - Checks
+//
+// Checks that take more than one option: which go together, which exclude each other, and the contents of files. They
+// run before anything is opened, so that a mistake is one line (in a file of lists, one per fault) and exit status 2.
+
+extension Options {
+    /// The options with the contents of their files, if they make sense together.
+    ///
+    /// - Parameter environment: looks up variables for the file of lists.
+    func checked(environment: @escaping (String) -> String?) throws(UsageError) -> Options {
+        var options = self
+        try options.readSecrets()
+        try options.checkTogether()
+        if let listsPath { options.lists = try Self.lists(in: listsPath, environment: environment) }
+        return options
+    }
+
+    /// Reads a file of lists.
+    ///
+    /// - Throws: a line for each fault, `FILE:LINE:COLUMN: message`; or why the file cannot be read.
+    static func lists(in path: String, environment: @escaping (String) -> String?) throws(UsageError) -> ListsFile {
+        let json: [UInt8]
+        do throws(Files.Failure) { json = try Files.read(path, atMost: ListsFile.maxBytes) } catch {
+            throw UsageError("--lists \(path): \(error.reason)")
+        }
+        do throws(ListsFileError) { return try ListsFile(json: json, environment: environment) } catch {
+            throw UsageError(error.text(of: path), hasPlaces: true)
+        }
+    }
+
+    private func checkTogether() throws(UsageError) {
+        if isOpen, !keys.isEmpty {
+            throw UsageError("--open turns authentication off, but a key is given; leave one of them out")
+        }
+        if (certificate == nil) != (certificateKey == nil) {
+            throw UsageError("give --tls-certificate and --tls-key together")
+        }
+        if clientAuthority != nil, certificate == nil {
+            throw UsageError("--tls-client-ca requires --tls-certificate and --tls-key")
+        }
+        if storeAuthority != nil, !store.usesTLS {
+            throw UsageError(
+                "--store-ca requires a store reached over TLS: rediss://, rediss-sentinel:// or "
+                    + "rediss-cluster://")
+        }
+        if store.isShared, digestKey == nil {
+            throw UsageError(
+                "a store in Redis requires --digest-key, the same on all nodes; `openssl rand -hex 32` makes one")
+        }
+    }
+
+    private mutating func readSecrets() throws(UsageError) {
+        if let keyFile {
+            let text = String(decoding: try secret("--key-file", keyFile), as: UTF8.self)
+            let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(\.trimmed)
+            for (number, line) in zip(1..., lines) where !line.isEmpty {
+                guard let key = KeyRing.Key(line) else {
+                    throw UsageError("line \(number) of the --key-file \(KeyRing.Key.fault)")
+                }
+                keys.append(key)
+            }
+            guard lines.contains(where: { !$0.isEmpty }) else { throw UsageError("the --key-file is empty") }
+        }
+        if let tokenSecretFile {
+            guard tokenSecrets.isEmpty else {
+                throw UsageError("give --token-secret or --token-secret-file, not both")
+            }
+            tokenSecrets = try Self.tokenSecrets(in: tokenSecretFile, warnings: &warnings)
+        }
+        if let storePasswordFile {
+            guard
+                let store = store.with(
+                    password: String(decoding: try secret("--store-password-file", storePasswordFile), as: UTF8.self))
+            else {
+                throw UsageError("--store-password-file requires a Redis --store whose address has no password")
+            }
+            self.store = store
+        }
+    }
+
+    private mutating func secret(_ flag: String, _ path: String) throws(UsageError) -> [UInt8] {
+        try Self.secret(flag, path, warnings: &warnings)
+    }
+
+    static func tokenSecrets(in path: String, warnings: inout [String]) throws(UsageError) -> [[UInt8]] {
+        guard let secrets = TokenSecrets.read(try secret("--token-secret-file", path, warnings: &warnings)) else {
+            throw UsageError("the --token-secret-file must hold \(TokenSecrets.rule)")
+        }
+        return secrets
+    }
+
+    /// The contents of a file of secrets, without the last line break. Errors do not name the file: whoever confuses
+    /// the option with the one without `-file` has given the secret instead.
+    ///
+    /// - Throws: if the file cannot be read, is empty or has more than 1 MiB.
+    private static func secret(_ flag: String, _ path: String, warnings: inout [String]) throws(UsageError) -> [UInt8] {
+        var bytes: [UInt8]
+        do throws(Files.Failure) {
+            bytes = try Files.read(path, atMost: 1 << 20)
+        } catch { throw UsageError("the \(flag) cannot be read: \(error.reason)") }
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+        guard !bytes.isEmpty else { throw UsageError("the \(flag) is empty") }
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & 0o007 != 0 {
+            warnings.append(
+                "\(flag) \(path): every user of this machine can read or change this file; chmod o= prevents that")
+        }
+        return bytes
     }
 }

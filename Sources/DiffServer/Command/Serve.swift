@@ -1,4 +1,7 @@
-import Glibc
+import CDiffSystem
+import DiffService
+import DiffStores
+import DiffUpstream
 import HTTPCore
 
 /// `diffserver serve`: from options to a running server, and to its end.
@@ -15,17 +18,23 @@ enum Serve {
         let signals = Signals([SIGTERM, SIGINT, SIGHUP])
         for warning in options.warnings { journal.log(warning, level: "warning") }
         options.serverOptions.limitAllocator()
-        let messages = MessageMemory(memory: options.tableBounds.bytes, maxBody: options.maxBodyBytes)
+        let messages = MessageMemory(memory: options.tableBounds.bytes, maxBody: options.service.maxBodyBytes)
         let workers = Workers(count: options.serverOptions.loops)
-        let store: any SessionStore
+        let (store, storeLoops): StoreAddress.OpenStore
         do throws(StoreError) {
-            store = try options.store.open(options: options, messages: messages, journal: journal, workers: workers)
+            (store, storeLoops) = try options.store.open(
+                options: options, messages: messages, journal: journal, workers: workers)
         } catch { fail("\(error)") }
         let service = DiffService(
-            options: options, store: store, messages: messages, access: access(options, journal), journal: journal,
-            workers: workers)
+            settings: options.service, store: store, messages: messages, access: access(options, journal),
+            journal: journal, workers: workers, figures: { ProcessFigures().write(into: &$0) })
+        var upstream: Upstream?
         if let lists = options.lists {
-            do throws(ListenError) { try service.fetch(lists) } catch { fail("\(error)") }
+            do throws(ListenError) {
+                let lists = try Upstream(lists, for: service, polling: options.polling)
+                service.follow(lists, owners: lists)
+                upstream = lists
+            } catch { fail("\(error)") }
         }
         var serverOptions = options.serverOptions
         (serverOptions.incoming, serverOptions.outgoing) = (messages.incoming, messages.outgoing)
@@ -52,9 +61,11 @@ enum Serve {
             journal.log("connections capped at \(limit): more could take over three quarters of --memory")
         }
         Housekeeping.start(service, server, log)
-        if let limit = options.watchdog { watch(server.loops + service.loops, limit, journal) }
-        while signals.wait() == SIGHUP { reload(server, service) }
-        stop(server, service)
+        if let limit = options.watchdog {
+            watch(server.loops + storeLoops + (upstream.map { [$0.loop] } ?? []), limit, journal)
+        }
+        while signals.wait() == SIGHUP { reload(server, service, upstream, options) }
+        stop(server, service, within: options.drain)
         // The loops close late connections by themselves, unless one is stuck.
         let deadline = Instant.now + options.drain + .seconds(1)
         while signals.wait(until: deadline) != nil {}
@@ -79,21 +90,21 @@ enum Serve {
         }
     }
 
-    private static func reload(_ server: Server, _ service: DiffService) {
+    private static func reload(_ server: Server, _ service: DiffService, _ upstream: Upstream?, _ options: Options) {
         let journal = service.journal
         do throws(ListenError) {
-            if service.options.certificate != nil {
+            if options.certificate != nil {
                 try server.reloadCertificates()
                 journal.log("certificates reloaded")
             }
         } catch { journal.log("certificates not reloaded, old ones stay in use: \(error)", level: "error") }
-        if let path = service.options.listsPath, let upstream = service.upstream {
+        if let path = options.listsPath, let upstream {
             do throws(UsageError) {
                 upstream.replace(by: try Options.lists(in: path) { getenv($0).map { String(cString: $0) } })
                 journal.log("lists file reloaded")
             } catch { journal.log("lists file not reloaded, old lists stay in use: \(error.message)", level: "error") }
         }
-        guard let path = service.options.tokenSecretFile else { return }
+        guard let path = options.tokenSecretFile else { return }
         do throws(UsageError) {
             var warnings: [String] = []
             service.access.secrets.replace(by: try Options.tokenSecrets(in: path, warnings: &warnings))
@@ -103,13 +114,13 @@ enum Serve {
     }
 
     /// Turns readiness off, ends readers, drains connections, and exits.
-    private static func stop(_ server: Server, _ service: DiffService) {
+    private static func stop(_ server: Server, _ service: DiffService, within drain: Duration) {
         service.journal.log("draining")
         service.drain()
         // On another thread, since a stuck loop may hold the readers' locks.
         SystemThread.start(named: "drain") {
-            service.table.endReaders(because: Problem(.draining, "the server is shutting down"))
-            server.drain(within: service.options.drain) {
+            service.table.endReaders(because: .draining)
+            server.drain(within: drain) {
                 service.store.close()
                 end(0)
             }
@@ -122,7 +133,7 @@ enum Serve {
         if options.isOpen {
             journal.log(
                 "--open: authentication is off; anyone who can reach this server, "
-                    + "also through a proxy or from a web page, can do anything", level: "warning")
+                    + "even through a proxy or from a web page, can do anything", level: "warning")
         } else if ring.keys.isEmpty {
             if isLocal {
                 journal.log(

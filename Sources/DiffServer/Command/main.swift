@@ -1,3 +1,7 @@
+// The executable: the command line, its options and help, and `diffserver serve`, which opens the store, joins the
+// service with its lists, and starts and ends the server. It knows all targets of the server, and none knows it.
+
+import DiffService
 import FoundationEssentials
 
 // Swift reads the arguments from /proc/self/cmdline. Without /proc there are none, not even the program's name, and a
@@ -10,8 +14,8 @@ do throws(UsageError) {
     case .serve(let options): Serve.run(options)
     case .diff(let diff): diff.run()
     case .key(let name): KeyCommands.key(name: name)
-    case .token(let sessions, let scopes, let seconds, let secret):
-        KeyCommands.token(sessions: sessions, scopes: scopes, seconds: seconds, secret: secret)
+    case .token(let sessions, let scopes, let client, let seconds, let secret):
+        KeyCommands.token(sessions: sessions, scopes: scopes, client: client, seconds: seconds, secret: secret)
     case .healthCheck(let options): HealthCheck.run(options)
     case .checkLists(let check): check.run { variables[$0] }
     case .help(let topic): print(Help.text(of: topic), terminator: "")

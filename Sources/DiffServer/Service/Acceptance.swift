@@ -42,7 +42,7 @@ struct Acceptance: Sendable {
 
 extension Substring {
     /// Without blanks at the ends.
-    var trimmed: String { String(FieldList.trimmed(self)) }
+    package var trimmed: String { String(FieldList.trimmed(self)) }
 }
 
 /// The form of an answer with changes.
@@ -56,7 +56,7 @@ struct ChangesForm: Sendable, Hashable {
     var isOfMany = false
     var mediaType: String
 
-    static let patchType = "application/json-patch+json"
+    static let patchType = MediaType.jsonPatch
 
     static func mediaType(_ dialect: Dialect) -> String { "application/vnd.diffserver.\(dialect.rawValue)+json" }
 
@@ -96,8 +96,29 @@ struct ChangesForm: Sendable, Hashable {
     }
 }
 
+/// Media types that say how a body changes something, and not what it is to be.
+enum MediaType {
+    /// RFC 6902.
+    static let jsonPatch = "application/json-patch+json"
+    /// RFC 7396.
+    static let mergePatch = "application/merge-patch+json"
+
+    static let patches = [jsonPatch, mergePatch]
+}
+
 extension Problem {
+    /// A body of a type that is not read.
+    static func unsupportedMediaType(_ name: String) -> Problem {
+        let reason =
+            MediaType.patches.contains(name)
+            ? "\"\(name)\" is a patch, but this takes a whole document or {\"edits\":[…]}"
+            : "\"\(name)\" is not JSON"
+        return Problem(
+            .unsupportedMediaType, "\(reason): send the header Content-Type: application/json",
+            fields: [Field("Accept-Post", "application/json")])
+    }
+
     static func notAcceptable(_ types: [String]) -> Problem {
-        Problem(.notAcceptable, "can be sent: \(types.joined(separator: ", "))")
+        Problem(.notAcceptable, "available media types: \(types.joined(separator: ", "))")
     }
 }

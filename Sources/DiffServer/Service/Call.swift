@@ -1,51 +1,63 @@
+import DiffSessions
+import DiffStores
 import HTTPCore
 
 /// An admitted request, without its body. A reference, which everything that is done for the request holds.
-final class Call: Errand {
-    let head: RequestHead
+package final class Call: ServiceContext {
+    package let head: RequestHead
     /// The loop of its connection.
     let loop: EventLoop
     let route: Route
     let place: RouteParameters
     /// The session's name, looked up in `place` once.
     private let named: String?
-    let identity: Identity
+    package let identity: Identity
+    /// What the caller may see; nil if it may not read.
+    let projection: Projection?
     let parameters: Parameters
     let acceptance: Acceptance
-    let service: DiffService
+    package let service: DiffService
     /// The body's share of the memory for messages, and that of the state that is made of it, until the call is gone.
     /// These and the next are only written by the thread that works on the call, before it hands it on.
     nonisolated(unsafe) var share, made: MemoryShare?
     /// Whether the work for the request is too long for a loop.
-    nonisolated(unsafe) var isLong = false
-    /// How often the answer reads through the session's contents.
-    nonisolated(unsafe) var passes = 1
-    private(set) nonisolated(unsafe) var patience = SourcedList.patience
+    package nonisolated(unsafe) var isLong = false
+    /// How many times the answer scans the session's contents.
+    package nonisolated(unsafe) var scanCount = 1
+    /// How long it waits for the session's source if there is a session already.
+    private nonisolated(unsafe) var patience = Call.patience
     /// Where `findsLongSession` found the session, for `expected`.
     private nonisolated(unsafe) var found: SessionSlot?
 
     /// The same request, about one of the sessions that its query names.
     ///
     /// - Parameter deadline: until when it waits for sources.
-    func of(_ session: String, until deadline: Instant = .now + SourcedList.patience) -> Call {
+    func of(_ session: String, until deadline: Instant = .now + Call.patience) -> Call {
         let call = Call(
             head: head, loop: loop, route: route, place: place, session: session, identity: identity,
+            projection: projection,
             parameters: parameters, acceptance: acceptance, service: service)
-        (call.patience, call.isLong, call.passes) = (max(.zero, deadline - .now), isLong, passes)
+        (call.patience, call.isLong, call.scanCount) = (max(.zero, deadline - .now), isLong, scanCount)
         return call
     }
 
     init(
         head: RequestHead, loop: EventLoop, route: Route, place: RouteParameters, session: String?,
-        identity: Identity, parameters: Parameters, acceptance: Acceptance, service: DiffService
+        identity: Identity, projection: Projection?, parameters: Parameters, acceptance: Acceptance,
+        service: DiffService
     ) {
         (self.head, self.loop, self.route, self.place, named) = (head, loop, route, place, session)
-        (self.identity, self.parameters, self.acceptance) = (identity, parameters, acceptance)
+        (self.identity, self.projection, self.parameters, self.acceptance) = (
+            identity, projection, parameters, acceptance
+        )
         self.service = service
     }
 
+    /// How long a request waits for a source at most, if there is a session already.
+    static let patience = Duration.seconds(1)
+
     /// The session's name. Its route must have one.
-    var session: String {
+    package var session: String {
         guard let named else { preconditionFailure("\(route.name) names no session") }
         return named
     }
@@ -60,7 +72,7 @@ final class Call: Errand {
     /// Whether the session is so large that work on it takes long, however small the request is.
     func findsLongSession() -> Bool {
         guard let named, let (slot, bytes) = service.table.peek(named) else { return false }
-        guard bytes < SessionView.long else { return true }
+        if WorkCost.state(bytes).isLong { return true }
         found = slot
         return false
     }
@@ -83,26 +95,31 @@ final class Call: Errand {
     }
 
     /// Reads the session's head, from the store if need be.
-    func view() -> Progress<SessionView, Problem> {
+    func view() -> Progress<SessionView, TransactionFailure> {
         Transaction(ReadSession(), for: self).run().map { [table = service.table] in
             SessionView($0.slot, $0.outcome, of: table, $0.lease)
         }
     }
 
     /// The same; nil if there is no session.
-    func find() -> Progress<SessionView?, Problem> {
+    func find() -> Progress<SessionView?, TransactionFailure> {
         Transaction(FindSession(), for: self).run().map { [table = service.table] done in
             done.outcome.map { SessionView(done.slot, $0, of: table, done.lease) }
         }
     }
 
+    /// The result of a transaction.
+    func get<Value>(_ result: Result<Value, TransactionFailure>) throws(Problem) -> Value {
+        do throws(TransactionFailure) { return try result.get() } catch { throw Problem(error, of: session) }
+    }
+
     /// Ends a reader when the token that it came with is revoked; until `leave`.
     func follow(_ reader: any SessionReader) {
-        if case .client(let token, _) = identity { service.table.revocations.follow(token, reader) }
+        if let token { service.table.revocations.follow(token, reader) }
     }
 
     func leave(_ reader: any SessionReader) {
-        if case .client(let token, _) = identity { service.table.revocations.leave(token, reader) }
+        if let token { service.table.revocations.leave(token, reader) }
     }
 
     /// The finished reply of an endpoint.
@@ -123,7 +140,7 @@ final class Call: Errand {
         }
     }
 
-    func told(_ answer: consuming ChangesAnswer) -> ChangesAnswer { service.told(answer, of: session) }
+    func annotated(_ answer: consuming ChangesAnswer) -> ChangesAnswer { service.annotated(answer, of: session) }
 
     func refusal(_ problem: Problem) -> Response { finish(problem.response(instance: instance)) }
 
@@ -139,6 +156,30 @@ final class Call: Errand {
     func finish(_ response: consuming Response) -> Response { service.finish(response, head, route: route.name) }
 }
 
+extension Call {
+    // MARK: What a transaction needs
+
+    package var executor: any WorkExecutor { loop }
+    package var token: (any RevocableToken)? { if case .client(let token, _) = identity { token } else { nil } }
+
+    package func readiness(sessionExists: Bool) -> Progress<Void, SourceFailure>? {
+        service.source?.readiness(of: session, sessionExists: sessionExists, patience: patience)
+    }
+}
+
+/// A context whose store, workers and figures are those of a service.
+package protocol ServiceContext: TransactionContext {
+    var service: DiffService { get }
+}
+
+extension ServiceContext {
+    package var store: any SessionStore { service.store }
+    package var takesLongWork: Bool { service.takesLongWork }
+    package func runLong(_ work: @escaping @Sendable () -> Void) { service.workers.run(work) }
+    package func countConflict() { service.metrics.count(.conflict) }
+    package func count(_ failure: StoreFailure) { service.metrics.count(failure) }
+}
+
 /// A request to a route that is open to all.
 struct OpenCall {
     let head: RequestHead
@@ -148,7 +189,7 @@ struct OpenCall {
 
 extension RequestHead {
     /// The target without its query.
-    var instance: String { Self.instance(target) }
+    package var instance: String { Self.instance(target) }
 
     static func instance(_ target: String) -> String {
         String(Substring(target.utf8.prefix { $0 != UInt8(ascii: "?") }))

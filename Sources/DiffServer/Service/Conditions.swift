@@ -1,6 +1,7 @@
 // Conditions (RFC 9110 §13.1). A tag is a revision in quotes. The tag of a gzip answer ends with `;gzip` and names the
 // same state. Weak tags are accepted, since a cache on the way may have weakened ours.
 
+import DiffSessions
 import HTTPCore
 import SnapshotKit
 
@@ -31,8 +32,8 @@ extension WriteCondition {
     /// Without `If-None-Match`.
     ///
     /// - Parameter views: those through which the client sees the session.
-    init(match call: Call, through views: [StateView] = []) {
-        self.init(match: RevisionTags(call.head, "if-match"), isRequired: call.service.options.requiresIfMatch)
+    init(match call: Call, through views: [ViewName] = []) {
+        self.init(match: RevisionTags(call.head, "if-match"), isRequired: call.service.settings.requiresIfMatch)
         match?.views = views
     }
 }

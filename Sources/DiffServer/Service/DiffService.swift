@@ -1,45 +1,57 @@
 // The walk of a request through the service, in the order of CONTRACT §7: path, identity, permission, rate, route,
 // query, accepted types, the body's type, the body, the endpoint. Unknown paths are as protected as known ones, so that
 // nothing can be found out without credentials.
+//
+// The target has everything between messages and sessions: routes and the walk; Endpoints, which parse and render;
+// Readers, who wait; Auth, who may; Observing, what is counted and logged. It knows HTTPCore, stores by their protocol,
+// and views. It knows neither SQLite nor Redis nor libcurl, nor where lists come from (`SessionSource`, `EditOwners`).
 
+import DiffSessions
+import DiffStores
 import HTTPCore
 import SnapshotKit
 import Synchronization
 
 /// The service: admits requests and hands them to their endpoints.
-final class DiffService: Service {
-    let options: Options
-    let store: any SessionStore
+package final class DiffService: Service {
+    package let settings: ServiceSettings
+    package let store: any SessionStore
     /// The sessions in memory, and their readers.
-    let table: SessionTable
-    let access: Authenticator
-    let journal: Journal
-    let metrics = Metrics()
+    package let table: SessionTable
+    package let access: Authenticator
+    package let journal: Journal
+    package let metrics = Metrics()
     private let server = Locked<Server?>(nil)
     /// By key or token, and by peer.
     private let rateLimit: RateLimit<String>
     private let peerRateLimit: RateLimit<PeerNetwork>
-    private let messages: MessageMemory
+    package let messages: MessageMemory
     private let isDraining = Atomic<Bool>(false)
     private let crossOrigin: CrossOrigin
-    let workers: Workers
-    /// Lists that fetch themselves; nil without a file of them. Set before the first request.
-    private(set) nonisolated(unsafe) var upstream: Upstream?
+    package let workers: Workers
+    /// Writes the figures of the process.
+    let figures: @Sendable (inout MetricsText) -> Void
+    /// Lists that fetch themselves, and the owners of lists who decide about edits; nil without a file of them. Set
+    /// before the first request.
+    private(set) nonisolated(unsafe) var source: (any SessionSource)?
+    private(set) nonisolated(unsafe) var owners: (any EditOwners)?
 
-    init(
-        options: Options, store: any SessionStore, messages: MessageMemory, access: Authenticator, journal: Journal,
-        workers: Workers
+    package init(
+        settings: ServiceSettings, store: any SessionStore, messages: MessageMemory, access: Authenticator,
+        journal: Journal, workers: Workers, figures: @escaping @Sendable (inout MetricsText) -> Void = { _ in }
     ) {
-        (self.options, self.store, table, self.workers) = (options, store, store.table, workers)
+        (self.settings, self.store, table, self.workers) = (settings, store, store.table, workers)
+        self.figures = figures
+        precondition(store.table.caches is AnswerCaches, "a service's table keeps answers")
         (self.messages, self.access, self.journal) = (messages, access, journal)
-        rateLimit = RateLimit(perSecond: options.rate)
-        peerRateLimit = RateLimit(perSecond: options.peerRate)
+        rateLimit = RateLimit(perSecond: settings.rate)
+        peerRateLimit = RateLimit(perSecond: settings.peerRate)
         crossOrigin = CrossOrigin(origins: access.origins)
     }
 
     // MARK: The walk
 
-    func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop) -> Admission {
+    package func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop) -> Admission {
         do throws(Problem) {
             return try walk(head, peer, loop)
         } catch {
@@ -92,7 +104,7 @@ final class DiffService: Service {
             let prepared = try prepare(call)
             try call.checkAcceptance()
             try checkBody(head)
-            return .read(maxBytes: options.maxBodyBytes) { [self] body, share in take(call, prepared, body, share) }
+            return .read(maxBytes: settings.maxBodyBytes) { [self] body, share in take(call, prepared, body, share) }
         }
     }
 
@@ -101,9 +113,10 @@ final class DiffService: Service {
         _ route: Route, _ place: RouteParameters, _ head: RequestHead, _ peer: Peer, _ loop: EventLoop
     ) throws(Problem) -> Call {
         let session = place.value(of: "session")
+        let (identity, projection) = try admitted(route, to: session, head, peer)
         return Call(
-            head: head, loop: loop, route: route, place: place, session: session,
-            identity: try admitted(route, to: session, head, peer),
+            head: head, loop: loop, route: route, place: place, session: session, identity: identity,
+            projection: projection,
             parameters: try Parameters(head.query, known: route.parameters, lists: route.lists),
             acceptance: Acceptance(head), service: self)
     }
@@ -136,22 +149,28 @@ final class DiffService: Service {
 
     private func admitted(
         _ route: Route, to session: String?, _ head: RequestHead, _ peer: Peer
-    ) throws(Problem) -> Identity {
-        guard let permission = route.permission else { return .anyone }
+    ) throws(Problem) -> (Identity, Projection?) {
+        guard let permission = route.permission else { return (.anyone, nil) }
         let identity = try identity(head, peer, for: permission)
         guard identity.has(permission, session: session) else {
             throw .forbidden(identity, permission, session)
         }
+        let projection = Projection(of: identity, in: session)
+        if projection == nil, let asked = head.query.first(where: { Projection.parameters.contains($0.name) })?.name {
+            throw Problem(
+                .forbidden, "this token does not allow reading, so it cannot choose what to show: leave \(asked) out")
+        }
         try checkRate(identity, peer)
         if let session { try Self.check(session: session) }
-        return identity
+        return (identity, projection)
     }
 
     private func identity(
         _ head: RequestHead, _ peer: Peer, for permission: Permission
     ) throws(Problem) -> Identity {
         let identity = try access.identity(head, peer, for: permission)
-        try table.revocations.check(identity)
+        let revocations = table.revocations
+        if !revocations.areNone, case .client(let token, _) = identity, revocations.refuse(token) { throw .revoked }
         return identity
     }
 
@@ -160,11 +179,11 @@ final class DiffService: Service {
     /// - Parameter identity: nil for open pages, which count for the address alone.
     private func checkRate(_ identity: Identity?, _ peer: Peer) throws(Problem) {
         if let network = peer.network, let wait = peerRateLimit.refuses(network) {
-            let reason = "more than \(options.peerRate ?? 0) requests a second from one address"
+            let reason = "more than \(settings.peerRate ?? 0) requests a second from one address"
             throw Problem(.tooManyRequests, reason, retryAfter: wait)
         }
         if let identity, let wait = rateLimit.refuses(identity.bucket) {
-            throw Problem(.tooManyRequests, "more than \(options.rate ?? 0) requests a second", retryAfter: wait)
+            throw Problem(.tooManyRequests, "more than \(settings.rate ?? 0) requests a second", retryAfter: wait)
         }
     }
 
@@ -174,28 +193,29 @@ final class DiffService: Service {
 
     /// - Throws: 503 once the server is shutting down.
     func checkDraining() throws(Problem) {
-        if isDraining.load(ordering: .relaxed) { throw Problem(.draining, "the server is shutting down") }
+        if isDraining.load(ordering: .relaxed) { throw .draining }
     }
 
     /// From now on, writes and `/readyz` are refused.
-    func drain() { isDraining.store(true, ordering: .relaxed) }
+    package func drain() { isDraining.store(true, ordering: .relaxed) }
 
     private func checkBody(_ head: RequestHead) throws(Problem) {
         try checkDraining()
         if head.value(of: "content-type", is: "application/json") == false, let type = head["content-type"] {
             let name = type.prefix { $0 != ";" }.trimmed.lowercased()
-            let isJSON =
-                name == "application/json" || name.hasSuffix("+json") || name == "application/x-www-form-urlencoded"
-            guard isJSON || name.isEmpty else {
-                throw Problem(
-                    .unsupportedMediaType, "\"\(name)\" is not application/json, nor a type that ends in +json")
-            }
+            guard name.isEmpty || Self.takes(mediaType: name) else { throw .unsupportedMediaType(name) }
         }
         if head.contentEncoding == .unsupported {
             throw Problem(
-                .unsupportedEncoding, "a body may be sent as it is, or as gzip",
+                .unsupportedEncoding, "send the body uncompressed or as gzip",
                 fields: [Field("Accept-Encoding", "gzip")])
         }
+    }
+
+    /// Whether a body of a type is read as JSON. A patch must never be taken for a state.
+    private static func takes(mediaType name: String) -> Bool {
+        name == "application/json" || name == "application/x-www-form-urlencoded"
+            || name.hasSuffix("+json") && !MediaType.patches.contains(name)
     }
 
     // MARK: Answers
@@ -203,16 +223,13 @@ final class DiffService: Service {
     /// The longest body that is read without being wanted, in bytes.
     private static let strayBody = 16 * 1024
 
-    /// Larger bodies, in bytes, take longer than other requests of the loop should wait: about 0.3 ms.
-    static let largeBody = 256 * 1024
-
     /// Answers a request with a body. Long work is a worker's, so that small requests on the loop keep their latency.
     /// If the answer comes later, because of that or of the store, the body stays counted until then.
     private func take(
         _ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8], _ share: MemoryShare?
     ) -> Reply {
         var body = body
-        call.isLong = body.count * call.passes > Self.largeBody || call.findsLongSession()
+        call.isLong = WorkCost.text(body.count, times: call.scanCount).isLong || call.findsLongSession()
         if call.isLong || table.isCache {
             call.share = share ?? MemoryShare(of: messages.incoming)
             guard call.share?.resize(to: body.count) == true else {
@@ -251,47 +268,44 @@ final class DiffService: Service {
     }
 
     /// Counts an answer, and adds to it how long the session's source has been silent.
-    func told(_ answer: consuming ChangesAnswer, of session: String) -> ChangesAnswer {
+    func annotated(_ answer: consuming ChangesAnswer, of session: String) -> ChangesAnswer {
         metrics.count(answer)
-        guard let staleness = upstream?.staleness(of: session) else { return answer }
+        guard let staleness = source?.staleness(of: session) else { return answer }
         return answer.with(staleness: staleness)
     }
 
     /// Whether a request may wait for a worker.
-    var takesLongWork: Bool { workers.waiting < table.bounds.waiting }
+    package var takesLongWork: Bool { workers.waiting < table.bounds.waiting }
 
-    func refusal(_ refusal: Refusal, target: String?) -> Response {
+    package func refusal(_ refusal: Refusal, target: String?) -> Response {
         Problem(refusal).response(instance: target.map(RequestHead.instance))
     }
 
-    func finished(_ exchange: ExchangeSummary) {
+    package func finished(_ exchange: ExchangeSummary) {
         metrics.count(exchange)
         journal.record(exchange)
     }
 
-    /// Begins to fetch the lists of a file.
-    func fetch(_ lists: ListsFile) throws(ListenError) {
-        let upstream = try Upstream(lists, for: self, incoming: messages.incoming)
-        table.isFetched = { upstream.hasSource($0) }
-        self.upstream = upstream
+    /// Begins to fetch lists, and to ask their owners about edits.
+    package func follow(_ source: any SessionSource, owners: any EditOwners) {
+        table.isFetched = { source.hasSource($0) }
+        (self.source, self.owners) = (source, owners)
     }
-
-    /// Loops besides the server's: the store's, and that of lists from upstream.
-    var loops: [EventLoop] { store.loops + (upstream.map { [$0.loop] } ?? []) }
 
     /// The number of a slot's readers has changed.
     func watch(_ slot: SessionSlot) {
         store.watch(slot)
-        upstream?.watch(slot)
+        source?.watch(slot)
     }
 
     /// Removes what has expired. Called each second.
-    func sweep() {
+    package func sweep() {
+        table.answers.release()
         store.sweep()
-        upstream?.sweep()
+        source?.sweep()
     }
 
-    func run(in server: Server) { self.server.withLock { $0 = server } }
+    package func run(in server: Server) { self.server.withLock { $0 = server } }
 
     /// What the sockets count; nil before they are open.
     var connections: Server.Counters? { server.withLock { $0 }?.counters }

@@ -6,28 +6,28 @@
 import HTTPCore
 
 /// The memory of messages, in bytes.
-struct MessageMemory: Sendable {
+package struct MessageMemory: Sendable {
     /// Bodies, until they are committed.
-    let incoming: MemoryBudget
+    package let incoming: MemoryBudget
     /// What is made of large bodies, beside their bytes, until it is committed. The limit of these is enough.
     let made = MemoryBudget()
     /// Answers, until the kernel has taken them.
-    let outgoing: MemoryBudget
+    package let outgoing: MemoryBudget
     /// Records on their way to or from a store, see `RecordGate`.
-    let records: MemoryBudget
+    package let records: MemoryBudget
     /// What readers' views show of the newest states, while there are such readers.
-    let views: MemoryBudget
+    package let views: MemoryBudget
     /// What the process takes beyond what it should, see `ExcessMemory`. Sessions do without as much.
-    let excess = MemoryBudget()
+    package let excess = MemoryBudget()
 
-    let connections = ConnectionCount()
+    package let connections = ConnectionCount()
 
     /// What any open connection takes: its objects, and a held request.
-    static let connection = 4096
+    package static let connection = 4096
 
     /// An eighth of the memory for each direction, or two bodies of the largest size but at most a quarter, and at
     /// least 8 MiB. An eighth for views. A sixteenth for records, except that one record may always pass.
-    init(memory: Int, maxBody: Int) {
+    package init(memory: Int, maxBody: Int) {
         let limit = max(memory / 8, min(maxBody, memory / 8) * 2, 8 << 20)
         incoming = MemoryBudget(limit: limit)
         outgoing = MemoryBudget(limit: limit)
@@ -35,13 +35,13 @@ struct MessageMemory: Sendable {
         views = MemoryBudget(limit: memory / 8)
     }
 
-    var inUse: Int {
+    package var inUse: Int {
         incoming.inUse + made.inUse + outgoing.inUse + records.inUse + views.inUse
             + excess.inUse + connections.recent * Self.connection
     }
 
     /// Sets what is called when another MiB or more is in use.
-    func onGrowth(_ action: @escaping @Sendable () -> Void) {
+    package func onGrowth(_ action: @escaping @Sendable () -> Void) {
         for budget in [incoming, made, outgoing, records, views, excess] { budget.onGrowth(action) }
     }
 }

@@ -1,3 +1,4 @@
+import DiffSessions
 import HTTPCore
 import SnapshotKit
 
@@ -12,11 +13,9 @@ struct Parameters: Sendable {
         var seen: Set<String> = []
         for item in items {
             guard known.contains(item.name) else {
-                throw Problem(
-                    .unknownParameter,
-                    known.isEmpty
-                        ? "no parameters are known here, but \"\(item.name)\" was given"
-                        : "\"\(item.name)\" is not known here; known are \(known.sorted().joined(separator: ", "))")
+                let names = known.sorted().joined(separator: ", ")
+                let advice = known.isEmpty ? "this endpoint takes none" : "known parameters: \(names)"
+                throw Problem(.unknownParameter, "unknown parameter \"\(item.name)\"; \(advice)")
             }
             guard seen.insert(item.name).inserted || lists.contains(item.name) else {
                 throw .malformed("the parameter \"\(item.name)\" is given twice")
@@ -38,13 +37,15 @@ struct Parameters: Sendable {
         guard let value = self[name] else { return nil }
         if let choice = Choice(rawValue: value) { return choice }
         let choices = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-        throw .malformed("\(name) is one of \(choices), not \"\(value)\"")
+        throw .malformed("\(name) must be one of \(choices), not \"\(value)\"")
     }
 
     /// A whole number of at least 0.
-    func count(_ name: String) throws(Problem) -> Int? {
+    package func count(_ name: String) throws(Problem) -> Int? {
         guard let value = self[name] else { return nil }
-        guard let count = value.wholeNumber else { throw .malformed("\(name) is a whole number, not \"\(value)\"") }
+        guard let count = value.wholeNumber else {
+            throw .malformed("\(name) must be a whole number, not \"\(value)\"")
+        }
         return count
     }
 
@@ -56,7 +57,7 @@ struct Parameters: Sendable {
             bounds.contains(Int((seconds * 1000).rounded()))
         else {
             let (least, most) = (Double(bounds.lowerBound) / 1000, Double(bounds.upperBound) / 1000)
-            throw .malformed("\(name) is a number of seconds from \(least) to \(most), not \"\(value)\"")
+            throw .malformed("\(name) must be a number of seconds from \(least) to \(most), not \"\(value)\"")
         }
         return .milliseconds(Int((seconds * 1000).rounded()))
     }
@@ -66,7 +67,7 @@ struct Parameters: Sendable {
         switch self[name] {
         case nil, "false": return false
         case "true": return true
-        case let value?: throw .malformed("\(name) is true or false, not \"\(value)\"")
+        case let value?: throw .malformed("\(name) must be true or false, not \"\(value)\"")
         }
     }
 
@@ -93,8 +94,8 @@ struct Parameters: Sendable {
     func shape() throws(Problem) -> StateShape? {
         let members = items.compactMap { item in StateShape.Member(rawValue: item.name).map { ($0, item.value) } }
         if let value = self[Self.nativeShape] {
-            guard value == "native" else { throw .malformed("shape is \"native\", not \"\(value)\"") }
-            guard members.isEmpty else { throw .malformed("with shape=native there are no pointers") }
+            guard value == "native" else { throw .malformed("shape must be \"native\", not \"\(value)\"") }
+            guard members.isEmpty else { throw .malformed("shape=native takes no pointers") }
             return .native
         }
         if members.isEmpty { return nil }
@@ -112,12 +113,4 @@ extension Revision {
         guard let revision = Revision(text) else { throw Problem(.malformedRevision, "\"\(text)\" is not a revision") }
         self = revision
     }
-}
-
-extension JSONPointer {
-    /// Segments of a client's pointer.
-    static let maxServed = StateShape.maxSegments
-
-    /// Whether a client may send it.
-    var isServed: Bool { tokens.count <= Self.maxServed }
 }

@@ -1,11 +1,13 @@
+import DiffSessions
+import DiffStores
 import HTTPCore
 import SnapshotKit
 
 /// An error as clients get it (RFC 9457).
-struct Problem: Error, Sendable {
-    var type: ProblemType
-    var detail: String
-    var errors: [Violation] = []
+package struct Problem: Error, Sendable {
+    package var type: ProblemType
+    package var detail: String
+    package var errors: [Violation] = []
     /// In the body, in bytes.
     var offset: Int?
     var limit: Int?
@@ -18,7 +20,7 @@ struct Problem: Error, Sendable {
     var fields: [Field] = []
 
     /// - Parameter retryAfter: seconds to wait before the next try, for statuses that say so.
-    init(
+    package init(
         _ type: ProblemType, _ detail: String, fields: [Field] = [], retryAfter: Int = 1, limit: Int? = nil,
         actual: Int? = nil, errors: [Violation] = []
     ) {
@@ -69,8 +71,11 @@ struct Problem: Error, Sendable {
 // MARK: Problems of more than one place
 
 extension Problem {
+    static func wrongMember(_ pointer: String, _ detail: String) -> Problem {
+        Problem(StateError.wrongMember(pointer, detail))
+    }
     static func malformed(_ detail: String) -> Problem { Problem(.malformedRequest, detail) }
-    static let statesNeedKey = Problem(.forbidden, "a token allows edits only; to post a whole state takes a key")
+    static let statesNeedKey = Problem(.forbidden, "a token allows only edits; posting a whole state requires a key")
     static func notPermitted(_ operations: [EditOperation]) -> Problem {
         Problem(.forbidden, "this token does not allow \(operations.map(\.rawValue).joined(separator: ", "))")
     }
@@ -89,42 +94,38 @@ extension Problem {
         }
     }
     static func noSession(_ name: String) -> Problem { Problem(.sessionNotFound, "there is no session \"\(name)\"") }
-    static func deleted(_ name: String) -> Problem { Problem(.sessionNotFound, "the session \"\(name)\" was deleted") }
-    static func expired(_ name: String) -> Problem { Problem(.sessionNotFound, "the session \"\(name)\" expired") }
-    static func evicted(_ name: String) -> Problem {
-        Problem(.sessionNotFound, "the session \"\(name)\" was evicted to make room")
-    }
-
+    static let revoked = Problem(.unauthenticated, "the token was revoked")
     static var crowded: Problem { Problem(.capacity, "too many answers or loads are in flight; try again") }
+    static var draining: Problem { Problem(.draining, "the server is shutting down") }
 
-    static func hasSource(_ name: String) -> Problem {
-        Problem(.hasSource, "\"\(name)\" is fetched from its source; only edits are accepted")
+    static var hasSource: Problem {
+        Problem(.hasSource, "this list is fetched from its source: only edits are accepted, as {\"edits\":[…]}")
     }
 
     /// For an operator, on one line.
-    var summary: String {
+    package var summary: String {
         guard let first = errors.first, first.detail != detail || !first.pointer.isEmpty else { return detail }
         return first.detail == detail
             ? "\(detail), at \(first.pointer)" : "\(detail) (\(first.pointer): \(first.detail))"
     }
 
     /// The problem without a word of a body, for the log: a detail may hold ids, and a pointer names.
-    var outline: String {
+    package var outline: String {
         guard let first = errors.first else { return detail }
         return errors.count == 1 ? first.code : "\(errors.count) violations, such as \(first.code)"
     }
 
-    init(_ error: SessionError) {
+    package init(_ error: SessionError) {
         switch error {
         case .noSession(let name): self = .noSession(name)
         case .mismatch(let current):
             self.init(.revisionMismatch, current.map { "the session is at \($0.text)" } ?? "the session does not exist")
             self.current = .some(current)
         case .conditionRequired:
-            self.init(.preconditionRequired, "send If-Match with the revision that this is based on")
+            self.init(.preconditionRequired, "send If-Match with the revision that this write is based on")
         case .exists(let current): self.init(.sessionExists, "the session is at \(current.text)")
-        case .hasSource(let name): self = .hasSource(name)
-        case .keyReused(let key): self.init(.idempotencyKeyReused, "the key \"\(key)\" stands for another request")
+        case .hasSource: self = .hasSource
+        case .keyReused(let key): self.init(.idempotencyKeyReused, "the key \"\(key)\" was used for another request")
         case .unreadable(let error): self.init(error)
         case .edits(let error): self.init(error)
         case .notPermitted(let operations):
@@ -133,7 +134,7 @@ extension Problem {
     }
 
     /// A conflict never gets here: the operation is tried again.
-    init(_ failure: StoreFailure) {
+    package init(_ failure: StoreFailure) {
         switch failure {
         case .conflict: self.init(.internalError, "a conflict was not resolved")
         case .capacity: self.init(.capacity, "this state is larger than the server's memory for states")
@@ -144,17 +145,62 @@ extension Problem {
         }
     }
 
-    init(_ error: StateError) {
+    /// - Parameter name: the session's.
+    package init(_ failure: TransactionFailure, of name: String) {
+        switch failure {
+        case .refused(let error): self.init(error)
+        case .store(let failure): self.init(failure)
+        case .source(let failure): self.init(failure, of: name)
+        case .consent(let failure): self.init(failure)
+        case .revoked: self = .revoked
+        }
+    }
+
+    /// - Parameter name: the session's.
+    package init(_ failure: SourceFailure, of name: String) {
+        switch failure {
+        case .missing: self = .noSession(name)
+        case .unavailable(let seconds):
+            let detail = "the source of this list did not answer with a list"
+            self.init(.sourceUnavailable, detail, retryAfter: seconds)
+        case .crowded: self.init(.capacity, "too many lists are being fetched")
+        case .store(let failure): self.init(failure)
+        }
+    }
+
+    package init(_ failure: ConsentFailure) {
+        switch failure {
+        case .refused(let detail): self.init(.editRefused, detail ?? "the list's owner refused it")
+        case .busy: self.init(.hookUnavailable, "too many edits are waiting for the list's owner; try again")
+        case .unavailable(let seconds):
+            let detail = "the list's owner could not be asked; nothing was changed"
+            self.init(.hookUnavailable, detail, retryAfter: min(seconds ?? 1, 3600))
+        case .leaseFailed(let reason): self.init(StoreFailure.unavailable(reason))
+        }
+    }
+
+    /// - Parameter name: the session's.
+    package init(_ end: SessionEnd, of name: String) {
+        switch end {
+        case .deleted: self.init(.sessionNotFound, "the session \"\(name)\" was deleted")
+        case .expired: self.init(.sessionNotFound, "the session \"\(name)\" expired")
+        case .evicted: self.init(.sessionNotFound, "the session \"\(name)\" was evicted to make room")
+        case .revoked: self = .revoked
+        case .draining: self = .draining
+        }
+    }
+
+    package init(_ error: StateError) {
         switch error {
         case .unwanted: self = .statesNeedKey
         case .json(let error):
             self.init(.malformedJSON, error.description)
             offset = error.offset
         case .wrongShape(let violations):
-            self.init(.wrongShape, violations.first?.detail ?? "", errors: violations)
+            self.init(.wrongShape, violations)
         case .invalid(let violations): self.init(.invalidState, violations)
         case .limitExceeded(let what, let limit, let actual, let pointer):
-            let detail = "at most \(limit) \(what) are taken"
+            let detail = "at most \(limit) \(what) are allowed"
             self.init(
                 .limitExceeded, detail, limit: limit, actual: actual,
                 errors: [Violation(pointer: pointer, code: "limit-exceeded", detail: detail)])
@@ -162,7 +208,7 @@ extension Problem {
     }
 
     /// A batch of edits that cannot be read or applied.
-    init(_ error: EditError) {
+    package init(_ error: EditError) {
         switch error {
         case .json(let error): self.init(StateError.json(error))
         case .limitExceeded(let what, let limit, let actual, let pointer):
@@ -171,13 +217,18 @@ extension Problem {
         }
     }
 
+    /// The first, and how many more there are.
+    private static func detail(of violations: [Violation]) -> String {
+        guard let first = violations.first else { return "" }
+        return violations.count == 1 ? first.detail : "\(first.detail); and \(violations.count - 1) more"
+    }
+
     private init(_ type: ProblemType, _ violations: [Violation]) {
-        let detail = violations.count == 1 ? violations[0].detail : "\(violations.count) violations"
-        self.init(type, detail, errors: violations)
+        self.init(type, Self.detail(of: violations), errors: violations)
     }
 
     /// What HTTPCore refused.
-    init(_ refusal: Refusal) {
+    package init(_ refusal: Refusal) {
         switch refusal {
         case .malformed(let reason): self.init(.malformedRequest, reason.rawValue)
         case .malformedContent: self.init(.malformedRequest, "the body is not gzip")
@@ -186,11 +237,12 @@ extension Problem {
         case .headersTooLarge(let limit, let unit):
             let amount = unit == .octets ? "more than \(limit) bytes of headers" : "more than \(limit) headers"
             self.init(.headersTooLarge, amount, limit: limit)
-        case .unsupportedTransferCoding: self.init(.unsupportedTransferCoding, "the only transfer coding is chunked")
+        case .unsupportedTransferCoding:
+            self.init(.unsupportedTransferCoding, "the only supported transfer coding is chunked")
         case .unsupportedVersion: self.init(.httpVersionNotSupported, "this server speaks HTTP/1.1")
-        case .expectationFailed: self.init(.expectationFailed, "the only expectation is 100-continue")
+        case .expectationFailed: self.init(.expectationFailed, "the only supported expectation is 100-continue")
         case .timeout(let part):
-            self.init(.requestTimeout, part == .head ? "the headers took too long" : "the body came too slowly")
+            self.init(.requestTimeout, part == .head ? "the headers took too long" : "the body arrived too slowly")
         case .contentTooLarge(let limit, let actual):
             self.init(.contentTooLarge, "the body has more than \(limit) bytes", limit: limit, actual: actual)
         case .contentTooDense(let ratio):

@@ -1,5 +1,5 @@
 /// Everything that can go wrong, by the name at the end of its type (RFC 9457).
-enum ProblemType: String, CaseIterable, Sendable {
+package enum ProblemType: String, CaseIterable, Sendable {
     case malformedRequest = "malformed-request"
     case malformedJSON = "malformed-json"
     case malformedRevision = "malformed-revision"
@@ -61,7 +61,7 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .requestTimeout: (408, "The request took too long")
         case .revisionGone: (410, "That revision is no longer kept")
         case .revisionMismatch: (412, "The session is not at that revision")
-        case .sessionExists: (412, "The session exists")
+        case .sessionExists: (412, "The session already exists")
         case .contentTooLarge: (413, "The body is too large")
         case .uriTooLong: (414, "The request line is too long")
         case .unsupportedMediaType: (415, "The body's media type is not supported")
@@ -74,7 +74,7 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .idempotencyKeyReused: (422, "The idempotency key was used for another request")
         case .preconditionRequired: (428, "A precondition is required")
         case .tooManyRequests: (429, "Too many requests")
-        case .tooManyStreams: (429, "Too many readers wait for this session")
+        case .tooManyStreams: (429, "Too many readers are waiting for this session")
         case .headersTooLarge: (431, "The headers are too large")
         case .internalError: (500, "The server failed")
         case .unsupportedTransferCoding: (501, "The transfer coding is not supported")
@@ -82,9 +82,9 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .draining: (503, "The server is shutting down")
         case .capacity: (503, "The server is full")
         case .storeUnavailable: (503, "The store is unavailable")
-        case .hasSource: (409, "The list fetches itself")
-        case .sourceUnavailable: (503, "The source of the list does not answer")
-        case .editRefused: (422, "The list's owner refuses the edit")
+        case .hasSource: (409, "The list is fetched from its source")
+        case .sourceUnavailable: (503, "The list's source does not answer")
+        case .editRefused: (422, "The list's owner refused the edit")
         case .hookUnavailable: (503, "The list's owner cannot be asked")
         }
     }
@@ -97,55 +97,57 @@ enum ProblemType: String, CaseIterable, Sendable {
                 + "send it again."
         case .malformedJSON:
             "The body breaks RFC 8259, holds invalid UTF-8 or a lone surrogate, names a member twice, or nests "
-                + "too deeply. `offset` is the byte at which it was noticed."
+                + "too deeply. `offset` is the byte where the error was found."
         case .malformedRevision:
-            "A revision is a number, a dash and 16 hexadecimal digits, as an earlier answer gave it in `to`. "
-                + "Send it unchanged, or send none."
+            "A revision is a number, a dash and 16 hexadecimal digits, such as `to` in an earlier answer. "
+                + "Send it back unchanged, or leave it out."
         case .unknownParameter:
-            "The endpoint knows no parameter of that name. It is refused, since a misspelt parameter must not "
-                + "mean something else."
+            "The endpoint has no parameter of that name. Unknown parameters are refused, so that a misspelt one "
+                + "cannot change what a request means."
         case .unauthenticated: "Send `Authorization: Bearer` with a key, or with a token that has not expired."
         case .forbidden:
-            "The credentials are good, but not for this: another session, a larger scope, or a request that "
-                + "does not come from this machine."
+            "The credentials are valid, but not for this: it concerns another session, needs a wider scope, or "
+                + "must come from this machine."
         case .sessionNotFound:
-            "It was never created, was deleted, expired, or was evicted. POST its state to its "
+            "It was never created, or it was deleted, expired or evicted. POST its state to its "
                 + "`changes`, or PUT it."
         case .itemNotFound: "The session has no item with this id, or none at this place."
         case .sectionNotFound: "The session has no section with this id, or none at this place."
         case .routeNotFound: "`/openapi.json` lists all paths."
-        case .methodNotAllowed: "`Allow` lists those that are."
-        case .notAcceptable: "The detail lists those that can."
-        case .requestTimeout: "Its headers or its body did not arrive in time."
-        case .revisionGone: "Ask for changes since it: the answer leads to the head."
+        case .methodNotAllowed: "The `Allow` header lists the allowed methods."
+        case .notAcceptable: "The detail lists the media types that can be sent."
+        case .requestTimeout: "The headers or the body did not arrive in time."
+        case .revisionGone: "Ask for the changes since that revision: the answer leads to the head."
         case .revisionMismatch:
-            "Someone else wrote meanwhile. `current` is the head: read it, decide again, and send it with the "
-                + "new revision."
-        case .sessionExists: "`If-None-Match: *` asked for a session that does not exist yet."
-        case .contentTooLarge: "`limit` is the limit in bytes, on the wire and inflated."
+            "Someone else has written in the meantime. `current` is the head: read it, decide again, and send "
+                + "your write with that revision."
+        case .sessionExists: "`If-None-Match: *` allows the request only if the session does not exist yet."
+        case .contentTooLarge: "`limit` is the limit in bytes, both on the wire and inflated."
         case .uriTooLong: "`limit` is the limit in bytes."
-        case .unsupportedMediaType: "Send `application/json`, any type that ends in `+json`, or none."
-        case .unsupportedEncoding: "Send it as it is, or with `Content-Encoding: gzip`."
-        case .expectationFailed: "The only expectation is `100-continue`."
+        case .unsupportedMediaType:
+            "Send `Content-Type: application/json`, another type that ends in `+json` and is not a patch, or none. "
+                + "With a string as the body, `fetch` sends `text/plain` unless you set the header."
+        case .unsupportedEncoding: "Send the body uncompressed, or with `Content-Encoding: gzip`."
+        case .expectationFailed: "The only supported expectation is `100-continue`."
         case .invalidState: "`errors` lists what is wrong, each with a JSON Pointer into the body."
         case .invalidEdit: "`errors` lists what is wrong, each with a JSON Pointer into the body. Nothing was changed."
-        case .wrongShape: "The detail says which members it may have."
+        case .wrongShape: "The detail says which members the body may have."
         case .limitExceeded: "`limit` is the limit, `actual` what was sent."
-        case .idempotencyKeyReused: "A key stands for one request: make a new one for another."
-        case .preconditionRequired: "This server takes writes only with `If-Match`, so that none is lost."
-        case .tooManyRequests: "`Retry-After` says when to go on."
+        case .idempotencyKeyReused: "A key stands for one request: use a new key for another request."
+        case .preconditionRequired: "This server accepts writes only with `If-Match`, so that none is lost."
+        case .tooManyRequests: "`Retry-After` says when to try again."
         case .tooManyStreams: "`Retry-After` says when to try again; plain reads still work."
         case .headersTooLarge: "`limit` is the limit."
-        case .internalError: "This is a bug in the server. The request may be tried again."
-        case .unsupportedTransferCoding: "Only `chunked` is."
+        case .internalError: "This is a bug in the server. You may try the request again."
+        case .unsupportedTransferCoding: "The only supported transfer coding is `chunked`."
         case .httpVersionNotSupported: "Speak HTTP/1.1."
-        case .draining: "Try again in a moment: another process takes over."
-        case .capacity: "There is no room for this state, now."
-        case .storeUnavailable: "Writes are refused while it lasts; `Retry-After` says when to try again."
+        case .draining: "Try again in a moment: another process is taking over."
+        case .capacity: "The server has no room for this now. `Retry-After` says when to try again."
+        case .storeUnavailable: "Writes are refused until the store is back; `Retry-After` says when to try again."
         case .hasSource:
             "Its state comes from the source that the server's file of lists names: change it there, or send edits. "
-                + "POST to its `fetch` has the server look at once."
-        case .sourceUnavailable: "Nobody has fetched it yet. `Retry-After` says when the server tries again."
+                + "A POST to its `fetch` makes the server fetch it at once."
+        case .sourceUnavailable: "The list has not been fetched yet. `Retry-After` says when the server tries again."
         case .editRefused: "The detail says why. Nothing was changed: put the rows back."
         case .hookUnavailable:
             "Nothing was changed; `Retry-After` says when to try again, with the same Idempotency-Key."

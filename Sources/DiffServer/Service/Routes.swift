@@ -2,10 +2,10 @@ import HTTPCore
 import SnapshotKit
 
 /// What an endpoint does once the body has arrived.
-typealias Answer = @Sendable (_ body: consuming [UInt8]) throws(Problem) -> Reply
+package typealias Answer = @Sendable (_ body: consuming [UInt8]) throws(Problem) -> Reply
 
 /// One row of the service: who may use it, what its query may hold, and what it does.
-final class Route: Sendable {
+package final class Route: Sendable {
     /// Its label in logs and metrics.
     let name: String
     /// Nil for a route that is open to all.
@@ -58,7 +58,7 @@ let routes = Router<Route>([
         .post, "/v1/diff",
         Route(
             "diff", .withBody(PostDiff.prepare), .compute,
-            parameters: ChangesOptions.parameters.union(Parameters.shape).union(Sight.view),
+            parameters: ChangesStyle.parameters.union(Parameters.shape).union(Projection.view),
             lists: Parameters.shapeLists, isJSON: false)),
     .init(
         .get, "/v1/sessions",
@@ -68,31 +68,33 @@ let routes = Router<Route>([
         Route(
             "session", .session(PutSession.self, takesBody: true), .write, parameters: Parameters.shape,
             lists: Parameters.shapeLists)),
-    .init(.get, "/v1/sessions/{session}", Route("session", .session(GetSession.self), .read, parameters: Sight.view)),
+    .init(
+        .get, "/v1/sessions/{session}",
+        Route("session", .session(GetSession.self), .read, parameters: Projection.view)),
     .init(.delete, "/v1/sessions/{session}", Route("session", .session(DeleteSession.self), .write, isJSON: false)),
     .init(
         .post, "/v1/sessions/{session}/changes",
         Route(
             "changes", .session(PostChanges.self, takesBody: true), .edit,
-            parameters: ChangesOptions.parameters.union(Parameters.shape).union(Sight.parameters)
+            parameters: ChangesStyle.parameters.union(Parameters.shape).union(Projection.parameters)
                 .union(["since", "reload"]),
             lists: Parameters.shapeLists, isJSON: false)),
     .init(
         .get, "/v1/sessions/{session}/changes",
         Route(
             "changes", .session(GetChanges.self), .read,
-            parameters: ChangesOptions.parameters.union(Sight.parameters).union(["since", "wait", "every"]),
+            parameters: ChangesStyle.parameters.union(Projection.parameters).union(["since", "wait", "every"]),
             isJSON: false)),
     .init(
         .post, "/v1/sessions/{session}/fetch",
         Route(
-            "fetch", .withoutBody(PostFetch.answer), .write, parameters: ChangesOptions.parameters.union(["since"]),
+            "fetch", .withoutBody(PostFetch.answer), .write, parameters: ChangesStyle.parameters.union(["since"]),
             isJSON: false)),
     .init(
         .get, "/v1/changes",
         Route(
             "changesOfMany", .withoutBody(GetManyChanges.answer), .read,
-            parameters: ChangesOptions.parameters.union(["session", "every"]), lists: ["session"], isJSON: false)),
+            parameters: ChangesStyle.parameters.union(["session", "every"]), lists: ["session"], isJSON: false)),
     .init(
         .get, "/v1/sessions/{session}/items/{item}",
         Route("item", .session(GetElement<StateItem>.self), .read, parameters: ["revision", "view"])),

@@ -1,11 +1,11 @@
-import HTTPCore
+import DiffClock
 import SnapshotKit
 
 /// Past revisions of a session, oldest first, bounded by count, age and bytes. Each has a delta that leads back to it
 /// from the next one. So memory grows with what has changed, however long the list is.
-struct History: Sendable {
+public struct History: Sendable {
     /// One past revision. An object, since each commit copies references to them.
-    final class Entry: Sendable {
+    public final class Entry: Sendable {
         let revision: Revision
         /// Leads here from the state of the next revision.
         let back: SnapshotDelta
@@ -22,12 +22,18 @@ struct History: Sendable {
     }
 
     /// How much is remembered.
-    struct Bounds: Sendable {
-        var revisions = 64
+    public struct Bounds: Sendable {
+        public var revisions = 64
         /// Since the revision was the head. Default 1 h.
-        var age = Duration.seconds(3600)
+        public var age = Duration.seconds(3600)
         /// Of all entries. Default 1 MiB.
-        var bytes = 1 << 20
+        public var bytes = 1 << 20
+
+        public init(
+            revisions: Int = 64, age: Duration = Duration.seconds(3600), bytes: Int = 1 << 20
+        ) {
+            (self.revisions, self.age, self.bytes) = (revisions, age, bytes)
+        }
     }
 
     // Each commit copies the list, so it is in pages: full ones are shared.
@@ -123,7 +129,7 @@ struct History: Sendable {
         return found
     }
 
-    func revision(at place: Int) -> Revision { self[place].revision }
+    public func revision(at place: Int) -> Revision { self[place].revision }
 
     /// The revision with a sequence.
     func revision(_ sequence: UInt64) -> Revision? {
@@ -133,7 +139,7 @@ struct History: Sendable {
 
     /// Whether a revision, or the next one if it is not there, will be forgotten soon: newer ones take half of a bound,
     /// or half of its time is over.
-    func isFading(_ sequence: UInt64, at now: Instant, bounds: Bounds) -> Bool {
+    public func isFading(_ sequence: UInt64, at now: Instant, bounds: Bounds) -> Bool {
         guard let place = (0..<count).first(where: { self[$0].revision.sequence >= sequence }) else { return false }
         let newer = (place..<count).reduce(0) { $0 + self[$1].bytes }
         return (count - place) * 2 > bounds.revisions || newer * 2 > bounds.bytes

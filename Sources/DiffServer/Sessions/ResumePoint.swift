@@ -1,8 +1,8 @@
-import HTTPCore
+import DiffClock
 import SnapshotKit
 
 /// The state from which the changes for a reader start.
-enum ResumePoint: Sendable {
+public enum ResumePoint: Sendable {
     /// The head, by its digest; marks may have been added since.
     case head(marks: Marks)
     /// A past state, by its index in the history.
@@ -12,7 +12,7 @@ enum ResumePoint: Sendable {
 }
 
 /// Why an answer carries the whole state.
-enum ResetReason: String, Sendable, CaseIterable {
+public enum ResetReason: String, Sendable, CaseIterable {
     /// The reader has nothing yet.
     case initial
     /// The reader's revision is no longer remembered.
@@ -28,7 +28,7 @@ enum ResetReason: String, Sendable, CaseIterable {
 }
 
 /// The revision that a reader says it has.
-enum Since: Sendable, Equatable {
+public enum Since: Hashable, Sendable {
     case absent
     /// Named, but empty: the reader has nothing.
     case nothing
@@ -36,16 +36,22 @@ enum Since: Sendable, Equatable {
     case unreadable
     case revision(Revision)
 
+    /// Nil if the reader names none.
+    public var revision: Revision? { if case .revision(let revision) = self { revision } else { nil } }
+
     /// Which rows the reader shows, if not all.
-    var place: WindowPlace? { if case .revision(let revision) = self { revision.place } else { nil } }
+    public var place: WindowPosition? { revision?.place }
 
     /// For a writer that names none: the head before the write; nil if there was none.
-    func orElse(_ before: Revision?) -> Since { self == .absent ? before.map(Since.revision) ?? .nothing : self }
+    public func orElse(_ before: Revision?) -> Since { self == .absent ? before.map(Since.revision) ?? .nothing : self }
 }
+
+/// The canonical JSON of a view, by which revisions seen through it are named.
+public typealias ViewName = [UInt8]
 
 extension Session {
     /// Finds the state of a reader's revision. O(history).
-    func resumePoint(_ revision: Revision, at now: Instant, bounds: History.Bounds) -> ResumePoint {
+    public func resumePoint(_ revision: Revision, at now: Instant, bounds: History.Bounds) -> ResumePoint {
         let isHead = revision.digest == head.revision.digest
         let place = isHead ? nil : history.place(of: revision, at: now, bounds: bounds)
         if isHead || place != nil {
@@ -57,20 +63,21 @@ extension Session {
     }
 
     /// The same for a reader with views, for whom equal states of different revisions have different names.
-    func resumePoint(
-        _ revision: Revision, through views: [StateView], at now: Instant, bounds: History.Bounds
+    public func resumePoint(
+        _ revision: Revision, through views: [ViewName], at now: Instant, bounds: History.Bounds
     ) -> ResumePoint {
         if views.isEmpty { return resumePoint(revision, at: now, bounds: bounds) }
-        let meant = revision.sequence == head.revision.sequence ? head.revision : history.revision(revision.sequence)
-        guard let meant, name(of: meant, through: views).digest == revision.digest else {
+        let candidate =
+            revision.sequence == head.revision.sequence ? head.revision : history.revision(revision.sequence)
+        guard let candidate, name(of: candidate, through: views).digest == revision.digest else {
             return .none(reset(from: revision.sequence, at: now, bounds: bounds))
         }
-        return resumePoint(of: meant, at: now, bounds: bounds)
+        return resumePoint(of: candidate, at: now, bounds: bounds)
     }
 
     /// The same for a revision of this session by its own name. A view that looks at ignored places may show different
     /// things of two revisions with the same digest.
-    func resumePoint(of revision: Revision, at now: Instant, bounds: History.Bounds) -> ResumePoint {
+    public func resumePoint(of revision: Revision, at now: Instant, bounds: History.Bounds) -> ResumePoint {
         if revision != head.revision, !settings.ignored.isEmpty,
             let place = history.place(of: revision, at: now, bounds: bounds), history.revision(at: place) == revision
         {
@@ -81,12 +88,12 @@ extension Session {
     }
 
     /// A revision's name for a reader with views.
-    func name(of revision: Revision, through views: [StateView]) -> Revision {
+    public func name(of revision: Revision, through views: [ViewName]) -> Revision {
         if views.isEmpty { return revision }
         var text = Array(revision.text.utf8)
         for view in views {
             text.append(UInt8(ascii: "\n"))
-            text += view.json
+            text += view
         }
         let digest = text.withUnsafeBytes { head.fingerprints.hash.digest(of: $0) }
         return Revision(sequence: revision.sequence, digest: digest)
@@ -105,12 +112,12 @@ extension Session {
     ///
     /// - Parameter isIndexed: whether its ids can be found in O(1).
     /// - Returns: nil if a delta does not fit its state, whoever wrote it: then the revision counts as forgotten.
-    func state(at place: Int, isIndexed: Bool = false) -> (snapshot: Snapshot, reused: ReusedRuns)? {
+    public func state(at place: Int, isIndexed: Bool = false) -> (snapshot: Snapshot, reused: ReusedRuns)? {
         head.snapshot.applying(history.way(to: place), isIndexed: isIndexed).map { ($0.snapshot, $0.reused.reversed) }
     }
 
     /// Whether a revision is the head or a remembered one.
-    func knows(_ revision: Revision) -> Bool {
+    public func knows(_ revision: Revision) -> Bool {
         revision == head.revision || revision == history.revision(revision.sequence)
     }
 

@@ -2,26 +2,26 @@ import SnapshotKit
 
 /// The only cursor: names a state of a session. Written `<sequence>-<digest>`, such as `2-0c4f77d1aa19be02`, and for a
 /// part of it `2-0c4f77d1aa19be02~100.50.100`.
-struct Revision: Hashable, Sendable {
+public struct Revision: Hashable, Sendable {
     /// Grows by one with each commit; `UInt64.max`, which no session ever reaches, if the text has too many digits.
-    var sequence: UInt64
+    public var sequence: UInt64
     /// A hash of the state: equal states of one session have equal digests. For a reader with views a hash of the
     /// sequence, the state's digest and the views.
     var digest: UInt64
     /// What few revisions have: one reference, so that they are cheap to copy.
     private var details: Details?
 
-    private indirect enum Details: Hashable, Sendable { case some(place: WindowPlace?, written: String?) }
+    private indirect enum Details: Hashable, Sendable { case some(place: WindowPosition?, written: String?) }
 
-    init(sequence: UInt64, digest: UInt64) {
+    public init(sequence: UInt64, digest: UInt64) {
         self.sequence = sequence
         self.digest = digest
     }
 
     /// Reads `[0-9]+-[0-9a-f]{16}`, optionally with `~` and a place; nil for anything else.
-    init?(_ text: some StringProtocol) {
-        let border = text.utf8.firstIndex(of: UInt8(ascii: "~"))
-        let parts = text.utf8[..<(border ?? text.endIndex)]
+    public init?(_ text: some StringProtocol) {
+        let separator = text.utf8.firstIndex(of: UInt8(ascii: "~"))
+        let parts = text.utf8[..<(separator ?? text.endIndex)]
             .split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty, parts[1].count == 16,
             parts[0].allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }),
@@ -30,35 +30,35 @@ struct Revision: Hashable, Sendable {
         else { return nil }
         sequence = UInt64(String(decoding: parts[0], as: UTF8.self)) ?? .max
         self.digest = digest
-        if let border {
-            guard let place = WindowPlace(String(text[text.index(after: border)...])) else { return nil }
+        if let separator {
+            guard let place = WindowPosition(String(text[text.index(after: separator)...])) else { return nil }
             details = .some(place: place, written: nil)
         }
-        if ours != text { details = .some(place: place, written: String(text)) }
+        if ownText != text { details = .some(place: place, written: String(text)) }
     }
 
     /// Which of its rows a reader shows; nil for all of them.
-    var place: WindowPlace? { if case .some(let place, _)? = details { place } else { nil } }
+    public var place: WindowPosition? { if case .some(let place, _)? = details { place } else { nil } }
     /// The text that a client sent, if it is not the usual one; it is echoed.
     private var written: String? { if case .some(_, let written)? = details { written } else { nil } }
 
     /// The revision for a reader who shows these rows of it.
-    func showing(_ place: WindowPlace?) -> Revision {
+    public func showing(_ place: WindowPosition?) -> Revision {
         var revision = Revision(sequence: sequence, digest: digest)
         revision.details = place.map { .some(place: $0, written: nil) }
         return revision
     }
 
-    var text: String { written ?? ours }
+    public var text: String { written ?? ownText }
 
     /// Appends the text, in quotes.
-    func write(into writer: inout JSONWriter) {
+    public func write(into writer: inout JSONWriter) {
         writer.append("\"")
-        if let written { writer.append(verbatim: written) } else { writeOurs(into: &writer) }
+        if let written { writer.append(verbatim: written) } else { writeOwn(into: &writer) }
         writer.append("\"")
     }
 
-    private func writeOurs(into writer: inout JSONWriter) {
+    private func writeOwn(into writer: inout JSONWriter) {
         if let number = Int(exactly: sequence) {
             writer.append(number)
         } else {
@@ -69,9 +69,19 @@ struct Revision: Hashable, Sendable {
         if let place { writer.append(verbatim: "~\(place)") }
     }
 
-    private var ours: String {
+    private var ownText: String {
         var writer = JSONWriter(capacity: 64)
-        writeOurs(into: &writer)
+        writeOwn(into: &writer)
         return String(decoding: writer.bytes(), as: UTF8.self)
     }
+}
+
+// MARK: - Digests
+
+extension KeyedHash {
+    /// The function of revisions' digests.
+    public static func digests(_ key: String) -> KeyedHash { KeyedHash(key: Array(key.utf8)) }
+
+    /// A checksum of bytes.
+    public func sum(_ bytes: [UInt8]) -> UInt64 { bytes.withUnsafeBytes { digest(of: $0) } }
 }

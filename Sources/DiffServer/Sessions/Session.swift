@@ -1,20 +1,26 @@
-import HTTPCore
+// Sessions as values. An operation (Operations) decides what becomes of a session, a `SessionTransition` makes the next
+// one, and `SessionRecord` and `LogEntry` are what a store keeps of it. The present is a parameter of all decisions.
+//
+// The target knows states, and instants. It knows no request, token, lock or store; views only by name, and whoever has
+// to consent to edits only as `Consent`.
+
+import DiffClock
 import SnapshotKit
 
 /// A session at one moment, which each commit replaces as a whole. An object, since it is passed on often.
-final class Session: Sendable {
-    let head: Head
-    let history: History
-    let settings: Settings
-    let replays: ReplayWindow
+public final class Session: Sendable {
+    public let head: Head
+    public let history: History
+    public let settings: Settings
+    public let replays: ReplayWindow
     /// The first sequence since PUT last started the session over; readers of earlier ones are told `replaced`. 0 if it
     /// never was.
-    let startedOverAt: UInt64
+    public let startedOverAt: UInt64
     /// A store's name for this value, which is new with each commit; 0 in memory. Before a commit it is still the one
     /// of the session that this was made of.
-    let version: UInt64
+    public let version: UInt64
     /// What a store has of it.
-    let log: SessionLog
+    public let log: SessionLog
 
     init(
         head: Head, history: History = History(), settings: Settings, replays: ReplayWindow = ReplayWindow(),
@@ -25,7 +31,7 @@ final class Session: Sendable {
     }
 
     /// The session with other parts.
-    func with(
+    public func with(
         head: Head? = nil, history: History? = nil, settings: Settings? = nil, replays: ReplayWindow? = nil,
         version: UInt64? = nil, log: SessionLog? = nil
     ) -> Session {
@@ -36,17 +42,17 @@ final class Session: Sendable {
     }
 
     /// The newest state. An object, which sessions share that differ only in other things.
-    final class Head: Sendable {
+    public final class Head: Sendable {
         let origin: Origin
-        let snapshot: Snapshot
+        public let snapshot: Snapshot
         let fingerprints: Fingerprints
         /// Leads here from the state before, for the log; nil if there is none, or if it would be as large as the
         /// state.
         let step: SnapshotDelta?
         /// The changeset from the head before to this one, while the writer or readers hold it.
-        weak let change: Changeset?
+        public weak let change: Changeset?
         /// Memory held, in bytes.
-        let footprint: Int
+        public let footprint: Int
 
         /// How a state came about.
         struct Origin: Sendable {
@@ -57,17 +63,20 @@ final class Session: Sendable {
             private let parentDigest: UInt64?
             /// The request that made this revision. With `parent` it tells a lost answer from a lost race.
             let maker: RequestFingerprint?
-            /// Whether the digest is from another function, until the state changes: from a record of an older format,
-            /// or from a time when other places were ignored.
+            /// Whether the digest is from a time when other places were ignored, until the state changes.
             var hasOldDigest: Bool
+            /// The first sequence at which values at ignored places had been lost: readers of it, and of later
+            /// revisions, may have some of which no state tells. Nil if none were.
+            var lostIgnoredAt: UInt64?
 
             /// - Parameter parent: the revision before this one, if there was one.
             init(
                 revision: Revision, marks: Marks, parent: Revision?, maker: RequestFingerprint?, made: Instant,
-                hasOldDigest: Bool = false
+                hasOldDigest: Bool = false, lostIgnoredAt: UInt64? = nil
             ) {
                 (self.revision, self.marks, self.made, self.maker) = (revision, marks, made, maker)
                 (parentDigest, self.hasOldDigest) = (parent?.digest, hasOldDigest)
+                self.lostIgnoredAt = lostIgnoredAt
             }
 
             /// The revision from which the write made this one.
@@ -76,12 +85,20 @@ final class Session: Sendable {
             }
         }
 
-        var revision: Revision { origin.revision }
-        var marks: Marks { origin.marks }
-        var parent: Revision? { origin.parent }
+        public var revision: Revision { origin.revision }
+        public var marks: Marks { origin.marks }
+        public var parent: Revision? { origin.parent }
         var maker: RequestFingerprint? { origin.maker }
-        var made: Instant { origin.made }
+        public var made: Instant { origin.made }
         var hasOldDigest: Bool { origin.hasOldDigest }
+
+        /// Whether a reader of a revision may have contents that its state does not tell of.
+        ///
+        /// - Parameter known: the revision with that state that is known here. One that only has the same digest may
+        ///   have had other values at ignored places.
+        public func mayDiffer(for reader: Revision, knownAs known: Revision) -> Bool {
+            origin.lostIgnoredAt.map { reader.sequence >= $0 || reader.sequence != known.sequence } ?? false
+        }
 
         init(
             _ origin: Origin, snapshot: Snapshot, fingerprints: Fingerprints, step: SnapshotDelta? = nil,
@@ -95,16 +112,28 @@ final class Session: Sendable {
     }
 
     /// What PUT or the first POST determined, and PUT without a state has changed since.
-    struct Settings: Sendable, Equatable {
-        var timeToLive: Duration
+    public struct Settings: Sendable, Equatable {
+        /// The longest time to live, in seconds: seven days. Tokens live no longer either.
+        public static let maxTimeToLive = 7 * 24 * 3600
+
+        public var timeToLive: Duration
         /// Places in items' contents that equality and digest leave out.
-        var ignored: [JSONPointer]
+        public var ignored: [JSONPointer]
         /// Where posted documents have the list; nil: they are states of the native shape.
-        var shape: StateShape?
+        public var shape: StateShape?
         /// Whether items of which a posted state does not say so are expanded as in the head.
         var keepsExpanded = false
         /// How often the ignored places have changed since the session was made.
-        var digestEpoch = 0
+        public var digestEpoch = 0
+
+        public init(
+            timeToLive: Duration, ignored: [JSONPointer], shape: StateShape? = nil, keepsExpanded: Bool = false,
+            digestEpoch: Int = 0
+        ) {
+            (self.timeToLive, self.ignored, self.shape, self.keepsExpanded, self.digestEpoch) = (
+                timeToLive, ignored, shape, keepsExpanded, digestEpoch
+            )
+        }
 
         /// The salt of the digests. States that were equal before may differ once fewer places are ignored, so a digest
         /// from before must never be that of a later state.
@@ -120,7 +149,7 @@ final class Session: Sendable {
     }
 
     /// Memory held, in bytes.
-    var footprint: Int { head.footprint + Self.footprint(of: history, settings, replays, log) }
+    public var footprint: Int { head.footprint + Self.footprint(of: history, settings, replays, log) }
 
     /// Memory held besides the state.
     static func footprint(
@@ -132,13 +161,22 @@ final class Session: Sendable {
 
 extension Session {
     /// The settings that a request names; nil for the others.
-    struct SettingsChange: Sendable, Equatable {
+    public struct SettingsChange: Sendable, Equatable {
         var timeToLive: Duration?
-        var ignored: [JSONPointer]?
-        var shape: StateShape?
-        var keepsExpanded: Bool?
+        public var ignored: [JSONPointer]?
+        public var shape: StateShape?
+        public var keepsExpanded: Bool?
 
-        func applied(to settings: Settings) -> Settings {
+        public init(
+            timeToLive: Duration? = nil, ignored: [JSONPointer]? = nil, shape: StateShape? = nil,
+            keepsExpanded: Bool? = nil
+        ) {
+            (self.timeToLive, self.ignored, self.shape, self.keepsExpanded) = (
+                timeToLive, ignored, shape, keepsExpanded
+            )
+        }
+
+        public func applied(to settings: Settings) -> Settings {
             var next = settings
             if let timeToLive { next.timeToLive = timeToLive }
             if let ignored { next.ignored = ignored }
@@ -150,19 +188,174 @@ extension Session {
 }
 
 /// A hash of a request's body, and of its parameters about the body's shape.
-struct RequestFingerprint: Sendable, Hashable {
+public struct RequestFingerprint: Sendable, Hashable {
     var value: UInt64
+
+    public init(value: UInt64) {
+        self.value = value
+    }
 }
 
 extension RequestFingerprint {
     /// - Parameters:
     ///   - shape: names and values of parameters, in a fixed order.
     ///   - hash: the store's, so that all processes that share sessions agree.
-    init(of body: some Collection<UInt8>, _ shape: [String], by hash: KeyedHash) {
+    public init(of body: some Collection<UInt8>, _ shape: [String], by hash: KeyedHash) {
         value = body.withContiguousStorageIfAvailable { hash.digest(of: UnsafeRawBufferPointer($0)) } ?? 0
-        for said in shape {
-            let text = Array("\(value) \(said)".utf8)
+        for member in shape {
+            let text = Array("\(value) \(member)".utf8)
             value = text.withUnsafeBytes { hash.digest(of: $0) }
         }
+    }
+}
+
+// MARK: - Settings
+
+extension Session.Settings {
+    /// The members of a body that set them.
+    public static let members = ["ttl", "ignore", "shape", "keep"]
+    /// With a state.
+    public static let besideState = Envelope.Members(states: ["state"], values: members, shape: "shape")
+}
+
+extension Session.SettingsChange {
+    public init(_ envelope: Envelope) throws(StateError) {
+        self.init()
+        for name in Session.Settings.members {
+            if let value = envelope.values[name] { try take(name, value) }
+        }
+    }
+
+    /// Sets what one of `Session.Settings.members` says. Pointers in errors start from the object that holds it.
+    public mutating func take(_ name: String, _ value: JSONSlice) throws(StateError) {
+        switch name {
+        case "ttl":
+            guard let seconds = value.integer, (1...Session.Settings.maxTimeToLive).contains(seconds) else {
+                let most = Session.Settings.maxTimeToLive
+                throw .wrongMember("/ttl", "ttl must be a whole number of seconds from 1 to \(most)")
+            }
+            timeToLive = .seconds(seconds)
+        case "ignore":
+            guard let texts = value.strings else { throw Self.wrongIgnore }
+            guard texts.count <= Session.Settings.maxIgnored else {
+                throw .limitExceeded(
+                    what: "pointers", limit: Session.Settings.maxIgnored, actual: texts.count, pointer: "/ignore")
+            }
+            let pointers = texts.compactMap { JSONPointer($0) }
+            guard pointers.count == texts.count, pointers.allSatisfy({ $0.tokens.count <= StateShape.maxSegments })
+            else { throw Self.wrongIgnore }
+            ignored = pointers
+        case "shape": shape = try StateShape(value, at: "/shape")
+        case "keep":
+            guard let names = value.strings, names.allSatisfy({ $0 == "expanded" }) else {
+                throw .wrongMember("/keep", "keep must be [\"expanded\"] or an empty array")
+            }
+            keepsExpanded = !names.isEmpty
+        default: preconditionFailure("\(name) is none of Session.Settings.members")
+        }
+    }
+
+    private static let wrongIgnore = StateError.wrongMember(
+        "/ignore",
+        "ignore must be an array of JSON Pointers into contents, each of at most \(StateShape.maxSegments) segments"
+    )
+}
+
+extension StateError {
+    /// A member, besides states and edits, that has the wrong type.
+    public static func wrongMember(_ pointer: String, _ detail: String) -> StateError {
+        .wrongShape([Violation(pointer: pointer, code: "wrong-type", detail: detail)])
+    }
+}
+
+// MARK: - Names
+
+/// A session's name: `[A-Za-z0-9._~:-]{1,128}`, not `.` or `..`.
+public enum SessionName {
+    /// For a client whose name breaks it.
+    public static let rule = "a session's name must be 1 to 128 letters, digits and ._~:-, but not \".\" or \"..\""
+
+    /// Bytes of a name.
+    public static let maxBytes = 128
+
+    public static func isWhole(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8(isWhole)
+    }
+
+    public static func isWhole(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        // Clients remove the path segments `.` and `..`.
+        let dots = name.count { $0 == UInt8(ascii: ".") }
+        return (1...maxBytes).contains(name.count) && (dots > 2 || dots < name.count) && name.allSatisfy(isOfName)
+    }
+
+    /// Whether a text, which must not be empty, may be the start of a name.
+    public static func isStart(_ text: String) -> Bool {
+        (1...maxBytes).contains(text.utf8.count) && text.utf8.allSatisfy(isOfName)
+    }
+
+    /// Whether a name may hold it.
+    public static func isOfName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"),
+            UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: ":"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+}
+
+// MARK: - In memory
+
+/// A session in memory, awake or resting.
+public protocol SessionInMemory: AnyObject, Sendable {
+    var revision: Revision { get }
+    /// Visible rows of the head.
+    var rows: Int { get }
+    var settings: Session.Settings { get }
+    var replays: ReplayWindow { get }
+    var version: UInt64 { get }
+}
+
+extension Session: SessionInMemory {
+    public var revision: Revision { head.revision }
+    public var rows: Int { head.snapshot.rowCount }
+}
+
+/// A session that has not been used recently, packed into as little memory as possible. It has to be woken before use.
+public final class CompactSession: SessionInMemory {
+    private let head: Session.Head.Origin
+    private let snapshot: PackedSnapshot
+    private let history: History
+    public let settings: Session.Settings
+    public let replays: ReplayWindow
+    private let startedOverAt: UInt64
+    public let version: UInt64
+    public let rows: Int
+    private let log: SessionLog
+
+    public var revision: Revision { head.revision }
+
+    /// Packs a session. O(items).
+    public init(_ session: Session) {
+        head = session.head.origin
+        rows = session.head.snapshot.rowCount
+        snapshot = PackedSnapshot(session.head.snapshot, session.head.fingerprints)
+        (history, settings, replays) = (session.history, session.settings, session.replays)
+        (startedOverAt, version, log) = (session.startedOverAt, session.version, session.log)
+    }
+
+    /// The session as it was. O(items).
+    public func woken() -> Session {
+        let (snapshot, fingerprints) = snapshot.opened()
+        return Session(
+            head: Session.Head(head, snapshot: snapshot, fingerprints: fingerprints), history: history,
+            settings: settings, replays: replays, startedOverAt: startedOverAt, version: version, log: log)
+    }
+
+    /// Memory held, in bytes.
+    public var footprint: Int {
+        snapshot.footprint + head.marks.footprint + Session.footprint(of: history, settings, replays, log)
     }
 }

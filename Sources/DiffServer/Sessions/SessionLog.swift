@@ -1,49 +1,48 @@
 // What a writer has to know of a session's log. The log holds all commits that the history leads back over, and all
 // after the checkpoint. Whoever commits decides by it whether to write a new checkpoint, and which entries to remove.
 
-import HTTPCore
 import SnapshotKit
 
 /// A session's checkpoint and log in a store.
-struct SessionLog: Sendable {
+public struct SessionLog: Sendable {
     /// One commit in the log.
-    struct Entry: Sendable {
+    public struct Entry: Sendable {
         /// The store's name for it.
-        let id: UInt64
+        public let id: UInt64
         /// The sequence of the revision after the commit.
         let sequence: UInt64
         let bytes: Int
     }
 
     /// Oldest first.
-    var entries: [Entry] = []
+    public var entries: [Entry] = []
     /// How many of them are in the checkpoint already.
     var covered = 0
     /// Bytes of the checkpoint.
     var checkpoint = 0
 
     /// Bytes in the store: the checkpoint and all entries.
-    var bytes: Int { entries.reduce(checkpoint) { $0 + $1.bytes } }
+    public var bytes: Int { entries.reduce(checkpoint) { $0 + $1.bytes } }
 
     /// Memory held, in bytes.
     var footprint: Int { entries.capacity * MemoryLayout<Entry>.stride }
 
     /// The id of the last commit; 0 if there is none.
-    var last: UInt64 { entries.last?.id ?? 0 }
+    public var last: UInt64 { entries.last?.id ?? 0 }
 }
 
 /// What a commit writes to a store, and removes from it.
-struct LogCommit: Sendable {
-    let id: UInt64
-    let entry: [UInt8]
+public struct LogCommit: Sendable {
+    public let id: UInt64
+    public let entry: [UInt8]
     /// Whether the whole session is written, because its log has become too long.
-    let isCheckpoint: Bool
+    public let isCheckpoint: Bool
     /// Whether it starts a new log, and replaces everything that was there.
-    let isStart: Bool
+    public let isStart: Bool
     /// Entries that are no longer needed. They go together with a checkpoint, many at once.
-    let removed: [UInt64]
+    public let removed: [UInt64]
     /// The session as it is written.
-    let session: Session
+    public let session: Session
 
     /// Puts `next`, which has its new version, in place of `before`.
     ///
@@ -52,20 +51,20 @@ struct LogCommit: Sendable {
     ///   - id: of the new entry.
     ///   - revisions: how many the history has room for.
     ///   - hash: makes the checksum.
-    init(_ next: Session, after before: Session?, id: UInt64, revisions: Int, by hash: KeyedHash) {
+    public init(_ next: Session, after before: Session?, id: UInt64, revisions: Int, by hash: KeyedHash) {
         self.id = id
         let sequence = next.head.revision.sequence
-        // A record of an older format has no log.
-        let known = before.flatMap { $0.log.entries.isEmpty ? nil : $0 }
+        // A log that was damaged may have lost its newest entry, which the next one would have to name.
+        let isWhole = before?.log.entries.isEmpty == false
         // Commits that only remember keys add no history, so no bound of that would ever remove them.
-        let isTooLong = (known?.log.entries.count ?? 0) > 2 * max(1, revisions) + 64
-        guard let before = known, !isTooLong, let entry = LogEntry(from: before, to: next) else {
+        let isTooLong = (before?.log.entries.count ?? 0) > 2 * max(1, revisions) + 64
+        guard let before, isWhole, !isTooLong, let entry = LogEntry(from: before, to: next) else {
             entry = LogEntry.digits(next.version)
             (isCheckpoint, isStart, removed) = (true, true, before?.log.entries.map(\.id) ?? [])
             session = next.with(
                 log: SessionLog(
                     entries: [SessionLog.Entry(id: id, sequence: sequence, bytes: 16)], covered: 1,
-                    checkpoint: next.head.snapshot.textBytes))
+                    checkpoint: next.checkpointBytes))
             return
         }
         let bytes = entry.bytes(by: hash)
@@ -82,7 +81,7 @@ struct LogCommit: Sendable {
             let oldest = next.history.oldestSequence ?? sequence
             removed = log.entries.prefix { $0.sequence < oldest && $0.id != id }.map(\.id)
             log.entries.removeFirst(removed.count)
-            (log.covered, log.checkpoint) = (log.entries.count, next.head.snapshot.textBytes)
+            (log.covered, log.checkpoint) = (log.entries.count, next.checkpointBytes)
         } else {
             removed = []
         }
@@ -91,12 +90,14 @@ struct LogCommit: Sendable {
     }
 
     /// The whole session; nil if only the entry is written. O(items + bytes).
-    func checkpoint(by hash: KeyedHash) -> SessionRecord? { isCheckpoint ? SessionRecord(session, by: hash) : nil }
+    public func checkpoint(by hash: KeyedHash) -> SessionRecord? {
+        isCheckpoint ? SessionRecord(session, by: hash) : nil
+    }
 }
 
 /// An entry of a log as a store returns it.
-struct FoundEntry: Sendable {
-    let id: UInt64
+public struct FoundEntry: Sendable {
+    public let id: UInt64
     /// The entry, or why it cannot be read.
     let entry: Result<LogEntry, SessionRecord.Failure>
     let bytes: Int
@@ -104,7 +105,7 @@ struct FoundEntry: Sendable {
     /// - Parameters:
     ///   - bytes: nil if it is missing.
     ///   - hash: makes the checksum.
-    init(_ id: UInt64, _ bytes: [UInt8]?, by hash: KeyedHash) {
+    public init(_ id: UInt64, _ bytes: [UInt8]?, by hash: KeyedHash) {
         (self.id, self.bytes) = (id, bytes?.count ?? 0)
         entry = Result { () throws(SessionRecord.Failure) in
             guard let bytes else { throw .damaged }
@@ -115,17 +116,20 @@ struct FoundEntry: Sendable {
     /// The revision that it made; nil if it made none, or cannot be read.
     var change: LogEntry.Change? { (try? entry.get())?.change }
     /// The settings that it changed to; nil if it changed none, or cannot be read.
-    var settings: Session.Settings? { (try? entry.get())?.settings }
+    public var settings: Session.Settings? { (try? entry.get())?.settings }
 }
 
 extension Session {
+    /// About the bytes of a checkpoint: of the state, and of the keys that were answered.
+    fileprivate var checkpointBytes: Int { head.snapshot.textBytes + replays.footprint }
+
     /// The session of a checkpoint and its log.
     ///
     /// - Parameters:
     ///   - covered: the entries that are in the checkpoint already, oldest first, which are its history. An unreadable
     ///     one is forgotten, with all before it.
     ///   - behind: the entries after the checkpoint, all of which must be readable.
-    static func found(
+    public static func found(
         _ record: SessionRecord, covered: [FoundEntry], behind: [FoundEntry], version: UInt64,
         by transition: SessionTransition
     ) throws(SessionRecord.Failure) -> Session {
@@ -155,14 +159,14 @@ extension Session {
     /// - Parameters:
     ///   - first: the id of the first entry of the log.
     ///   - covered: the id of the last entry that is in the checkpoint.
-    func following(
+    public func following(
         _ entries: [FoundEntry], from first: UInt64, covered: UInt64, by transition: SessionTransition
     ) throws(SessionRecord.Failure) -> Session {
         let session = try advanced(by: entries, by: transition)
         var log = session.log
         log.entries.removeAll { $0.id < first }
         log.covered = log.entries.prefix { $0.id <= covered }.count
-        if covered > self.log.last { log.checkpoint = session.head.snapshot.textBytes }
+        if covered > self.log.last { log.checkpoint = session.checkpointBytes }
         return session.with(log: log)
     }
 
@@ -237,5 +241,115 @@ extension History {
 extension SessionLog.Entry {
     fileprivate init(_ found: FoundEntry) {
         self.init(id: found.id, sequence: found.change?.origin.revision.sequence ?? 0, bytes: found.bytes)
+    }
+}
+
+// MARK: - Entries
+//
+// One commit in the log of a session. `step` leads from the state before it to the one that it made, `back` the other
+// way. So the entries after a checkpoint lead to the head, and all of them together are the history.
+//
+// Layout: the version that the commit made, as 16 hexadecimal digits, which a store compares without reading the rest;
+// the lengths of `meta`, `step` and `back`, 4 bytes each, and then these three; and a checksum of everything before it,
+// 8 bytes. `meta` is JSON. An entry that is nothing but the digits starts a log: nothing before it counts.
+
+/// What a commit has changed.
+public struct LogEntry: Sendable {
+    /// The version of the session that the commit made.
+    public let version: UInt64
+    /// Nil if the commit only remembered an answered key, or changed settings.
+    var change: Change?
+    /// The new settings; nil if they have not changed.
+    public var settings: Session.Settings?
+    /// The key that was answered.
+    var replay: ReplayWindow.KeyedEntry?
+
+    /// A new revision.
+    struct Change: Sendable {
+        let origin: Session.Head.Origin
+        /// Leads here from the state before; nil if it would be as large as the state, which is in the checkpoint then.
+        let step: SnapshotDelta?
+        /// Leads to the state before; nil if its writer keeps no history.
+        let back: SnapshotDelta?
+    }
+
+    /// What leads from one session to another; nil if more than one commit lies between them.
+    init?(from before: Session, to next: Session) {
+        version = next.version
+        replay = next.replays.newest(since: before.replays)
+        if next.head.revision == before.head.revision {
+            if next.settings != before.settings { settings = next.settings }
+            return
+        }
+        guard next.head.parent == before.head.revision, next.startedOverAt == before.startedOverAt,
+            next.settings == before.settings
+        else { return nil }
+        // A history without room forgets at once, while another node may remember more.
+        let newest = next.history.newest.flatMap { $0.revision == before.head.revision ? $0 : nil }
+        change = Change(origin: next.head.origin, step: next.head.step, back: newest?.back)
+    }
+
+    // MARK: Bytes
+
+    /// A version as an entry begins with it; and the entry that starts a log.
+    public static func digits(_ version: UInt64) -> [UInt8] {
+        var writer = JSONWriter(capacity: 16)
+        writer.append(hex: version)
+        return writer.bytes()
+    }
+
+    /// - Parameter hash: makes the checksum.
+    func bytes(by hash: KeyedHash) -> [UInt8] {
+        let clock = WallClock()
+        var meta = JSONObject(capacity: 1024)
+        meta.number("format", SessionRecord.format)
+        if let change {
+            meta.origin(change.origin, clock)
+            if change.step == nil { meta.number("restated", 1) }
+            if change.back == nil { meta.number("forgets", 1) }
+        }
+        if let settings { meta.object("settings") { $0.settings(settings) } }
+        if let replay { meta.object("replay") { $0.replay(replay, clock) } }
+        let parts = [meta.bytes(), change?.step?.bytes ?? [], change?.back?.bytes ?? []]
+        var writer = JSONWriter(capacity: parts.reduce(36) { $0 + $1.count })
+        writer.append(hex: version)
+        for part in parts { withUnsafeBytes(of: UInt32(part.count).littleEndian) { writer.append($0.baseAddress!, 4) } }
+        for part in parts { writer.append(part) }
+        var bytes = writer.bytes()
+        withUnsafeBytes(of: hash.sum(bytes).littleEndian) { bytes.append(contentsOf: $0) }
+        return bytes
+    }
+
+    /// Reads an entry.
+    init(_ bytes: [UInt8], by hash: KeyedHash) throws(SessionRecord.Failure) {
+        guard let version = UInt64(String(decoding: bytes.prefix(16), as: UTF8.self), radix: 16) else { throw .damaged }
+        self.version = version
+        if bytes.count == 16 { return }
+        let content = Array(bytes.dropLast(8))
+        guard content.count >= 28, hash.sum(content) == Self.number(bytes.suffix(8)) else { throw .damaged }
+        let lengths = (0..<3).map { Int(Self.number(content[16 + 4 * $0..<20 + 4 * $0])) }
+        guard lengths.reduce(28, +) == content.count else { throw .damaged }
+        let (step, back) = (28 + lengths[0], 28 + lengths[0] + lengths[1])
+        guard let members = JSONSlice.members(of: Array(content[28..<step])), let format = members["format"]?.integer
+        else { throw .damaged }
+        guard format == SessionRecord.format else { throw .format(format) }
+        let clock = WallClock()
+        if members.revision("revision") != nil {
+            let origin = try members.origin(clock)
+            guard origin.parent != nil else { throw .damaged }
+            change = Change(
+                origin: origin,
+                step: members["restated"] == nil ? SnapshotDelta(bytes: Array(content[step..<back])) : nil,
+                back: members["forgets"] == nil ? SnapshotDelta(bytes: Array(content[back...])) : nil)
+        }
+        if let written = members["settings"] {
+            guard change == nil, let members = written.members else { throw .damaged }
+            settings = try members.settings()
+        }
+        if let written = members["replay"] { replay = try SessionRecord.replay(written, clock) }
+    }
+
+    private static func number(_ bytes: some Collection<UInt8>) -> UInt64 {
+        bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
     }
 }

@@ -1,40 +1,33 @@
 // A session as a store keeps it: a checkpoint, and a log of the commits after it (`SessionLog`). The checkpoint is
-// JSON, so that an operator can read it and an older process can refuse it. Its head is the document that GET answers,
-// its `meta` is everything else, except for the history, which is in the log.
+// JSON, so that an operator can read it and a process of another format can refuse it. Its head is the document that
+// GET answers, its `meta` is everything else, except for the history, which is in the log.
 //
 // Whatever is read is verified: the digest of the head to which the log leads must be that of its revision, and `meta`
-// ends with a checksum of itself. So a torn or altered record is noticed. (The digests of formats 1 and 2 were other
-// functions, so their head only has to be a state; their history had no contents, and is dropped; and `meta` of format
-// 1 may lack the checksum.) Numbers that are computed with are bounded in any case.
+// ends with a checksum of itself. So a torn or altered record is noticed. Numbers that are computed with are bounded in
+// any case.
 
 import SnapshotKit
 
 /// A state of a session and its settings, in bytes.
-struct SessionRecord: Sendable, Equatable {
-    /// The format of `meta`. A process reads its own format and older ones.
-    static let format = 3
-    /// The format for a session that keeps a shape: a process that knows no shapes must not read what is posted to it.
-    private static let shapedFormat = 4
-    /// The format for a session that keeps what is expanded, or whose ignored places have changed, and its digests with
-    /// them; and for a log entry that changes settings.
-    static let settledFormat = 5
-    private static let readable = 1...5
+public struct SessionRecord: Sendable, Equatable {
+    /// The format of `meta` and of log entries. A process reads no other.
+    public static let format = 6
 
-    var meta: [UInt8]
-    var head: [UInt8]
+    public var meta: [UInt8]
+    public var head: [UInt8]
 
-    init(meta: [UInt8], head: [UInt8]) { (self.meta, self.head) = (meta, head) }
+    public init(meta: [UInt8], head: [UInt8]) { (self.meta, self.head) = (meta, head) }
 
     /// - Parameter hash: makes the checksum.
-    init(_ session: Session, by hash: KeyedHash) {
+    public init(_ session: Session, by hash: KeyedHash) {
         meta = Self.summed(Self.meta(session), by: hash)
         head = session.head.snapshot.documentJSON()
     }
 
-    var bytes: Int { meta.count + head.count }
+    public var bytes: Int { meta.count + head.count }
 
     /// Why bytes cannot be read as a session.
-    enum Failure: Error, Equatable {
+    public enum Failure: Error, Equatable {
         /// Not a format that this process knows.
         case format(Int)
         case damaged
@@ -45,7 +38,7 @@ struct SessionRecord: Sendable, Equatable {
     private static func meta(_ session: Session) -> [UInt8] {
         let clock = WallClock()
         var writer = JSONObject(capacity: 1024)
-        writer.number("format", format(of: session.settings))
+        writer.number("format", format)
         writer.origin(session.head.origin, clock)
         if session.head.hasOldDigest { writer.number("oldDigest", 1) }
         writer.number("startedOverAt", Int(clamping: session.startedOverAt))
@@ -56,11 +49,6 @@ struct SessionRecord: Sendable, Equatable {
         return writer.bytes()
     }
 
-    private static func format(of settings: Session.Settings) -> Int {
-        if settings.keepsExpanded || settings.digestEpoch > 0 { return settledFormat }
-        return settings.shape == nil ? format : shapedFormat
-    }
-
     // MARK: The checksum
 
     private static let sumName = Array(",\"sum\":\"".utf8)
@@ -68,7 +56,7 @@ struct SessionRecord: Sendable, Equatable {
     private static let sumLength = sumName.count + 16 + 2
 
     /// An object with one more member: the checksum of what it was without it.
-    private static func summed(_ object: [UInt8], by hash: KeyedHash) -> [UInt8] {
+    static func summed(_ object: [UInt8], by hash: KeyedHash) -> [UInt8] {
         var writer = JSONWriter(capacity: object.count + sumLength)
         writer.append(Array(object.dropLast()))
         writer.append(sumName)
@@ -77,12 +65,10 @@ struct SessionRecord: Sendable, Equatable {
         return writer.bytes()
     }
 
-    /// Whether `meta` is as it was written, if it has a checksum.
+    /// Whether `meta` is as it was written.
     private func isWhole(by hash: KeyedHash) -> Bool {
-        guard meta.count > Self.sumLength else { return true }
-        let object = meta.dropLast(Self.sumLength) + [UInt8(ascii: "}")]
-        guard meta[(object.count - 1)...].starts(with: Self.sumName) else { return true }
-        return Self.summed(Array(object), by: hash) == meta
+        guard meta.count > Self.sumLength else { return false }
+        return Self.summed(meta.dropLast(Self.sumLength) + [UInt8(ascii: "}")], by: hash) == meta
     }
 
     // MARK: Reading
@@ -95,9 +81,9 @@ struct SessionRecord: Sendable, Equatable {
     /// - Parameter isHead: whether no revision follows in the log, so that the digest must be that of the revision
     ///   here; otherwise that is verified at the end of the log.
     func session(named name: String, hash: KeyedHash, isHead: Bool) throws(Failure) -> Session {
-        guard isWhole(by: hash) else { throw .damaged }
         guard let members = JSONSlice.members(of: meta), let format = members["format"]?.integer else { throw .damaged }
-        guard Self.readable.contains(format) else { throw .format(format) }
+        guard format == Self.format else { throw .format(format) }
+        guard isWhole(by: hash) else { throw .damaged }
         let clock = WallClock()
         var origin = try members.origin(clock)
         guard let startedOverAt = members["startedOverAt"]?.integer, let replays = members["replays"]?.elements,
@@ -105,11 +91,14 @@ struct SessionRecord: Sendable, Equatable {
         else { throw .damaged }
         let settings = try members.settings()
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: settings.ignored)
-        origin.hasOldDigest = format < Self.format || members["oldDigest"] != nil
+        origin.hasOldDigest = members["oldDigest"] != nil
         let isVerified = fingerprints.digest(salt: settings.salt(name)) == origin.revision.digest
         guard !isHead || origin.hasOldDigest || isVerified else { throw .damaged }
         var window = ReplayWindow()
-        for replay in replays { window.remember(try Self.replay(replay, clock)) }
+        for replay in replays {
+            let (key, entry) = try Self.replay(replay, clock)
+            window.remember(entry, by: key)
+        }
         return Session(
             head: Session.Head(origin, snapshot: snapshot, fingerprints: fingerprints), settings: settings,
             replays: window, startedOverAt: UInt64(clamping: startedOverAt))
@@ -142,11 +131,12 @@ extension [String: JSONSlice] {
         let maker = self["maker"]?.string.flatMap { UInt64($0, radix: 16) }
         return Session.Head.Origin(
             revision: revision, marks: try marks(), parent: parent,
-            maker: maker.map(RequestFingerprint.init), made: clock.past(milliseconds: made))
+            maker: maker.map(RequestFingerprint.init), made: clock.past(milliseconds: made),
+            lostIgnoredAt: self["lostIgnoredAt"]?.integer.map { UInt64(clamping: $0) })
     }
 
-    func settings() throws(SessionRecord.Failure) -> Session.Settings {
-        guard let ttl = self["ttl"]?.integer, (0...Options.maxTimeToLive).contains(ttl),
+    public func settings() throws(SessionRecord.Failure) -> Session.Settings {
+        guard let ttl = self["ttl"]?.integer, (0...Session.Settings.maxTimeToLive).contains(ttl),
             let texts = self["ignore"]?.strings
         else { throw .damaged }
         let epoch = self["digestEpoch"]?.integer ?? 0
@@ -168,7 +158,7 @@ extension [String: JSONSlice] {
 }
 
 extension JSONObject {
-    mutating func revision(_ name: StaticString, _ revision: Revision?) {
+    public mutating func revision(_ name: StaticString, _ revision: Revision?) {
         guard let revision else { return }
         self.name(name)
         revision.write(into: &writer)
@@ -179,6 +169,7 @@ extension JSONObject {
         revision("parent", origin.parent)
         if let maker = origin.maker { hex("maker", maker.value) }
         number("made", clock.milliseconds(origin.made))
+        number("lostIgnoredAt", origin.lostIgnoredAt.map { Int(clamping: $0) })
         guard !origin.marks.isEmpty else { return }
         name("marks")
         origin.marks.write(into: &writer)
@@ -195,7 +186,7 @@ extension JSONObject {
         number("done", clock.milliseconds(replay.entry.done))
     }
 
-    mutating func settings(_ settings: Session.Settings) {
+    public mutating func settings(_ settings: Session.Settings) {
         number("ttl", Int(settings.timeToLive.components.seconds))
         list("ignore", settings.ignored) { $0.writer.append(string: $1.description) }
         if let shape = settings.shape {

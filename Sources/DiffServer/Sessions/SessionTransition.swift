@@ -1,18 +1,24 @@
-import HTTPCore
+import DiffClock
 import SnapshotKit
 
 /// Makes the session that follows another one.
-struct SessionTransition: Sendable {
+public struct SessionTransition: Sendable {
     let name: String
     let bounds: History.Bounds
     /// Makes the digests of revisions.
-    let hash: KeyedHash
+    public let hash: KeyedHash
     let now: Instant
     /// Whether a store keeps a log.
     var isLogged = false
 
+    public init(
+        name: String, bounds: History.Bounds, hash: KeyedHash, now: Instant, isLogged: Bool = false
+    ) {
+        (self.name, self.bounds, self.hash, self.now, self.isLogged) = (name, bounds, hash, now, isLogged)
+    }
+
     /// A new session, or one that starts `before` over: the sequence continues, and answered keys stay answered.
-    func firstSession(
+    public func firstSession(
         _ snapshot: Snapshot, settings: Session.Settings, after before: Session?, maker: RequestFingerprint?
     ) -> Session {
         let parent = before?.head.revision
@@ -21,7 +27,14 @@ struct SessionTransition: Sendable {
         if let before { settings.digestEpoch = before.settings.digestEpoch }
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: settings.ignored)
         let revision = Revision(sequence: sequence + 1, digest: fingerprints.digest(salt: settings.salt(name)))
-        let origin = Session.Head.Origin(revision: revision, marks: .none, parent: parent, maker: maker, made: now)
+        // Readers of an equal state before it go on from here, with what they have at ignored places.
+        let isKnown = before.map { before in
+            before.head.revision.digest == revision.digest
+                || before.history.place(of: revision, at: now, bounds: bounds) != nil
+        }
+        let origin = Session.Head.Origin(
+            revision: revision, marks: .none, parent: parent, maker: maker, made: now,
+            lostIgnoredAt: isKnown == true && !settings.ignored.isEmpty ? 0 : nil)
         return Session(
             head: Session.Head(origin, snapshot: snapshot, fingerprints: fingerprints), settings: settings,
             replays: before?.replays ?? ReplayWindow(),
@@ -30,25 +43,27 @@ struct SessionTransition: Sendable {
 
     /// The session with other settings; state, revision and history stay. If the ignored places change, later states
     /// are compared accordingly, while the revision keeps its digest.
-    func session(_ before: Session, settled settings: Session.Settings) -> Session {
+    public func session(_ before: Session, settled settings: Session.Settings) -> Session {
         if settings == before.settings { return before }
         guard settings.ignored != before.settings.ignored else { return before.with(settings: settings) }
         var settings = settings
         settings.digestEpoch = before.settings.digestEpoch + 1
-        return before.with(head: before.head.ignoring(settings.ignored), settings: settings)
+        let head = before.head.ignoring(settings.ignored, insteadOf: before.settings.ignored)
+        return before.with(head: head, settings: settings)
     }
 
     /// The session with a new state, or as it was if that equals its head; and the changeset between them.
-    func session(
+    public func session(
         after before: Session, _ snapshot: Snapshot, _ reused: ReusedRuns? = nil, marks: Marks = .none,
         maker: RequestFingerprint?
     ) -> (Session, Changeset) {
         let (old, ignored) = (before.head, before.settings.ignored)
         let changeset = Changeset(
-            from: old.snapshot, to: snapshot, marks: marks, ignoring: ignored, reused: reused)
+            from: old.snapshot, to: snapshot, marks: marks, ignoring: ignored,
+            readersMayDiffer: old.origin.lostIgnoredAt != nil, reused: reused)
         let fingerprints = Fingerprints(
             of: snapshot, ignoring: ignored, from: old.fingerprints, reusing: changeset.reused)
-        // Digests are not compared, since the head's may be from another function.
+        // Digests are not compared, since the head's may be from a time when other places were ignored.
         let isSame = fingerprints.areOfSameState(as: old.fingerprints)
         if isSame, marks.isEmpty { return (before, changeset) }
         var history = before.history
@@ -57,20 +72,29 @@ struct SessionTransition: Sendable {
         let digest = isSame ? old.revision.digest : fingerprints.digest(salt: before.settings.salt(name))
         let origin = Session.Head.Origin(
             revision: Revision(sequence: old.revision.sequence + 1, digest: digest), marks: marks,
-            parent: old.revision, maker: maker, made: now, hasOldDigest: isSame && old.hasOldDigest)
-        // If only marks are new the old snapshot stays, so that ignored places do not change without a change.
+            parent: old.revision, maker: maker, made: now, hasOldDigest: isSame && old.hasOldDigest,
+            lostIgnoredAt: old.origin.lostIgnoredAt
+                ?? (!isSame && changeset.losesIgnoredValues ? old.revision.sequence + 1 : nil))
+        // If only marks are new the old snapshot stays, so that ignored places do not change without a change, and what
+        // the writer is told is what is stored.
+        let reported =
+            isSame && !snapshot.isIdentical(to: old.snapshot)
+            ? Changeset(
+                from: old.snapshot, to: old.snapshot, marks: marks, ignoring: ignored,
+                readersMayDiffer: old.origin.lostIgnoredAt != nil) : changeset
         let head = Session.Head(
             origin, snapshot: isSame ? old.snapshot : snapshot, fingerprints: fingerprints,
-            step: isLogged ? isSame ? .unchanged : SnapshotDelta(over: changeset) : nil, change: changeset)
-        return (before.with(head: head, history: history), changeset)
+            step: isLogged ? isSame ? .unchanged : SnapshotDelta(over: changeset) : nil, change: reported)
+        return (before.with(head: head, history: history), reported)
     }
 }
 
 extension Session.Head {
     /// The head with fingerprints that ignore other places. O(bytes).
-    fileprivate func ignoring(_ ignored: [JSONPointer]) -> Session.Head {
+    fileprivate func ignoring(_ ignored: [JSONPointer], insteadOf others: [JSONPointer]) -> Session.Head {
         var origin = origin
         origin.hasOldDigest = true
+        if !others.isEmpty { origin.lostIgnoredAt = 0 }
         return Session.Head(
             origin, snapshot: snapshot,
             fingerprints: Fingerprints(of: snapshot, by: fingerprints.hash, ignoring: ignored))

@@ -1,16 +1,16 @@
+import CDiffSystem
+import DiffClock
 import FoundationEssentials
-import Glibc
-import HTTPCore
 
 /// Converts between instants of the monotonic clock and milliseconds since 1970. It compares the two clocks once, when
 /// it is made, so that times that are written together agree.
-struct WallClock: Sendable {
+public struct WallClock: Sendable {
     /// Nanoseconds since 1970 when the monotonic clock was at zero.
     let origin: Int64
 
-    init() { self.init(origin: Self.nanoseconds - Instant.now.nanoseconds) }
+    public init() { self.init(origin: Self.nanoseconds - Instant.now.nanoseconds) }
 
-    init(origin: Int64) { self.origin = origin }
+    public init(origin: Int64) { self.origin = origin }
 
     /// The machine's clock: nanoseconds since 1970.
     fileprivate static var nanoseconds: Int64 {
@@ -19,7 +19,7 @@ struct WallClock: Sendable {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    func milliseconds(_ moment: Instant) -> Int { Int((origin + moment.nanoseconds) / 1_000_000) }
+    public func milliseconds(_ moment: Instant) -> Int { Int((origin + moment.nanoseconds) / 1_000_000) }
 
     /// The instant of a past event. One written under a clock that was ahead counts as now.
     func past(milliseconds: Int, at now: Instant = .now) -> Instant { min(moment(milliseconds: milliseconds), now) }
@@ -27,30 +27,34 @@ struct WallClock: Sendable {
     /// The instant so many milliseconds after 1970, clamped to 70 years around it, so that differences fit into 64 bits
     /// of nanoseconds. It is in the middle of the millisecond: clocks that were compared at different times deviate a
     /// little, and each must write the same number again.
-    func moment(milliseconds: Int) -> Instant {
+    public func moment(milliseconds: Int) -> Instant {
         let reach = 2_200_000_000_000
         return Instant(nanoseconds: Int64(min(max(milliseconds, -reach), reach)) * 1_000_000 + 500_000 - origin)
     }
 }
 
 /// A time of day and date, as clients are told it.
-struct WallTime: Sendable, Comparable {
+public struct WallTime: Sendable, Comparable {
     /// Since 1970.
-    var seconds: Int64
+    public var seconds: Int64
 
-    static var now: WallTime { WallTime(seconds: WallClock.nanoseconds / 1_000_000_000) }
+    public init(seconds: Int64) {
+        self.seconds = seconds
+    }
+
+    public static var now: WallTime { WallTime(seconds: WallClock.nanoseconds / 1_000_000_000) }
     /// Now, in milliseconds since 1970.
-    static var milliseconds: Int { Int(WallClock.nanoseconds / 1_000_000) }
+    public static var milliseconds: Int { Int(WallClock.nanoseconds / 1_000_000) }
 
-    static func < (one: WallTime, other: WallTime) -> Bool { one.seconds < other.seconds }
+    public static func < (one: WallTime, other: WallTime) -> Bool { one.seconds < other.seconds }
 
     /// The time after a span from now.
-    static func after(_ span: Duration) -> WallTime {
+    public static func after(_ span: Duration) -> WallTime {
         let (seconds, attoseconds) = span.components
         let fraction = WallClock.nanoseconds + attoseconds / 1_000_000_000
         return WallTime(seconds: seconds + fraction / 1_000_000_000)
     }
 
     /// RFC 3339 in UTC, such as `2026-01-31T12:00:00Z`.
-    var text: String { Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601) }
+    public var text: String { Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601) }
 }

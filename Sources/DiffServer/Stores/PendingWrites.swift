@@ -6,13 +6,14 @@
 // which they follow is not in the store, and start again. Work that must not meet writes enters alone: SQLite reads a
 // session so, which ensures that what comes into memory is never older than what was written.
 
-import HTTPCore
+import DiffClock
+import DiffSessions
 import SnapshotKit
 
 /// Writes on their way from the sessions in memory to those in a store.
-final class PendingWrites: Sendable {
+public final class PendingWrites: Sendable {
     /// The session that a write has to follow.
-    enum Last {
+    public enum Last {
         case session(Session)
         /// Not known before the queued writes are done.
         case unknown
@@ -26,15 +27,17 @@ final class PendingWrites: Sendable {
         var newest: Session?
         var entered = 1
         var left = 0
-        var waiting: [(place: Int, goOn: @Sendable () -> Void)] = []
+        var waiting: [(place: Int, resume: @Sendable () -> Void)] = []
     }
 
     private let queues = Locked<[String: WriteQueue]>([:])
 
+    public init() {}
+
     // MARK: Looking
 
     /// The session on which a write can be tried; nil if nothing is under way, or nothing can follow it.
-    func newest(_ name: String) -> (slot: SessionSlot, session: Session)? {
+    public func newest(_ name: String) -> (slot: SessionSlot, session: Session)? {
         queues.withLock { queues in
             guard let queue = queues[name], let slot = queue.slot, let session = queue.newest else { return nil }
             return (slot, session)
@@ -42,7 +45,7 @@ final class PendingWrites: Sendable {
     }
 
     /// The session that a write to a session that was `read` has to follow. It may have left memory since.
-    func last(of slot: SessionSlot, read: Session) -> Last {
+    public func last(of slot: SessionSlot, read: Session) -> Last {
         queues.withLock { queues in
             guard let queue = queues[slot.name] else {
                 if let session = slot.session { return .session(session) }
@@ -58,7 +61,7 @@ final class PendingWrites: Sendable {
     /// Enters alone; or calls `again` once all writes before it are done.
     ///
     /// - Returns: whether it has entered.
-    func enterAlone(_ name: String, again: @escaping @Sendable () -> Void) -> Bool {
+    public func enterAlone(_ name: String, again: @escaping @Sendable () -> Void) -> Bool {
         queues.withLock { queues in
             guard let place = queues[name]?.entered else {
                 queues[name] = WriteQueue(slot: nil, newest: nil)
@@ -75,7 +78,7 @@ final class PendingWrites: Sendable {
     ///   - next: the session that it makes; nil if it removes it.
     ///   - submit: hands it on within the lock, so that the order stays the same; must not call back.
     /// - Returns: whether it was queued.
-    func enter(_ slot: SessionSlot, behind version: UInt64, next: Session?, submit: () -> Void = {}) -> Bool {
+    public func enter(_ slot: SessionSlot, behind version: UInt64, next: Session?, submit: () -> Void = {}) -> Bool {
         queues.withLock { queues in
             if let queue = queues[slot.name] {
                 guard queue.slot === slot, queue.newest?.version == version else { return false }
@@ -91,36 +94,36 @@ final class PendingWrites: Sendable {
     }
 
     /// Calls back when all writes that are queued now are done; at once if there are none.
-    func afterThose(of name: String, _ goOn: @escaping @Sendable () -> Void) {
+    public func afterQueued(of name: String, _ resume: @escaping @Sendable () -> Void) {
         let isFree = queues.withLock { queues in
             guard let place = queues[name]?.entered else { return true }
-            queues[name]?.waiting.append((place, goOn))
+            queues[name]?.waiting.append((place, resume))
             return false
         }
-        if isFree { goOn() }
+        if isFree { resume() }
     }
 
     /// Removes the first write, which is done. After a failure nothing can follow before all are done.
-    func leave(_ name: String, _ result: Result<Void, StoreFailure>) {
+    public func leave(_ name: String, _ result: Result<Void, StoreFailure>) {
         let ready = queues.withLock { queues -> [@Sendable () -> Void] in
             guard var queue = queues.removeValue(forKey: name) else { return [] }
             queue.left += 1
             if case .failure = result { queue.newest = nil }
-            let ready = queue.waiting.filter { $0.place <= queue.left }.map(\.goOn)
+            let ready = queue.waiting.filter { $0.place <= queue.left }.map(\.resume)
             queue.waiting.removeAll { $0.place <= queue.left }
             if queue.left < queue.entered { queues[name] = queue }
             return ready
         }
-        for goOn in ready { goOn() }
+        for resume in ready { resume() }
     }
 }
 
 extension Session {
     /// The session with a new version.
-    func renamed() -> Session { with(version: .random(in: 1 ... .max)) }
+    public func renamed() -> Session { with(version: .random(in: 1 ... .max)) }
 
     /// Whether this was made of `before`; without a version only the revision has to be the same.
-    func follows(_ before: Session, at revision: Revision) -> Bool {
+    public func follows(_ before: Session, at revision: Revision) -> Bool {
         before.head.revision == revision && (version == 0 || version == before.version)
     }
 }

@@ -1,8 +1,8 @@
-import HTTPCore
+import DiffClock
 
 /// What the table has to know of a slot without asking it: where it is in the table's lists, and when it ends. The
 /// table's lock guards it.
-struct Recency {
+public struct Recency {
     /// Neighbours in the lists of `RecencyOrder` and of `ExpiryWheel`.
     var links = InlineArray<2, SlotLinks>(repeating: SlotLinks())
     /// The second of the monotonic clock in which the wheel looks at it next.
@@ -14,8 +14,8 @@ struct Recency {
     var bytes = 0
     /// Bytes of the newest state when it is awake.
     var stateBytes = 0
-    /// Its index in `SlotPlaces`.
-    var place: UInt32 = 0
+    /// Its index in `SlotArray`.
+    var index: UInt32 = 0
     /// In milliseconds.
     private var lifetime: UInt32 = 0
     /// Whether the slot is in the table.
@@ -39,7 +39,7 @@ struct Recency {
         stored = expires
     }
 
-    var timeToLive: Duration { .milliseconds(lifetime) }
+    public var timeToLive: Duration { .milliseconds(lifetime) }
 
     /// Starts the time to live anew. By nanoseconds, since a duration is of 128 bits, and this is done for each use.
     mutating func renew(at now: Instant) {
@@ -48,28 +48,28 @@ struct Recency {
 
     /// Whether a store should write down that the session was used: its end has moved by more than a thirty-second of
     /// its time to live since the store last heard of it.
-    var isNews: Bool { expires - stored > timeToLive / 32 }
+    var needsStoring: Bool { expires - stored > timeToLive / 32 }
 }
 
 /// Slots whose use a store should write down, each once.
 struct UsedSlots {
     private var slots: [SessionSlot] = []
 
-    /// Takes in a slot if its use is news. O(1).
+    /// Notes a slot whose use the store should write down, unless it is noted already. O(1).
     mutating func note(_ slot: SessionSlot) {
-        guard !slot.recency.isNoted, slot.recency.isNews else { return }
+        guard !slot.recency.isNoted, slot.recency.needsStoring else { return }
         slot.recency.isNoted = true
         slots.append(slot)
     }
 
     /// Removes all slots, and returns those that are still in the table; the store is about to hear of them. O(slots).
-    mutating func taken() -> [SessionSlot] {
-        let taken = exchange(&slots, with: [])
-        for slot in taken {
+    mutating func removeAll() -> [SessionSlot] {
+        let removed = exchange(&slots, with: [])
+        for slot in removed {
             slot.recency.isNoted = false
             slot.recency.stored = slot.recency.expires
         }
-        return taken.filter(\.recency.isListed)
+        return removed.filter(\.recency.isListed)
     }
 }
 
@@ -83,9 +83,9 @@ struct AwakeSlots {
     /// - Parameter limit: how many are awake at most.
     init(limit: Int) { self.limit = limit }
 
-    /// Takes in a slot whose session woke. Amortised O(1).
+    /// Adds a slot whose session woke. Amortised O(1).
     ///
-    /// - Returns: the one that has to rest in its place.
+    /// - Returns: the slot whose session has to be packed to make room.
     mutating func wake(_ slot: SessionSlot) -> SessionSlot? {
         guard !slot.recency.isAwake else { return nil }
         slot.recency.isAwake = true
@@ -98,9 +98,178 @@ struct AwakeSlots {
             slots[next].recency.wasUsed = false
             next = (next + 1) % limit
         }
-        let tired = exchange(&slots[next], with: slot)
-        tired.recency.isAwake = false
+        let demoted = exchange(&slots[next], with: slot)
+        demoted.recency.isAwake = false
         next = (next + 1) % limit
-        return tired
+        return demoted
     }
+}
+
+// MARK: - Order
+
+/// A slot's neighbours in a list. They are not retained: the table holds its slots, and a slot leaves all lists when it
+/// leaves the table.
+struct SlotLinks {
+    var newer: Unmanaged<SessionSlot>?
+    var older: Unmanaged<SessionSlot>?
+}
+
+/// Slots as a doubly linked list: adding and removing one costs O(1), and counts no references.
+private struct SlotList {
+    /// Which of a slot's links the list uses.
+    enum Kind: Int { case use, end }
+
+    private let kind: Kind
+    private var first: Unmanaged<SessionSlot>?
+    private var last: Unmanaged<SessionSlot>?
+
+    init(_ kind: Kind) { self.kind = kind }
+
+    var oldest: SessionSlot? { first?.takeUnretainedValue() }
+    var newest: SessionSlot? { last?.takeUnretainedValue() }
+
+    func newer(than slot: SessionSlot) -> SessionSlot? {
+        slot.recency.links[kind.rawValue].newer?.takeUnretainedValue()
+    }
+
+    /// Adds a slot as the newest.
+    mutating func add(_ slot: SessionSlot) {
+        let added = Unmanaged.passUnretained(slot)
+        slot.recency.links[kind.rawValue] = SlotLinks(newer: nil, older: last)
+        if let newest { newest.recency.links[kind.rawValue].newer = added } else { first = added }
+        last = added
+    }
+
+    mutating func remove(_ slot: SessionSlot) {
+        let links = exchange(&slot.recency.links[kind.rawValue], with: SlotLinks())
+        if let older = links.older?.takeUnretainedValue() {
+            older.recency.links[kind.rawValue].newer = links.newer
+        } else {
+            first = links.newer
+        }
+        if let newer = links.newer?.takeUnretainedValue() {
+            newer.recency.links[kind.rawValue].older = links.older
+        } else {
+            last = links.older
+        }
+    }
+}
+
+/// The order of eviction; within a rank the least recently used slot leaves first.
+enum EvictionRank: Int {
+    /// Can be fetched again, and has no readers.
+    case fetched
+    case unread
+    case read
+
+    init(_ slot: SessionSlot) {
+        self = slot.readerCount > 0 ? .read : slot.recency.isFetched ? .fetched : .unread
+    }
+}
+
+/// Slots in order of use, a list for each rank. Everything is O(1), amortised.
+///
+/// A slot whose first reader came keeps its rank until it is used, or until it would be evicted.
+struct RecencyOrder {
+    private var lists = [SlotList](repeating: SlotList(.use), count: 3)
+    /// Slots of sessions that fetch themselves.
+    private(set) var fetchedCount = 0
+
+    /// Adds a slot as the latest.
+    mutating func add(_ slot: SessionSlot) {
+        slot.recency.isListed = true
+        slot.recency.rank = EvictionRank(slot)
+        lists[slot.recency.rank.rawValue].add(slot)
+        if slot.recency.isFetched { fetchedCount += 1 }
+    }
+
+    mutating func remove(_ slot: SessionSlot) {
+        lists[slot.recency.rank.rawValue].remove(slot)
+        slot.recency.isListed = false
+        if slot.recency.isFetched { fetchedCount -= 1 }
+    }
+
+    /// Makes a slot the latest.
+    mutating func touch(_ slot: SessionSlot) {
+        slot.recency.wasUsed = true
+        let rank = slot.recency.rank
+        guard lists[rank.rawValue].newest !== slot || rank != EvictionRank(slot) else { return }
+        remove(slot)
+        add(slot)
+    }
+
+    /// The slot to evict next, other than `spared`.
+    mutating func next(sparing spared: SessionSlot?) -> SessionSlot? {
+        next(of: .fetched, sparing: spared) ?? next(of: .unread, sparing: spared) ?? oldest(of: .read, sparing: spared)
+    }
+
+    /// The slot of a rank to evict next; those that have readers by now move to the last rank.
+    mutating func next(of rank: EvictionRank, sparing spared: SessionSlot?) -> SessionSlot? {
+        while let slot = oldest(of: rank, sparing: spared) {
+            if slot.readerCount == 0 { return slot }
+            remove(slot)
+            add(slot)
+        }
+        return nil
+    }
+
+    private func oldest(of rank: EvictionRank, sparing spared: SessionSlot?) -> SessionSlot? {
+        let list = lists[rank.rawValue]
+        guard let oldest = list.oldest, oldest === spared else { return list.oldest }
+        return list.newer(than: oldest)
+    }
+}
+
+// MARK: - Expiry
+
+/// When slots end: a hashed timing wheel (Varghese and Lauck 1987) with a list for each second. A slot that is used
+/// does not move. The wheel looks at it in the second in which it would have ended, and moves it to the second in which
+/// it ends now. So a use costs nothing, and a second costs what ends in it.
+struct ExpiryWheel {
+    private static let size = 1024
+    private var seconds = [SlotList](repeating: SlotList(.end), count: size)
+    /// The second that was looked at last.
+    private var second: Int64
+
+    init(at now: Instant = .now) { second = now.wholeSeconds }
+
+    mutating func add(_ slot: SessionSlot) {
+        slot.recency.dueSecond = max(slot.recency.expires.wholeSeconds, second) + 1
+        seconds[Self.index(slot.recency.dueSecond)].add(slot)
+    }
+
+    mutating func remove(_ slot: SessionSlot) { seconds[Self.index(slot.recency.dueSecond)].remove(slot) }
+
+    /// Moves a slot that ends sooner than was known.
+    mutating func update(_ slot: SessionSlot) {
+        guard slot.recency.expires.wholeSeconds + 1 < slot.recency.dueSecond else { return }
+        remove(slot)
+        add(slot)
+    }
+
+    /// The slots that have ended by `now`; they stay in the wheel.
+    mutating func ended(by now: Instant) -> [SessionSlot] {
+        var ended: [SessionSlot] = []
+        let end = now.wholeSeconds
+        // A wheel that was not looked at for long goes around once.
+        for past in max(second + 1, end - Int64(Self.size) + 1)...max(second + 1, end) where past <= end {
+            second = past
+            let index = Self.index(past)
+            var next = seconds[index].oldest
+            while let slot = next {
+                next = seconds[index].newer(than: slot)
+                if slot.recency.expires <= now {
+                    ended.append(slot)
+                } else if Self.index(slot.recency.expires.wholeSeconds + 1) != index {
+                    remove(slot)
+                    add(slot)
+                } else {
+                    slot.recency.dueSecond = slot.recency.expires.wholeSeconds + 1
+                }
+            }
+        }
+        return ended
+    }
+
+    private static func index(_ second: Int64) -> Int { Int(second & Int64(size - 1)) }
 }

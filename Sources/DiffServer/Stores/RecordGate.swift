@@ -7,13 +7,13 @@
 // for it. Nobody inside waits for anybody outside: a load inside waits for its store and a worker, a commit only for
 // Redis. So one gate serves both.
 
-import HTTPCore
+import DiffClock
 
 /// A weighted semaphore for bytes of records, whose waiters are called back in order.
 ///
 /// The bytes inside are charged to a budget, which sessions cannot use meanwhile. A record that is larger than the gate
 /// goes through alone.
-final class RecordGate: Sendable {
+public final class RecordGate: Sendable {
     private struct State {
         var inside = 0
         var waiting = Queue<Waiter>()
@@ -30,14 +30,14 @@ final class RecordGate: Sendable {
     private let state = Locked(State())
 
     /// A gate as wide as the limit of a budget, which may have other users.
-    init(_ budget: MemoryBudget) { self.budget = budget }
+    public init(_ budget: MemoryBudget) { self.budget = budget }
 
     /// Bytes inside, and the number of waiters.
     var load: (inside: Int, waiting: Int) { state.withLock { ($0.inside, $0.waiting.count) } }
 
     /// Calls back once there is room: at once, or on the thread of a call of `leave`, which must not be held up. Then
     /// `leave` has to be called with as many bytes.
-    func enter(_ bytes: Int, _ goOn: @escaping @Sendable () -> Void) {
+    public func enter(_ bytes: Int, _ goOn: @escaping @Sendable () -> Void) {
         let isIn = state.withLock { state in
             guard state.waiting.isEmpty, fits(bytes, state) else {
                 state.waiting.append(Waiter(bytes: bytes, goOn: goOn))
@@ -52,14 +52,14 @@ final class RecordGate: Sendable {
     }
 
     /// Adds bytes to those that have entered, whether or not there is room.
-    func add(_ bytes: Int) {
+    public func add(_ bytes: Int) {
         state.withLock { $0.inside += bytes }
         budget.charge(bytes)
     }
 
     /// Makes room, and admits waiters.
-    func leave(_ bytes: Int) {
-        budget.giveBack(bytes)
+    public func leave(_ bytes: Int) {
+        budget.release(bytes)
         // A waiter may leave before its call returns. One loop calls them all, since thousands that fail one after the
         // other would recurse too deeply.
         let isFirst = state.withLock { state in
@@ -90,12 +90,12 @@ final class RecordGate: Sendable {
 }
 
 /// What is inside a gate until the last reference to this is released.
-final class RecordLease: Sendable {
+public final class RecordLease: Sendable {
     private let gate: RecordGate
     private let bytes: Int
 
     /// - Parameter bytes: all that have entered.
-    init(of gate: RecordGate, _ bytes: Int) { (self.gate, self.bytes) = (gate, bytes) }
+    public init(of gate: RecordGate, _ bytes: Int) { (self.gate, self.bytes) = (gate, bytes) }
 
     deinit { gate.leave(bytes) }
 }

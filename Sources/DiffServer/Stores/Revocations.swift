@@ -5,15 +5,16 @@
 // A revocation goes by the time at which a token says it was made. So it depends on the clocks of those who make
 // tokens: tokens of a clock that is ahead outlive a revocation within that time, by a minute at most.
 
-import HTTPCore
+import DiffClock
+import DiffSessions
 import Synchronization
 
 /// The moments up to which tokens are revoked, by session; and the readers with tokens, which a revocation ends.
-final class Revocations: Sendable {
+public final class Revocations: Sendable {
     /// How long a revocation is kept, in milliseconds: as long as tokens that are made here may live.
-    static let life = Options.maxTimeToLive * 1000
+    public static let life = Session.Settings.maxTimeToLive * 1000
     /// Sessions at most, which take some 15 MB. Any holder of a key may use up all of them.
-    static let limit = 100_000
+    public static let limit = 100_000
 
     private struct Content {
         /// Milliseconds since 1970, by session.
@@ -25,7 +26,7 @@ final class Revocations: Sendable {
     }
 
     private struct Reader {
-        let token: Token
+        let token: any RevocableToken
         let reader: any SessionReader
     }
 
@@ -36,20 +37,15 @@ final class Revocations: Sendable {
     // MARK: Tokens
 
     /// Whether a token was revoked. O(its sessions).
-    func refuse(_ token: Token) -> Bool {
+    public func refuse(_ token: any RevocableToken) -> Bool {
         if isEmpty.load(ordering: .acquiring) { return false }
         return content.withLock { Self.refuse(token, $0) }
     }
 
-    /// Throws if the client's token was revoked.
-    ///
-    /// - Parameter identity: not evaluated if nothing was ever revoked.
-    func check(_ identity: @autoclosure () -> Identity) throws(Problem) {
-        if isEmpty.load(ordering: .acquiring) { return }
-        if case .client(let token, _) = identity(), refuse(token) { throw .revoked }
-    }
+    /// Whether nothing was ever revoked.
+    public var areNone: Bool { isEmpty.load(ordering: .acquiring) }
 
-    private static func refuse(_ token: Token, _ content: Content) -> Bool {
+    private static func refuse(_ token: any RevocableToken, _ content: Content) -> Bool {
         if let moment = content.momentOfAll, token.wasMade(by: moment) { return true }
         return token.sessions.contains { content.moments[$0].map { token.wasMade(by: $0) } ?? false }
     }
@@ -57,7 +53,7 @@ final class Revocations: Sendable {
     // MARK: Revoking
 
     /// Revokes tokens of a session that were made up to a moment, and ends their readers.
-    func add(_ session: String, upTo moment: Int) {
+    public func add(_ session: String, upTo moment: Int) {
         let ended = content.withLock { content -> [any SessionReader] in
             guard content.moments[session] ?? .min < moment else { return [] }
             content.moments[session] = moment
@@ -69,7 +65,7 @@ final class Revocations: Sendable {
     }
 
     /// Revokes all tokens that were made up to a moment, since it is no longer known which were revoked. Readers stay.
-    func addAll(upTo moment: Int) {
+    public func addAll(upTo moment: Int) {
         content.withLock {
             $0.momentOfAll = moment
             isEmpty.store(false, ordering: .releasing)
@@ -78,7 +74,7 @@ final class Revocations: Sendable {
 
     /// Whether there is room for a session. If not, forgets revocations that no living token is older than, in
     /// O(sessions); else O(1).
-    func hasRoom(for session: String, at now: Int = WallTime.milliseconds) -> Bool {
+    public func hasRoom(for session: String, at now: Int = WallTime.milliseconds) -> Bool {
         content.withLock { content in
             if content.moments.count < Self.limit || content.moments[session] != nil { return true }
             content.moments = content.moments.filter { $0.value > now - Self.life }
@@ -92,7 +88,7 @@ final class Revocations: Sendable {
     // MARK: Readers
 
     /// Ends a reader when its token is revoked: at once if it was already. O(its sessions).
-    func follow(_ token: Token, _ reader: any SessionReader) {
+    public func follow(_ token: any RevocableToken, _ reader: any SessionReader) {
         let isRefused = content.withLock { content in
             for session in token.sessions {
                 content.readers[session, default: [:]][ObjectIdentifier(reader)] = Reader(token: token, reader: reader)
@@ -102,7 +98,7 @@ final class Revocations: Sendable {
         if isRefused { reader.sessionEnded(.revoked) }
     }
 
-    func leave(_ token: Token, _ reader: any SessionReader) {
+    public func leave(_ token: any RevocableToken, _ reader: any SessionReader) {
         content.withLock { content in
             for session in token.sessions {
                 content.readers[session]?[ObjectIdentifier(reader)] = nil
@@ -112,11 +108,14 @@ final class Revocations: Sendable {
     }
 }
 
-extension Token {
-    /// Whether it was made by then; a token that does not say when it was made counts as old.
-    func wasMade(by moment: Int) -> Bool { made ?? .min <= moment }
+/// What a revocation has to know of a token.
+public protocol RevocableToken: Sendable {
+    var sessions: [String] { get }
+    /// When it was made, in milliseconds since 1970.
+    var made: Int? { get }
 }
 
-extension Problem {
-    static let revoked = Problem(.unauthenticated, "the token was revoked")
+extension RevocableToken {
+    /// Whether it was made by then; a token that does not say when it was made counts as old.
+    func wasMade(by moment: Int) -> Bool { made ?? .min <= moment }
 }

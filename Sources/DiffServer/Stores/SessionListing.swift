@@ -1,18 +1,19 @@
-import HTTPCore
+import DiffClock
+import DiffSessions
 import SnapshotKit
 
 /// Which sessions to list, in the order of their names' bytes.
-struct SessionRange: Sendable {
+public struct SessionRange: Sendable {
     /// Names are from `lower` up to, not including, `upper`.
-    let lower, upper: String
-    let prefix: String
-    let limit: Int
+    public let lower, upper: String
+    public let prefix: String
+    public let limit: Int
 
     /// - Parameters:
     ///   - prefix: of all names, or empty.
     ///   - after: the last name of the page before, or empty.
     ///   - limit: how many at most.
-    init(prefix: String, after: String, limit: Int) {
+    public init(prefix: String, after: String, limit: Int) {
         // Every character of a name is after "!" and before DEL.
         lower = after.isEmpty ? prefix : max(prefix, after + "!")
         upper = prefix + "\u{7F}"
@@ -23,24 +24,32 @@ struct SessionRange: Sendable {
 }
 
 /// A session in a list.
-struct SessionEntry: Sendable, Equatable {
-    let name: String
+public struct SessionEntry: Sendable, Equatable {
+    public let name: String
     /// The revision's text.
-    let revision: String
-    /// Visible rows of the head, and the bytes that the session takes in its store; nil if an older process wrote it.
-    let rows, bytes: Int?
-    var expires: WallTime
+    public let revision: String
+    /// Visible rows of the head, and the bytes that the session takes in its store.
+    public let rows, bytes: Int
+    public var expires: WallTime
+
+    public init(name: String, revision: String, rows: Int, bytes: Int, expires: WallTime) {
+        (self.name, self.revision, self.rows, self.bytes, self.expires) = (name, revision, rows, bytes, expires)
+    }
 }
 
 /// Some sessions, in order.
-struct SessionPage: Sendable, Equatable {
-    let entries: [SessionEntry]
+public struct SessionPage: Sendable, Equatable {
+    public let entries: [SessionEntry]
     /// The last name, if others follow.
-    let next: String?
+    public let next: String?
+
+    public init(entries: [SessionEntry], next: String? = nil) {
+        (self.entries, self.next) = (entries, next)
+    }
 }
 
 /// The first 16 bytes of a name, as a number. Numbers that differ are in the order of their names.
-struct NameStart: Comparable {
+public struct NameStart: Comparable {
     private let high, low: UInt64
 
     init(_ name: String) {
@@ -52,25 +61,25 @@ struct NameStart: Comparable {
         (self.high, self.low) = (high, low)
     }
 
-    static func < (one: NameStart, other: NameStart) -> Bool { (one.high, one.low) < (other.high, other.low) }
+    public static func < (one: NameStart, other: NameStart) -> Bool { (one.high, one.low) < (other.high, other.low) }
 }
 
 /// The first names in a range, of names that come in any order.
-struct FirstNames {
+public struct FirstNames {
     private let range: SessionRange
     /// In order, and one more than is wanted, to see whether more follow.
     private var found: [String] = []
     /// The starts of names that may be among them.
     private(set) var starts: ClosedRange<NameStart>
 
-    init(_ range: SessionRange) {
+    public init(_ range: SessionRange) {
         self.range = range
         let (lower, upper) = (NameStart(range.lower), NameStart(range.upper))
         starts = lower...max(lower, upper)
     }
 
     /// The names, in order, and the last of them if others follow.
-    var page: (names: ArraySlice<String>, next: String?) {
+    public var page: (names: ArraySlice<String>, next: String?) {
         let names = found.prefix(range.limit)
         return (names, found.count > range.limit ? names.last : nil)
     }
@@ -82,9 +91,9 @@ struct FirstNames {
     }
 
     /// Takes a name in, once, if it is among the first.
-    mutating func meet(_ name: String) {
+    public mutating func insert(_ name: String) {
         guard wants(name) else { return }
-        let place = found.indices.border { found[$0] < name }
+        let place = found.indices.partitionPoint { found[$0] < name }
         if place < found.count, found[place] == name { return }
         if found.count > range.limit { found.removeLast() }
         found.insert(name, at: place)
@@ -97,34 +106,34 @@ struct FirstNames {
 /// All slots of a table, each at an index that it keeps while it is there. So a list can go through some at a time, and
 /// let others use the table in between, and still meets every slot that is there all the while. Adding and removing one
 /// costs O(1).
-struct SlotPlaces {
+struct SlotArray {
     /// A slot, which the table retains; nil in a free place. The start of its name is here too, so that a list of a few
     /// touches no other slots.
-    private var places: [(start: NameStart, slot: Unmanaged<SessionSlot>?)] = []
+    private var entries: [(start: NameStart, slot: Unmanaged<SessionSlot>?)] = []
     private var free: [Int] = []
 
     mutating func add(_ slot: SessionSlot) {
         if free.isEmpty {
-            free.append(places.count)
-            places.append((NameStart(slot.name), nil))
+            free.append(entries.count)
+            entries.append((NameStart(slot.name), nil))
         }
         let place = free.removeLast()
-        slot.recency.place = UInt32(place)
-        places[place] = (NameStart(slot.name), .passUnretained(slot))
+        slot.recency.index = UInt32(place)
+        entries[place] = (NameStart(slot.name), .passUnretained(slot))
     }
 
     mutating func remove(_ slot: SessionSlot) {
-        let place = Int(slot.recency.place)
-        places[place].slot = nil
+        let place = Int(slot.recency.index)
+        entries[place].slot = nil
         free.append(place)
     }
 
     /// Calls `body` with the slots at `count` places from one on whose names start so; false if there are no more
     /// places.
     func each(from place: Int, _ count: Int, _ starts: ClosedRange<NameStart>, _ body: (SessionSlot) -> Void) -> Bool {
-        guard place < places.count else { return false }
-        for index in place..<min(place + count, places.count) where starts.contains(places[index].start) {
-            if let slot = places[index].slot { body(slot.takeUnretainedValue()) }
+        guard place < entries.count else { return false }
+        for index in place..<min(place + count, entries.count) where starts.contains(entries[index].start) {
+            if let slot = entries[index].slot { body(slot.takeUnretainedValue()) }
         }
         return true
     }
@@ -138,14 +147,14 @@ extension SessionTable {
     func page(_ range: SessionRange, at now: Instant = .now) -> SessionPage {
         var first = FirstNames(range)
         for place in sequence(first: 0, next: { $0 + Self.stride }) {
-            var met: [String] = []
+            var matching: [String] = []
             let goesOn = registry.withLock { registry in
-                registry.places.each(from: place, Self.stride, first.starts) { slot in
-                    if first.wants(slot.name), slot.isAlive(at: now) { met.append(slot.name) }
+                registry.slotArray.each(from: place, Self.stride, first.starts) { slot in
+                    if first.wants(slot.name), slot.isAlive(at: now) { matching.append(slot.name) }
                 }
             }
             guard goesOn else { break }
-            for name in met { first.meet(name) }
+            for name in matching { first.insert(name) }
         }
         let (names, next) = first.page
         return SessionPage(entries: names.compactMap { entry($0, at: now) }, next: next)
@@ -163,7 +172,7 @@ extension SessionTable {
     }
 
     /// When a session in the table will end unless it is used, and whether it is alive; nil if it is not there.
-    func end(of name: String, at now: Instant = .now) -> (expires: WallTime, isAlive: Bool)? {
+    public func end(of name: String, at now: Instant = .now) -> (expires: WallTime, isAlive: Bool)? {
         registry.withLock { registry in
             registry.slots[name].map { slot in
                 (WallTime.after(max(.zero, slot.recency.expires - now)), slot.isAlive(at: now))

@@ -1,11 +1,12 @@
-import HTTPCore
+import DiffClock
+import DiffSessions
 import Synchronization
 
 /// Where a session lives in memory: its value, and the readers who wait for the next one.
 ///
 /// The value is replaced as a whole, by whoever names the revision that is there; nothing is computed under the lock.
-final class SessionSlot: Sendable {
-    let name: String
+public final class SessionSlot: Sendable {
+    public let name: String
     private let content: Locked<Content>
     /// The number of readers, to be read without the lock.
     private let readers = Atomic<Int>(0)
@@ -13,8 +14,8 @@ final class SessionSlot: Sendable {
     private struct Content {
         /// Nil once the session is gone; the slot is never used again then.
         var value: Value?
-        /// Encoded answers to the head, shared by all readers with the same base; made when there is one.
-        var answers: AnswerCache?
+        /// What readers keep of the head; made when there is one.
+        var cache: (any HeadCache)?
         var readers: [ObjectIdentifier: any SessionReader] = [:]
     }
 
@@ -22,7 +23,7 @@ final class SessionSlot: Sendable {
         /// There is no session yet, but somebody waits for it.
         case awaited
         case awake(Session)
-        case resting(RestingSession)
+        case compact(CompactSession)
         /// Only the store has it.
         case away(revision: Revision, version: UInt64)
 
@@ -30,7 +31,7 @@ final class SessionSlot: Sendable {
         var session: (any SessionInMemory)? {
             switch self {
             case .awake(let session): session
-            case .resting(let session): session
+            case .compact(let session): session
             case .awaited, .away: nil
             }
         }
@@ -45,7 +46,7 @@ final class SessionSlot: Sendable {
     }
 
     /// The table's lock guards it.
-    nonisolated(unsafe) var recency = Recency()
+    public nonisolated(unsafe) var recency = Recency()
 
     init(name: String, _ session: Session) {
         self.name = name
@@ -59,20 +60,20 @@ final class SessionSlot: Sendable {
     }
 
     /// Whether the session has not been made yet.
-    var isAwaited: Bool {
+    public var isAwaited: Bool {
         if case .awaited = content.withLock({ $0.value }) { true } else { false }
     }
 
-    /// The session as it is now, awake from now on; nil once it is gone or away. O(1), and O(items) if it was resting.
+    /// The session as it is now, awake from now on; nil once it is gone or away. O(1), and O(items) if it was compact.
     var session: Session? {
         while true {
             switch content.withLock({ $0.value }) {
             case nil, .awaited, .away: return nil
             case .awake(let session): return session
-            case .resting(let resting):
-                let session = resting.woken()
+            case .compact(let compact):
+                let session = compact.woken()
                 let isDone = content.withLock { content in
-                    guard case .resting(let now) = content.value, now === resting else { return false }
+                    guard case .compact(let now) = content.value, now === compact else { return false }
                     content.value = .awake(session)
                     return true
                 }
@@ -82,16 +83,16 @@ final class SessionSlot: Sendable {
     }
 
     /// The session as it is now, if it is awake.
-    var awakeSession: Session? {
+    public var awakeSession: Session? {
         guard case .awake(let session) = content.withLock({ $0.value }) else { return nil }
         return session
     }
 
     /// What a store calls the value that is here; nil while there is no session.
-    var version: UInt64? { content.withLock { $0.value }?.version }
+    public var version: UInt64? { content.withLock { $0.value }?.version }
 
     /// The revision of the session, be it here or away; nil while there is none.
-    var revision: Revision? { content.withLock { $0.value }?.revision }
+    public var revision: Revision? { content.withLock { $0.value }?.revision }
 
     var isInMemory: Bool { sessionInMemory != nil }
 
@@ -101,25 +102,25 @@ final class SessionSlot: Sendable {
     /// Packs the session until it is used again. O(items).
     ///
     /// - Returns: the bytes that it holds now; nil if it was not awake, or has changed meanwhile.
-    func rest() -> Int? {
+    func compact() -> Int? {
         guard let session = awakeSession else { return nil }
-        let resting = RestingSession(session)
-        let (isDone, answers) = content.withLock { content -> (Bool, AnswerCache?) in
+        let compact = CompactSession(session)
+        let (isDone, cache) = content.withLock { content -> (Bool, (any HeadCache)?) in
             guard case .awake(let now) = content.value, now === session else { return (false, nil) }
-            content.value = .resting(resting)
-            return (true, exchange(&content.answers, with: nil))
+            content.value = .compact(compact)
+            return (true, exchange(&content.cache, with: nil))
         }
-        answers?.forget()
-        return isDone ? resting.footprint : nil
+        cache?.forget()
+        return isDone ? compact.footprint : nil
     }
 
-    /// The answers to the head.
-    func answers(in caches: AnswerCaches) -> AnswerCache {
+    /// What readers keep of the head.
+    public func cache(in caches: any HeadCaches) -> any HeadCache {
         content.withLock { content in
-            if let answers = content.answers { return answers }
-            let answers = AnswerCache(in: caches)
-            content.answers = answers
-            return answers
+            if let cache = content.cache { return cache }
+            let cache = caches.make()
+            content.cache = cache
+            return cache
         }
     }
 
@@ -129,8 +130,8 @@ final class SessionSlot: Sendable {
     ///   may have added them while `next` was computed, and left the revision as it was.
     /// - Returns: whether it was replaced.
     func replace(_ before: Session, by next: Session, keepsReplays: Bool) -> Bool {
-        var answers: AnswerCache?
-        let isNews = next.head.revision != before.head.revision
+        var cache: (any HeadCache)?
+        let isNewRevision = next.head.revision != before.head.revision
         let isReset = next.settings != before.settings
         let readers: [any SessionReader]? = content.withLock { content in
             guard let value = content.value else { return nil }
@@ -142,23 +143,28 @@ final class SessionSlot: Sendable {
                 if keepsReplays, let replays = value.session?.replays { next = next.keepingReplays(of: replays) }
             }
             content.value = .awake(next)
-            answers = content.answers
-            // Answers to the same head leave out what is ignored.
-            if isReset { content.answers = nil }
-            return isNews ? Array(content.readers.values) : []
+            cache = content.cache
+            // What is kept of the same head leaves out what is ignored.
+            if isReset { content.cache = nil }
+            return isNewRevision ? Array(content.readers.values) : []
         }
         guard let readers else { return false }
-        if isReset { answers?.forget() } else if isNews { answers?.moved(to: next.head) }
+        if isReset { cache?.forget() } else if isNewRevision { cache?.moved(to: next.head) }
         for reader in readers { reader.sessionChanged() }
         return true
     }
 
-    /// Removes the session, if it is at `revision` (nil: at any).
+    /// Removes the session, if it is the one that is meant.
     ///
-    /// - Returns: its readers, who have to be told; nil if nothing was removed.
-    func emptied(at revision: Revision? = nil) -> [any SessionReader]? {
+    /// - Returns: its readers, to be notified; nil if nothing was removed.
+    func emptied(of expected: ExpectedSession) -> [any SessionReader]? {
         content.withLock { content in
-            guard let value = content.value, revision == nil || value.revision == revision else { return nil }
+            guard let value = content.value else { return nil }
+            switch expected {
+            case .any: break
+            case .revision(let revision): guard value.revision == revision else { return nil }
+            case .version(let version): guard value.version == version else { return nil }
+            }
             content.value = nil
             defer { forgetReaders(&content) }
             return Array(content.readers.values)
@@ -167,24 +173,24 @@ final class SessionSlot: Sendable {
 
     // MARK: Leaving memory
 
-    /// What a slot held in memory, to be freed outside of any lock.
-    struct Held {
+    /// What a slot had in memory, to be freed outside of any lock.
+    struct EvictedContent {
         fileprivate let value: Value?
-        fileprivate let answers: AnswerCache?
+        fileprivate let cache: (any HeadCache)?
 
         /// Frees it, except for what others hold.
-        func free() { answers?.forget() }
+        func free() { cache?.forget() }
     }
 
     /// Drops the session, which a store keeps. Its readers stay, and hear of the next revision.
-    func sendAway() -> Held {
+    func sendAway() -> EvictedContent {
         content.withLock { content in
-            let held = Held(value: content.value, answers: content.answers)
-            if let revision = held.value?.revision, let version = held.value?.version {
+            let evicted = EvictedContent(value: content.value, cache: content.cache)
+            if let revision = evicted.value?.revision, let version = evicted.value?.version {
                 content.value = .away(revision: revision, version: version)
             }
-            content.answers = nil
-            return held
+            content.cache = nil
+            return evicted
         }
     }
 
@@ -202,7 +208,7 @@ final class SessionSlot: Sendable {
     // MARK: Readers
 
     /// Registers a reader, unless there are `limit` already or the session is gone.
-    func add(_ reader: any SessionReader, limit: Int) -> Admission {
+    public func add(_ reader: any SessionReader, limit: Int) -> Admission {
         content.withLock { content in
             guard content.value != nil else { return .gone }
             guard content.readers.count < limit else { return .tooMany }
@@ -224,35 +230,67 @@ final class SessionSlot: Sendable {
         readers.store(0, ordering: .relaxed)
     }
 
-    var readerCount: Int { readers.load(ordering: .relaxed) }
+    public var readerCount: Int { readers.load(ordering: .relaxed) }
 
     /// Whether a reader was registered.
-    enum Admission { case added, tooMany, gone }
+    public enum Admission { case added, tooMany, gone }
+}
+
+/// What readers keep of a session's head: a slot only says when the head changes.
+public protocol HeadCache: AnyObject, Sendable {
+    /// A commit has made a new head.
+    func moved(to head: Session.Head)
+    /// The session has changed otherwise, or leaves memory.
+    func forget()
+}
+
+/// Makes the caches of all sessions.
+public protocol HeadCaches: AnyObject, Sendable {
+    func make() -> any HeadCache
+}
+
+/// Which session of a slot is to be removed.
+public enum ExpectedSession {
+    case any
+    case revision(Revision)
+    /// By the store's name for it: one that was made again may have the same revision.
+    case version(UInt64)
+}
+
+/// Why readers of a session hear nothing more.
+public enum SessionEnd: Sendable {
+    case deleted, expired, evicted
+    /// The reader's token was revoked.
+    case revoked
+    /// The server is shutting down.
+    case draining
 }
 
 /// A held request or a stream that waits for a session to change. It may be called on any thread, and returns at once.
-protocol SessionReader: AnyObject, Sendable {
+public protocol SessionReader: AnyObject, Sendable {
     func sessionChanged()
-    func sessionEnded(_ problem: Problem)
+    func sessionEnded(_ end: SessionEnd)
     /// The session's source has been silent for too long, or is heard again.
     func sourceChanged()
 }
 
 extension SessionReader {
-    func sourceChanged() {}
+    public func sourceChanged() {}
 }
 
 extension SessionSlot {
     /// Tells the readers that the session's source is silent, or heard again.
-    func sourceChanged() { for reader in content.withLock({ Array($0.readers.values) }) { reader.sourceChanged() } }
+    public func sourceChanged() {
+        for reader in content.withLock({ Array($0.readers.values) }) { reader.sourceChanged() }
+    }
 
     /// Ends the readers of a session that stays.
-    func endReaders(because problem: Problem) {
+    func endReaders(because end: SessionEnd) {
         let readers = content.withLock { content in
             defer { forgetReaders(&content) }
             return Array(content.readers.values)
         }
-        for reader in readers { reader.sessionEnded(problem) }
+        for reader in readers { reader.sessionEnded(end) }
     }
 }
 

@@ -5,14 +5,19 @@
 // Every store has a `SessionTable`: the sessions in this process as parsed values, and the readers that wait for them.
 // For `memory` the table is the store, and every call is done at once. For the others it is a cache, and they ensure
 // that a value is used only while it is the head.
+//
+// The target knows sessions and the readers that wait for them, and nothing of HTTP. Others implement what it has to
+// know of them: a loop is a `WorkExecutor`, a request a `TransactionContext`, a token a `RevocableToken`, and what is
+// kept for readers a `HeadCache`. docs/stores.md says how to add a store.
 
-import HTTPCore
+import DiffClock
+import DiffSessions
 import SnapshotKit
 
 /// Keeps sessions, and reports their next revisions.
 ///
 /// Any thread may call. What a call has changed is in the table when it is done.
-protocol SessionStore: AnyObject, Sendable {
+public protocol SessionStore: AnyObject, Sendable {
     /// The sessions in this process, and their readers.
     var table: SessionTable { get }
     /// Makes the digests of revisions; all processes that share sessions share it.
@@ -21,8 +26,6 @@ protocol SessionStore: AnyObject, Sendable {
     var isSole: Bool { get }
     /// Whether the store can be reached and written, for `/readyz` and `/metrics`.
     var isReady: Bool { get }
-    /// Loops of its own.
-    var loops: [EventLoop] { get }
 
     /// What the writes under way make of a session; nil if there are none, or nothing can follow them. Does not count
     /// as use.
@@ -34,31 +37,33 @@ protocol SessionStore: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - again: whether a write was just tried on a session, and this one must not be older.
-    ///   - loop: the request's; a store that answers on loops may answer on this one.
-    func load(_ name: String, again: Bool, on loop: EventLoop) -> Stored<SessionView?>
+    ///   - executor: of the request; a store that answers later may answer there.
+    func load(_ name: String, again: Bool, on executor: any WorkExecutor) -> Stored<SessionView?>
     /// Puts `next` in place of the session that it was made of (nil: where there is none), or fails with `conflict`.
-    func swap(_ before: SessionView?, named name: String, for next: Session, on loop: EventLoop) -> Stored<SessionSlot>
+    func swap(_ before: SessionView?, named name: String, for next: Session, on executor: any WorkExecutor) -> Stored<
+        SessionSlot
+    >
     /// Removes a session if it is at `revision` (nil: at any), or fails with `conflict`.
-    func delete(_ session: SessionView, at revision: Revision?, on loop: EventLoop) -> Stored<Void>
+    func delete(_ session: SessionView, at revision: Revision?, on executor: any WorkExecutor) -> Stored<Void>
     /// Removes an unreadable session.
-    func discard(_ name: String, on loop: EventLoop) -> Stored<Void>
+    func discard(_ name: String, on executor: any WorkExecutor) -> Stored<Void>
     /// Lists sessions. Takes long if there are many, so workers ask. Does not count as use.
     func list(_ range: SessionRange) -> Stored<SessionPage>
     /// Refuses tokens of a session, whether that exists or not, that were made up to a moment (milliseconds since
     /// 1970), and ends their readers. When it is done `table.revocations` knows; other processes that share the store
     /// know soon.
-    func revokeTokens(of name: String, upTo moment: Int, on loop: EventLoop) -> Stored<Void>
-    /// Takes the turn to do something for a session that only one process should do at a time.
+    func revokeTokens(of name: String, upTo moment: Int, on executor: any WorkExecutor) -> Stored<Void>
+    /// Takes the lease for something that only one process should do for a session at a time.
     ///
     /// - Parameters:
-    ///   - time: how long the turn lasts, unless the same process takes it again.
+    ///   - time: how long the lease lasts, unless the same process renews it.
     ///   - isForced: whether it need not be due.
-    func takeTurn(
-        _ purpose: TurnPurpose, of name: String, for time: Duration, isForced: Bool, on loop: EventLoop
-    ) -> Stored<SourceTurn>
-    /// Gives a turn back, which is due again after `next`.
-    func endTurn(
-        _ purpose: TurnPurpose, of name: String, _ note: SourceNote?, next: Duration, on loop: EventLoop
+    func acquireLease(
+        _ purpose: LeasePurpose, of name: String, for time: Duration, isForced: Bool, on executor: any WorkExecutor
+    ) -> Stored<SourceLease>
+    /// Gives a lease back, which is due again after `next`.
+    func releaseLease(
+        _ purpose: LeasePurpose, of name: String, _ note: SourceNote?, next: Duration, on executor: any WorkExecutor
     ) -> Stored<Void>
     /// Called when the first reader of a slot comes, or the last one leaves (see `slot.readerCount`): while it has
     /// readers, commits by other processes must reach the slot.
@@ -69,17 +74,13 @@ protocol SessionStore: AnyObject, Sendable {
     func close()
 }
 
-extension SessionStore {
-    var loops: [EventLoop] { [] }
-}
-
 /// The result of a store's work.
-typealias Stored<Value: Sendable> = Progress<Value, StoreFailure>
+public typealias Stored<Value: Sendable> = Progress<Value, StoreFailure>
 
-typealias Completion<Value> = @Sendable (Result<Value, StoreFailure>) -> Void
+public typealias Completion<Value> = @Sendable (Result<Value, StoreFailure>) -> Void
 
 /// Why a store did not do what it was asked to.
-enum StoreFailure: Error, Equatable {
+public enum StoreFailure: Error, Equatable {
     /// The session exists already, no longer exists, or is no longer at the named revision.
     case conflict
     /// The session alone is larger than the budget.
@@ -91,10 +92,110 @@ enum StoreFailure: Error, Equatable {
     /// The store cannot be reached, or is full or damaged. It may have done it nevertheless.
     case unavailable(String)
 
-    init(_ failure: SessionRecord.Failure, of name: String) {
+    /// In a few words, for those who need not know which failure it was.
+    public var summary: String {
+        switch self {
+        case .conflict: "a conflict was not resolved"
+        case .capacity: "there is no room"
+        case .crowded: "too many requests are waiting for it"
+        case .damaged(let name): "the record of \"\(name)\" is damaged"
+        case .unavailable(let reason): reason
+        }
+    }
+
+    public init(_ failure: SessionRecord.Failure, of name: String) {
         switch failure {
         case .damaged: self = .damaged(name)
         case .format(let format): self = .unavailable("the record of \"\(name)\" has format \(format)")
         }
     }
+}
+
+/// Why a store cannot be used at all.
+public struct StoreError: Error, CustomStringConvertible {
+    public let description: String
+
+    public init(_ description: String) { self.description = description }
+}
+
+// MARK: - Leases
+//
+// Several nodes may serve one session, and its source should be asked once for all of them. So a node takes the lease
+// before it asks. The lease is busy while its holder asks, and then free but not due until the next time. With it goes
+// a note of the outcome, so that every node knows how old the list is. A node that dies with the lease loses it after a
+// while.
+
+/// The outcome of an attempt to take the lease of a session.
+public enum SourceLease: Sendable {
+    /// This node has the lease until it gives it back.
+    case acquired(SourceNote?)
+    /// Another node is asking now.
+    case busy(SourceNote?)
+    /// The lease is free, but not due before so long.
+    case notDue(SourceNote?, in: Duration)
+
+    public var note: SourceNote? {
+        switch self {
+        case .acquired(let note), .busy(let note), .notDue(let note, _): note
+        }
+    }
+}
+
+/// Each session has a lease for its source, and one for its hook.
+public enum LeasePurpose: String, Sendable {
+    case source, hook
+}
+
+/// What nodes tell each other of a source.
+public struct SourceNote: Sendable, Equatable {
+    /// Of the last request.
+    public enum Outcome: String, Sendable {
+        case fetched, failed
+        /// The source says that there is no such list.
+        case missing
+    }
+
+    public var outcome: Outcome
+    /// Since the last success; nil if there was none.
+    public var age: Duration?
+    /// From one success to the next request.
+    public var interval: Duration
+    /// In a row.
+    public var failures: Int
+    /// The text of the revision that the last success led to.
+    public var revision: String?
+    /// For a conditional request (RFC 9110 §13.1).
+    public var validators: SourceValidators
+    /// Where the list came from, see `ListMatch.origin`.
+    public var origin: UInt64 = 0
+
+    public init(
+        outcome: Outcome, age: Duration? = nil, interval: Duration, failures: Int, revision: String? = nil,
+        validators: SourceValidators, origin: UInt64 = 0
+    ) {
+        (self.outcome, self.age, self.interval, self.failures, self.revision, self.validators, self.origin) = (
+            outcome, age, interval, failures, revision, validators, origin
+        )
+    }
+}
+
+/// By which a source recognises the state that it answered with.
+public struct SourceValidators: Sendable, Equatable {
+    public var etag: String?
+    public var lastModified: String?
+
+    public init(etag: String? = nil, lastModified: String? = nil) {
+        (self.etag, self.lastModified) = (etag, lastModified)
+    }
+}
+
+extension SessionStore {
+    /// Without other nodes every lease is this process's.
+    public func acquireLease(
+        _ purpose: LeasePurpose, of name: String, for time: Duration, isForced: Bool, on executor: any WorkExecutor
+    ) -> Stored<SourceLease> { .done(.success(.acquired(nil))) }
+
+    public func releaseLease(
+        _ purpose: LeasePurpose, of name: String, _ note: SourceNote?, next: Duration, on executor: any WorkExecutor
+    ) -> Stored<Void> { .done(.success(())) }
 }

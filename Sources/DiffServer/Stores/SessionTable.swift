@@ -3,65 +3,82 @@
 // One lock guards the map, the order of use and the sums, for a look-up and a few pointers at a time. States are values
 // in slots with locks of their own, so a reader of one session never waits for the writer of another.
 
-import HTTPCore
+import DiffClock
+import DiffSessions
 import SnapshotKit
+import Synchronization
 
 /// Sessions in memory.
-final class SessionTable: Sendable {
-    struct Bounds: Sendable {
+public final class SessionTable: Sendable {
+    public struct Bounds: Sendable {
         /// Of snapshots and history.
-        var bytes = 512 << 20
-        var sessions = 100_000
-        var history = History.Bounds()
+        public var bytes = 512 << 20
+        public var sessions = 100_000
+        public var history = History.Bounds()
         /// Sessions that are ready for use. The states of others are packed, which saves some 60 bytes per item.
         var awake = 4096
         /// Streams and held requests per session.
-        var readers = 10_000
+        public var readers = 10_000
+
+        public init(
+            bytes: Int = 512 << 20, sessions: Int = 100_000, history: History.Bounds = History.Bounds(),
+            awake: Int = 4096, readers: Int = 10_000
+        ) {
+            (self.bytes, self.sessions, self.history, self.awake, self.readers) = (
+                bytes, sessions, history, awake, readers
+            )
+        }
 
         /// Requests that may wait for workers, and as many for loads. One takes as much memory as a connection, even
         /// after its client has given up; so an eighth of the memory is enough for all that wait.
-        var waiting: Int { max(256, bytes / 8 / MessageMemory.connection) }
+        public var waiting: Int { max(256, bytes / 8 / Self.waiter) }
+
+        /// What a request takes that waits, in bytes: as much as an open connection.
+        static let waiter = 4096
     }
 
-    let bounds: Bounds
-    let counters = SessionCounters()
-    let revocations = Revocations()
+    public let bounds: Bounds
+    public let counters = SessionCounters()
+    public let revocations = Revocations()
     let registry: Locked<Registry>
     /// Makes digests if the table is the store; nil if it is the cache of one.
-    let ownHash: KeyedHash?
-    /// Answers that readers share.
-    let answers: AnswerCaches
+    private let ownHash: KeyedHash?
+    /// What readers keep of heads.
+    public let caches: any HeadCaches
+    /// Bytes that are in use beside the sessions, which have to do without as many.
+    private let bytesElsewhere: @Sendable () -> Int
+    private let onEviction: @Sendable (_ bytes: Int) -> Void
 
-    private let freed: EvictedMemory
-    /// Messages on their way take room from sessions.
-    let messages: MessageMemory
-
-    /// - Parameter hash: nil if the table is the cache of a store.
-    init(bounds: Bounds, messages: MessageMemory, hash: KeyedHash?) {
+    /// - Parameters:
+    ///   - hash: nil if the table is the cache of a store.
+    ///   - onEviction: called with the bytes of a session that has left memory.
+    public init(
+        bounds: Bounds, hash: KeyedHash?, caches: any HeadCaches,
+        bytesElsewhere: @escaping @Sendable () -> Int = { 0 },
+        onEviction: @escaping @Sendable (_ bytes: Int) -> Void = { _ in }
+    ) {
         self.bounds = bounds
         ownHash = hash
-        freed = EvictedMemory(worth: bounds.bytes / 16)
-        self.messages = messages
-        answers = AnswerCaches(budget: messages.outgoing, views: messages.views, mostKept: bounds.bytes / 32)
+        (self.caches, self.bytesElsewhere, self.onEviction) = (caches, bytesElsewhere, onEviction)
         registry = Locked(Registry(awake: AwakeSlots(limit: bounds.awake)))
     }
 
     /// Whether the session of a name fetches itself. Set before there are sessions.
-    nonisolated(unsafe) var isFetched: (@Sendable (String) -> Bool)?
+    public nonisolated(unsafe) var isFetched: (@Sendable (String) -> Bool)?
 
     /// Whether the table is the cache of a store: then a session that leaves memory has not ended.
-    var isCache: Bool { ownHash == nil }
+    public var isCache: Bool { ownHash == nil }
 
     /// The names of all sessions that are in memory, away or awaited. O(sessions).
-    var names: [String] { registry.withLock { Array($0.slots.keys) + $0.away.keys } }
+    public var names: [String] { registry.withLock { Array($0.slots.keys) + $0.away.keys } }
 
     /// Sessions, and the bytes they hold.
-    var size: (sessions: Int, bytes: Int) { registry.withLock { ($0.slots.count, $0.bytes) } }
+    public var size: (sessions: Int, bytes: Int) { registry.withLock { ($0.slots.count, $0.bytes) } }
 
     // MARK: Reading
 
     /// The slot of a live session. Counts as use: it becomes the latest, and its time to live starts anew.
-    func slot(_ name: String, at now: Instant = .now) -> SessionSlot? {
+    public func slot(_ name: String, at now: Instant = .now) -> SessionSlot? {
         let (found, expired) = registry.withLock { registry -> (SessionSlot?, SessionSlot?) in
             guard let slot = registry.slots[name] else { return (nil, nil) }
             if slot.recency.expires <= now, slot.readerCount == 0 {
@@ -76,7 +93,7 @@ final class SessionTable: Sendable {
     }
 
     /// Removes a reader, which was a use of the session for as long as it was there.
-    func remove(_ reader: any SessionReader, from slot: SessionSlot) {
+    public func remove(_ reader: any SessionReader, from slot: SessionSlot) {
         registry.withLock { registry in
             slot.remove(reader)
             guard slot.recency.isListed else { return }
@@ -85,21 +102,21 @@ final class SessionTable: Sendable {
     }
 
     /// A live session in the table; counts as use.
-    func view(_ name: String, isHead: Bool = true) -> SessionView? {
+    public func view(_ name: String, isHead: Bool = true) -> SessionView? {
         slot(name).flatMap { SessionView($0, of: self, isHead: isHead) }
     }
 
     /// The slot of a session, expired or not, and the bytes of its newest state when it is awake. Does not count as
     /// use.
-    func peek(_ name: String) -> (slot: SessionSlot, bytes: Int)? {
+    public func peek(_ name: String) -> (slot: SessionSlot, bytes: Int)? {
         registry.withLock { $0.slots[name].map { ($0, $0.recency.stateBytes) } }
     }
 
     /// Whether a session is in the table, expired or not.
-    func holds(_ name: String) -> Bool { registry.withLock { $0.slots[name] != nil } }
+    public func holds(_ name: String) -> Bool { registry.withLock { $0.slots[name] != nil } }
 
     /// When a session will end unless it is used again.
-    func expiry(of slot: SessionSlot) -> WallTime {
+    public func expiry(of slot: SessionSlot) -> WallTime {
         let left = registry.withLock { _ in slot.recency.expires } - .now
         return WallTime.after(left)
     }
@@ -107,7 +124,7 @@ final class SessionTable: Sendable {
     // MARK: Writing
 
     /// Adds a session, unless there is one of its name.
-    func create(_ name: String, _ session: Session) -> Result<SessionSlot, StoreFailure> {
+    public func create(_ name: String, _ session: Session) -> Result<SessionSlot, StoreFailure> {
         guard hasRoom(for: session) else { return .failure(.capacity) }
         guard let slot = insert(name, session) else { return .failure(.conflict) }
         counters.created()
@@ -117,7 +134,7 @@ final class SessionTable: Sendable {
     /// Adds a session; nil if there is one of its name.
     private func insert(_ name: String, _ session: Session) -> SessionSlot? {
         var readers: [any SessionReader] = []
-        var tired: SessionSlot?
+        var demoted: SessionSlot?
         let isFetched = isFetched?(name) ?? false
         let (slot, evicted) = registry.withLock { registry -> (SessionSlot?, [Evicted]) in
             guard registry.slots[name] == nil else { return (nil, []) }
@@ -132,18 +149,18 @@ final class SessionTable: Sendable {
             slot.recency.isFetched = isFetched
             slot.recency.begin(session.settings.timeToLive)
             registry.add(slot)
-            tired = registry.awake.wake(slot)
+            demoted = registry.awake.wake(slot)
             registry.charge(slot, session)
             return (slot, registry.evict(within: room, sparing: slot, isCache: isCache))
         }
-        if let tired { rest(tired) }
+        if let demoted { compact(demoted) }
         evict(evicted)
         for reader in readers { reader.sessionChanged() }
         return slot
     }
 
     /// Puts `next` in place of the session that it was made of, if that is still there.
-    func commit(_ next: Session, to slot: SessionSlot, after before: Session) -> Result<Void, StoreFailure> {
+    public func commit(_ next: Session, to slot: SessionSlot, after before: Session) -> Result<Void, StoreFailure> {
         guard hasRoom(for: next) else { return .failure(.capacity) }
         guard replace(slot, before, by: next, keepsReplays: true) else { return .failure(.conflict) }
         if next.head.revision != before.head.revision { counters.committed() }
@@ -152,31 +169,31 @@ final class SessionTable: Sendable {
 
     private func replace(_ slot: SessionSlot, _ before: Session, by next: Session, keepsReplays: Bool) -> Bool {
         guard slot.replace(before, by: next, keepsReplays: keepsReplays) else { return false }
-        var tired: SessionSlot?
+        var demoted: SessionSlot?
         let evicted = registry.withLock { registry -> [Evicted] in
             // It may have been sent away since it was replaced.
             guard slot.recency.isListed || slot.isInMemory && registry.takeBack(slot) else { return [] }
-            tired = registry.awake.wake(slot)
+            demoted = registry.awake.wake(slot)
             slot.recency.begin(next.settings.timeToLive)
             registry.ends.update(slot)
             registry.charge(slot, next)
             return registry.evict(within: room, sparing: slot, isCache: isCache)
         }
-        if let tired { rest(tired) }
+        if let demoted { compact(demoted) }
         evict(evicted)
         return true
     }
 
-    /// Takes in a session from a store, as a new one or in place of the known one.
+    /// Adopts a session from a store, as a new one or in place of the known one.
     ///
     /// - Returns: its slot; nil if the table has changed meanwhile.
-    func adopt(_ session: Session, as name: String, inPlaceOf known: SessionView?) -> SessionSlot? {
+    public func adopt(_ session: Session, as name: String, inPlaceOf known: SessionView?) -> SessionSlot? {
         guard let known else { return insert(name, session) }
         return replace(known.slot, known.session, by: session, keepsReplays: false) ? known.slot : nil
     }
 
     /// Notes the end of a session that the store has written down.
-    func stored(_ slot: SessionSlot, until end: Instant) {
+    public func stored(_ slot: SessionSlot, until end: Instant) {
         registry.withLock { registry in
             slot.recency.stored = end
             registry.used.note(slot)
@@ -184,10 +201,15 @@ final class SessionTable: Sendable {
     }
 
     /// Removes a session, if it is at `revision` (nil: at any).
-    func drop(_ slot: SessionSlot, at revision: Revision?) -> Result<Void, StoreFailure> {
+    public func drop(_ slot: SessionSlot, at revision: Revision?) -> Result<Void, StoreFailure> {
+        drop(slot, revision.map(ExpectedSession.revision) ?? .any)
+    }
+
+    /// Removes a session, if it is the one that is meant.
+    public func drop(_ slot: SessionSlot, _ expected: ExpectedSession) -> Result<Void, StoreFailure> {
         // Under both locks: an empty slot that still had its name would block the next session of that name.
         let readers = registry.withLock { registry in
-            let readers = slot.emptied(at: revision)
+            let readers = slot.emptied(of: expected)
             if readers != nil {
                 registry.remove(slot)
                 if registry.away[slot.name]?.slot === slot { registry.away[slot.name] = nil }
@@ -195,31 +217,31 @@ final class SessionTable: Sendable {
             return readers
         }
         guard let readers else { return .failure(.conflict) }
-        for reader in readers { reader.sessionEnded(.deleted(slot.name)) }
+        for reader in readers { reader.sessionEnded(.deleted) }
         return .success(())
     }
 
-    /// The current bounds of sessions: what messages leave, and at least a quarter of the bytes.
+    /// The current bounds of sessions: what others leave, and at least a quarter of the bytes.
     private var room: Bounds {
         var room = bounds
-        room.bytes -= min(messages.inUse, room.bytes / 4 * 3)
+        room.bytes -= min(bytesElsewhere(), room.bytes / 4 * 3)
         return room
     }
 
-    /// Evicts what does not fit beside the messages on their way.
-    func makeRoom() {
+    /// Evicts what does not fit beside what else is in use.
+    public func makeRoom() {
         let room = room
         evict(registry.withLock { $0.evict(within: room, sparing: nil, isCache: isCache) })
     }
 
     /// Whether a session fits at all, if everything else were evicted. In a cache only the newest state has to fit: the
     /// history leaves memory, and is loaded when it is needed.
-    func hasRoom(for session: Session) -> Bool {
+    public func hasRoom(for session: Session) -> Bool {
         (isCache ? session.head.footprint : session.footprint) <= bounds.bytes
     }
 
-    /// The session in a slot, which is awake from now on; nil once it is gone. O(1), or O(items) if it was resting.
-    func session(in slot: SessionSlot) -> Session? {
+    /// The session in a slot, which is awake from now on; nil once it is gone. O(1), or O(items) if it was compact.
+    public func session(in slot: SessionSlot) -> Session? {
         if let session = slot.awakeSession { return session }
         guard let session = slot.session else { return nil }
         charge(slot, session)
@@ -228,16 +250,16 @@ final class SessionTable: Sendable {
 
     /// Counts the bytes of a session that was woken.
     private func charge(_ slot: SessionSlot, _ session: Session) {
-        let tired = registry.withLock { registry -> SessionSlot? in
+        let demoted = registry.withLock { registry -> SessionSlot? in
             guard slot.recency.isListed else { return nil }
             registry.charge(slot, session)
             return registry.awake.wake(slot)
         }
-        if let tired { rest(tired) }
+        if let demoted { compact(demoted) }
     }
 
-    private func rest(_ slot: SessionSlot) {
-        guard let footprint = slot.rest() else { return }
+    private func compact(_ slot: SessionSlot) {
+        guard let footprint = slot.compact() else { return }
         registry.withLock { registry in
             // It may have been woken and charged since.
             if slot.recency.isListed, !slot.recency.isAwake { registry.charge(slot, footprint) }
@@ -247,30 +269,28 @@ final class SessionTable: Sendable {
     // MARK: Leaving
 
     private func evict(_ evicted: [Evicted]) {
-        for (slot, bytes, held) in evicted {
-            held?.free()
-            if !isCache { finish(slot, because: .evicted(slot.name)) }
+        for (slot, bytes, content) in evicted {
+            content?.free()
+            if !isCache { finish(slot, because: .evicted) }
             counters.evicted()
-            freed.add(bytes)
+            onEviction(bytes)
         }
     }
 
     /// Ends the readers of a slot that has left the table.
-    private func finish(_ slot: SessionSlot, because problem: Problem) {
-        for reader in slot.emptied() ?? [] { reader.sessionEnded(problem) }
+    private func finish(_ slot: SessionSlot, because end: SessionEnd) {
+        for reader in slot.emptied(of: .any) ?? [] { reader.sessionEnded(end) }
     }
 
     private func expire(_ slot: SessionSlot) {
-        finish(slot, because: .expired(slot.name))
+        finish(slot, because: .expired)
         counters.expired()
     }
 
-    /// Removes sessions whose time has run out and that have no readers, and all answers that were kept.
-    /// O(removed + away).
+    /// Removes sessions whose time has run out and that have no readers. O(removed + away).
     ///
     /// - Returns: the slots of the sessions that were removed.
-    func sweep(at now: Instant) -> [SessionSlot] {
-        answers.release()
+    public func sweep(at now: Instant) -> [SessionSlot] {
         makeRoom()
         let expired = registry.withLock { registry in
             registry.forgetAway()
@@ -290,13 +310,85 @@ final class SessionTable: Sendable {
     }
 
     /// Sessions whose use a store should write down. O(those used).
-    func usedSinceStored(at now: Instant = .now) -> [(slot: SessionSlot, left: Duration)] {
-        registry.withLock { $0.used.taken().map { (slot: $0, left: $0.recency.expires - now) } }
+    public func usedSinceStored(at now: Instant = .now) -> [(slot: SessionSlot, left: Duration)] {
+        registry.withLock { $0.used.removeAll().map { (slot: $0, left: $0.recency.expires - now) } }
     }
 
     /// Ends all readers, as the server goes down.
-    func endReaders(because problem: Problem) {
+    public func endReaders(because end: SessionEnd) {
         let slots = registry.withLock { Array($0.slots.values) + $0.away.values.compactMap(\.slot) }
-        for slot in slots { slot.endReaders(because: problem) }
+        for slot in slots { slot.endReaders(because: end) }
+    }
+}
+
+// MARK: - As a store
+
+/// Sessions that live in this process and end with it: every call is done at once.
+extension SessionTable: SessionStore {
+    public var table: SessionTable { self }
+
+    public var hash: KeyedHash {
+        guard let ownHash else { preconditionFailure("a store makes the digests of what it keeps") }
+        return ownHash
+    }
+
+    public var isSole: Bool { true }
+    public var isReady: Bool { true }
+
+    public func pending(_ name: String) -> Session? { nil }
+
+    public func expected(_ name: String) -> SessionView? { nil }
+
+    public func load(_ name: String, again: Bool, on executor: any WorkExecutor) -> Stored<SessionView?> {
+        .done(.success(view(name)))
+    }
+
+    public func swap(_ before: SessionView?, named name: String, for next: Session, on executor: any WorkExecutor)
+        -> Stored<SessionSlot>
+    {
+        guard let before else { return .done(create(name, next)) }
+        return .done(commit(next, to: before.slot, after: before.session).map { before.slot })
+    }
+
+    public func delete(_ session: SessionView, at revision: Revision?, on executor: any WorkExecutor) -> Stored<Void> {
+        .done(drop(session.slot, at: revision))
+    }
+
+    /// Nothing to do: every session in memory can be read.
+    public func discard(_ name: String, on executor: any WorkExecutor) -> Stored<Void> { .done(.success(())) }
+
+    public func list(_ range: SessionRange) -> Stored<SessionPage> { .done(.success(page(range))) }
+
+    public func revokeTokens(of name: String, upTo moment: Int, on executor: any WorkExecutor) -> Stored<Void> {
+        revocations.add(name, upTo: moment)
+        return .done(.success(()))
+    }
+
+    public func watch(_ slot: SessionSlot) {}
+
+    public func sweep() { _ = sweep(at: .now) }
+
+    public func close() {}
+}
+
+// MARK: - Counters
+
+/// Events of sessions since the start.
+public final class SessionCounters: Sendable {
+    private let creations = Atomic<Int>(0)
+    private let commits = Atomic<Int>(0)
+    private let evictions = Atomic<Int>(0)
+    private let expirations = Atomic<Int>(0)
+
+    func created() { creations.wrappingAdd(1, ordering: .relaxed) }
+    func committed() { commits.wrappingAdd(1, ordering: .relaxed) }
+    func evicted() { evictions.wrappingAdd(1, ordering: .relaxed) }
+    func expired() { expirations.wrappingAdd(1, ordering: .relaxed) }
+
+    public var values: (creations: Int, commits: Int, evictions: Int, expirations: Int) {
+        (
+            creations.load(ordering: .relaxed), commits.load(ordering: .relaxed), evictions.load(ordering: .relaxed),
+            expirations.load(ordering: .relaxed)
+        )
     }
 }

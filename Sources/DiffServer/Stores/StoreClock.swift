@@ -1,4 +1,5 @@
-import HTTPCore
+import DiffClock
+import DiffSessions
 
 // The ends of sessions have to be written down as times of some clock, and the machine's may be wrong: a machine boots
 // in 1970 and learns the time a minute later, or somebody sets it ten years ahead and back. So a store has its own
@@ -8,9 +9,9 @@ import HTTPCore
 // time to live from then on.
 
 /// A clock that continues where the previous process left it, in milliseconds, near those since 1970.
-struct StoreClock: Sendable {
+public struct StoreClock: Sendable {
     /// Two clocks at one moment, as it is written down.
-    struct Mark: Sendable, Equatable {
+    public struct Mark: Sendable, Equatable {
         /// The machine's clock.
         var wall: Int
         /// The store's clock.
@@ -24,56 +25,36 @@ struct StoreClock: Sendable {
     /// - Parameters:
     ///   - mark: what the previous process wrote down last; nil in a new store.
     ///   - wall: the machine's clock at the start.
-    init(after mark: Mark?, wall: WallClock, at now: Instant = .now) {
+    public init(after mark: Mark?, wall: WallClock, at now: Instant = .now) {
         self.wall = wall
         guard let mark else {
             lead = 0
             return
         }
         let outage = wall.milliseconds(now) - mark.wall
-        let isCredible = (0...Options.maxTimeToLive * 1000).contains(outage)
+        let isCredible = (0...Session.Settings.maxTimeToLive * 1000).contains(outage)
         lead = mark.own + (isCredible ? outage : 0) - wall.milliseconds(now)
     }
 
-    func milliseconds(_ moment: Instant) -> Int { wall.milliseconds(moment) + lead }
+    public func milliseconds(_ moment: Instant) -> Int { wall.milliseconds(moment) + lead }
 
-    func moment(milliseconds: Int) -> Instant { wall.moment(milliseconds: milliseconds - lead) }
+    public func moment(milliseconds: Int) -> Instant { wall.moment(milliseconds: milliseconds - lead) }
 
     /// - Parameter wall: the machine's clock as it is now.
-    func mark(wall: WallClock, at now: Instant = .now) -> Mark {
+    public func mark(wall: WallClock, at now: Instant = .now) -> Mark {
         Mark(wall: wall.milliseconds(now), own: milliseconds(now))
     }
 }
 
 extension StoreClock.Mark {
-    var text: String { "\(wall) \(own)" }
+    public var text: String { "\(wall) \(own)" }
 
     /// Nil if the text is not a mark, or has times beyond 30,000 years.
-    init?(_ text: String) {
+    public init?(_ text: String) {
         let parts = text.split(separator: " ").map { Int($0) }
         guard parts.count == 2, let wall = parts[0], let own = parts[1], abs(wall) < 1 << 50, abs(own) < 1 << 50 else {
             return nil
         }
         self.init(wall: wall, own: own)
-    }
-}
-
-extension SQLiteDatabase {
-    /// Sets the clock by what the previous process wrote down.
-    ///
-    /// A session that would end later than any may live was written under a wrong clock, and gets that much time now.
-    func startClock(wall: WallClock) throws(Failure) {
-        var mark: StoreClock.Mark?
-        try run("SELECT value FROM setting WHERE name = 'clock'") { mark = StoreClock.Mark($0.text(0)) }
-        clock = StoreClock(after: mark, wall: wall)
-        // Twice, since not every use of a session is written down.
-        let latest = clock.milliseconds(.now + .seconds(2 * Options.maxTimeToLive))
-        try run("UPDATE session SET expires = ? WHERE expires > ?", [.integer(latest), .integer(latest)])
-        try keepClock(wall: wall)
-    }
-
-    /// Writes down the time for the next process.
-    func keepClock(wall: WallClock) throws(Failure) {
-        try run("INSERT OR REPLACE INTO setting VALUES ('clock', ?)", [.text(clock.mark(wall: wall).text)])
     }
 }

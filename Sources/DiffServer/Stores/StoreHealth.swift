@@ -1,16 +1,16 @@
-import HTTPCore
+import DiffClock
 import Synchronization
 
 /// Whether a store can be used. The log gets one line when it fails, with the reason, and one when all of it works
 /// again, however many requests notice.
-final class StoreHealth: Sendable {
+public final class StoreHealth: Sendable {
     /// What fails and recovers by itself.
-    enum Part: Hashable, Sendable {
+    public enum Part: Hashable, Sendable {
         case writes, reads
         /// The files of a database.
         case file
-        /// The agreement on a key of the digests.
-        case key
+        /// Whether the records are written as this process reads them.
+        case records
         /// The slots of a cluster.
         case slots
         /// A subscriber.
@@ -28,17 +28,19 @@ final class StoreHealth: Sendable {
     private let log: @Sendable (_ message: String, _ level: String) -> Void
 
     /// - Parameter log: takes a line; called under a lock.
-    init(_ log: @escaping @Sendable (_ message: String, _ level: String) -> Void = { _, _ in }) { self.log = log }
+    public init(_ log: @escaping @Sendable (_ message: String, _ level: String) -> Void = { _, _ in }) {
+        self.log = log
+    }
 
     /// Whether nothing fails. Takes no lock.
-    var isWell: Bool { isWhole.load(ordering: .relaxed) }
+    public var isHealthy: Bool { isWhole.load(ordering: .relaxed) }
 
-    func isFailing(_ part: Part) -> Bool { state.withLock { $0.failing.contains(part) } }
+    public func isFailing(_ part: Part) -> Bool { state.withLock { $0.failing.contains(part) } }
 
     /// Logs a problem with which the store can still be used.
-    func warn(_ message: String) { log(message, "warning") }
+    public func warn(_ message: String) { log(message, "warning") }
 
-    func fail(_ part: Part, because reason: String, at now: Instant = .now) {
+    public func fail(_ part: Part, because reason: String, at now: Instant = .now) {
         state.withLock { state in
             if state.failing.isEmpty {
                 state.since = now
@@ -50,8 +52,8 @@ final class StoreHealth: Sendable {
     }
 
     /// Takes no lock if nothing fails.
-    func recover(_ part: Part, at now: Instant = .now) {
-        if isWell { return }
+    public func recover(_ part: Part, at now: Instant = .now) {
+        if isHealthy { return }
         state.withLock { state in
             guard state.failing.remove(part) != nil, state.failing.isEmpty else { return }
             isWhole.store(true, ordering: .relaxed)

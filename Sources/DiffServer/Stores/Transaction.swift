@@ -6,30 +6,31 @@
 // store compares when it commits, so a write costs one round trip. Any other outcome of such an attempt, above all a
 // refusal, only counts once it is found again on the head itself.
 
-import HTTPCore
+import DiffClock
+import DiffSessions
 import SnapshotKit
 
-/// Carries out one operation on the session of a request, or of another errand.
-struct Transaction<Operation: SessionOperation>: Sendable {
+/// Carries out one operation on a session.
+public struct Transaction<Operation: SessionOperation>: Sendable {
     private let operation: Operation
-    private let errand: any Errand
+    private let context: any TransactionContext
     private let store: any SessionStore
 
-    init(_ operation: Operation, for errand: any Errand) {
-        (self.operation, self.errand, store) = (operation, errand, errand.service.store)
+    public init(_ operation: Operation, for context: any TransactionContext) {
+        (self.operation, self.context, store) = (operation, context, context.store)
     }
 
     /// The outcome, and the slot of the session; nil if there is none.
-    struct Done: Sendable {
-        let outcome: Operation.Outcome
-        let slot: SessionSlot?
+    public struct Done: Sendable {
+        public let outcome: Operation.Outcome
+        public let slot: SessionSlot?
         /// Of the session that was read.
-        var lease: RecordLease?
+        public var lease: RecordLease?
     }
 
     /// The result of a step.
     private enum Attempt {
-        case end(Result<Done, Problem>)
+        case end(Result<Done, TransactionFailure>)
         /// Another write was faster.
         case conflict
         /// A store or a worker continues later, on the thread that it belongs to.
@@ -42,12 +43,12 @@ struct Transaction<Operation: SessionOperation>: Sendable {
     }
 
     /// Does what can be done at once: everything, if sessions live in this process.
-    func run() -> Progress<Done, Problem> {
+    public func run() -> Progress<Done, TransactionFailure> {
         switch settled(begin()) {
         case .end(let result): return .done(result)
         case .waiting(let continuation):
-            let promise = Promise<Done, Problem>()
-            go(on: continuation, promise)
+            let promise = Promise<Done, TransactionFailure>()
+            resume(with: continuation, promise)
             return .pending(promise)
         case .conflict: preconditionFailure("a conflict is settled")
         }
@@ -56,33 +57,39 @@ struct Transaction<Operation: SessionOperation>: Sendable {
     /// Starts again from the new head for as long as other writes are faster.
     private func settled(_ first: consuming Attempt) -> Attempt {
         while first.isConflict {
-            errand.service.metrics.count(.conflict)
+            context.countConflict()
             first = store.isSole ? begin() : load(again: true)
         }
         return first
     }
 
     /// Continues to the end; however often that has to wait, one promise is kept.
-    private func go(on continuation: Attempt.Continuation, _ promise: Promise<Done, Problem>) {
+    private func resume(with continuation: Attempt.Continuation, _ promise: Promise<Done, TransactionFailure>) {
         continuation { attempt in
             switch settled(attempt) {
             case .end(let result): promise.keep(result)
-            case .waiting(let next): go(on: next, promise)
+            case .waiting(let next): resume(with: next, promise)
             case .conflict: preconditionFailure("a conflict is settled")
             }
         }
     }
 
+    private var transition: SessionTransition {
+        let table = store.table
+        return SessionTransition(
+            name: context.session, bounds: table.bounds.history, hash: store.hash, now: .now, isLogged: table.isCache)
+    }
+
     // MARK: Steps
 
     private func begin() -> Attempt {
-        guard operation.isWrite, let expected = store.expected(errand.session) else { return load(again: false) }
+        guard operation.isWrite, let expected = store.expected(context.session) else { return load(again: false) }
         return decide(on: expected)
     }
 
     /// Not by `after`, as for `swap` below: its closure would be allocated even if the store is done at once.
     private func load(again: Bool) -> Attempt {
-        switch store.load(errand.session, again: again, on: errand.loop) {
+        switch store.load(context.session, again: again, on: context.executor) {
         case .done(let result): loaded(result)
         case .pending(let promise): waiting(for: promise) { loaded($0) }
         }
@@ -99,13 +106,12 @@ struct Transaction<Operation: SessionOperation>: Sendable {
     /// Waits for the session's source, and loads what came from it; nil if there is nothing to wait for.
     private func fetched(_ view: SessionView?) -> Attempt? {
         guard operation.fetches, view == nil || !operation.isWrite,
-            let source = errand.service.upstream?.readiness(
-                of: errand.session, isThere: view != nil, patience: errand.patience)
+            let source = context.readiness(sessionExists: view != nil)
         else { return nil }
         if case .done(.success) = source { return nil }
         return after(source) { result in
-            if case .failure(let problem) = result { return .end(.failure(problem)) }
-            return after(store.load(errand.session, again: false, on: errand.loop)) { result in
+            if case .failure(let failure) = result { return .end(.failure(.source(failure))) }
+            return after(store.load(context.session, again: false, on: context.executor)) { result in
                 switch result {
                 case .success(let view): decide(on: view)
                 case .failure(let failure): failed(failure)
@@ -115,38 +121,43 @@ struct Transaction<Operation: SessionOperation>: Sendable {
     }
 
     private func discard() -> Attempt {
-        after(store.discard(errand.session, on: errand.loop)) { result in
+        after(store.discard(context.session, on: context.executor)) { result in
             if case .failure(let failure) = result { failed(failure) } else { begin() }
         }
     }
 
     private func decide(on view: SessionView?) -> Attempt {
         // The store may have reported a revocation only now.
-        do throws(Problem) { try store.table.revocations.check(errand.identity) } catch { return .end(.failure(error)) }
-        if let view, view.isLong(passes: errand.passes), !errand.isLong {
-            return errand.service.takesLongWork ? leaveLoop(with: view) : .end(.failure(.crowded))
+        let revocations = store.table.revocations
+        if !revocations.areNone, let token = context.token, revocations.refuse(token) {
+            return .end(.failure(.revoked))
+        }
+        if let view, view.isLong(scanCount: context.scanCount), !context.isLong {
+            return context.takesLongWork ? leaveLoop(with: view) : .end(.failure(.store(.crowded)))
         }
         let isHead = view?.isHead ?? true
         do throws(SessionError) {
-            switch try operation.decide(view?.session, by: errand.transition) {
+            switch try operation.decide(view?.session, by: transition) {
             case .finish(let outcome):
                 guard isHead else { return load(again: true) }
                 return .end(.success(Done(outcome: outcome, slot: view?.slot, lease: view?.lease)))
             case .swap(let next, let outcome):
-                switch store.swap(view, named: errand.session, for: next, on: errand.loop) {
+                switch store.swap(view, named: context.session, for: next, on: context.executor) {
                 case .done(let result): return changed(result.map(Optional.some), outcome)
                 case .pending(let promise):
                     return waiting(for: promise) { changed($0.map(Optional.some), outcome) }
                 }
             case .delete(let revision, let outcome):
                 guard let view else { preconditionFailure("nothing can be deleted where nothing is") }
-                return after(store.delete(view, at: revision, on: errand.loop)) { changed($0.map { nil }, outcome) }
+                return after(store.delete(view, at: revision, on: context.executor)) {
+                    changed($0.map { nil }, outcome)
+                }
             case .ask(let revision, let edits):
                 guard isHead else { return load(again: true) }
                 return ask(at: revision, edits)
             }
         } catch {
-            return isHead ? .end(.failure(Problem(error))) : load(again: true)
+            return isHead ? .end(.failure(.refused(error))) : load(again: true)
         }
     }
 
@@ -154,7 +165,7 @@ struct Transaction<Operation: SessionOperation>: Sendable {
     private func ask(at revision: Revision, _ edits: ArraySlice<UInt8>) -> Attempt {
         guard let consent = operation.consent else { preconditionFailure("no consent is needed") }
         return after(consent.proceed(at: revision, edits: edits)) { result in
-            if case .failure(let problem) = result { .end(.failure(problem)) } else { begin() }
+            if case .failure(let failure) = result { .end(.failure(.consent(failure))) } else { begin() }
         }
     }
 
@@ -167,13 +178,13 @@ struct Transaction<Operation: SessionOperation>: Sendable {
     }
 
     private func failed(_ failure: StoreFailure) -> Attempt {
-        errand.service.metrics.count(failure)
-        return .end(.failure(Problem(failure)))
+        context.count(failure)
+        return .end(.failure(.store(failure)))
     }
 
     // MARK: Waiting
 
-    /// Takes the next step: at once, or where the errand continues.
+    /// Takes the next step: at once, or where the context continues.
     private func after<Value, Failure>(
         _ progress: Progress<Value, Failure>, _ next: @escaping @Sendable (Result<Value, Failure>) -> Attempt
     ) -> Attempt {
@@ -188,7 +199,7 @@ struct Transaction<Operation: SessionOperation>: Sendable {
     ) -> Attempt {
         .waiting { resume in
             promise.whenKept { result in
-                errand.goOn { resume(next(result)) }
+                context.proceed { resume(next(result)) }
             }
         }
     }
@@ -196,13 +207,69 @@ struct Transaction<Operation: SessionOperation>: Sendable {
     /// Continues on a worker, since the session is so large. It looks for the session again once it has time: of those
     /// that wait for it, each might hold another state.
     private func leaveLoop(with view: SessionView) -> Attempt {
-        errand.isLong = true
-        let (slot, held) = view.isHead ? (view.slot, view.held) : (nil, nil)
+        context.isLong = true
+        let (slot, pinned) = view.isHead ? (view.slot, view.pinned) : (nil, nil)
         return .waiting { resume in
-            errand.goOn {
-                let head = held ?? slot.flatMap { SessionView($0, of: store.table) }
+            context.proceed {
+                let head = pinned ?? slot.flatMap { SessionView($0, of: store.table) }
                 resume(head.map { decide(on: $0) } ?? begin())
             }
         }
     }
+}
+
+// MARK: - Context
+
+/// What a transaction is carried out for: a request, or a list that fetches itself.
+public protocol TransactionContext: AnyObject, Sendable {
+    var store: any SessionStore { get }
+    /// The session's name.
+    var session: String { get }
+    /// Where the work continues when a store has answered.
+    var executor: any WorkExecutor { get }
+    /// The client's token; nil if there is none whose revocation would end the work.
+    var token: (any RevocableToken)? { get }
+    /// Whether the work is too long for the executor. Only written by the thread that works on it, before it hands it
+    /// on.
+    var isLong: Bool { get set }
+    /// How many times the work scans the session's contents.
+    var scanCount: Int { get }
+    /// Whether long work may wait for a worker.
+    var takesLongWork: Bool { get }
+
+    /// Does long work on a worker's thread.
+    func runLong(_ work: @escaping @Sendable () -> Void)
+    /// What there is to wait for until the session's source has answered; nil for nothing.
+    func readiness(sessionExists: Bool) -> Progress<Void, SourceFailure>?
+    /// Another write was faster.
+    func countConflict()
+    func count(_ failure: StoreFailure)
+}
+
+extension TransactionContext {
+    /// Continues with the executor, or on a worker's thread if that takes long. A store's thread must not do it.
+    func proceed(_ work: @escaping @Sendable () -> Void) {
+        if isLong { runLong(work) } else { executor.perform(work) }
+    }
+}
+
+/// Why a transaction failed.
+public enum TransactionFailure: Error {
+    case refused(SessionError)
+    case store(StoreFailure)
+    case source(SourceFailure)
+    case consent(ConsentFailure)
+    /// The client's token was revoked.
+    case revoked
+}
+
+/// Why a session's source did not answer with its list.
+public enum SourceFailure: Error, Equatable {
+    /// It knows of no such list.
+    case missing
+    /// It does not answer, or not with a list; it is asked again after so many seconds.
+    case unavailable(retryAfter: Int)
+    /// Too many lists are fetched at a time.
+    case crowded
+    case store(StoreFailure)
 }

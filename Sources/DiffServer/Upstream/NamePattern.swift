@@ -3,11 +3,13 @@
 // which has no colon, could as well belong to the segment after it. (A literal with a colon fits in one place only, at
 // the next colon.) So there is no backtracking, whatever name a client sends.
 
+import DiffSessions
+
 /// The name of one session or of many: `orders:{user}`. A segment stands for one or more characters of a name except
 /// `:`, never for `.` or `..`, and for as few as the rest of the pattern allows.
-struct NamePattern: Sendable, Equatable {
+package struct NamePattern: Sendable, Equatable {
     /// As it is written.
-    let text: String
+    package let text: String
     /// The literal before the first segment.
     private let start: [UInt8]
     private let parts: [Part]
@@ -18,7 +20,7 @@ struct NamePattern: Sendable, Equatable {
         var literal: [UInt8] = []
     }
 
-    enum Failure: Error, Equatable {
+    package enum Failure: Error, Equatable {
         case character, openBrace, segmentName
         case repeatedSegment(String), adjacentSegments(String, String)
         case noName
@@ -61,7 +63,7 @@ struct NamePattern: Sendable, Equatable {
     /// The names of its segments, in order.
     var segments: [String] { parts.map(\.segment) }
     /// Whether it is a single name.
-    var isExact: Bool { parts.isEmpty }
+    package var isExact: Bool { parts.isEmpty }
     /// Equal for patterns that differ only in the names of their segments.
     var form: String {
         parts.reduce(String(decoding: start, as: UTF8.self)) {
@@ -102,7 +104,7 @@ struct NamePattern: Sendable, Equatable {
 }
 
 extension NamePattern.Failure: CustomStringConvertible {
-    var description: String {
+    package var description: String {
         switch self {
         case .character:
             "a name may only contain letters, digits, ._~:- and segments in braces, such as \"orders:{user}\""

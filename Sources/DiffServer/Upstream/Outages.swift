@@ -1,3 +1,4 @@
+import DiffService
 import HTTPCore
 
 /// Sources that fail and hooks that refuse their calls: the log gets one line when that begins and one when it is over,
@@ -8,6 +9,8 @@ final class Outages: Sendable {
         var failing: [String: (list: String, isLogged: Bool)] = [:]
         /// How many of them the log names, by list.
         var logged: [String: Int] = [:]
+        /// Sessions whose sources send halves of characters.
+        var splitting: Set<String> = []
         /// Lists whose hooks refuse their calls.
         var refusing: Set<String> = []
     }
@@ -17,6 +20,8 @@ final class Outages: Sendable {
 
     /// Sessions of one list that the log names at a time.
     private static let maxLogged = 64
+    /// Sessions with halves of characters that it names at a time.
+    private static let maxSplitting = 256
 
     init(_ journal: Journal) { self.journal = journal }
 
@@ -48,18 +53,31 @@ final class Outages: Sendable {
         }
     }
 
+    /// A source has answered with so many halves of characters, which were replaced.
+    func replaced(_ count: Int, in session: String, of list: String) {
+        let isNew = state.withLock { state in
+            guard count > 0 else {
+                state.splitting.remove(session)
+                return false
+            }
+            return state.splitting.count < Self.maxSplitting && state.splitting.insert(session).inserted
+        }
+        guard isNew else { return }
+        log("list source split characters: \(count) lone surrogates became U+FFFD", session, list, level: "warning")
+    }
+
     /// A hook has decided about edits. 401 and 403 mean the call rather than the edits: most likely its secret is
     /// wrong.
     func hookDecided(_ status: Int, about session: String, of list: String) {
         let isRefusal = status == 401 || status == 403
-        let isNews = state.withLock { state in
+        let isNew = state.withLock { state in
             isRefusal ? state.refusing.insert(list).inserted : state.refusing.remove(list) != nil
         }
-        guard isNews else { return }
+        guard isNew else { return }
         if isRefusal {
-            log("list hook refuses its calls: it answered \(status)", session, list, level: "warning")
+            log("list hook refuses calls: it answered \(status)", session, list, level: "warning")
         } else {
-            log("list hook takes calls again", session, list)
+            log("list hook accepts calls again", session, list)
         }
     }
 

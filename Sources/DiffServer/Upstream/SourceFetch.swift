@@ -1,3 +1,6 @@
+import DiffService
+import DiffSessions
+import DiffStores
 import HTTPCore
 import SnapshotKit
 
@@ -33,7 +36,7 @@ struct SourceFetch: Sendable {
         _ source: ListDefinition.Source, at url: String, received: @escaping () -> Void,
         done: @escaping @Sendable (Outcome) -> Void
     ) {
-        var request = Transfer.Request(source, at: url, maxBytes: upstream.service.options.maxBodyBytes)
+        var request = Transfer.Request(source, at: url, maxBytes: upstream.service.settings.maxBodyBytes)
         if let etag = validators?.etag { request.fields.append(RequestHeader(name: "If-None-Match", value: etag)) }
         if let date = validators?.lastModified {
             request.fields.append(RequestHeader(name: "If-Modified-Since", value: date))
@@ -58,38 +61,111 @@ struct SourceFetch: Sendable {
     }
 
     private func commit(_ answer: Transfer.Answer, _ done: @escaping @Sendable (Outcome) -> Void) {
-        let options = upstream.service.options
-        let settings = definition.settings.applied(to: options.defaultSettings)
+        let service = upstream.service.settings
+        let settings = definition.settings.applied(to: service.defaultSettings)
         var answer = answer
-        let errand = FetchErrand(session, upstream)
+        let context = FetchContext(session, upstream)
         // Workers read large ones. The answer, and so its share of memory, is kept until it is committed.
-        errand.isLong = answer.body.count > DiffService.largeBody
-        let body = PostedBody(
-            StateDocument(exchange(&answer.body, with: [])),
-            PostedBody.Rules(shape: settings.shape ?? .native, limits: options.stateLimits, defaults: settings))
-        let operation = AdoptSource(body, base: base, settings: settings)
+        context.isLong = WorkCost.text(answer.body.count).isLong
+        let handed = Locked(exchange(&answer.body, with: []))
         let begin = { @Sendable [answer] in
-            Transaction(operation, for: errand).run().whenDone { result in
+            let body = PostedBody(
+                document(handed.withLock { exchange(&$0, with: []) }),
+                PostedBody.Rules(shape: settings.shape ?? .native, limits: service.stateLimits, defaults: settings))
+            let operation = AdoptSource(body, base: base, settings: settings)
+            Transaction(operation, for: context).run().whenDone { result in
                 let outcome: Outcome =
                     switch result.map(\.outcome) {
                     case .success(.adopted(let session)): .succeeded(answer, at: session.head.revision)
                     case .success(.overtaken): .overtaken
-                    case .failure(let problem): .unusable(problem)
+                    case .failure(let failure): .unusable(Problem(failure, of: session))
                     }
                 upstream.loop.perform { done(outcome) }
             }
         }
-        if errand.isLong { upstream.service.workers.run(begin) } else { begin() }
+        if context.isLong { upstream.service.workers.run(begin) } else { begin() }
+    }
+}
+
+extension SourceFetch {
+    /// What a source answered with. A text that was cut inside a character must not stop the list.
+    private func document(_ json: consuming [UInt8]) -> StateDocument {
+        let replaced = json.replaceLoneSurrogates()
+        let list = definition.name.text
+        if replaced > 0 { upstream.tallies.count(replaced: replaced, list) }
+        upstream.outages.replaced(replaced, in: session, of: list)
+        return StateDocument(json)
     }
 }
 
 extension Transfer.Request {
     /// Asks a source for its list.
-    init(_ source: ListDefinition.Source, at url: String, maxBytes: Int) {
+    package init(_ source: ListDefinition.Source, at url: String, maxBytes: Int) {
         var fields = source.headers
         if !fields.contains(where: { $0.name.lowercased() == "accept" }) {
             fields.append(RequestHeader(name: "Accept", value: "application/json, */*;q=0.1"))
         }
         self.init(url: url, fields: fields, timeout: source.timeout, maxBytes: maxBytes, maxRedirects: 5)
     }
+}
+
+// MARK: - Adopting the result
+
+/// Replaces a session by the state that its source answered with, if it is still what it was when the source was asked:
+/// the answer may not know an edit that was committed since, and would undo it.
+final class AdoptSource: SessionOperation {
+    enum Outcome: Sendable {
+        /// The session is as the source says.
+        case adopted(Session)
+        /// Another write was faster.
+        case overtaken
+    }
+
+    private let body: PostedBody
+    private let base: Revision?
+    private let settings: Session.Settings
+
+    /// - Parameters:
+    ///   - base: the session's head when the source was asked; nil if there was no session.
+    ///   - settings: those of the file.
+    init(_ body: PostedBody, base: Revision?, settings: Session.Settings) {
+        (self.body, self.base, self.settings) = (body, base, settings)
+    }
+
+    var isWrite: Bool { true }
+    var replacesDamaged: Bool { true }
+
+    func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome> {
+        guard session?.head.revision == base else { return .finish(.overtaken) }
+        guard case .state(let state, _) = try body.content(for: session).value else {
+            throw .unreadable(.wrongMember("/edits", "a source must answer with a state"))
+        }
+        guard let before = session else {
+            let first = transition.firstSession(state.snapshot, settings: settings, after: nil, maker: nil)
+            return .swap(first, .adopted(first))
+        }
+        var settings = settings
+        settings.digestEpoch = before.settings.digestEpoch
+        let settled = transition.session(before, settled: settings)
+        let next = transition.session(after: settled, state.snapshot, state.reused, maker: nil).0
+        return next === before ? .finish(.adopted(before)) : .swap(next, .adopted(next))
+    }
+}
+
+// MARK: - Context
+
+/// For what a list is fetched that nobody asked for.
+final class FetchContext: ServiceContext {
+    let session: String
+    private let upstream: Upstream
+    nonisolated(unsafe) var isLong = false
+
+    init(_ session: String, _ upstream: Upstream) { (self.session, self.upstream) = (session, upstream) }
+
+    var service: DiffService { upstream.service }
+    var executor: any WorkExecutor { upstream.loop }
+    var token: (any RevocableToken)? { nil }
+    var scanCount: Int { 1 }
+
+    func readiness(sessionExists: Bool) -> Progress<Void, SourceFailure>? { nil }
 }

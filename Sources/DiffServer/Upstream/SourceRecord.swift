@@ -1,3 +1,5 @@
+import DiffService
+import DiffStores
 import HTTPCore
 
 /// What this process knows of a list's source: a value that each answer updates.
@@ -8,7 +10,7 @@ struct SourceRecord: Sendable {
     private(set) var fetched: Instant?
     /// When the source may be asked again.
     private(set) var due: Instant
-    /// When this node last tried to take the turn.
+    /// When this node last tried to take the lease.
     private var tried: Instant
     /// From a success to the next request.
     private(set) var interval: Duration
@@ -42,7 +44,7 @@ struct SourceRecord: Sendable {
     /// Whether the last success is younger than an interval.
     func isFresh(at now: Instant) -> Bool { !isOutdated && (fetched.map { now - $0 < interval } ?? false) }
 
-    /// When this node may try to take the turn again. Another node may hear from a failing source before it is due
+    /// When this node may try to take the lease again. Another node may hear from a failing source before it is due
     /// here.
     func nextTry(isSole: Bool) -> Instant {
         isSole || outcome != .failed ? due : min(due, tried + max(interval, Self.minPause))
@@ -66,7 +68,7 @@ struct SourceRecord: Sendable {
 
     /// The source answered, and its answer is about to be committed. Readers woken by the commit must not be told that
     /// the source is silent.
-    mutating func hear(at now: Instant) { heard = now }
+    mutating func noteAnswer(at now: Instant) { heard = now }
 
     /// The source answered with its state.
     mutating func succeed(
@@ -77,7 +79,7 @@ struct SourceRecord: Sendable {
         interval = max(every, min(Self.maxAge(answer), Self.maxPause))
         // Counted from the request, however long the answer took.
         due = max(now, asked + interval)
-        if let outdated, outdated > asked { return outdate(every: every, at: now) }
+        if let outdated, outdated > asked { return invalidate(every: every, at: now) }
         outdated = nil
         // A `304` need not repeat them.
         if answer.status != 304 || answer.etag != nil || answer.lastModified != nil {
@@ -102,7 +104,7 @@ struct SourceRecord: Sendable {
     }
 
     /// The source has no such list.
-    mutating func miss(at now: Instant) {
+    mutating func noteMissing(at now: Instant) {
         outcome = .missing
         (heard, failures, validators, revision) = (nil, 0, SourceValidators(), nil)
         due = now + Self.missing
@@ -114,17 +116,17 @@ struct SourceRecord: Sendable {
         due = now
     }
 
-    /// Sets the origin before this node tries to take the turn. If it has changed, `outdate` may not have been called
+    /// Sets the origin before this node tries to take the lease. If it has changed, `outdate` may not have been called
     /// yet.
     mutating func begin(from origin: UInt64, every: Duration, at now: Instant) {
         tried = now
         guard origin != self.origin else { return }
-        if outcome != nil { outdate(every: every, at: now) }
+        if outcome != nil { invalidate(every: every, at: now) }
         self.origin = origin
     }
 
     /// The file says something else of the list now.
-    mutating func outdate(every: Duration, at now: Instant) {
+    mutating func invalidate(every: Duration, at now: Instant) {
         forgetState(at: now)
         (interval, outdated) = (every, now)
     }
@@ -134,7 +136,7 @@ struct SourceRecord: Sendable {
 
     mutating func wait(until due: Instant) { self.due = due }
 
-    /// Whether the source fails and is not to be asked yet. If this node has the turn nevertheless, the store has lost
+    /// Whether the source fails and is not to be asked yet. If this node has the lease nevertheless, the store has lost
     /// that.
     func isTooEarly(at now: Instant) -> Bool { outcome == .failed && due > now }
 

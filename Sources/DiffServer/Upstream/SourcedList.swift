@@ -1,3 +1,6 @@
+import DiffService
+import DiffSessions
+import DiffStores
 import HTTPCore
 import SnapshotKit
 import Synchronization
@@ -15,26 +18,26 @@ final class SourcedList: @unchecked Sendable {
     private let used = Locked(Instant.now)
     private var phase = Phase.idle { didSet { isBusy.store(phase != .idle, ordering: .relaxed) } }
     private let isBusy = Atomic<Bool>(false)
-    /// Who waits for the fetch that is under way, or about to be.
+    /// Readers that wait for the fetch that is under way or about to begin.
     private var waiting: [Waiter] = []
-    /// Who came during a fetch, and wants one that begins later.
-    private var later: [Waiter] = []
-    /// Until the source is asked again, or this node tries again to take its turn.
+    /// Readers that arrived during a fetch and need a newer one.
+    private var nextWaiting: [Waiter] = []
+    /// Until the source is asked again, or this node tries again to take its lease.
     private var timer: Timer? { didSet { oldValue?.cancel() } }
     private var staleTimer: Timer? { didSet { oldValue?.cancel() } }
-    /// Keeps the turn while the source is slow.
+    /// Keeps the lease while the source is slow.
     private var renewal: Timer? { didSet { oldValue?.cancel() } }
-    /// Whether readers were told that the source is silent.
-    private var isToldStale = false
+    /// Whether it was announced to readers that the source is silent.
+    private var isAnnouncedStale = false
     /// Why the last fetch failed, for those who may know.
-    let obstacle = Locked("")
+    let failureDetail = Locked("")
     /// How many fetches in a row were overtaken by edits.
     private var overtakings = 0
 
-    private enum Phase { case idle, taking, asking }
+    private enum Phase { case idle, acquiring, fetching }
 
     /// A fetch that is under way.
-    private struct Asked {
+    private struct Attempt {
         /// The list's name in the file.
         let list: String
         let every: Duration
@@ -46,14 +49,14 @@ final class SourcedList: @unchecked Sendable {
         var needsSession: Bool
         /// Whether it takes a fetch of its own, and not one that another node has made.
         var isForced = false
-        var promise: Promise<Void, Problem>
+        var promise: Promise<Void, SourceFailure>
     }
 
-    /// The longest that a reader waits for a fetch if there is something to answer without it.
-    static let patience = Duration.seconds(1)
-    /// Until a node tries again to take the turn from another one: if somebody waits, and if nobody does.
+    /// Until the lease is asked for again after the store has failed.
+    private static let patience = Duration.seconds(1)
+    /// Until a node tries again to take the lease from another one: if somebody waits, and if nobody does.
     private static let retry = (soon: Duration.milliseconds(50), late: Duration.seconds(1))
-    /// How long a turn lasts without word from its holder, who may have died: an interval, within these bounds.
+    /// How long a lease lasts without word from its holder, who may have died: an interval, within these bounds.
     private static let hold = (least: Duration.seconds(1), most: Duration.seconds(3))
     private static let maxOvertakings = 3
 
@@ -91,45 +94,45 @@ final class SourcedList: @unchecked Sendable {
     /// - Parameters:
     ///   - isThere: whether there is a session.
     ///   - patience: the longest that the reader waits if there is.
-    func readiness(isThere: Bool, patience: Duration) -> Progress<Void, Problem>? {
+    func readiness(sessionExists: Bool, patience: Duration) -> Progress<Void, SourceFailure>? {
         let (now, known) = (Instant.now, known.withLock { $0 })
         used.withLock { $0 = now }
-        if isThere {
+        if sessionExists {
             // While the source fails, readers get what there is.
             if known.isFresh(at: now) || known.outcome == .failed && known.nextTry(isSole: store.isSole) > now {
                 return nil
             }
-        } else if known.due > now, let problem = problem(known, at: now) {
-            return .done(.failure(problem))
+        } else if known.due > now, let failure = failure(known, at: now) {
+            return .done(.failure(failure))
         }
-        let promise = Promise<Void, Problem>()
-        let waiter = Waiter(needsSession: !isThere, promise: promise)
+        let promise = Promise<Void, SourceFailure>()
+        let waiter = Waiter(needsSession: !sessionExists, promise: promise)
         loop.execute { [self] in
             waiting.append(waiter)
-            if isThere { loop.schedule(after: patience) { self.release(promise) } }
+            if sessionExists { loop.schedule(after: patience) { self.stopWaiting(promise) } }
             ask(isForced: false)
         }
         return .pending(promise)
     }
 
     /// Asks the source now, however recently it was asked.
-    func fetch() -> Progress<Void, Problem> {
+    func fetch() -> Progress<Void, SourceFailure> {
         used.withLock { $0 = .now }
-        let promise = Promise<Void, Problem>()
+        let promise = Promise<Void, SourceFailure>()
         let waiter = Waiter(needsSession: true, isForced: true, promise: promise)
         loop.execute { [self] in
             if phase == .idle {
                 waiting.append(waiter)
                 ask(isForced: true)
             } else {
-                later.append(waiter)
+                nextWaiting.append(waiter)
             }
         }
         return .pending(promise)
     }
 
     /// From now on, somebody waits for the session.
-    func readersCame() {
+    func readersArrived() {
         used.withLock { $0 = .now }
         loop.execute { [self] in
             if staleTimer == nil { watchStaleness() }
@@ -141,7 +144,7 @@ final class SourcedList: @unchecked Sendable {
     func settingsChanged() {
         loop.execute { [self] in
             let every = upstream.match(name)?.definition.source?.every
-            known.withLock { $0.outdate(every: every ?? $0.interval, at: .now) }
+            known.withLock { $0.invalidate(every: every ?? $0.interval, at: .now) }
             if phase == .idle, hasReaders { ask(isForced: true) }
         }
     }
@@ -165,35 +168,35 @@ final class SourcedList: @unchecked Sendable {
         staleTimer = nil
         let record = known.withLock { $0 }
         let isStale = record.staleness(at: .now) != nil
-        if isStale != isToldStale, let slot {
-            isToldStale = isStale
+        if isStale != isAnnouncedStale, let slot {
+            isAnnouncedStale = isStale
             slot.sourceChanged()
         }
         guard !isStale, hasReaders else { return }
         staleTimer = loop.schedule(after: record.staleAt - .now) { [weak self] in self?.watchStaleness() }
     }
 
-    // MARK: The turn
+    // MARK: The lease
 
     private func ask(isForced: Bool) {
         guard phase == .idle else { return }
         timer = nil
         guard let match = upstream.match(name), let source = match.definition.source, let url = match.sourceURL else {
-            return end(.failure(.noSession(name)))
+            return end(.failure(.missing))
         }
-        phase = .taking
+        phase = .acquiring
         known.withLock { $0.begin(from: match.origin(by: store.hash), every: source.every, at: .now) }
-        store.takeTurn(.source, of: name, for: hold, isForced: isForced, on: loop).whenDone { [self] result in
+        store.acquireLease(.source, of: name, for: hold, isForced: isForced, on: loop).whenDone { [self] result in
             loop.perform { [self] in
                 switch result {
-                case .success(.taken(let note)):
+                case .success(.acquired(let note)):
                     adopt(note)
-                    if !isForced, known.withLock({ $0.isTooEarly(at: .now) }) { return giveBackFailed() }
+                    if !isForced, known.withLock({ $0.isTooEarly(at: .now) }) { return releaseFailed() }
                     request(source, at: url, as: match.definition)
                 case .success(let other): wait(for: other)
                 case .failure(let failure):
                     known.withLock { $0.wait(until: .now + Self.patience) }
-                    end(.failure(Problem(failure)))
+                    end(.failure(.store(failure)))
                 }
             }
         }
@@ -201,27 +204,27 @@ final class SourcedList: @unchecked Sendable {
 
     private func adopt(_ note: SourceNote?) {
         guard let note else { return }
-        learn { $0.adopt(note, at: .now) }
+        update { $0.adopt(note, at: .now) }
         if note.failures == 0 { upstream.outages.forget(name) }
         watchStaleness()
     }
 
     /// Updates what is known. Readers who came while the source was silent learnt that from their first answer, so that
     /// all have to be told when it is over.
-    private func learn(_ step: (inout SourceRecord) -> Void) {
+    private func update(_ step: (inout SourceRecord) -> Void) {
         let wasStale = known.withLock { record in
             defer { step(&record) }
             return record.staleness(at: .now) != nil
         }
-        if wasStale, staleness == nil { isToldStale = true }
+        if wasStale, staleness == nil { isAnnouncedStale = true }
     }
 
-    /// The turn is another node's, or not due.
-    private func wait(for turn: SourceTurn) {
+    /// The lease is another node's, or not due.
+    private func wait(for lease: SourceLease) {
         phase = .idle
-        adopt(turn.note)
-        switch turn {
-        case .taken: preconditionFailure("the turn is this node's")
+        adopt(lease.note)
+        switch lease {
+        case .acquired: preconditionFailure("the lease is this node's")
         case .busy:
             // Soon, if somebody waits for the answer; otherwise when it should be there.
             known.withLock {
@@ -236,18 +239,18 @@ final class SourcedList: @unchecked Sendable {
         case .notDue(_, let time):
             known.withLock { $0.wait(until: .now + time) }
             let known = known.withLock { $0 }
-            if let note = turn.note, known.isForeign(note), hasReaders || !waiting.isEmpty {
+            if let note = lease.note, known.isForeign(note), hasReaders || !waiting.isEmpty {
                 return ask(isForced: true)
             }
             guard waiting.contains(where: \.needsSession) else { return end(.success(())) }
-            if let problem = problem(known, at: .now) { return end(.failure(problem)) }
-            askIfThereIsNone()
+            if let failure = failure(known, at: .now) { return end(.failure(failure)) }
+            fetchIfMissing()
         }
     }
 
     /// Another node's fetch succeeded: there is a session, unless it has been deleted since.
-    private func askIfThereIsNone() {
-        phase = .taking
+    private func fetchIfMissing() {
+        phase = .acquiring
         store.load(name, again: false, on: loop).whenDone { [self] result in
             loop.perform { [self] in
                 phase = .idle
@@ -261,8 +264,8 @@ final class SourcedList: @unchecked Sendable {
     private func renew() {
         guard !store.isSole else { return }
         renewal = loop.schedule(after: hold / 3) { [weak self] in
-            guard let self, phase == .asking else { return }
-            store.takeTurn(.source, of: name, for: hold, isForced: false, on: loop).whenDone { _ in }
+            guard let self, phase == .fetching else { return }
+            store.acquireLease(.source, of: name, for: hold, isForced: false, on: loop).whenDone { _ in }
             renew()
         }
     }
@@ -270,29 +273,29 @@ final class SourcedList: @unchecked Sendable {
     // MARK: The fetch
 
     private func request(_ source: ListDefinition.Source, at url: String, as definition: ListDefinition) {
-        phase = .asking
+        phase = .fetching
         renew()
         used.withLock { $0 = .now }
         let (base, record) = (slot?.revision, known.withLock { $0 })
-        let asked = Asked(list: definition.name.text, every: source.every)
+        let attempt = Attempt(list: definition.name.text, every: source.every)
         let isConditional = base != nil && record.revision == base?.text && record.validators != SourceValidators()
         let fetch = SourceFetch(
             session: name, definition: definition, base: base, validators: isConditional ? record.validators : nil,
             upstream: upstream)
         fetch.start(source, at: url) { [self] in
-            learn { $0.hear(at: .now) }
+            update { $0.noteAnswer(at: .now) }
         } done: { [self] outcome in
             switch outcome {
-            case .succeeded(let answer, let revision): succeed(answer, at: revision, asked)
-            case .missing: miss(asked)
-            case .failed(let reason, let retryAfter): fail(reason, retryAfter: retryAfter, asked)
+            case .succeeded(let answer, let revision): succeed(answer, at: revision, attempt)
+            case .missing: noteMissing(attempt)
+            case .failed(let reason, let retryAfter): fail(reason, retryAfter: retryAfter, attempt)
             case .unusable(let problem):
                 // Readers that were answered meanwhile took the source to be back.
-                isToldStale = false
+                isAnnouncedStale = false
                 fail(
                     "its answer is unusable: \(problem.outline)",
-                    detail: "its answer is unusable: \(problem.summary)", asked)
-            case .overtaken: overtaken(asked)
+                    detail: "its answer is unusable: \(problem.summary)", attempt)
+            case .overtaken: overtaken(attempt)
             case .outdated: startOver()
             }
         }
@@ -300,46 +303,46 @@ final class SourcedList: @unchecked Sendable {
 
     // MARK: What came of it
 
-    private func succeed(_ answer: Transfer.Answer, at revision: Revision?, _ asked: Asked) {
+    private func succeed(_ answer: Transfer.Answer, at revision: Revision?, _ attempt: Attempt) {
         overtakings = 0
         let wasFailing = known.withLock { $0.failures > 0 }
-        learn { $0.succeed(answer, every: asked.every, revision: revision?.text, asked: asked.time, at: .now) }
-        upstream.tallies.count(.fetched, asked.list)
-        if wasFailing { upstream.outages.end(name, of: asked.list) }
-        giveBack(.success(()))
+        update { $0.succeed(answer, every: attempt.every, revision: revision?.text, asked: attempt.time, at: .now) }
+        upstream.tallies.count(.fetched, attempt.list)
+        if wasFailing { upstream.outages.end(name, of: attempt.list) }
+        releaseLease(.success(()))
     }
 
     /// - Parameters:
     ///   - reason: for the log.
     ///   - detail: for those who may read the source's answers, if there is more to say.
-    private func fail(_ reason: String, detail: String? = nil, retryAfter: Int? = nil, _ asked: Asked) {
+    private func fail(_ reason: String, detail: String? = nil, retryAfter: Int? = nil, _ attempt: Attempt) {
         let isFirst = known.withLock { record in
-            record.fail(every: asked.every, retryAfter: retryAfter, jitter: .random(in: 0...1), at: .now)
+            record.fail(every: attempt.every, retryAfter: retryAfter, jitter: .random(in: 0...1), at: .now)
             return record.failures == 1
         }
-        upstream.tallies.count(.failed, asked.list)
-        obstacle.withLock { $0 = detail ?? reason }
+        upstream.tallies.count(.failed, attempt.list)
+        failureDetail.withLock { $0 = detail ?? reason }
         // Once per outage, not per try.
-        if isFirst { upstream.outages.begin(name, of: asked.list, because: reason) }
-        giveBackFailed()
+        if isFirst { upstream.outages.begin(name, of: attempt.list, because: reason) }
+        releaseFailed()
     }
 
-    private func giveBackFailed() {
-        giveBack(.failure(problem(known.withLock { $0 }, at: .now) ?? .noSession(name)))
+    private func releaseFailed() {
+        releaseLease(.failure(failure(known.withLock { $0 }, at: .now) ?? .missing))
     }
 
-    private func miss(_ asked: Asked) {
-        known.withLock { $0.miss(at: .now) }
-        upstream.tallies.count(.missing, asked.list)
-        giveBack(.failure(.noSession(name)))
+    private func noteMissing(_ attempt: Attempt) {
+        known.withLock { $0.noteMissing(at: .now) }
+        upstream.tallies.count(.missing, attempt.list)
+        releaseLease(.failure(.missing))
     }
 
     /// The list was edited while its source was asked, and the answer may not know the edits.
-    private func overtaken(_ asked: Asked) {
+    private func overtaken(_ attempt: Attempt) {
         overtakings += 1
         guard overtakings < Self.maxOvertakings else {
             overtakings = 0
-            return fail("the session is edited faster than it answers", asked)
+            return fail("it answers more slowly than the session is edited", attempt)
         }
         known.withLock { $0.forgetState(at: .now) }
         startOver()
@@ -348,46 +351,45 @@ final class SourcedList: @unchecked Sendable {
     /// Asks again, since the answer cannot be used.
     private func startOver() {
         // A session that was deleted meanwhile is made again when it is read next.
-        guard hasReaders || !waiting.isEmpty || !later.isEmpty else { return giveBack(.success(())) }
+        guard hasReaders || !waiting.isEmpty || !nextWaiting.isEmpty else { return releaseLease(.success(())) }
         renewal = nil
         phase = .idle
         ask(isForced: true)
     }
 
-    /// Ends the turn, and then tells those who wait.
-    private func giveBack(_ result: Result<Void, Problem>) {
+    /// Ends the lease, and then tells those who wait.
+    private func releaseLease(_ result: Result<Void, SourceFailure>) {
         renewal = nil
         let (now, record) = (Instant.now, known.withLock { $0 })
         let next = max(record.due - now, .zero)
-        store.endTurn(.source, of: name, record.note(at: now), next: next, on: loop).whenDone { [self] _ in
-            // Not sooner: until now the turn is this node's, and cannot be taken.
+        store.releaseLease(.source, of: name, record.note(at: now), next: next, on: loop).whenDone { [self] _ in
+            // Not sooner: until now the lease is this node's, and cannot be taken.
             loop.perform { [self] in end(result) }
         }
     }
 
-    private func end(_ result: Result<Void, Problem>) {
+    private func end(_ result: Result<Void, SourceFailure>) {
         phase = .idle
-        let told = exchange(&waiting, with: exchange(&later, with: []))
-        for waiter in told { waiter.promise.keep(waiter.needsSession ? result : .success(())) }
+        let finished = exchange(&waiting, with: exchange(&nextWaiting, with: []))
+        for waiter in finished { waiter.promise.keep(waiter.needsSession ? result : .success(())) }
         watchStaleness()
         if waiting.isEmpty { schedule() } else { ask(isForced: true) }
     }
 
     /// Releases a reader whose patience is at its end.
-    private func release(_ promise: Promise<Void, Problem>) {
+    private func stopWaiting(_ promise: Promise<Void, SourceFailure>) {
         guard let index = waiting.firstIndex(where: { $0.promise === promise }) else { return }
         waiting.remove(at: index).promise.keep(.success(()))
     }
 
     /// What a reader is told if there is no session.
-    private func problem(_ record: SourceRecord, at now: Instant) -> Problem? {
+    private func failure(_ record: SourceRecord, at now: Instant) -> SourceFailure? {
         switch record.outcome {
         case nil, .fetched: return nil
-        case .missing: return .noSession(name)
+        case .missing: return .missing
         case .failed:
             let seconds = Int(((record.due - now) / .seconds(1)).rounded(.up))
-            return Problem(
-                .sourceUnavailable, "the source of this list does not answer with a list", retryAfter: max(1, seconds))
+            return .unavailable(retryAfter: max(1, seconds))
         }
     }
 }

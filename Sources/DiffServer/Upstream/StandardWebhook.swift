@@ -1,3 +1,6 @@
+import FoundationEssentials
+import HTTPCore
+
 /// Calls that their receiver can verify: Standard Webhooks (standardwebhooks.com), symmetric signatures.
 enum StandardWebhook {
     /// The header fields of a call.
@@ -13,4 +16,43 @@ enum StandardWebhook {
                 name: "webhook-signature", value: secret.signatures(of: Array("\(id).\(seconds).".utf8) + body)),
         ]
     }
+}
+
+// MARK: - Secrets
+
+/// What signs the calls of a hook: one secret, or several during a rotation. A receiver accepts a call that any of them
+/// signed. Never printed.
+struct WebhookSecret: Sendable, Equatable {
+    private let keys: [[UInt8]]
+
+    /// Length of a secret in bytes, by Standard Webhooks.
+    static let lengths = 24...64
+    /// Each signs every call.
+    static let maxCount = 4
+    static let rule =
+        "\"whsec_\" and the Base64 of \(lengths.lowerBound) to \(lengths.upperBound) bytes, "
+        + "or up to \(maxCount) of these separated by blanks"
+
+    /// Reads the written form, in which `whsec_` may be left out; nil for anything else.
+    init?(_ text: String) {
+        let words = text.split { " ,".contains($0) }
+        guard (1...Self.maxCount).contains(words.count) else { return nil }
+        keys = words.compactMap { word in
+            let letters = word.hasPrefix("whsec_") ? word.dropFirst(6) : word
+            return Data(base64Encoded: String(letters)).map(Array.init)
+        }
+        guard keys.count == words.count, keys.allSatisfy({ Self.lengths.contains($0.count) }) else { return nil }
+    }
+
+    /// One signature per secret, separated by blanks: `v1,` and the Base64 of HMAC-SHA256.
+    func signatures(of bytes: [UInt8]) -> String {
+        let signatures = keys.map { "v1," + Data(Digests.hmacSHA256(bytes, key: $0)).base64EncodedString() }
+        return signatures.joined(separator: " ")
+    }
+}
+
+extension WebhookSecret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    var description: String { "WebhookSecret" }
+    var debugDescription: String { description }
+    var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,10 +1,12 @@
 import CDiffCURL
-import Glibc
+import CDiffSystem
+import DiffService
+import DiffStores
 import HTTPCore
 
 /// One request to another server, and its answer so far. Confined to the loop of its `Transfers`.
-final class Transfer {
-    struct Request {
+package final class Transfer {
+    package struct Request {
         var url: String
         /// Sent by POST; nil for a GET.
         var body: [UInt8]?
@@ -19,9 +21,9 @@ final class Transfer {
         var maxRedirects = 0
     }
 
-    struct Answer: Sendable {
-        var status: Int
-        var body: [UInt8]
+    package struct Answer: Sendable {
+        package var status: Int
+        package var body: [UInt8]
         /// Bytes of the body on the wire.
         var received: Int
         var etag, lastModified, cacheControl, age: String?
@@ -32,11 +34,13 @@ final class Transfer {
     }
 
     /// Why there is no answer, for an operator.
-    struct Failure: Error, Sendable {
-        var reason: String
+    package struct Failure: Error, Sendable {
+        package var reason: String
+
+        package init(reason: String) { self.reason = reason }
     }
 
-    typealias Completion = (Result<Answer, Failure>) -> Void
+    package typealias Completion = (Result<Answer, Failure>) -> Void
 
     let easy: UnsafeMutableRawPointer
     let request: Request
@@ -51,7 +55,7 @@ final class Transfer {
     private var inflater: Inflater?
     private let share: MemoryShare
     /// Why the rest of the body was refused.
-    private var obstacle: String?
+    private var rejection: String?
     /// Whether the body was longer than wanted.
     private var isCut = false
 
@@ -115,8 +119,8 @@ final class Transfer {
 
     /// Takes a line of a head, likewise.
     private func takeLine(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
-        obstacle = obstacle ?? heads.take(UnsafeRawBufferPointer(start: bytes, count: count))
-        return obstacle == nil ? count : 0
+        rejection = rejection ?? heads.take(UnsafeRawBufferPointer(start: bytes, count: count))
+        return rejection == nil ? count : 0
     }
 
     /// Takes bytes of the body as they are sent. libcurl would inflate them without telling how many they were.
@@ -129,8 +133,8 @@ final class Transfer {
         switch inflater?.inflate(sent, append) {
         case .more?: return count
         case .tooLarge?, nil: return 0
-        case .tooDense?: obstacle = "the answer inflates to more than \(Inflater.maxRatio) times what was sent"
-        case .malformed?: obstacle = Self.malformed
+        case .tooDense?: rejection = "the answer inflates to more than \(Inflater.maxRatio) times what was sent"
+        case .malformed?: rejection = Self.malformed
         }
         return 0
     }
@@ -138,7 +142,7 @@ final class Transfer {
     private func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let length = body.count + bytes.count
         guard length <= request.maxBytes else {
-            if request.isCut { isCut = true } else { obstacle = Self.tooLong(request.maxBytes) }
+            if request.isCut { isCut = true } else { rejection = Self.tooLong(request.maxBytes) }
             return false
         }
         if length > body.capacity {
@@ -146,7 +150,7 @@ final class Transfer {
                 max(length, min($0, request.maxBytes), 16 * 1024)
             }
             guard let capacity = room.first(where: hold) else {
-                obstacle = "no memory left for its answer"
+                rejection = "no memory left for its answer"
                 return false
             }
             body.reserveCapacity(capacity)
@@ -161,7 +165,7 @@ final class Transfer {
     /// As many bytes of an answer as any may have.
     private static let small = 32 * 1024
 
-    private static let malformed = "its body is no gzip"
+    private static let malformed = "its body is not gzip"
 
     private static func tooLong(_ limit: Int) -> String { "the answer has more than \(limit) bytes" }
 
@@ -173,7 +177,7 @@ final class Transfer {
     }
 
     func ending(_ code: CURLcode) -> Ending {
-        if let obstacle { return failed(obstacle) }
+        if let rejection { return failed(rejection) }
         guard code == CURLE_OK || isCut else {
             if code == CURLE_FILESIZE_EXCEEDED { return failed(Self.tooLong(request.maxBytes)) }
             let detail = String(cString: error)
@@ -244,4 +248,52 @@ private struct Origin: Equatable {
         }
         self.parts = parts
     }
+}
+
+// MARK: - Heads
+
+/// Limits the heads of one answer: its own, those of interim answers before it, and its trailers.
+///
+/// libcurl keeps them all, searches all of them for each field, and undoes as many nested transfer codings as they
+/// name: 3 KB compressed three times can pass through 200 MB, and end in nothing that a limit on the body would count.
+struct AnswerHeads: Equatable {
+    private var bytes = 0
+    private var fields = 0
+    /// Codings of the body.
+    private var codings = 0
+
+    static let maxBytes = 64 * 1024
+    static let maxFields = 256
+    /// The coding that is asked for, and the only one that is undone. It takes at most 40 KB.
+    static let coding = "gzip"
+
+    /// Whether the body is in that coding.
+    var isCompressed: Bool { codings > 0 }
+
+    /// Takes one line.
+    ///
+    /// - Returns: why the rest of the answer is refused, if it is.
+    mutating func take(_ line: some Collection<UInt8>) -> String? {
+        bytes += line.count
+        fields += 1
+        guard bytes <= Self.maxBytes, fields <= Self.maxFields else {
+            return "its headers have more than \(Self.maxBytes) bytes or \(Self.maxFields) lines"
+        }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
+        guard name == "content-encoding" || name == "transfer-encoding" else { return nil }
+        let value = String(decoding: line[line.index(after: colon)...], as: UTF8.self).lowercased()
+        for coding in value.split(whereSeparator: { ", \t\r\n".contains($0) }) {
+            switch coding {
+            case "identity", "chunked": break
+            case Self.coding, "x-gzip":
+                guard name == "content-encoding" else { return Self.unasked }
+                codings += 1
+            default: return Self.unasked
+            }
+        }
+        return codings > 1 ? "its body is compressed more than once" : nil
+    }
+
+    private static let unasked = "its body has a coding that was not asked for"
 }

@@ -3,10 +3,11 @@
 // loop of its own does that, so no thread waits for another server, and no handshake delays a loop that serves clients.
 
 import CDiffCURL
+import DiffStores
 import HTTPCore
 
 /// Requests to other servers that are under way. Confined to its loop.
-final class Transfers: @unchecked Sendable {
+package final class Transfers: @unchecked Sendable {
     private let loop: EventLoop
     /// Counts bodies as they arrive.
     private let budget: MemoryBudget
@@ -34,7 +35,7 @@ final class Transfers: @unchecked Sendable {
     private static let maxConnections = 256
 
     /// - Parameter maxOfHost: requests to one origin at a time. Further ones wait, and their time passes.
-    init(on loop: EventLoop, budget: MemoryBudget, maxOfHost: Int = 32) {
+    package init(on loop: EventLoop, budget: MemoryBudget, maxOfHost: Int = 32) {
         curl_global_init(Int(CURL_GLOBAL_DEFAULT))
         guard let multi = curl_multi_init() else { preconditionFailure("libcurl has no memory") }
         (self.loop, self.budget, self.multi, self.maxOfHost) = (loop, budget, multi, maxOfHost)
@@ -58,7 +59,7 @@ final class Transfers: @unchecked Sendable {
     deinit { curl_multi_cleanup(multi) }
 
     /// Begins a request. `done` is called once, on the loop, and not before this returns.
-    func start(_ request: Transfer.Request, _ done: @escaping Transfer.Completion) {
+    package func start(_ request: Transfer.Request, _ done: @escaping Transfer.Completion) {
         precondition(loop.isCurrent, "confined to its loop")
         let origin = Self.origin(of: request.url)
         let next = Waiting(request: request, deadline: .now + request.timeout, done: done)
@@ -79,7 +80,7 @@ final class Transfers: @unchecked Sendable {
     private func leave(_ origin: Substring) {
         while let next = origins[origin]?.waiting.popFirst() {
             if next.deadline > .now { return begin(next, in: origin) }
-            next.done(.failure(Transfer.Failure(reason: "too many requests to it are under way")))
+            next.done(.failure(Transfer.Failure(reason: "too many requests to it are in flight")))
         }
         origins[origin]!.active -= 1
         if origins[origin]!.active == 0 { origins[origin] = nil }
@@ -103,7 +104,7 @@ final class Transfers: @unchecked Sendable {
             watches.removeValue(forKey: socket)?.end()
             return
         }
-        var readiness: DescriptorWatch.Readiness = []
+        var readiness: Readiness = []
         if what & CURL_POLL_IN != 0 { readiness.insert(.input) }
         if what & CURL_POLL_OUT != 0 { readiness.insert(.output) }
         let watch =
@@ -124,7 +125,7 @@ final class Transfers: @unchecked Sendable {
         }
     }
 
-    private func act(on socket: Int32, _ readiness: DescriptorWatch.Readiness) {
+    private func act(on socket: Int32, _ readiness: Readiness) {
         var mask: Int32 = 0
         if readiness.contains(.input) { mask |= CURL_CSELECT_IN }
         if readiness.contains(.output) { mask |= CURL_CSELECT_OUT }

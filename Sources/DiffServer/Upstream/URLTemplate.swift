@@ -1,3 +1,4 @@
+import DiffSessions
 import HTTPCore
 
 /// The URL of an upstream with segments of a session's name: `https://a.example/users/{user}?on={day}`.
@@ -13,7 +14,7 @@ struct URLTemplate: Sendable, Equatable {
     private let literals: [String]
 
     /// Holds nothing of the text, since a URL may contain a secret.
-    enum Failure: String, Error {
+    package enum Failure: String, Error {
         case scheme = "a URL must begin with http:// or https://"
         case userInfo = "a URL must not contain a user or a password; send credentials in headers"
         case segmentInAuthority = "a segment cannot be in the host: put it in the path or the query"
@@ -21,7 +22,7 @@ struct URLTemplate: Sendable, Equatable {
         case fragment = "a URL must not have a fragment: it would not be sent"
         case character = "a URL must not contain blanks, control characters or non-ASCII letters: percent-encode them"
         case escape = "a % in a URL must be followed by two hexadecimal digits"
-        case dots = "the URL's path must not have a segment that is . or .."
+        case dots = "the URL's path must not contain the segment . or .."
         case openBrace = "a segment's brace is not closed"
         case segmentName = "a segment's name must be 1 to 64 letters, digits, - and _"
         case partOfSegment = "a segment must fill a whole segment of the URL's path or a whole value of its query"
@@ -30,7 +31,7 @@ struct URLTemplate: Sendable, Equatable {
     init(_ text: String) throws(Failure) {
         let bytes = Array(text.utf8)
         let start = try Self.authorityEnd(of: bytes)
-        var reader = TargetReader(bytes[start...])
+        var reader = TargetParser(bytes[start...])
         try reader.read()
         self.text = text
         segments = reader.segments
@@ -85,7 +86,7 @@ struct URLTemplate: Sendable, Equatable {
 }
 
 /// Splits a path and a query at their segments.
-private struct TargetReader {
+private struct TargetParser {
     private let bytes: ArraySlice<UInt8>
     private var at: Int
     /// Where the current segment of the path, or value of the query, began; nil in a parameter's name.

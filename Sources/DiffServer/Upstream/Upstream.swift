@@ -3,14 +3,20 @@
 //
 // The mutable state is confined to a loop of its own, which also drives libcurl: requests to other servers, their
 // handshakes and timers delay no client.
+//
+// The target knows the service, which knows it only as `SessionSource` and `EditOwners`, and libcurl. A result goes to
+// the store by a transaction, like any write.
 
+import DiffService
+import DiffSessions
+import DiffStores
 import HTTPCore
 import SnapshotKit
 
 /// The lists of a file, and the requests that are made for them.
-final class Upstream: Sendable {
+package final class Upstream: SessionSource {
     let service: DiffService
-    let loop: EventLoop
+    package let loop: EventLoop
     /// Requests to sources.
     let transfers: Transfers
     /// Requests to hooks, which must not wait for slow sources.
@@ -29,11 +35,13 @@ final class Upstream: Sendable {
         max(1, min(service.table.bounds.sessions / 2, service.table.bounds.bytes / (8 * 1024)))
     }
 
-    init(_ file: ListsFile, for service: DiffService, incoming: MemoryBudget) throws(ListenError) {
+    package init(
+        _ file: ListsFile, for service: DiffService, polling: Polling = .preferred
+    ) throws(ListenError) {
         (self.service, self.file, outages) = (service, Locked(file), Outages(service.journal))
-        loop = try EventLoop.standalone(named: "sources")
-        transfers = Transfers(on: loop, budget: incoming)
-        calls = Transfers(on: loop, budget: incoming, maxOfHost: HookCalls.maxCalls)
+        loop = try EventLoop.standalone(named: "sources", polling: polling)
+        transfers = Transfers(on: loop, budget: service.messages.incoming)
+        calls = Transfers(on: loop, budget: service.messages.incoming, maxOfHost: HookCalls.maxCalls)
         hooks = HookCalls(self)
     }
 
@@ -43,10 +51,10 @@ final class Upstream: Sendable {
     func match(_ name: String) -> ListMatch? { file.withLock { $0 }.list(of: name) }
 
     /// Whether the session fetches itself.
-    func hasSource(_ name: String) -> Bool { match(name)?.definition.source != nil }
+    package func hasSource(_ name: String) -> Bool { match(name)?.definition.source != nil }
 
     /// Continues with another file. Sessions of lists that are gone from it are removed.
-    func replace(by next: ListsFile) {
+    package func replace(by next: ListsFile) {
         let before = file.withLock { exchange(&$0, with: next) }
         for name in service.table.names {
             let (old, new) = (before.list(of: name)?.definition, next.list(of: name)?.definition)
@@ -67,13 +75,13 @@ final class Upstream: Sendable {
     }
 
     private func remove(_ name: String) {
-        let errand = FetchErrand(name, self)
-        Transaction(RemoveSession(condition: WriteCondition()), for: errand).run().whenDone {
+        let work = FetchContext(name, self)
+        Transaction(RemoveSession(condition: WriteCondition()), for: work).run().whenDone {
             [journal = service.journal] in
-            if case .failure(let problem) = $0 {
+            if case .failure(let failure) = $0 {
+                let reason = Problem(failure, of: name).detail
                 journal.log(
-                    "\(name) is no longer in the lists file but could not be removed: \(problem.detail)", level: "error"
-                )
+                    "\(name) is no longer in the lists file but could not be removed: \(reason)", level: "error")
             }
         }
     }
@@ -81,31 +89,33 @@ final class Upstream: Sendable {
     // MARK: Readers
 
     /// What a reader of a session has to wait for; nil for nothing.
-    func readiness(of name: String, isThere: Bool, patience: Duration) -> Progress<Void, Problem>? {
+    package func readiness(of name: String, sessionExists: Bool, patience: Duration) -> Progress<Void, SourceFailure>? {
         guard let definition = match(name)?.definition, definition.source != nil else { return nil }
-        guard let list = list(name, definition) else { return isThere ? nil : .done(.failure(.tooManyFetched)) }
-        return list.readiness(isThere: isThere, patience: patience)
+        guard let list = list(name, definition) else { return sessionExists ? nil : .done(.failure(.crowded)) }
+        return list.readiness(sessionExists: sessionExists, patience: patience)
     }
 
     /// Fetches a session while it has readers.
-    func watch(_ slot: SessionSlot) {
+    package func watch(_ slot: SessionSlot) {
         guard slot.readerCount > 0, let definition = match(slot.name)?.definition else { return }
-        list(slot.name, definition)?.readersCame()
+        list(slot.name, definition)?.readersArrived()
     }
 
     /// Asks a session's source now.
-    func fetch(_ name: String) -> Progress<Void, Problem> {
+    package func fetch(_ name: String) -> Progress<Void, SourceFailure> {
         guard let definition = match(name)?.definition, definition.source != nil else {
-            return .done(.failure(.noSession(name)))
+            return .done(.failure(.missing))
         }
-        return list(name, definition)?.fetch() ?? .done(.failure(.tooManyFetched))
+        return list(name, definition)?.fetch() ?? .done(.failure(.crowded))
     }
 
     /// Why the last fetch of a session failed, for those who may know.
-    func obstacle(of name: String) -> String { lists.withLock { $0[name] }?.obstacle.withLock { $0 } ?? "" }
+    package func failureDetail(of name: String) -> String {
+        lists.withLock { $0[name] }?.failureDetail.withLock { $0 } ?? ""
+    }
 
     /// The seconds since a session's source was last heard of, if that is too long ago.
-    func staleness(of name: String) -> Int? { lists.withLock { $0[name] }?.staleness }
+    package func staleness(of name: String) -> Int? { lists.withLock { $0[name] }?.staleness }
 
     private func list(_ name: String, _ definition: ListDefinition) -> SourcedList? {
         guard let source = definition.source else { return nil }
@@ -133,7 +143,7 @@ final class Upstream: Sendable {
     }
 
     /// Forgets lists that nobody reads. Called each second. O(lists).
-    func sweep() {
+    package func sweep() {
         let now = Instant.now
         lists.withLock { forget(&$0) { $0.isIdle(at: now) } }
     }
@@ -142,11 +152,14 @@ final class Upstream: Sendable {
         for (name, list) in lists.all where isUseless(list) {
             lists.remove(name)
             outages.forget(name)
+            outages.replaced(0, in: name, of: "")
         }
     }
 
+    package func write(into text: inout MetricsText) { tallies.write(ages, into: &text) }
+
     /// For each list of the file, the seconds since a source last answered, of the session with the oldest answer.
-    var ages: [(list: String, seconds: Int)] {
+    private var ages: [(list: String, seconds: Int)] {
         let now = Instant.now
         var ages: [String: Int] = [:]
         for (name, list) in lists.withLock({ $0.all }) {
@@ -157,6 +170,111 @@ final class Upstream: Sendable {
     }
 }
 
-extension Problem {
-    fileprivate static var tooManyFetched: Problem { Problem(.capacity, "too many lists are fetched at a time") }
+extension Upstream: EditOwners {
+    package func consent(for call: Call, key: ReplayWindow.Key?, body: [UInt8]) -> (any Consent)? {
+        EditConsent(call, self, key: key, body: body)
+    }
+}
+
+// MARK: - Followed lists
+
+/// Lists that are followed, with room for each entry of the file.
+///
+/// Half of the room is shared equally among the entries, and the other half is whoever's comes first: however many
+/// lists of one pattern are asked for, there is room for some of each other, and a file of one entry has it all.
+struct FollowedLists<List> {
+    private var lists: [String: (list: List, entry: String)] = [:]
+    /// By entry.
+    private var counts: [String: Int] = [:]
+
+    subscript(name: String) -> List? { lists[name]?.list }
+
+    /// Names and lists.
+    var all: [(name: String, list: List)] { lists.map { ($0.key, $0.value.list) } }
+
+    /// Whether another list of an entry may be followed. O(entries).
+    ///
+    /// - Parameters:
+    ///   - room: how many lists may be followed in all.
+    ///   - entries: how many entries the file has.
+    func hasRoom(for entry: String, of room: Int, among entries: Int) -> Bool {
+        guard lists.count < room else { return false }
+        let share = room / (2 * max(1, entries))
+        if counts[entry, default: 0] < share { return true }
+        let beyond = counts.values.reduce(0) { $0 + max(0, $1 - share) }
+        return beyond < room - entries * share
+    }
+
+    /// Follows a list that is not followed yet.
+    mutating func add(_ list: List, named name: String, of entry: String) {
+        lists[name] = (list, entry)
+        counts[entry, default: 0] += 1
+    }
+
+    mutating func remove(_ name: String) {
+        guard let entry = lists.removeValue(forKey: name)?.entry, let count = counts[entry] else { return }
+        counts[entry] = count > 1 ? count - 1 : nil
+    }
+
+    /// Follows the lists by the entries of another file, without those that it has none for.
+    mutating func reassign(to entry: (String) -> String?) {
+        let before = exchange(&lists, with: [:])
+        counts = [:]
+        for (name, each) in before { if let entry = entry(name) { add(each.list, named: name, of: entry) } }
+    }
+}
+
+// MARK: - Metrics
+
+/// What came of asking sources, by the lists' names in the file: a session's name is no label.
+final class SourceTallies: Sendable {
+    private struct Tally {
+        var outcomes: [SourceNote.Outcome: Int] = [:]
+        var notModified = 0
+        var bytes = 0
+        var replaced = 0
+    }
+
+    private let tallies = Locked<[String: Tally]>([:])
+
+    func count(_ answer: Transfer.Answer, _ list: String) {
+        tallies.withLock { tallies in
+            tallies[list, default: Tally()].bytes += answer.received
+            if answer.status == 304 { tallies[list, default: Tally()].notModified += 1 }
+        }
+    }
+
+    func count(_ outcome: SourceNote.Outcome, _ list: String) {
+        tallies.withLock { $0[list, default: Tally()].outcomes[outcome, default: 0] += 1 }
+    }
+
+    /// Counts lone surrogates that were replaced.
+    func count(replaced: Int, _ list: String) {
+        tallies.withLock { $0[list, default: Tally()].replaced += replaced }
+    }
+
+    /// - Parameter ages: for each list, the seconds since a source last answered, of the session with the oldest
+    ///   answer.
+    func write(_ ages: [(list: String, seconds: Int)], into text: inout MetricsText) {
+        let tallies = tallies.withLock { $0 }.sorted { $0.key < $1.key }.map { ("list=\"\($0.key)\"", $0.value) }
+        text.family(
+            "diffserver_source_fetches_total", "counter", "Requests to sources, by outcome.",
+            tallies.flatMap { label, tally in
+                [SourceNote.Outcome.fetched, .failed, .missing].map {
+                    ("\(label),outcome=\"\($0.rawValue)\"", tally.outcomes[$0] ?? 0)
+                }
+            })
+        text.family(
+            "diffserver_source_not_modified_total", "counter", "Answers of sources with status 304, not modified.",
+            tallies.map { ($0, $1.notModified) })
+        text.family(
+            "diffserver_source_received_bytes_total", "counter", "Bytes of sources' answers.",
+            tallies.map { ($0, $1.bytes) })
+        text.family(
+            "diffserver_source_replaced_surrogates_total", "counter",
+            "Lone surrogates in sources' answers, replaced by U+FFFD.", tallies.map { ($0, $1.replaced) })
+        text.family(
+            "diffserver_source_age_seconds", "gauge", "Longest time since a source last answered.",
+            ages.map { ("list=\"\($0.list)\"", $0.seconds) })
+    }
 }

@@ -22,7 +22,7 @@ public final class Inflater {
     private var hasBegun = false
 
     /// Octets consumed and produced.
-    private var (taken, made) = (0, 0)
+    private var (consumed, produced) = (0, 0)
 
     private static let piece = 64 * 1024
     /// The largest ratio of the body so far. Lists of rows with the same members reach 10 to 40, deflate itself 1,032.
@@ -72,15 +72,15 @@ public final class Inflater {
                 stream.pointee.avail_out = UInt32(room.count)
                 let status = CDiffZlib.inflate(stream, Z_NO_FLUSH)
                 guard status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR else { return .malformed }
-                let produced = room.count - Int(stream.pointee.avail_out)
-                made += produced
-                let sent = taken + input.count - Int(stream.pointee.avail_in)
-                guard made <= Self.ratioFreeBytes || made <= sent * Self.maxRatio else { return .tooDense }
-                guard take(UnsafeRawBufferPointer(rebasing: room[0..<produced])) else { return .tooLarge }
+                let count = room.count - Int(stream.pointee.avail_out)
+                produced += count
+                let sent = consumed + input.count - Int(stream.pointee.avail_in)
+                guard produced <= Self.ratioFreeBytes || produced <= sent * Self.maxRatio else { return .tooDense }
+                guard take(UnsafeRawBufferPointer(rebasing: room[0..<count])) else { return .tooLarge }
                 isBetweenMembers = status == Z_STREAM_END
                 // Room left over means that the input is consumed, or that another member follows.
             } while stream.pointee.avail_in > 0 || stream.pointee.avail_out == 0 && !isBetweenMembers
-            taken += input.count
+            consumed += input.count
             return .more
         }
     }

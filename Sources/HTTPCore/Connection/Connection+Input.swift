@@ -74,7 +74,7 @@ extension Connection {
 
     private func keep(_ bytes: UnsafeRawBufferPointer) { leftover = KeptInput(bytes, in: resources.takeArray()) }
 
-    func releaseLeftover() { resources.giveBack(takeLeftover().released()) }
+    func releaseLeftover() { resources.recycle(takeLeftover().released()) }
 
     private func takeLeftover() -> KeptInput { Swift.exchange(&leftover, with: KeptInput()) }
 
@@ -86,7 +86,7 @@ extension Connection {
         kept.drop(used)
         if kept.count == 0 {
             isStarved = true
-            resources.giveBack(kept.released())
+            resources.recycle(kept.released())
         } else if lifecycle.phase != .closed {
             leftover = kept
         }
@@ -167,4 +167,42 @@ extension Connection {
             return bytes.count
         }
     }
+}
+
+// MARK: - Kept input
+
+/// Input that was read but not yet consumed.
+///
+/// It stays in place until all of it is consumed. Keeping the rest anew after each pipelined message would copy it each
+/// time and fragment memory: 200 connections pipelining small sessions brought a process with 64 MiB to 140 MiB.
+struct KeptInput {
+    private var bytes: [UInt8] = []
+    private var start = 0
+
+    init() {}
+
+    /// - Parameter array: an empty array to copy the input to.
+    init(_ input: UnsafeRawBufferPointer, in array: consuming [UInt8]) {
+        bytes = consume array
+        bytes.append(contentsOf: input)
+    }
+
+    var isEmpty: Bool { bytes.isEmpty }
+    /// Octets not yet consumed.
+    var count: Int { bytes.count - start }
+    /// Memory held, in bytes.
+    var footprint: Int { bytes.count }
+
+    /// The octets not yet consumed.
+    func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        bytes.withUnsafeBytes { body($0.slice(start, $0.count)) }
+    }
+
+    mutating func drop(_ consumed: Int) {
+        start += consumed
+        assert(start <= bytes.count, "more was consumed than there was")
+    }
+
+    /// The array, for reuse.
+    consuming func released() -> [UInt8] { bytes }
 }

@@ -1,8 +1,8 @@
-import CDiffSystem
+import DiffClock
 
 /// One connection: moves bytes between the transport, the parser, the service and the output, as its `Lifecycle` says.
 ///
-/// Confined to its loop. The transport is watched edge-triggered, so no request needs epoll_ctl: `isReadable` remembers
+/// Confined to its loop. The transport is watched edge-triggered, so no request changes that: `isReadable` remembers
 /// an edge until a read finds nothing left. Room to write is watched for from the first time that there was none. Reads
 /// go to the loop's one large buffer and are parsed there; a connection owns memory for input only while part of a
 /// message waits, and for output only while the kernel has no room.
@@ -44,22 +44,22 @@ final class Connection: EventReceiver, TurnEndReceiver {
 
     // Output
     let output: OutputQueue
-    var isBacklogged = false
+    private var isBacklogged = false
     /// Whether output waits for the peer, and not just for the next turn.
     private(set) var isBlocked = false
     /// Shares for a partial message, and for answers that nobody else holds; made when something first has to wait.
     private var incoming: MemoryShare?
     private var outgoing: MemoryShare?
 
-    // Time, see Connection+Time.swift
+    // Time
     let alarm = Alarm()
     var phaseBegan: Instant
     /// When the current window for the peer's read rate began, and how much it had taken by then.
-    var writeWindowBegan: Instant
-    var takenBefore = 0
-    var bytesAtWindow = 0
+    private var writeWindowBegan: Instant
+    private var acknowledgedBefore = 0
+    private var bytesAtWindow = 0
     /// When to probe a peer that has shut down its side while it waits for an answer.
-    var probeDue: Instant?
+    private var probeDue: Instant?
 
     /// Nil if the peer's connections are not limited.
     private var peerSlot: PeerSlot?
@@ -96,16 +96,15 @@ final class Connection: EventReceiver, TurnEndReceiver {
         advance()
         guard lifecycle.phase != .closed else { return }
         isWatched = true
-        if !loop.watch(descriptor, self, forOutput: watchesOutput) { handle(.lost) }
+        if !loop.watch(descriptor, self, for: .edges(forOutput: watchesOutput)) { handle(.lost) }
     }
 
-    func receive(events: UInt32) {
-        let input = EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue
-        if events & input != 0 { isReadable = true }
+    func receive(_ readiness: Readiness) {
+        if !readiness.isDisjoint(with: [.input, .inputEnd, .hangup, .error]) { isReadable = true }
         // Reading a TLS record may have been waiting for room to write.
         if peer.isTLS { isReadable = true }
-        if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue) != 0 { sawHangup = true }
-        if events & EPOLLERR.rawValue != 0 { handle(.lost) }
+        if !readiness.isDisjoint(with: [.inputEnd, .hangup]) { sawHangup = true }
+        if readiness.contains(.error) { handle(.lost) }
         advance()
     }
 
@@ -156,13 +155,13 @@ final class Connection: EventReceiver, TurnEndReceiver {
     /// What one connection may send per turn. Otherwise a peer that reads as fast as the loop sends, especially over
     /// TLS, would occupy it for a whole answer of many megabytes. While the budget for answers is exceeded there is no
     /// such limit, since whatever the peer takes is freed.
-    private static let mostSentInTurn = 256 * 1024
+    private static let maxSentInTurn = 256 * 1024
 
     func flush() {
         guard lifecycle.phase != .closed else { return }
         if !output.isEmpty {
             let isTight = shard.options.outgoing.isExceeded
-            let result = output.flush(transport, most: isTight ? .max : Self.mostSentInTurn)
+            let result = output.flush(transport, limit: isTight ? .max : Self.maxSentInTurn)
             if !isBacklogged, !output.isEmpty { beginWriteWindow() }
             isBacklogged = !output.isEmpty
             isBlocked = result == .blocked
@@ -210,7 +209,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     private func watchOutput() {
         guard !watchesOutput else { return }
         watchesOutput = true
-        if isWatched { loop.watch(descriptor, forOutput: true) }
+        if isWatched { loop.rewatch(descriptor, for: .edges(forOutput: true)) }
     }
 
     private func prepare() {
@@ -218,7 +217,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
         switch transport.prepare() {
         case .ready: handle(.secured)
         case .blocked: break
-        case .plainText: handle(.spokePlainly)
+        case .plainText: handle(.receivedPlainText)
         case .failed: handle(.lost)
         }
     }
@@ -247,7 +246,6 @@ final class Connection: EventReceiver, TurnEndReceiver {
 
     private func close(gracefully: Bool) {
         loop.disarm(alarm)
-        loop.forget(descriptor)
         transport.close(gracefully: gracefully)
         shard.remove(self)
         let (pending, writer) = (pending.take(), writer.take())
@@ -255,5 +253,91 @@ final class Connection: EventReceiver, TurnEndReceiver {
         finishExchange()
         pending?.connectionClosed(peerSlot)
         writer?.didClose()
+    }
+}
+
+// MARK: - Time
+
+/// Deadlines. A connection has one alarm, armed for the earlier deadline of its phase and its output.
+extension Connection {
+    private func armAlarm() {
+        guard lifecycle.phase != .closed, let deadline else { return }
+        loop.arm(alarm, at: deadline)
+    }
+
+    private var deadline: Instant? {
+        guard let stallDeadline else { return phaseDeadline }
+        return phaseDeadline.map { min($0, stallDeadline) } ?? stallDeadline
+    }
+
+    private var stallDeadline: Instant? { isBacklogged ? writeWindowBegan + shard.timeouts.writeWindow : nil }
+
+    /// What the peer has acknowledged. The kernel takes up to some MiB at once, and then nothing for a long time
+    /// although the peer keeps reading.
+    private var acknowledged: Int { output.total - transport.unacknowledged }
+
+    private func beginWriteWindow() {
+        writeWindowBegan = loop.now
+        acknowledgedBefore = acknowledged
+    }
+
+    private var phaseDeadline: Instant? {
+        switch lifecycle.phase {
+        case .handshake: phaseBegan + shard.timeouts.head
+        case .head where parser.isWithinHead: phaseBegan + shard.timeouts.head
+        // A client that does not read its answers is stalled, not idle.
+        case .head: isBacklogged ? nil : phaseBegan + shard.timeouts.idle
+        case .body, .discarding: phaseBegan + shard.timeouts.bodyWindow
+        case .lingering: phaseBegan + shard.timeouts.linger
+        case .waiting: probeDue
+        // An answer that waits for a handshake has the handshake's deadline.
+        case .flushing: peer.isTLS && output.total == 0 ? phaseBegan + shard.timeouts.head : nil
+        case .deciding, .streaming, .closed: nil
+        }
+    }
+
+    private func alarmFired() {
+        if let stallDeadline, stallDeadline <= loop.now {
+            guard acknowledged - acknowledgedBefore >= shard.timeouts.bytesWritten else { return handle(.stalled) }
+            beginWriteWindow()
+        }
+        if let phaseDeadline, phaseDeadline <= loop.now, !bodyIsInTime() {
+            handle(.timedOut(isWithinHead: parser.isWithinHead))
+        }
+        advance()
+    }
+
+    /// Whether enough of a body arrived in this window; if so, the next one begins.
+    private func bodyIsInTime() -> Bool {
+        guard lifecycle.phase == .body || lifecycle.phase == .discarding, let bytesIn = exchange?.summary.bytesIn
+        else { return false }
+        guard bytesIn - bytesAtWindow >= shard.timeouts.bytesInWindow else { return false }
+        bytesAtWindow = bytesIn
+        phaseBegan = loop.now
+        return true
+    }
+}
+
+/// The times of `ConnectionLimits` in nanoseconds: each request adds several, and converting a `Duration` is a 128-bit
+/// division.
+struct Timeouts {
+    let head: Int64
+    let bodyWindow: Int64
+    let bytesInWindow: Int
+    let idle: Int64
+    let writeWindow: Int64
+    let bytesWritten: Int
+    let linger: Int64
+    /// Long enough for most answers to need no probe.
+    let probe: Int64 = 500_000_000
+
+    init(_ limits: ConnectionLimits) {
+        head = limits.headTimeout.wholeNanoseconds
+        bodyWindow = limits.bodyWindow.wholeNanoseconds
+        bytesInWindow = Int(Double(limits.minBodyRate) * Double(bodyWindow) / 1e9)
+        idle = limits.idleTimeout.wholeNanoseconds
+        writeWindow = limits.writeStall.wholeNanoseconds
+        bytesWritten = max(1, Int(Double(limits.minWriteRate) * Double(writeWindow) / 1e9))
+        linger = limits.lingerTimeout.wholeNanoseconds
     }
 }

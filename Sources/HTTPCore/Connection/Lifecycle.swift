@@ -23,7 +23,7 @@ struct Lifecycle: Equatable, Sendable {
         /// The transport is ready for bytes.
         case secured
         /// The peer speaks plain HTTP to a TLS port.
-        case spokePlainly
+        case receivedPlainText
         /// A head is complete. `isLast`: the client ends the connection after this exchange.
         case headCompleted(isLast: Bool)
         /// The service wants the body.
@@ -102,7 +102,7 @@ struct Lifecycle: Equatable, Sendable {
             precondition(phase == .handshake)
             phase = .head
             return isDraining ? leave() : .proceed
-        case .spokePlainly:
+        case .receivedPlainText:
             precondition(phase == .handshake)
             return .refuse(.malformed(.plainText))
         case .headCompleted(let isLast):
@@ -122,7 +122,7 @@ struct Lifecycle: Equatable, Sendable {
         case .answered(let rest, let closes):
             precondition(phase == .deciding || phase == .waiting)
             isLast = isLast || closes || rest == .long
-            return goOn(behind: rest)
+            return proceed(behind: rest)
         case .streamBegan(let rest, let closes):
             precondition(phase == .deciding || phase == .waiting)
             isLast = isLast || closes || rest != .none
@@ -130,7 +130,7 @@ struct Lifecycle: Equatable, Sendable {
             return .wait
         case .streamEnded:
             precondition(phase == .streaming)
-            return goOn(behind: .none)
+            return proceed(behind: .none)
         case .refused, .restRefused:
             precondition(event == .refused || phase == .discarding)
             hasRefused = true
@@ -143,7 +143,7 @@ struct Lifecycle: Equatable, Sendable {
         }
     }
 
-    private mutating func goOn(behind rest: UnreadBody) -> Action {
+    private mutating func proceed(behind rest: UnreadBody) -> Action {
         if isLast { return leave() }
         phase = rest == .none ? .head : .discarding
         return .proceed
@@ -167,7 +167,7 @@ struct Lifecycle: Equatable, Sendable {
             phase = .deciding
             return .proceed
         case .discarding:
-            return goOn(behind: .none)
+            return proceed(behind: .none)
         case .handshake, .head, .deciding, .waiting, .streaming, .flushing, .lingering, .closed:
             preconditionFailure("a body ended in phase \(phase)")
         }

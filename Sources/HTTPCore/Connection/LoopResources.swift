@@ -1,3 +1,5 @@
+import CDiffSystem
+
 /// What the connections of a loop share. Confined to the loop.
 final class LoopResources {
     /// The buffer for reads: it fits what a connection kept from its last read, and one more read.
@@ -19,7 +21,7 @@ final class LoopResources {
     func takeBuffer() -> OutputBuffer { spareBuffers.popLast() ?? OutputBuffer() }
 
     /// Takes back a buffer.
-    func giveBack(_ buffer: OutputBuffer) {
+    func recycle(_ buffer: OutputBuffer) {
         guard buffer.capacity <= Self.largestSpare, spareBuffers.count < Self.spares else { return }
         buffer.removeAll()
         spareBuffers.append(buffer)
@@ -29,7 +31,7 @@ final class LoopResources {
     func takeArray() -> [UInt8] { spareInput.popLast() ?? [] }
 
     /// Takes back an array.
-    func giveBack(_ array: consuming [UInt8]) {
+    func recycle(_ array: consuming [UInt8]) {
         guard array.capacity <= Self.largestSpare, spareInput.count < Self.spares else { return }
         array.removeAll(keepingCapacity: true)
         spareInput.append(array)
@@ -43,5 +45,33 @@ extension EventLoop {
         let resources = LoopResources()
         attachment = resources
         return resources
+    }
+}
+
+// MARK: - The date
+
+/// The Date field line in the only form that a server may write (RFC 9110 §5.6.7), formatted once a second.
+struct DateField: Sendable {
+    private var formatted: [UInt8] = []
+    private var second: Int = .min
+
+    /// The line for a time in seconds since 1970.
+    @inline(__always)
+    mutating func line(at now: Int) -> [UInt8] {
+        if now != second { (second, formatted) = (now, Self.line(now)) }
+        return formatted
+    }
+
+    /// English names of days and months, whatever the process's locale.
+    private nonisolated(unsafe) static let locale = newlocale(1 << LC_TIME, "C", nil)
+
+    static func line(_ seconds: Int) -> [UInt8] {
+        var (time, parts) = (time_t(seconds), tm())
+        gmtime_r(&time, &parts)
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { line in
+            let format = "Date: %a, %d %b %Y %H:%M:%S GMT\r\n"
+            let count = strftime_l(line.baseAddress!, line.count, format, &parts, locale!)
+            return line[..<count].map { UInt8(bitPattern: $0) }
+        }
     }
 }

@@ -92,16 +92,16 @@ final class OutputQueue {
         self.tail = nil
     }
 
-    /// Sends until the queue is empty, the transport is blocked, or `most` octets are sent.
+    /// Sends until the queue is empty, the transport is blocked, or `limit` octets are sent.
     ///
-    /// - Returns: nil if the queue is empty, else why it is not; `moved` after `most` octets.
-    func flush(_ transport: any Transport, most: Int = .max) -> Transfer? {
-        var left = most
+    /// - Returns: nil if the queue is empty, else why it is not; `moved` after `limit` octets.
+    func flush(_ transport: any Transport, limit: Int = .max) -> Transfer? {
+        var left = limit
         if !segments.isEmpty, let obstacle = flushSegments(transport, &left) { return obstacle }
         guard let tail else { return nil }
         if let obstacle = send(tail.bytes, transport, hasMore: false, &left) { return obstacle }
         self.tail = nil
-        resources.giveBack(tail)
+        resources.recycle(tail)
         return nil
     }
 
@@ -111,7 +111,7 @@ final class OutputQueue {
             let (obstacle, length) = first.withBytes { (send($0, transport, hasMore: hasMore, &left), $0.count) }
             if let obstacle { return obstacle }
             switch first {
-            case .buffer(let buffer): resources.giveBack(buffer)
+            case .buffer(let buffer): resources.recycle(buffer)
             case .body: break
             case .shared: shared -= length
             }

@@ -1,11 +1,10 @@
 import CDiffSystem
-import Glibc
+import DiffClock
 import Synchronization
 
-/// A thread that waits in `epoll_wait` and runs the receivers of its descriptors and the jobs handed over to it.
+/// A thread that waits for descriptors and runs their receivers, and the jobs handed over to it.
 ///
-/// The handle is `Sendable`; everything that it runs is confined to its thread. Measured, a request costs a third less
-/// than with one Dispatch source for the epoll descriptor, and half as much as with a source per connection.
+/// The handle is `Sendable`; everything that it runs is confined to its thread. How it waits is its `Poller`'s matter.
 ///
 /// A turn handles descriptor events, then jobs, then alarms, then the receivers that were marked on the way. So
 /// whatever an endpoint did to other connections is written once, at the end of the turn, and requests to other servers
@@ -15,14 +14,15 @@ import Synchronization
 /// jobs and marks get one slice of the turn each; the rest waits for the next turn, behind the events that arrive
 /// meanwhile. Receivers marked in this turn run before those left over from earlier ones: a single request never waits
 /// behind a crowd.
-public final class EventLoop: Sendable {
+public final class EventLoop: WorkExecutor {
     /// Its number within the server, from 0; -1 for a loop without a server.
     public let index: Int
     /// Its number, or what it is for, in a few letters.
     public let name: String
 
-    let epoll: Int32
-    private let wakeup: Int32
+    let poller: any Poller
+    /// Whether the poller must be told what is drained. The one of production need not, and is not called for it.
+    let reportsLevels: Bool
     private let thread = Atomic<UInt>(0)
     /// The thread's id in the kernel.
     private let kernelThread = Atomic<Int32>(0)
@@ -43,7 +43,7 @@ public final class EventLoop: Sendable {
         var now = Instant.now
         var wallClock = 0
         /// Events with their receivers: by the time one is handled, its descriptor may belong to somebody else.
-        var events = Queue<(receiver: any EventReceiver, events: UInt32)>()
+        var events = Queue<(receiver: any EventReceiver, readiness: Readiness)>()
         var jobs = Queue<@Sendable () -> Void>()
         var due = Queue<Alarm>()
         var marked = Queue<any TurnEndReceiver>()
@@ -61,24 +61,15 @@ public final class EventLoop: Sendable {
         }
     }
 
-    init(index: Int, named name: String? = nil) throws(ListenError) {
+    init(index: Int, named name: String? = nil, polling: Polling) throws(ListenError) {
         (self.index, self.name) = (index, name ?? "\(index)")
-        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
-        wakeup = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        poller = try polling.poller()
+        reportsLevels = poller.reportsLevels
         confined = Confined()
-        guard epoll >= 0, wakeup >= 0 else {
-            let error = errno
-            if epoll >= 0 { close(epoll) }
-            throw ListenError(address: "event loop", reason: String(cString: strerror(error)))
-        }
-        var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(fd: wakeup))
-        epoll_ctl(epoll, EPOLL_CTL_ADD, wakeup, &event)
     }
 
     deinit {
         currentRequest.exchange(nil, ordering: .acquiring)?.release()
-        close(epoll)
-        close(wakeup)
     }
 
     /// Whether the caller runs on this loop.
@@ -112,8 +103,8 @@ public final class EventLoop: Sendable {
     }
 
     /// A loop without a server, which runs until `end`.
-    public static func standalone(named name: String? = nil) throws(ListenError) -> EventLoop {
-        let loop = try EventLoop(index: -1, named: name)
+    public static func standalone(named name: String? = nil, polling: Polling) throws(ListenError) -> EventLoop {
+        let loop = try EventLoop(index: -1, named: name, polling: polling)
         loop.start()
         return loop
     }
@@ -132,10 +123,10 @@ public final class EventLoop: Sendable {
 
     /// The latest request, if it came in this turn. From any thread.
     func request(inTurn turn: Int) -> RequestHead? {
-        guard let taken = currentRequest.exchange(nil, ordering: .acquiring) else { return nil }
-        let head = RequestHead(parts: taken.takeUnretainedValue())
-        let isBack = currentRequest.compareExchange(expected: nil, desired: taken, ordering: .releasing).exchanged
-        if !isBack { taken.release() }
+        guard let current = currentRequest.exchange(nil, ordering: .acquiring) else { return nil }
+        let head = RequestHead(parts: current.takeUnretainedValue())
+        let isBack = currentRequest.compareExchange(expected: nil, desired: current, ordering: .releasing).exchanged
+        if !isBack { current.release() }
         return isBack && currentRequestTurn.load(ordering: .relaxed) == turn ? head : nil
     }
 
@@ -143,10 +134,7 @@ public final class EventLoop: Sendable {
     var isEnding: Bool { isStopping.load(ordering: .relaxed) }
 
     /// Makes the loop turn once more. From any thread.
-    func wake() {
-        var one: UInt64 = 1
-        _ = write(wakeup, &one, 8)
-    }
+    func wake() { poller.wake() }
 }
 
 /// Continues at the end of a turn in which it was marked.
@@ -189,19 +177,17 @@ extension EventLoop {
     private func run() {
         adoptThread()
         ThreadPriority.preferLatency()
-        let capacity = 256
-        let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
         defer {
-            events.deallocate()
-            confined.watched = []
+            // Released behind the assignment: the last reference to a connection may be here, and closes it.
+            _ = exchange(&confined.watched, with: [])
             thread.store(0, ordering: .relaxed)
         }
+        let poller = poller
         while !isStopping.load(ordering: .relaxed) {
-            let isIdle = confined.isIdle
-            let timeout = isIdle ? confined.wheel.sleepMilliseconds(now: .lastTick) : 0
-            let count = epoll_wait(epoll, events, Int32(capacity), timeout)
+            let polled = poller.wait(until: confined.isIdle ? confined.wheel.nextDue() : .past)
             turn(at: .now, wallClock: Instant.wallClockSeconds) {
-                for index in 0..<max(0, Int(count)) { take(events[index]) }
+                if polled.isWoken { takeJobs() }
+                for event in polled.events { take(event) }
             }
         }
         // Late jobs still run: somebody may be waiting for what they promised.
@@ -221,7 +207,7 @@ extension EventLoop {
         confined.now = now
         confined.wallClock = wallClock
         events()
-        confined.events.work(clock) { $0.receiver.receive(events: $0.events) }
+        confined.events.work(clock) { $0.receiver.receive($0.readiness) }
         confined.jobs.work(clock) { $0() }
         confined.due.append(contentsOf: confined.wheel.expired(by: now))
         confined.due.work(clock) { $0.fire() }
@@ -231,29 +217,14 @@ extension EventLoop {
     /// Makes the calling thread the loop's.
     func adoptThread() {
         thread.store(UInt(pthread_self()), ordering: .relaxed)
-        kernelThread.store(current_thread(), ordering: .relaxed)
+        kernelThread.store(KernelThread.current, ordering: .relaxed)
     }
 
-    /// For how many nanoseconds the thread was ready but had no processor (the second number of `schedstat`); 0 if the
-    /// system does not say.
-    var runDelay: Int64 {
-        let file = open("/proc/self/task/\(kernelThread.load(ordering: .relaxed))/schedstat", O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return 0 }
-        defer { close(file) }
-        var room = [UInt8](repeating: 0, count: 64)
-        let count = read(file, &room, room.count)
-        let fields = String(decoding: room.prefix(max(0, count)), as: UTF8.self).split(separator: " ")
-        return fields.count > 1 ? Int64(fields[1]) ?? 0 : 0
-    }
+    /// For how many nanoseconds the thread was ready but had no processor; 0 if the system does not say.
+    var runDelay: Int64 { KernelThread.runDelay(of: kernelThread.load(ordering: .relaxed)) }
 
-    private func take(_ event: epoll_event) {
-        if event.data.fd == wakeup {
-            var count: UInt64 = 0
-            _ = read(wakeup, &count, 8)
-            takeJobs()
-        } else if let receiver = receiver(of: event.data.fd) {
-            confined.events.append((receiver, event.events))
-        }
+    private func take(_ event: PolledEvent) {
+        if let receiver = receiver(of: event.descriptor) { confined.events.append((receiver, event.readiness)) }
     }
 
     private func takeJobs() {
@@ -282,5 +253,117 @@ extension EventLoop {
     private static func resume(_ receiver: any TurnEndReceiver) {
         receiver.isMarked = false
         receiver.turnEnds()
+    }
+}
+
+// MARK: - Descriptors
+
+/// Receives the events of a descriptor.
+protocol EventReceiver: AnyObject {
+    func receive(_ readiness: Readiness)
+}
+
+/// Watching descriptors, on the loop only.
+extension EventLoop {
+    /// Watches a descriptor; false if the kernel has no memory for it.
+    func watch(_ descriptor: Int32, _ receiver: any EventReceiver, for interest: Interest) -> Bool {
+        guard poller.add(descriptor, for: interest) else { return false }
+        while confined.watched.count <= Int(descriptor) { confined.watched.append(nil) }
+        confined.watched[Int(descriptor)] = receiver
+        return true
+    }
+
+    /// Changes what a descriptor is watched for.
+    @discardableResult
+    func rewatch(_ descriptor: Int32, for interest: Interest) -> Bool { poller.change(descriptor, to: interest) }
+
+    /// A descriptor has no more input, or no more room, so that more of it is a new edge. Only if `reportsLevels`.
+    func drained(_ descriptor: Int32, of direction: Readiness) { poller.drained(descriptor, of: direction) }
+
+    /// The receiver of a descriptor's events.
+    func receiver(of descriptor: Int32) -> (any EventReceiver)? {
+        descriptor >= 0 && Int(descriptor) < confined.watched.count ? confined.watched[Int(descriptor)] : nil
+    }
+
+    /// Stops watching a descriptor that stays open.
+    func unwatch(_ descriptor: Int32) {
+        forget(descriptor)
+        poller.remove(descriptor)
+    }
+
+    /// Closes a descriptor, watched or not. Whatever the loop watches has to be closed here, or be unwatched before.
+    func close(_ descriptor: Int32) {
+        forget(descriptor)
+        poller.close(descriptor)
+    }
+
+    private func forget(_ descriptor: Int32) {
+        if descriptor >= 0, Int(descriptor) < confined.watched.count { confined.watched[Int(descriptor)] = nil }
+    }
+}
+
+// MARK: - Watching for a library
+
+/// Watches a descriptor for a library that does its own reading and writing. Level-triggered: the library is called
+/// again for as long as the descriptor is ready. Confined to the loop.
+///
+/// The kernel reports the descriptor once, and again only after that has been handled. Otherwise, in a loop too busy to
+/// handle all events in one turn, a descriptor that is always ready would be queued again in every turn, ahead of those
+/// that become ready later.
+public final class DescriptorWatch: EventReceiver {
+    private let descriptor: Int32
+    private let loop: EventLoop
+    private let isReady: (Readiness) -> Void
+    private var isWatched = false
+    private var awaited: Readiness = []
+
+    /// A watch that waits for nothing yet.
+    public init(_ descriptor: Int32, on loop: EventLoop, _ isReady: @escaping (Readiness) -> Void) {
+        (self.descriptor, self.loop, self.isReady) = (descriptor, loop, isReady)
+    }
+
+    /// Waits for these from now on; false if the kernel has no memory for the descriptor.
+    public func wait(for readiness: Readiness) -> Bool {
+        precondition(loop.isCurrent, "confined to its loop")
+        awaited = readiness
+        guard isWatched else {
+            isWatched = loop.watch(descriptor, self, for: .once(awaited))
+            return isWatched
+        }
+        return loop.rewatch(descriptor, for: .once(awaited))
+    }
+
+    /// Ends the watch. Call it before closing the descriptor.
+    public func end() {
+        guard exchange(&isWatched, with: false) else { return }
+        loop.unwatch(descriptor)
+    }
+
+    func receive(_ readiness: Readiness) {
+        guard isWatched else { return }
+        isReady(readiness)
+        if isWatched { loop.rewatch(descriptor, for: .once(awaited)) }
+    }
+}
+
+// MARK: - Slices
+
+extension Queue {
+    /// How long a slice of work takes, in nanoseconds. A turn has at most five, so an event waits a few milliseconds.
+    private static var slice: Int64 { 2_000_000 }
+    /// How many elements are handled between two looks at the clock, which costs as much as the cheapest of them.
+    private static var stride: Int { 16 }
+
+    /// Takes elements out and handles them until the slice is over, at least `stride` of them. `action` must not touch
+    /// this queue.
+    mutating func work(_ clock: () -> Instant, _ action: (Element) -> Void) {
+        guard !isEmpty else { return }
+        let end = count > Self.stride ? clock() + Self.slice : nil
+        var done = 0
+        while let element = popFirst() {
+            action(element)
+            done += 1
+            if done % Self.stride == 0, let end, clock() >= end { return }
+        }
     }
 }

@@ -1,3 +1,5 @@
+import DiffClock
+
 /// The deadlines of a loop: a hashed timing wheel (Varghese and Lauck 1987, scheme 6).
 ///
 /// A ring of slots of 8 ms, each a doubly linked list of the alarms due in that tick, so arming and disarming are O(1).
@@ -28,17 +30,17 @@ final class TimerWheel {
         let tick = max((due.nanoseconds + Self.tick - 1) / Self.tick, current + 1)
         alarm.due = tick
         alarm.isDue = false
-        if alarm.isHanging {
+        if alarm.isLinked {
             if alarm.hungAt <= tick { return }
-            unhang(alarm)
+            unlink(alarm)
         }
-        hang(alarm, at: tick)
+        link(alarm, at: tick)
     }
 
     /// Disarms an alarm, even one that `expired` has returned but that has not fired.
     func disarm(_ alarm: Alarm) {
         alarm.isDue = false
-        if alarm.isHanging { unhang(alarm) }
+        if alarm.isLinked { unlink(alarm) }
     }
 
     /// Removes the alarms due by `now`, in no particular order within a tick, to be fired. What one does may end the
@@ -59,25 +61,24 @@ final class TimerWheel {
             while let alarm = next {
                 next = alarm.next
                 if alarm.due <= last {
-                    unhang(alarm)
+                    unlink(alarm)
                     alarm.isDue = true
                     expired.append(alarm)
                 } else if alarm.due > alarm.hungAt {
-                    unhang(alarm)
-                    hang(alarm, at: alarm.due)
+                    unlink(alarm)
+                    link(alarm, at: alarm.due)
                 }
             }
         }
         return expired
     }
 
-    /// How long the loop may sleep, in milliseconds; -1 without limit.
-    func sleepMilliseconds(now: Instant) -> Int32 {
-        guard count > 0 else { return -1 }
+    /// How long the loop may sleep; `.never` without limit.
+    func nextDue() -> Instant {
+        guard count > 0 else { return .never }
         let tick = nearest ?? nearestOccupied()
         nearest = tick
-        let nanoseconds = tick * Self.tick - now.nanoseconds
-        return Int32(max(0, (nanoseconds + 999_999) / 1_000_000))
+        return Instant(nanoseconds: tick * Self.tick)
     }
 
     /// The next tick whose slot is occupied, found by whole words of the bitmap.
@@ -93,10 +94,10 @@ final class TimerWheel {
         return end
     }
 
-    private func hang(_ alarm: Alarm, at tick: Int64) {
+    private func link(_ alarm: Alarm, at tick: Int64) {
         let slot = Int(tick & Int64(Self.slotCount - 1))
         alarm.hungAt = tick
-        alarm.isHanging = true
+        alarm.isLinked = true
         alarm.previous = nil
         alarm.next = slots[slot]
         alarm.next?.previous = alarm
@@ -106,13 +107,13 @@ final class TimerWheel {
         if let known = nearest, tick < known { nearest = tick }
     }
 
-    private func unhang(_ alarm: Alarm) {
+    private func unlink(_ alarm: Alarm) {
         let slot = Int(alarm.hungAt & Int64(Self.slotCount - 1))
         if let previous = alarm.previous { previous.next = alarm.next } else { slots[slot] = alarm.next }
         alarm.next?.previous = alarm.previous
         alarm.next = nil
         alarm.previous = nil
-        alarm.isHanging = false
+        alarm.isLinked = false
         if slots[slot] == nil { occupied[slot / 64] &= ~(1 << UInt64(slot % 64)) }
         count -= 1
     }
@@ -122,7 +123,7 @@ final class TimerWheel {
 final class Alarm {
     fileprivate(set) var due: Int64 = 0
     fileprivate var hungAt: Int64 = 0
-    fileprivate(set) var isHanging = false
+    fileprivate(set) var isLinked = false
     fileprivate var next: Alarm?
     fileprivate unowned(unsafe) var previous: Alarm?
     /// Whether it is to fire: returned by `expired`, and neither fired nor disarmed since.
@@ -139,5 +140,28 @@ final class Alarm {
         guard isDue else { return }
         isDue = false
         action()
+    }
+}
+
+// MARK: - Timers
+
+/// Work to be run once, later. It can be cancelled from any thread; on its loop that always comes in time.
+public final class Timer: @unchecked Sendable {
+    // `alarm` and `isCancelled` are confined to the loop.
+    private let loop: EventLoop
+    private(set) var isCancelled = false
+    let alarm: Alarm
+
+    init(loop: EventLoop, _ work: @escaping @Sendable () -> Void) {
+        self.loop = loop
+        alarm = Alarm(work)
+    }
+
+    /// Cancels the work unless it has run already.
+    public func cancel() {
+        loop.perform { [self] in
+            isCancelled = true
+            loop.disarm(alarm)
+        }
     }
 }

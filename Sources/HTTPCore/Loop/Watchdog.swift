@@ -5,7 +5,8 @@
 // Time in which the watchdog itself did not run does not count, nor does time in which the loop was ready but had no
 // processor: a process that was stopped or starved is not stuck, and a restart would only delay it further.
 
-import Glibc
+import CDiffSystem
+import DiffClock
 
 /// Finds loops that are stuck.
 public final class Watchdog: Sendable {

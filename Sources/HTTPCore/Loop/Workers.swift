@@ -2,11 +2,12 @@
 // threads as loops, so that no more jobs begin than can proceed, and they have a smaller share of the cores.
 //
 // Rejected: a concurrent queue of Dispatch. Its threads are shared, and one that has lowered its priority cannot raise
-// it again without a privilege. All of HTTPCore's threads are `SystemThread`s; of Dispatch, only the semaphore is used.
+// it again without a privilege. All of HTTPCore's threads are `SystemThread`s; of Dispatch, only the semaphore is used
+// (and sources, by `DispatchPoller`).
 
 import CDiffSystem
+import DiffClock
 import Dispatch
-import Glibc
 
 /// Threads for long work. When the last reference is released, they finish all jobs and end.
 public final class Workers: Sendable {
@@ -44,19 +45,33 @@ public final class Workers: Sendable {
     }
 }
 
-/// How the kernel shares the cores between this process's threads. Settings of the whole process are respected: nice
-/// values are added to its own, and any policy other than the default is left alone.
-enum ThreadPriority {
-    /// Lets the calling thread run as soon as it is ready. Since Linux 6.12 that is what short slices mean; the
-    /// shortest are 0.1 ms.
-    static func preferLatency() { set(niceness: 0, slice: 100_000) }
+// MARK: - Threads
 
-    /// Gives the calling thread a tenth of an ordinary share: enough to finish beside loops that are always busy.
-    static func lower() { set(niceness: 10, slice: 3_000_000) }
+/// A thread of its own, for loops, workers, and whatever else runs permanently.
+///
+/// Not one of Dispatch's. Its pool for serial queues has at most 255 threads, so the 256th loop would never turn; those
+/// for global and concurrent queues are monitored through `/proc`, and trap when there is no descriptor left for that.
+public enum SystemThread {
+    /// Starts a thread that ends with `body`.
+    ///
+    /// - Parameter name: shown by debuggers and `top -H`, up to 15 octets.
+    public static func start(named name: String, _ body: @escaping @Sendable () -> Void) {
+        let context = Unmanaged.passRetained(Body(body)).toOpaque()
+        var thread = pthread_t()
+        let status = pthread_create(
+            &thread, nil,
+            { context in
+                Unmanaged<Body>.fromOpaque(context!).takeRetainedValue().call()
+                return nil
+            }, context)
+        precondition(status == 0, "the system has no room for a thread")
+        KernelThread.name(thread, name)
+        pthread_detach(thread)
+    }
 
-    private static func set(niceness: Int32, slice: UInt) {
-        guard sched_getscheduler(0) == SCHED_OTHER else { return }
-        // If this fails, the thread keeps its priority.
-        _ = set_thread_share(min(19, getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) + niceness), slice)
+    private final class Body {
+        let call: @Sendable () -> Void
+
+        init(_ call: @escaping @Sendable () -> Void) { self.call = call }
     }
 }

@@ -3,6 +3,7 @@
 // reads none. Redis closes clients at an output buffer limit, too; here the limit is shared, since many connections
 // with little each are as bad as one with much.
 
+import DiffClock
 import Synchronization
 
 /// Closes the connections with the most waiting output, until all of it fits the budget.
@@ -33,10 +34,10 @@ final class BacklogRelief: Sendable {
     /// Begins, unless a pass is under way. From any thread.
     func begin() {
         guard !pass.exchange(true, ordering: .sequentiallyConsistent) else { return }
-        goOn()
+        proceed()
     }
 
-    private func goOn() {
+    private func proceed() {
         let all = shards.withLock { $0 }
         guard budget.isExceeded, !all.isEmpty else {
             end()
@@ -47,7 +48,7 @@ final class BacklogRelief: Sendable {
         gather(from: all) { [self] holders in
             let largest = Self.largest(of: holders, freeing: budget.inUse - budget.limit)
             guard !largest.isEmpty else { return end() }
-            let closing = Rendezvous { [self] in goOn() }
+            let closing = Rendezvous { [self] in proceed() }
             for holder in largest {
                 holder.shard.loop.execute {
                     holder.shard.close(holdingMost: holder.descriptor)

@@ -1,3 +1,5 @@
+import DiffClock
+
 /// A body, or a part of a stream, that several connections send: immutable bytes that are counted once.
 ///
 /// A part of a stream is stored with the framing of its chunk (RFC 9112 §7.1), so that connections send it as it is.
@@ -46,7 +48,7 @@ public final class SharedBody: Sendable {
 
     func bytes(isFramed: Bool) -> ArraySlice<UInt8> { isFramed ? framed[...] : framed[content] }
 
-    deinit { budget.giveBack(framed.capacity) }
+    deinit { budget.release(framed.capacity) }
 
     /// The body as gzip, compressed here and only once; nil if that is not smaller.
     func compressed(with deflater: Deflater) -> SharedBody? {

@@ -1,4 +1,4 @@
-import Glibc
+import CDiffSystem
 
 /// Comparing and slicing raw octets, without allocations.
 extension UnsafeRawBufferPointer {
@@ -65,4 +65,65 @@ extension UInt8 {
     /// Lower case, if this is an ASCII letter.
     @inline(__always)
     var lowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
+}
+
+// MARK: - Sets of octets
+
+/// A set of ASCII octets in two words: membership is a shift and a mask, without a table in memory.
+struct OctetSet: Equatable, Sendable {
+    let low: UInt64
+    let high: UInt64
+
+    @inline(__always)
+    func contains(_ octet: UInt8) -> Bool {
+        if octet < 64 { return low >> UInt64(octet) & 1 != 0 }
+        return octet < 128 && high >> UInt64(octet & 63) & 1 != 0
+    }
+}
+
+extension OctetSet {
+    /// `tchar`, in methods and field names (RFC 9110 §5.6.2).
+    @inline(__always)
+    static var token: OctetSet { OctetSet(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE) }
+
+    /// The octets of a path and query, including `/`, `?` and `%` (RFC 3986 §3.3, §3.4).
+    @inline(__always)
+    static var uri: OctetSet { OctetSet(low: 0xAFFF_FFF2_0000_0000, high: 0x47FF_FFFE_87FF_FFFF) }
+
+    /// `unreserved`, in host names (RFC 3986 §2.3).
+    @inline(__always)
+    static var unreserved: OctetSet { OctetSet(low: 0x03FF_6000_0000_0000, high: 0x47FF_FFFE_87FF_FFFE) }
+
+    /// Hexadecimal digits.
+    @inline(__always)
+    static var hex: OctetSet { OctetSet(low: 0x03FF_0000_0000_0000, high: 0x0000_007E_0000_007E) }
+}
+
+extension UInt8 {
+    static let tab: UInt8 = 0x09
+    static let lineFeed: UInt8 = 0x0A
+    static let carriageReturn: UInt8 = 0x0D
+    static let space: UInt8 = 0x20
+
+    /// A space or a tab, the protocol's only white space (RFC 9110 §5.6.3).
+    @inline(__always)
+    var isBlank: Bool { self == 0x20 || self == 0x09 }
+
+    /// Allowed in a field value: visible ASCII, blanks and `obs-text` (RFC 9110 §5.5).
+    @inline(__always)
+    var isFieldContent: Bool { self >= 0x20 ? self != 0x7F : self == 0x09 }
+
+    @inline(__always)
+    var isDigit: Bool { self &- 0x30 < 10 }
+
+    /// The value of a hexadecimal digit, or nil.
+    @inline(__always)
+    var hexValue: UInt8? {
+        switch self {
+        case 0x30...0x39: self &- 0x30
+        case 0x41...0x46: self &- 0x37
+        case 0x61...0x66: self &- 0x57
+        default: nil
+        }
+    }
 }

@@ -39,6 +39,9 @@ public struct Response: Sendable {
 public enum Body: Sendable {
     /// No octets; `Content-Length: 0` if the status allows it.
     case empty
+    /// No octets, in place of so many that the client has already: the `ETag` and the `Vary` of this 304 are those of
+    /// that answer, compressed or not (RFC 9110 §15.4.5).
+    case unsent(Int)
     /// The whole body.
     case bytes([UInt8])
     /// The whole body, shared with other answers except for its beginning.
@@ -48,4 +51,13 @@ public enum Body: Sendable {
     /// The closure is called on the connection's loop once the head is written, and keeps the writer. It is not called
     /// for HEAD.
     case stream(@Sendable (StreamWriter) -> Void)
+
+    /// Octets; a stream counts as empty.
+    public var count: Int {
+        switch self {
+        case .empty, .unsent, .stream: 0
+        case .bytes(let bytes): bytes.count
+        case .shared(let prefix, let rest): prefix.count + rest.count
+        }
+    }
 }

@@ -1,3 +1,5 @@
+import DiffClock
+
 /// What a server serves. All calls come on the loop of the connection and must return soon: work of more than some
 /// microseconds belongs in `Reply.later`.
 public protocol Service: AnyObject, Sendable {

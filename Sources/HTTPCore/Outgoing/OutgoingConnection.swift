@@ -1,5 +1,4 @@
 import CDiffSystem
-import Glibc
 
 /// A connection to another server, plain or TLS.
 ///
@@ -50,7 +49,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
     private var handlers: Handlers?
     private var phase = Phase.resolving
     private var addresses: [SocketAddress] = []
-    private var obstacle = "no address"
+    private var lastError = "no address"
     private var descriptor: Int32 = -1
     private var transport: (any Transport)?
     private let output: OutputQueue
@@ -131,33 +130,31 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
             if begin(address) { return }
             dropSocket()
         }
-        lose(.unreachable(obstacle))
+        lose(.unreachable(lastError))
     }
 
-    /// Returns whether the connection is being made; if not, `obstacle` says why.
+    /// Returns whether the connection is being made; if not, `lastError` says why.
     private func begin(_ address: SocketAddress) -> Bool {
-        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        descriptor = socket(address.family, kind, 0)
+        descriptor = SystemSocket.open(address.family)
         guard descriptor >= 0 else {
-            obstacle = String(cString: strerror(errno))
+            lastError = String(cString: strerror(errno))
             return false
         }
-        transport = SocketTransport(descriptor: descriptor)
+        transport = SocketTransport(descriptor: descriptor, on: loop)
         if !address.isUnix {
             setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
             setOption(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
         }
-        let status = address.withRaw { Glibc.connect(descriptor, $0, $1) }
+        let status = address.withRaw { CDiffSystem.connect(descriptor, $0, $1) }
         guard status == 0 || (status == -1 && errno == EINPROGRESS) else {
-            obstacle = status == nil ? "the path is too long for a Unix socket" : String(cString: strerror(errno))
+            lastError = status == nil ? "the path is too long for a Unix socket" : String(cString: strerror(errno))
             return false
         }
         watchesOutput = true
-        return loop.watch(descriptor, self, forOutput: true)
+        return loop.watch(descriptor, self, for: .edges(forOutput: true))
     }
 
     private func dropSocket() {
-        loop.forget(descriptor)
         transport?.close(gracefully: false)
         transport = nil
         descriptor = -1
@@ -168,7 +165,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
         var size = socklen_t(MemoryLayout<Int32>.size)
         getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size)
         guard error == 0 else {
-            obstacle = String(cString: strerror(error))
+            lastError = String(cString: strerror(error))
             dropSocket()
             return connectNext()
         }
@@ -204,9 +201,9 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
 
     // MARK: Passing bytes
 
-    func receive(events: UInt32) {
+    func receive(_ readiness: Readiness) {
         isReadable = true
-        if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue) != 0 { sawHangup = true }
+        if !readiness.isDisjoint(with: [.inputEnd, .hangup]) { sawHangup = true }
         if phase == .connecting { finishConnecting() }
         if phase == .securing, let transport = transport as? TLSTransport { secure(transport) }
         read()
@@ -252,7 +249,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
     private func watch(forOutput wanted: Bool) {
         guard wanted != watchesOutput else { return }
         watchesOutput = wanted
-        loop.watch(descriptor, forOutput: wanted)
+        loop.rewatch(descriptor, for: .edges(forOutput: wanted))
     }
 
     // MARK: Ending
@@ -275,7 +272,6 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
         phase = .closed
         handlers = nil
         loop.disarm(alarm)
-        loop.forget(descriptor)
         transport?.close(gracefully: gracefully)
         transport = nil
         return true
@@ -288,8 +284,53 @@ extension OutgoingConnection.Loss: CustomStringConvertible {
         switch self {
         case .unresolved(let reason), .unreachable(let reason), .broken(let reason): reason
         case .insecure(let reason): "TLS: \(reason)"
-        case .timedOut: "no connection in time"
+        case .timedOut: "connecting timed out"
         case .ended: "the server closed the connection"
         }
+    }
+}
+
+// MARK: - Addresses
+
+/// The destination of an outgoing connection.
+public enum ConnectAddress: Sendable, Hashable, CustomStringConvertible {
+    /// A name or an address, and a port.
+    case tcp(host: String, port: UInt16)
+    /// A path in the file system.
+    case unix(path: String)
+
+    /// The usual notation: `redis.example:6379`, `[::1]:6379`, `unix:/run/redis.sock`.
+    public var description: String {
+        switch self {
+        case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        case .unix(let path): "unix:\(path)"
+        }
+    }
+
+    /// The host that a certificate must be for; nil for a Unix socket.
+    var host: String? { if case .tcp(let host, _) = self { host } else { nil } }
+
+    /// The addresses to try, in order. Blocks.
+    func resolved() throws(NameError) -> [SocketAddress] {
+        switch self {
+        case .tcp(let host, let port): try SocketAddress.resolved(host: host, port: port)
+        case .unix(let path): [.unix(path: path)]
+        }
+    }
+
+    /// A connected, blocking socket, for commands, which have nothing else to do. Nil if nobody answers.
+    ///
+    /// - Parameter seconds: the time limit for connecting, and for each read and write.
+    public func connected(seconds: Int) -> Int32? {
+        for address in (try? resolved()) ?? [] {
+            let descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            var limit = timeval(tv_sec: seconds, tv_usec: 0)
+            for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+                setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+            }
+            if address.withRaw({ connect(descriptor, $0, $1) }) == 0 { return descriptor }
+            close(descriptor)
+        }
+        return nil
     }
 }

@@ -1,7 +1,7 @@
 // Without a free descriptor a client cannot even be refused: it waits in the backlog, while everything else that the
 // process tries to open fails. So connections get only what the limit leaves after everything else.
 
-import Glibc
+import CDiffSystem
 
 /// The process's limit of open descriptors (getrlimit(2), RLIMIT_NOFILE).
 public enum Descriptors {
@@ -34,7 +34,7 @@ struct ConnectionCapacity: Equatable, Sendable {
     let overflow: Int
 
     /// The most connections answered 503 at once.
-    static let mostOverflow = 256
+    static let maxOverflow = 256
 
     /// - Parameters:
     ///   - wanted: the configured limit.
@@ -42,7 +42,7 @@ struct ConnectionCapacity: Equatable, Sendable {
     /// - Returns: nil without room for at least one connection and one refusal.
     init?(for wanted: Int, free: Int) {
         guard free >= 2, wanted >= 1 else { return nil }
-        overflow = min(Self.mostOverflow, max(1, free / 8))
+        overflow = min(Self.maxOverflow, max(1, free / 8))
         connections = min(wanted, free - overflow)
     }
 }

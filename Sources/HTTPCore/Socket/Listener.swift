@@ -1,11 +1,10 @@
 import CDiffSystem
-import Glibc
 
 /// One listening socket on one loop.
 ///
 /// When the process runs out of descriptors, accept fails while the backlog keeps the socket readable, and a loop that
 /// tried again would spin. So the listener stops watching its socket until a connection has closed or a pause is over.
-final class Listener: EventReceiver {
+package final class Listener: EventReceiver {
     let descriptor: Int32
     let address: SocketAddress
     /// Whether other loops accept from the same socket.
@@ -32,8 +31,7 @@ final class Listener: EventReceiver {
     }
 
     func start() {
-        let flags = isShared ? EPOLLIN.rawValue | EPOLLEXCLUSIVE.rawValue : EPOLLIN.rawValue
-        if !shard.loop.watch(descriptor, self, events: flags) { pause() }
+        if !shard.loop.watch(descriptor, self, for: .connections(isShared: isShared)) { pause() }
     }
 
     /// Accepts what is in the backlog, and nothing more.
@@ -44,7 +42,7 @@ final class Listener: EventReceiver {
         shard.loop.unwatch(descriptor)
     }
 
-    func receive(events: UInt32) {
+    func receive(_ readiness: Readiness) {
         let accepted = accept(atMost: allowance)
         guard accepted == allowance else {
             allowance = max(1, accepted)
@@ -67,8 +65,7 @@ final class Listener: EventReceiver {
     private func accept(atMost limit: Int) -> Int {
         for count in 0..<limit {
             var storage = sockaddr_storage()
-            let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-            let accepted = storage.fill { accept4(descriptor, $0, $1, flags) }.result
+            let accepted = SystemSocket.accept(descriptor, &storage)
             if accepted >= 0 {
                 shard.add(accepted, storage, listener: self)
                 continue

@@ -1,5 +1,4 @@
 import CDiffSystem
-import Glibc
 
 /// The sockets that a server listens on at one address.
 ///
@@ -50,8 +49,9 @@ struct ListeningSocket {
         return socket
     }
 
+    /// Once no loop watches them any more.
     func close() {
-        descriptors.forEach { _ = Glibc.close($0) }
+        descriptors.forEach { _ = CDiffSystem.close($0) }
     }
 
     private static func openTCP(_ address: SocketAddress, options: ServerOptions) throws(ListenError) -> ListeningSocket
@@ -69,7 +69,7 @@ struct ListeningSocket {
             for descriptor in descriptors where listen(descriptor, backlog) != 0 { throw .last("listen", address) }
             return ListeningSocket(address: actual, descriptors: descriptors)
         } catch {
-            descriptors.forEach { _ = Glibc.close($0) }
+            descriptors.forEach { _ = CDiffSystem.close($0) }
             throw error
         }
     }
@@ -92,10 +92,10 @@ struct ListeningSocket {
         // limited by this.
         setOption(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, unsentBytes)
         let stall = options.connectionLimits.writeStall.wholeNanoseconds / 1_000_000
-        setOption(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: stall))
+        SystemSocket.limitUnacknowledged(descriptor, milliseconds: Int32(clamping: stall))
         guard address.withRaw({ bind(descriptor, $0, $1) }) == 0 else {
             let error = ListenError.last("bind", address)
-            Glibc.close(descriptor)
+            CDiffSystem.close(descriptor)
             throw error
         }
         return descriptor
@@ -110,12 +110,12 @@ struct ListeningSocket {
             status = address.withRaw { bind(descriptor, $0, $1) }
         }
         guard let status else {
-            Glibc.close(descriptor)
+            CDiffSystem.close(descriptor)
             throw ListenError(address: address.description, reason: "the path is too long for a Unix socket")
         }
         guard status == 0, chmod(path, mode_t(options.unixPermissions)) == 0, listen(descriptor, backlog) == 0 else {
             let error = ListenError.last("bind", address)
-            Glibc.close(descriptor)
+            CDiffSystem.close(descriptor)
             throw error
         }
         return ListeningSocket(address: address, descriptors: [descriptor])
@@ -126,7 +126,7 @@ struct ListeningSocket {
         var status = stat()
         guard lstat(address.host, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return false }
         guard let probe = try? opened(address) else { return false }
-        defer { Glibc.close(probe) }
+        defer { CDiffSystem.close(probe) }
         return address.withRaw { connect(probe, $0, $1) } == -1 && errno == ECONNREFUSED
     }
 
@@ -143,8 +143,7 @@ struct ListeningSocket {
     }
 
     private static func opened(_ address: SocketAddress) throws(ListenError) -> Int32 {
-        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        let descriptor = socket(address.family, kind, 0)
+        let descriptor = SystemSocket.open(address.family)
         guard descriptor >= 0 else { throw .last("socket", address) }
         return descriptor
     }
@@ -175,4 +174,81 @@ extension ListenError {
             address: address.description, reason: reason, isAddressTaken: code == EADDRINUSE,
             isFamilyMissing: code == EAFNOSUPPORT || code == EADDRNOTAVAIL)
     }
+}
+
+// MARK: - Addresses
+
+/// Where a server listens.
+public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
+    /// An address or a name of this machine, and a port; 0 is any free one. An empty host or `*` is every address.
+    case tcp(host: String, port: UInt16)
+    /// A path in the file system. A stale socket there is replaced.
+    case unix(path: String)
+    /// A listening socket that the process was started with (systemd socket activation).
+    case inherited(descriptor: Int32)
+
+    /// Reads `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`, `:8080` and `unix:/run/a.sock`; nil for anything else.
+    public init?(_ text: String) {
+        if text.hasPrefix("unix:") {
+            let path = String(text.dropFirst(5))
+            guard !path.isEmpty else { return nil }
+            self = .unix(path: path)
+            return
+        }
+        guard let (host, written) = SocketAddress.hostAndPort(text[...]), let port = written else { return nil }
+        self = .tcp(host: host, port: port)
+    }
+
+    /// The usual notation.
+    public var description: String {
+        switch self {
+        case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        case .unix(let path): "unix:\(path)"
+        case .inherited(let descriptor): "descriptor \(descriptor)"
+        }
+    }
+
+    /// The sockets that systemd passed on: `LISTEN_FDS` of them from descriptor 3 on, if `LISTEN_PID` is this process
+    /// (sd_listen_fds(3)). The variables are removed, so that no child process uses them.
+    public static func activated() -> [ListenAddress] {
+        defer {
+            unsetenv("LISTEN_PID")
+            unsetenv("LISTEN_FDS")
+            unsetenv("LISTEN_FDNAMES")
+        }
+        guard let pid = getenv("LISTEN_PID"), atoi(pid) == getpid(), let text = getenv("LISTEN_FDS") else { return [] }
+        let count = atoi(text)
+        guard count > 0, count <= 1024 else { return [] }
+        return (3..<3 + count).map { .inherited(descriptor: $0) }
+    }
+
+    /// The addresses of the host, to listen on each.
+    func resolved() throws(ListenError) -> [SocketAddress] {
+        switch self {
+        case .unix(let path): return [.unix(path: path)]
+        case .inherited: return []
+        case .tcp(let host, let port):
+            if host.isEmpty || host == "*" { return [.v6(high: 0, low: 0, port: port, scope: 0)] }
+            do throws(NameError) {
+                return try SocketAddress.resolved(host: host, port: port, flags: AI_PASSIVE)
+            } catch {
+                throw ListenError(address: description, reason: error.reason)
+            }
+        }
+    }
+}
+
+/// Why a server does not start, in one line for people.
+public struct ListenError: Error, Hashable, CustomStringConvertible {
+    /// The address or the file concerned.
+    public let address: String
+    /// The reason, without a full stop.
+    public let reason: String
+    /// Whether another program listens there.
+    public internal(set) var isAddressTaken = false
+    /// Whether the machine lacks the address, or its family.
+    var isFamilyMissing = false
+
+    /// `address: reason`.
+    public var description: String { "\(address): \(reason)" }
 }

@@ -1,5 +1,4 @@
 import CDiffSystem
-import Glibc
 
 /// The address of one end of a connection.
 public enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
@@ -164,4 +163,35 @@ extension sockaddr_storage {
 func setOption(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
     var value = value
     setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+}
+
+// MARK: - Names
+
+extension SocketAddress {
+    /// The addresses of a name, in the system's order of preference. Blocks: never call it on a loop.
+    static func resolved(host: String, port: UInt16, flags: Int32 = 0) throws(NameError) -> [SocketAddress] {
+        var hints = addrinfo()
+        hints.ai_family = AF_UNSPEC
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = flags
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(host, String(port), &hints, &list)
+        guard code == 0 else { throw NameError(reason: String(cString: gai_strerror(code))) }
+        defer { freeaddrinfo(list) }
+        var addresses: [SocketAddress] = []
+        var next = list
+        while let entry = next {
+            next = entry.pointee.ai_next
+            var storage = sockaddr_storage()
+            memcpy(&storage, entry.pointee.ai_addr, Int(entry.pointee.ai_addrlen))
+            if let address = SocketAddress(storage), !addresses.contains(address) { addresses.append(address) }
+        }
+        return addresses
+    }
+}
+
+/// A name without an address.
+struct NameError: Error, Hashable {
+    /// The resolver's words.
+    let reason: String
 }

@@ -1,5 +1,4 @@
 import CDiffSystem
-import Glibc
 
 /// A non-blocking stream of bytes: a socket, TLS over one, or a test's script of faults.
 protocol Transport: AnyObject {
@@ -31,6 +30,17 @@ enum Transfer: Equatable {
     case failed
 }
 
+extension Transfer {
+    /// Whether a read into so much room has found the end of what was there.
+    fileprivate func hasDrained(_ room: Int) -> Bool {
+        switch self {
+        case .moved(let count): count < room
+        case .blocked: true
+        case .ended, .failed: false
+        }
+    }
+}
+
 /// How far a handshake is.
 enum Preparation: Equatable {
     case ready
@@ -40,12 +50,14 @@ enum Preparation: Equatable {
     case failed
 }
 
-/// A non-blocking stream socket.
+/// A non-blocking stream socket. It knows first that the kernel has no more input or no more room, and tells the loop,
+/// which may watch the descriptor and closes it.
 final class SocketTransport: Transport {
     private let descriptor: Int32
+    private let loop: EventLoop
 
-    init(descriptor: Int32) {
-        self.descriptor = descriptor
+    init(descriptor: Int32, on loop: EventLoop) {
+        (self.descriptor, self.loop) = (descriptor, loop)
     }
 
     func prepare() -> Preparation { .ready }
@@ -53,12 +65,16 @@ final class SocketTransport: Transport {
     var shortReceiveIsLast: Bool { true }
 
     func receive(into room: UnsafeMutableRawBufferPointer) -> Transfer {
-        Self.transfer { recv(descriptor, room.baseAddress, room.count, 0) }
+        let result = Self.transfer { recv(descriptor, room.baseAddress, room.count, 0) }
+        if loop.reportsLevels, result.hasDrained(room.count) { loop.drained(descriptor, of: .input) }
+        return result
     }
 
     func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) -> Transfer {
-        let flags = Int32(MSG_NOSIGNAL) | (hasMore ? Int32(MSG_MORE) : 0)
-        return Self.transfer { Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags) }
+        let flags = SystemSocket.sendFlags(hasMore: hasMore)
+        let result = Self.transfer { CDiffSystem.send(descriptor, bytes.baseAddress, bytes.count, flags) }
+        if loop.reportsLevels, result == .blocked { loop.drained(descriptor, of: .output) }
+        return result
     }
 
     func finishSending() {
@@ -75,7 +91,7 @@ final class SocketTransport: Transport {
     }
 
     func close(gracefully: Bool) {
-        Glibc.close(descriptor)
+        loop.close(descriptor)
     }
 
     private static func transfer(_ call: () -> Int) -> Transfer {

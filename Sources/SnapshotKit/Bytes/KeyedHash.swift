@@ -67,17 +67,17 @@ public struct KeyedHash: Sendable, Equatable {
 
     /// The hash of one word.
     @inline(__always)
-    func mixed(_ word: UInt64) -> UInt64 { Self.fold(word ^ mask.0, mask.1) ^ word }
+    package func mixed(_ word: UInt64) -> UInt64 { Self.fold(word ^ mask.0, mask.1) ^ word }
 
     /// The hash of two words, in order.
     @inline(__always)
-    func mixed(_ one: UInt64, _ other: UInt64) -> UInt64 {
+    package func mixed(_ one: UInt64, _ other: UInt64) -> UInt64 {
         Self.fold(Self.fold(one ^ mask.0, other ^ mask.1) ^ mask.2, mask.3)
     }
 
     /// The hash of `count` bytes; `from` starts another stream. O(count).
     @inline(__always)
-    func hash(_ start: UnsafeRawPointer, _ count: Int, from: UInt64 = 0) -> UInt64 {
+    package func hash(_ start: UnsafeRawPointer, _ count: Int, from: UInt64 = 0) -> UInt64 {
         var state = mask.0 ^ from
         var one: UInt64
         var other: UInt64

@@ -2,7 +2,8 @@
 // for the lowest such byte, which is the only one asked for. Scalar words rather than SIMD16: strings in lists are
 // short, and a wide compare that is not specialised costs a factor of forty.
 
-// The only file that imports the C library, to compare long runs of bytes.
+// The only file of the engine that imports the C library, to compare long runs of bytes. It names it itself, since the
+// engine imports no module of ours.
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -30,11 +31,13 @@ func stringStops(_ word: UInt64) -> UInt64 {
 
 /// The eight bytes at an address, in little-endian order.
 @inline(__always)
-func load64(_ pointer: UnsafeRawPointer) -> UInt64 { UInt64(littleEndian: pointer.loadUnaligned(as: UInt64.self)) }
+package func load64(_ pointer: UnsafeRawPointer) -> UInt64 {
+    UInt64(littleEndian: pointer.loadUnaligned(as: UInt64.self))
+}
 
 /// The four bytes at an address, in little-endian order.
 @inline(__always)
-func load32(_ pointer: UnsafeRawPointer) -> UInt64 {
+package func load32(_ pointer: UnsafeRawPointer) -> UInt64 {
     UInt64(UInt32(littleEndian: pointer.loadUnaligned(as: UInt32.self)))
 }
 
@@ -73,7 +76,7 @@ func hexDigits(_ value: UInt32) -> UInt64 {
 
 /// `memcmp`: below, at or above zero as the first run sorts before, with or after the second.
 @inline(__always)
-func compareBytes(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: Int) -> Int {
+package func compareBytes(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: Int) -> Int {
     Int(memcmp(one, other, count))
 }
 
@@ -86,7 +89,7 @@ extension UnsafeRawBufferPointer {
 }
 
 /// The length of the common prefix of two stretches of `count` bytes. O(result).
-func commonPrefix(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: Int) -> Int {
+package func commonPrefix(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: Int) -> Int {
     var at = 0
     // Long prefixes are compared in blocks; the block that differs, by words.
     while at + 256 <= count, compareBytes(one + at, other + at, 256) == 0 { at += 256 }

@@ -127,3 +127,218 @@ struct DeltaChanges: OptionSet {
     static let kind = DeltaChanges(rawValue: 4)
     static let id = DeltaChanges(rawValue: 8)
 }
+
+// MARK: - Writing
+
+/// Writes the instructions that lead from one state to another.
+private struct DeltaWriter {
+    private let source: ColumnsView
+    private let target: ColumnsView
+    /// Partners in the source, by index; -1 for none.
+    private let sections: [Int32]
+    private let items: [Int32]
+    private var writer = JSONWriter(capacity: 256)
+    /// Where the last reference to the source ended.
+    private var at = 0
+    private var flags: DeltaFlags = .isWhole
+
+    init(_ source: ColumnsView, _ target: ColumnsView, sections: [Int32], items: [Int32]) {
+        (self.source, self.target, self.sections, self.items) = (source, target, sections, items)
+        writer.append(byte: 0)
+    }
+
+    /// Writes the instructions and hands them out.
+    ///
+    /// - Parameter runs: items that are the same, in ascending order of the target.
+    mutating func write(reusing runs: some Sequence<ReusedRun>) -> [UInt8] {
+        writeList()
+        append(target.sections.count)
+        append(target.nodes.count)
+        writeSections()
+        at = 0
+        var item = 0
+        for run in runs {
+            while item < run.new { item = writeItems(from: item, to: run.new) }
+            append(.copy, run.count, from: run.old, count: run.count)
+            item = run.new + run.count
+        }
+        while item < target.nodes.count { item = writeItems(from: item, to: target.nodes.count) }
+        writer.replaceFirst(by: UInt8(truncatingIfNeeded: flags.rawValue))
+        return writer.takeBytes()
+    }
+
+    private mutating func writeList() {
+        if target.listContent.isEmpty {
+            if !source.listContent.isEmpty { flags.insert(.hasNoList) }
+        } else if target.listContent.hasSameBytes(as: source.listContent) {
+            flags.remove(.isWhole)
+        } else {
+            flags.insert(.hasList)
+            // What both have in common is taken from the source.
+            if !source.listContent.isEmpty { flags.remove(.isWhole) }
+            append(target.listContent, over: source.listContent)
+        }
+    }
+
+    // MARK: Sections and items
+
+    private mutating func writeSections() {
+        var section = 0
+        while section < target.sections.count {
+            let (first, partner) = (section, Int(sections[section]))
+            while section < target.sections.count, partner >= 0, Int(sections[section]) == partner + section - first,
+                isUnchanged(section: section)
+            {
+                section += 1
+            }
+            if section > first {
+                append(.copy, section - first, from: partner, count: section - first)
+            } else {
+                let old = partner < 0 ? nil : Element(source, section: partner)
+                write(Element(target, section: section), over: old, at: partner)
+                section += 1
+            }
+        }
+    }
+
+    private func isUnchanged(section: Int) -> Bool {
+        let (new, old) = (Element(target, section: section), Element(source, section: Int(sections[section])))
+        return new.changes(from: old).isEmpty && new.number == old.number
+    }
+
+    /// Writes at least one item; returns the index behind the last one.
+    private mutating func writeItems(from item: Int, to end: Int) -> Int {
+        let partner = Int(items[item])
+        var next = item
+        while next < end, partner >= 0, Int(items[next]) == partner + next - item,
+            source.hasSameBytes(Int(items[next]), as: target, next)
+        {
+            next += 1
+        }
+        if next > item {
+            append(.same, next - item, from: partner, count: next - item)
+            return next
+        }
+        write(Element(target, item: item), over: partner < 0 ? nil : Element(source, item: partner), at: partner)
+        return item + 1
+    }
+
+    /// - Parameter old: its partner, which is at the index `partner` of the source; nil if it is new.
+    private mutating func write(_ element: Element, over old: Element?, at partner: Int) {
+        guard let old else {
+            append(.add, Int(element.flags.rawValue))
+            append(element.number)
+            append(element.id)
+            if let content = element.content { append(content) }
+            if let kind = element.kind { append(kind) }
+            return
+        }
+        let changes = element.changes(from: old)
+        append(.change, changes.rawValue, from: partner, count: 1)
+        if element.isSection { append(element.number) }
+        if changes.contains(.flags) {
+            append(Int(element.flags.rawValue))
+            if !element.isSection { append(element.number) }
+        }
+        if changes.contains(.id) { append(element.id) }
+        if changes.contains(.content), let content = element.content { append(content, over: old.content) }
+        if changes.contains(.kind), let kind = element.kind { append(kind) }
+    }
+
+    // MARK: Pieces
+
+    private mutating func append(_ instruction: DeltaInstruction, _ number: Int) {
+        append(number << 2 | instruction.rawValue)
+    }
+
+    private mutating func append(_ instruction: DeltaInstruction, _ number: Int, from start: Int, count: Int) {
+        flags.remove(.isWhole)
+        append(instruction, number)
+        let distance = start - at
+        append(distance << 1 ^ distance >> 63)
+        at = start + count
+    }
+
+    private mutating func append(_ number: Int) {
+        var rest = UInt64(bitPattern: Int64(number))
+        while rest >= 0x80 {
+            writer.append(byte: UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        writer.append(byte: UInt8(truncatingIfNeeded: rest))
+    }
+
+    private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        append(bytes.count)
+        writer.append(bytes)
+    }
+
+    /// An id: its text, followed by its token if it was written with escapes.
+    private mutating func append(_ id: IDText) {
+        append(id.text)
+        if id.flags.contains(.escapedID) { append(id.token) }
+    }
+
+    /// A content: the lengths of the start and the end that it shares with the old one, and what is between.
+    private mutating func append(_ bytes: UnsafeRawBufferPointer, over old: UnsafeRawBufferPointer?) {
+        guard let base = bytes.baseAddress, let old, let oldBase = old.baseAddress, old.count > 0 else {
+            append(0)
+            append(0)
+            return append(bytes)
+        }
+        let shorter = min(bytes.count, old.count)
+        let start = commonPrefix(base, oldBase, shorter)
+        let end = commonSuffix(base + bytes.count, oldBase + old.count, shorter - start)
+        append(start)
+        append(end)
+        append(UnsafeRawBufferPointer(rebasing: bytes[start..<bytes.count - end]))
+    }
+}
+
+/// A section or an item, as a delta describes it.
+private struct Element {
+    let flags: NodeFlags
+    let isSection: Bool
+    /// The number of a section's items, or an item's level.
+    let number: Int
+    let id: IDText
+    let content: UnsafeRawBufferPointer?
+    let kind: UnsafeRawBufferPointer?
+
+    init(_ view: ColumnsView, section: Int) {
+        let node = view.sections[section]
+        (flags, isSection, number) = (node.flags, true, Int(node.endItem - node.firstItem))
+        (id, kind) = (view.id(ofSection: section), nil)
+        content = flags.contains(.hasContent) ? view.content(ofSection: section) : nil
+    }
+
+    @inline(__always)
+    init(_ view: ColumnsView, item: Int) {
+        let node = view.nodes[item]
+        (flags, isSection, number) = (node.flags.subtracting(.isHidden), false, Int(node.level))
+        id = view.id(ofItem: item)
+        content = flags.contains(.hasContent) ? view.content(ofItem: item) : nil
+        kind = flags.contains(.hasKind) ? view.kind(ofItem: item) : nil
+    }
+
+    /// Members to write again. Removed contents and kinds are left out: the flags record them.
+    @inline(__always)
+    func changes(from old: Element) -> DeltaChanges {
+        var changes: DeltaChanges = []
+        if !id.token.hasSameBytes(as: old.id.token) { changes.insert(.id) }
+        let changed = flags.symmetricDifference(old.flags)
+        if !(changes.isEmpty ? changed.subtracting(.idStorage) : changed).isEmpty || !isSection && number != old.number
+        {
+            changes.insert(.flags)
+        }
+        if let content, old.content.map(content.hasSameBytes) != true { changes.insert(.content) }
+        if let kind, old.kind.map(kind.hasSameBytes) != true { changes.insert(.kind) }
+        return changes
+    }
+}
+
+extension NodeFlags {
+    /// How an id is stored, which may differ between a state and the same state read from a record: an id joined of
+    /// several parts is stored as if it had been written with escapes.
+    static let idStorage: NodeFlags = [.integerID, .escapedID]
+}

@@ -32,7 +32,7 @@ struct ChangesetView {
     // MARK: Pieces of JSON
 
     func append(idOfRow row: Int, to writer: inout JSONWriter) {
-        writer.append(new.id(ofItem: new.item(ofRow: row)).token)
+        writer.append(new.id(ofItem: new.item(ofRow: row)))
     }
 
     /// A new row, whole.
@@ -49,7 +49,7 @@ struct ChangesetView {
         if isNew(row: row) { append(row: row, to: &writer) } else { append(updatedRow: row, to: &writer) }
     }
 
-    /// Whether a common row had a parent and has none now, which must be said.
+    /// Whether a common row had a parent and has none now, which has to be written.
     func returnsToRoot(row: Int) -> Bool {
         guard !isNew(row: row) else { return false }
         return old.nodes[old.item(ofRow: oldRow(of: row))].parent >= 0 && new.nodes[new.item(ofRow: row)].parent < 0
@@ -86,12 +86,14 @@ struct ChangesetView {
         writer.append("]}")
     }
 
-    /// Appends a common item's content as a merge patch; false, and nothing appended, if there is none or it is no
-    /// smaller.
+    /// Appends a common item's content as a merge patch; false, and nothing appended, if there is none, if it is no
+    /// smaller, or if the reader may lack a part of the old content.
     func appendPatch(ofItem item: Int, to writer: inout JSONWriter) -> Bool {
         let oldItem = Int(change.items.oldOfNew[item])
         guard oldItem >= 0, old.nodes[oldItem].flags.contains(.hasContent) else { return false }
-        return appendPatch(from: old.content(ofItem: oldItem), to: new.content(ofItem: item), &writer)
+        let (previous, content) = (old.content(ofItem: oldItem), new.content(ofItem: item))
+        if change.mayBeUnknown(previous, content) { return false }
+        return appendPatch(from: previous, to: content, &writer)
     }
 
     /// The same of a common section.

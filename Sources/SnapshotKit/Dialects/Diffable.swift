@@ -4,7 +4,7 @@ extension ChangesetView {
     func writeDiffable(into writer: inout JSONWriter) {
         writer.append("{\"sections\":")
         writer.append(array: new.sections.indices) { writer, section in
-            writer.emit("{\"id\":", new.id(ofSection: section).token, ",\"items\":")
+            writer.emit("{\"id\":", new.id(ofSection: section), ",\"items\":")
             writer.append(array: new.rows(ofSection: section)) { append(idOfRow: $1, to: &$0) }
             writer.append("}")
         }
@@ -21,7 +21,7 @@ extension ChangesetView {
             writer.append(verbatim: ",\"\(name)Sections\":[")
             for section in sections where isUpdated(section: section) && self.redraw(section: section) == redraw {
                 writer.separate()
-                writer.append(new.id(ofSection: section).token)
+                writer.append(new.id(ofSection: section))
             }
             writer.append("]")
         }

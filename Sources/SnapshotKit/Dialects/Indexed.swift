@@ -18,3 +18,162 @@ extension ChangesetView {
         writer = batch.writer
     }
 }
+
+// MARK: - Batches
+//
+// A batch is what `indexed` is, and each stage of `staged`: an object with `sections` and `items`, each with up to four
+// lists of operations on indexes. Empty lists are left out, and so are objects without lists.
+
+/// Writes batches, list by list: sections before items, and each group's lists in the order of `Operation`.
+struct BatchWriter {
+    fileprivate enum Group {
+        case sections, items
+
+        var name: String { self == .sections ? "sections" : "items" }
+    }
+
+    fileprivate enum Operation: Int {
+        case deleted, inserted, moved, updated
+
+        var name: String { ["deleted", "inserted", "moved", "updated"][rawValue] }
+    }
+
+    var writer: JSONWriter
+    /// Whether batches are stages, applied one after another: inserted sections bring their rows, and an update names
+    /// only one index.
+    let isStage: Bool
+    /// The list that is open.
+    private var group: Group?
+    private var operation: Operation?
+
+    init(isStage: Bool, _ writer: JSONWriter) { (self.isStage, self.writer) = (isStage, writer) }
+
+    /// Whether the batch has no list so far.
+    var isEmpty: Bool { group == nil }
+
+    /// Ends the batch, but for its closing brace.
+    mutating func close() {
+        if !isEmpty { writer.append("]}") }
+        group = nil
+    }
+
+    /// Starts the next element of a list.
+    fileprivate mutating func next(_ group: Group, _ operation: Operation) {
+        if self.group == group, self.operation == operation { return writer.separate() }
+        if self.group == group {
+            writer.append("]")
+        } else {
+            close()
+            writer.separate()
+            writer.append(string: group.name)
+            writer.append(":{")
+        }
+        writer.separate()
+        writer.append(string: operation.name)
+        writer.append(":[")
+        (self.group, self.operation) = (group, operation)
+    }
+}
+
+// MARK: Sections
+
+extension ChangesetView {
+    func listDeletedSections(_ batch: inout BatchWriter) {
+        for section in old.sections.indices where isGone(oldSection: section) {
+            batch.next(.sections, .deleted)
+            batch.writer.append(section)
+        }
+    }
+
+    func listInsertedSections(_ batch: inout BatchWriter) {
+        for section in new.sections.indices where isNew(section: section) {
+            batch.next(.sections, .inserted)
+            batch.writer.emit("{\"at\":", section, ",\"section\":")
+            if batch.isStage {
+                append(section: section, to: &batch.writer) { _ in true }
+            } else {
+                append(section: section, to: &batch.writer)
+            }
+            batch.writer.append("}")
+        }
+    }
+
+    /// - Parameter from: where an old section stands right before the batch.
+    func listMovedSections(_ batch: inout BatchWriter, from: (Int) -> Int) {
+        for section in new.sections.indices where moves(section: section) {
+            batch.next(.sections, .moved)
+            batch.writer.emit("{\"from\":", from(oldSection(of: section)))
+            batch.writer.emit(",\"to\":", section, "}")
+        }
+    }
+
+    func listUpdatedSections(_ batch: inout BatchWriter) {
+        for section in new.sections.indices where isUpdated(section: section) {
+            batch.next(.sections, .updated)
+            if batch.isStage {
+                batch.writer.emit("{\"at\":", section)
+            } else {
+                batch.writer.emit("{\"from\":", oldSection(of: section))
+                batch.writer.emit(",\"at\":", section)
+            }
+            batch.writer.append(",\"section\":")
+            append(updatedSection: section, to: &batch.writer)
+            batch.writer.append(redraw(section: section).member)
+            batch.writer.append("}")
+        }
+    }
+}
+
+// MARK: Rows
+
+extension ChangesetView {
+    func list(deletedRow oldRow: Int, _ batch: inout BatchWriter) {
+        batch.next(.items, .deleted)
+        append(oldPath: oldRow, &batch.writer)
+    }
+
+    func list(insertedRow row: Int, _ batch: inout BatchWriter) {
+        batch.next(.items, .inserted)
+        batch.writer.append("{\"at\":")
+        append(path: row, &batch.writer)
+        batch.writer.append(",\"item\":")
+        append(row: row, to: &batch.writer)
+        batch.writer.append("}")
+    }
+
+    /// - Parameter from: where the row's old section and row stand right before the batch; by default as in the old
+    ///   state.
+    func list(movedRow row: Int, _ batch: inout BatchWriter, from: (section: Int, row: Int)? = nil) {
+        batch.next(.items, .moved)
+        batch.writer.append("{\"from\":")
+        let from = from ?? old.indexPath(ofRow: oldRow(of: row))
+        batch.writer.append(path: from.section, from.row)
+        batch.writer.append(",\"to\":")
+        append(path: row, &batch.writer)
+        batch.writer.append("}")
+    }
+
+    func list(updatedRow row: Int, _ batch: inout BatchWriter) {
+        batch.next(.items, .updated)
+        batch.writer.append(batch.isStage ? "{\"at\":" : "{\"from\":")
+        append(oldPath: oldRow(of: row), &batch.writer)
+        if !batch.isStage {
+            batch.writer.append(",\"at\":")
+            append(path: row, &batch.writer)
+        }
+        batch.writer.append(",\"item\":")
+        append(updatedRow: row, to: &batch.writer)
+        batch.writer.append(redraw(row: row).member)
+        batch.writer.append("}")
+    }
+
+    private func append(oldPath row: Int, _ writer: inout JSONWriter) {
+        let path = old.indexPath(ofRow: row)
+        writer.append(path: path.section, path.row)
+    }
+
+    private func append(path row: Int, _ writer: inout JSONWriter) {
+        let path = new.indexPath(ofRow: row)
+        writer.append(path: path.section, path.row)
+    }
+}

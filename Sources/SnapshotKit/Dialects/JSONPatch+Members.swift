@@ -15,7 +15,7 @@ extension JSONPatch {
             let oldSection = changeset.oldSection(of: section)
             let (before, after) = (old.sections[oldSection].flags, new.sections[section].flags)
             update(
-                1 + section, (before, after), ignoring: .none,
+                1 + section, (before, after),
                 content: (
                     before.contains(.hasContent) ? old.content(ofSection: oldSection) : nil,
                     after.contains(.hasContent) ? new.content(ofSection: section) : nil
@@ -26,7 +26,7 @@ extension JSONPatch {
             if oldItem < 0 || isKnownUnchanged(item) { continue }
             let (before, after) = (old.nodes[oldItem].flags, new.nodes[item].flags)
             update(
-                newTree.firstItem + item, (before, after), ignoring: changeset.change.ignored,
+                newTree.firstItem + item, (before, after), ignoring: changeset.change,
                 content: (
                     before.contains(.hasContent) ? old.content(ofItem: oldItem) : nil,
                     after.contains(.hasContent) ? new.content(ofItem: item) : nil
@@ -45,15 +45,19 @@ extension JSONPatch {
     }
 
     private mutating func update(
-        _ vertex: Int, _ flags: (old: NodeFlags, new: NodeFlags), ignoring ignored: PlaceSet,
+        _ vertex: Int, _ flags: (old: NodeFlags, new: NodeFlags), ignoring change: Changeset? = nil,
         content: (old: Bytes?, new: Bytes?), kind: (old: Bytes?, new: Bytes?) = (nil, nil)
     ) {
-        let changesContent = !Self.areSame(content, ignoring: ignored)
+        let changesContent = !Self.areSame(content, ignoring: change?.ignored ?? .none)
         let changesKind = !Self.areSame(kind, ignoring: .none)
         let expands = flags.old.contains(.isCollapsed) != flags.new.contains(.isCollapsed)
         guard changesContent || changesKind || expands else { return }
         goTo(vertex)
-        if changesContent { update("/content", content.old, content.new) }
+        if let change, let old = content.old, let new = content.new, change.mayBeUnknown(old, new) {
+            inside({ $0.append("/content") }) { $0.writeValue(new, by: "replace") }
+        } else if changesContent {
+            update("/content", content.old, content.new)
+        }
         if changesKind { update("/kind", kind.old, kind.new) }
         guard expands else { return }
         if flags.new.contains(.isCollapsed) {
@@ -63,7 +67,7 @@ extension JSONPatch {
         }
     }
 
-    private static func areSame(_ values: (old: Bytes?, new: Bytes?), ignoring ignored: PlaceSet) -> Bool {
+    private static func areSame(_ values: (old: Bytes?, new: Bytes?), ignoring ignored: PointerSet) -> Bool {
         guard let old = values.old, let new = values.new else { return values.old == nil && values.new == nil }
         return sameValue(old, new, ignoring: ignored)
     }

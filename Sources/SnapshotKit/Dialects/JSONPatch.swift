@@ -63,7 +63,7 @@ struct JSONPatch {
     private func hadArray(_ array: Int) -> Bool { oldOfNew[array] >= 0 && oldTree.hasArray(oldOfNew[array]) }
 
     /// The key of the tracker of an old array.
-    func trackerKey(ofOld array: Int) -> Int { newOfOld[array] >= 0 ? newOfOld[array] : ~array }
+    private func trackerKey(ofOld array: Int) -> Int { newOfOld[array] >= 0 ? newOfOld[array] : ~array }
 
     // MARK: Planning
 
@@ -87,7 +87,7 @@ struct JSONPatch {
                 Int32(truncatingIfNeeded: oldTree.ordinal(of: oldOfNew[child])), at: newTree.ordinal(of: child))
         }
         let vertices = Array(children)
-        var kept: [SpliceTracker.Stay] = []
+        var kept: [SpliceTracker.FixedElement] = []
         run.find(fixedShift: 0) { ordinal in
             kept.append(.init(final: ordinal, old: oldTree.ordinal(of: oldOfNew[vertices[ordinal]])))
             stays[vertices[ordinal]] = true
@@ -228,5 +228,133 @@ extension ArraySlice<UInt8> {
     fileprivate func isPath(at start: Int, below other: Range<Int>) -> Bool {
         let path = self[start...]
         return path.dropFirst(other.count).first == UInt8(ascii: "/") && path.starts(with: self[other])
+    }
+}
+
+// MARK: - Paths
+//
+// Where things are right now: the path to an element asks one array a level.
+
+extension JSONPatch {
+    /// Starts an operation, up to the quote of its first pointer.
+    mutating func begin(_ operation: StaticString, member: StaticString = "path") {
+        writer.separate()
+        writer.append("{\"op\":\"")
+        writer.append(operation)
+        writer.append("\",\"")
+        writer.append(member)
+        writer.append("\":\"")
+    }
+
+    /// Makes the path to an element of the new document, or to that itself, the place of the next operations.
+    mutating func goTo(_ vertex: Int) {
+        let start = writer.count
+        if vertex != DocumentTree.root { appendPath(to: vertex) }
+        place.truncate(to: 0)
+        place.append(writer, from: start)
+        writer.truncate(to: start)
+    }
+
+    /// Runs `body` at a place inside the present one.
+    mutating func inside(_ name: (inout JSONWriter) -> Void, _ body: (inout JSONPatch) -> Void) {
+        let length = place.count
+        name(&place)
+        body(&self)
+        place.truncate(to: length)
+    }
+
+    /// The path of an array of the new document.
+    private mutating func appendPath(toArray array: Int) {
+        if array == DocumentTree.root { return writer.append("/sections") }
+        appendPath(to: array)
+        writer.append("/items")
+    }
+
+    /// The path of an element of the new document that is in the document by now.
+    private mutating func appendPath(to vertex: Int) {
+        let (array, ordinal) = (newTree.parent(of: vertex), newTree.ordinal(of: vertex))
+        let tracker = trackers[array]
+        if let tracker, ordinal >= tracker.placed, !stays[vertex], oldOfNew[vertex] >= 0 {
+            return appendPath(toOld: oldOfNew[vertex])
+        }
+        appendPath(toArray: array)
+        writer.emit("/", tracker?.index(ofFinal: ordinal) ?? ordinal)
+    }
+
+    /// The path of an array of the old document.
+    private mutating func appendPath(toOldArray array: Int) {
+        if newOfOld[array] >= 0 { return appendPath(toArray: newOfOld[array]) }
+        appendPath(toOld: array)
+        writer.append("/items")
+    }
+
+    /// The path of an element of the old document that is still in its old array.
+    private mutating func appendPath(toOld vertex: Int) {
+        let (array, ordinal) = (oldTree.parent(of: vertex), oldTree.ordinal(of: vertex))
+        appendPath(toOldArray: array)
+        writer.emit("/", trackers[trackerKey(ofOld: array)]?.index(ofLeaver: ordinal) ?? ordinal)
+    }
+}
+
+// MARK: - The document's tree
+
+/// A state's document as a tree: the document, its sections, and its items, each an element of the array of what holds
+/// it. Vertex 0 is the document; the sections follow, then the items. An array is named by the vertex that holds it.
+struct DocumentTree {
+    static let root = 0
+
+    let view: ColumnsView
+    /// The vertex of the first item.
+    let firstItem: Int
+    private let ordinals: SiblingOrdinals
+
+    init(_ view: ColumnsView) {
+        self.view = view
+        firstItem = 1 + view.sections.count
+        ordinals = SiblingOrdinals(view.nodes, sections: view.sections.count)
+    }
+
+    var vertices: Range<Int> { 0..<firstItem + view.nodes.count }
+
+    /// Index of an element in its array.
+    func ordinal(of vertex: Int) -> Int { vertex < firstItem ? vertex - 1 : ordinals[vertex - firstItem] }
+
+    func parent(of vertex: Int) -> Int {
+        guard vertex >= firstItem else { return Self.root }
+        let node = view.nodes[vertex - firstItem]
+        return node.parent >= 0 ? firstItem + Int(node.parent) : 1 + Int(node.section)
+    }
+
+    /// Whether the document has an array there: items without children have none.
+    func hasArray(_ vertex: Int) -> Bool {
+        vertex < firstItem || Int(view.nodes[vertex - firstItem].end) > vertex - firstItem + 1
+    }
+
+    /// The elements of an array, in order.
+    func children(of vertex: Int) -> Siblings {
+        if vertex == Self.root { return Siblings(tree: self, vertex: 1, end: firstItem) }
+        let items = items(below: vertex)
+        return Siblings(tree: self, vertex: firstItem + items.lowerBound, end: firstItem + items.upperBound)
+    }
+
+    /// The items below a section or an item, at any depth, by their index in the state.
+    func items(below vertex: Int) -> Range<Int> {
+        if vertex >= firstItem { return vertex - firstItem + 1..<Int(view.nodes[vertex - firstItem].end) }
+        return Int(view.sections[vertex - 1].firstItem)..<Int(view.sections[vertex - 1].endItem)
+    }
+
+    struct Siblings: Sequence, IteratorProtocol {
+        fileprivate let tree: DocumentTree
+        fileprivate var vertex: Int
+        fileprivate let end: Int
+
+        mutating func next() -> Int? {
+            guard vertex < end else { return nil }
+            defer {
+                let item = vertex - tree.firstItem
+                vertex = item < 0 ? vertex + 1 : tree.firstItem + Int(tree.view.nodes[item].end)
+            }
+            return vertex
+        }
     }
 }

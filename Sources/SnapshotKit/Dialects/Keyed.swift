@@ -23,7 +23,7 @@ extension ChangesetView {
                 writer.append("{\"op\":\"insert\",\"section\":")
                 append(section: section, to: &writer) { isNew(row: $0) }
             } else {
-                writer.emit("{\"op\":\"move\",\"section\":", new.id(ofSection: section).token)
+                writer.emit("{\"op\":\"move\",\"section\":", new.id(ofSection: section))
             }
             let next = section + 1
             append(before: next < new.sections.count ? new.id(ofSection: next) : nil, to: &writer)
@@ -32,7 +32,7 @@ extension ChangesetView {
 
     private func append(before anchor: IDText?, to writer: inout JSONWriter) {
         writer.append(",\"before\":")
-        if let anchor { writer.append(anchor.token) } else { writer.append("null") }
+        if let anchor { writer.append(anchor) } else { writer.append("null") }
         writer.append("}")
     }
 
@@ -42,7 +42,7 @@ extension ChangesetView {
             for section in old.sections.indices where !isGone(oldSection: section) {
                 for row in old.rows(ofSection: section) where isGone(oldRow: row) {
                     writer.separate()
-                    writer.append(old.id(ofItem: old.item(ofRow: row)).token)
+                    writer.append(old.id(ofItem: old.item(ofRow: row)))
                 }
             }
         }
@@ -67,7 +67,7 @@ extension ChangesetView {
                     writer.append("{\"op\":\"move\",\"item\":")
                     append(idOfRow: start, to: &writer)
                 }
-                writer.emit(",\"in\":", new.id(ofSection: section).token)
+                writer.emit(",\"in\":", new.id(ofSection: section))
                 append(before: end < rows.upperBound ? new.id(ofItem: new.item(ofRow: end)) : nil, to: &writer)
             }
         }
@@ -76,7 +76,7 @@ extension ChangesetView {
     private func removeSections(_ writer: inout JSONWriter) {
         for section in old.sections.indices where isGone(oldSection: section) {
             writer.separate()
-            writer.emit("{\"op\":\"remove\",\"section\":", old.id(ofSection: section).token, "}")
+            writer.emit("{\"op\":\"remove\",\"section\":", old.id(ofSection: section), "}")
         }
     }
 

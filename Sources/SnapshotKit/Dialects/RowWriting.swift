@@ -11,11 +11,11 @@ extension JSONWriter {
         item: Int, of view: ColumnsView, returnsToRoot: Bool = false, contentOf changeset: ChangesetView? = nil
     ) {
         let node = view.nodes[item]
-        emit("{\"id\":", view.id(ofItem: item).token)
+        emit("{\"id\":", view.id(ofItem: item))
         appendShown(item, of: view) { changeset?.appendPatch(ofItem: item, to: &$0) == true }
         if node.parent >= 0 {
             emit(",\"level\":", Int(node.level))
-            emit(",\"parent\":", view.id(ofItem: Int(node.parent)).token)
+            emit(",\"parent\":", view.id(ofItem: Int(node.parent)))
         } else if returnsToRoot {
             append(",\"level\":0,\"parent\":null")
         }

@@ -41,7 +41,7 @@ extension ChangesetView {
             }
             stages.write("sections", counts: counts) { stage in
                 listInsertedSections(&stage)
-                listMovedSections(&stage) { section in kept.indices.border { kept[$0] < section } }
+                listMovedSections(&stage) { section in kept.indices.partitionPoint { kept[$0] < section } }
             }
             stages.write("items", counts: finalCounts) { stage in
                 listInsertedRows(plan, &stage)

@@ -16,20 +16,24 @@
 /// ```
 public final class Changeset: Sendable {
     /// What becomes of a record of the new state.
-    struct RowChange: OptionSet {
-        let rawValue: UInt8
+    package struct RowChange: OptionSet {
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+
         /// In both states, and need not move.
         static let stays = RowChange(rawValue: 1)
         /// In both states, and looks different or is marked.
-        static let updated = RowChange(rawValue: 2)
+        package static let updated = RowChange(rawValue: 2)
         /// To be redrawn with a new cell.
         static let reload = RowChange(rawValue: 4)
     }
 
-    let old: Columns
-    let new: Columns
+    package let old: Columns
+    package let new: Columns
     /// Places that are not compared: `json-patch` compares hidden items itself.
-    let ignored: PlaceSet
+    let ignored: PointerSet
+    /// Whether a reader may have values at places that were ignored, of which no state tells any more.
+    private let readersMayDiffer: Bool
     /// Whether the list's own content has changed.
     public let changesList: Bool
     private let draft: ChangesetDraft
@@ -43,13 +47,15 @@ public final class Changeset: Sendable {
     /// - Parameters:
     ///   - marks: rows and sections to redraw though nothing changed.
     ///   - ignored: places inside items' contents that are not compared.
+    ///   - readersMayDiffer: whether readers of the old state may have other contents, because places were ignored:
+    ///     then contents are replaced as a whole, and not patched.
     ///   - reused: items already known to be the same in both; affects only speed.
     public init(
         from old: Snapshot, to new: Snapshot, marks: Marks = .none, ignoring ignored: [JSONPointer] = [],
-        reused: ReusedRuns? = nil
+        readersMayDiffer: Bool = false, reused: ReusedRuns? = nil
     ) {
-        (self.old, self.new) = (old.columns, new.columns)
-        self.ignored = PlaceSet(ignored)
+        (self.old, self.new, self.readersMayDiffer) = (old.columns, new.columns, readersMayDiffer)
+        self.ignored = PointerSet(ignored)
         let known = reused?.runs(from: old.columns, to: new.columns) ?? []
         changesList = self.old.withView { old in
             new.columns.withView { !sameValue(old.listContent, $0.listContent, ignoring: .none) }
@@ -67,25 +73,52 @@ public final class Changeset: Sendable {
         self.old === old.columns && self.new === new.columns
     }
 
+    /// The state that it leads from.
+    public var oldState: Snapshot { Snapshot(old) }
+
     /// Items that are the same in both states, as far as they were compared: hidden ones only if known before.
     public var reused: ReusedRuns { ReusedRuns(unchanged, from: old, to: new) }
     var unchanged: [ReusedRun] { draft.unchanged }
 
     /// Of all items, hidden ones included.
-    var items: Pairing { draft.items }
-    var sections: Pairing { draft.sections }
+    package var items: Pairing { draft.items }
+    package var sections: Pairing { draft.sections }
     /// Of rows: both visible. Shares memory with `items` where every item is a row.
     var oldRowOfNew: [Int32] { draft.oldRowOfNew }
     var newRowOfOld: [Int32] { draft.newRowOfOld }
     /// By new row, and by new section.
     var rowChanges: [RowChange] { draft.rowChanges }
-    var sectionChanges: [RowChange] { draft.sectionChanges }
+    package var sectionChanges: [RowChange] { draft.sectionChanges }
 
     /// Memory held besides the new state, in bytes.
     public var footprint: Int {
         old.footprint - old.text.footprint(sharedWith: new.text)
             + (items.oldOfNew.capacity + items.newOfOld.capacity + oldRowOfNew.capacity + newRowOfOld.capacity) * 4
             + rowChanges.capacity
+    }
+
+    /// Whether a reader may lack a part of an item's old content: what changes only at ignored places is not sent. So a
+    /// content that has a value there, before or after, is replaced as a whole, and not patched.
+    func mayBeUnknown(_ old: UnsafeRawBufferPointer, _ new: UnsafeRawBufferPointer) -> Bool {
+        readersMayDiffer || ignored.holdValue(of: old) || ignored.holdValue(of: new)
+    }
+
+    /// Whether an item had values at ignored places and has none any more, or is gone. Readers may keep what it showed,
+    /// through a view or until they see an equal one again, and later states do not tell. O(items that are written
+    /// otherwise, or gone).
+    public var losesIgnoredValues: Bool {
+        guard !ignored.isEmpty else { return false }
+        return old.withView { old in
+            new.withView { new in
+                var isLost = false
+                unchanged.reversedDirection.forOthers(of: old.nodes.count) { item in
+                    guard !isLost, ignored.holdValue(of: old.content(ofItem: item)) else { return }
+                    let next = Int(items.newOfOld[item])
+                    isLost = next < 0 || !ignored.holdValue(of: new.content(ofItem: next))
+                }
+                return isLost
+            }
+        }
     }
 
     /// Whether nothing changed at all.
@@ -115,5 +148,26 @@ public struct OperationCounts: Sendable, Equatable {
         OperationCounts(
             deletions: one.deletions + other.deletions, insertions: one.insertions + other.insertions,
             moves: one.moves + other.moves, updates: one.updates + other.updates)
+    }
+}
+
+// MARK: - Churn
+
+extension Changeset {
+    /// Whether more than half of the new rows have new ids but known content: ids that are generated each time a list
+    /// is decoded turn every refresh into a replacement. O(1) if few rows are new, else O(bytes).
+    public var showsIdentityChurn: Bool {
+        guard counts.insertions * 2 > oldRowOfNew.count else { return false }
+        guard oldRowOfNew.count(where: { $0 < 0 }) * 2 > oldRowOfNew.count else { return false }
+        let gone = Set(old.withView { contentMarks(newRowOfOld, $0) })
+        guard !gone.isEmpty else { return false }
+        return new.withView { contentMarks(oldRowOfNew, $0) }.count(where: gone.contains) * 2 > oldRowOfNew.count
+    }
+
+    /// Hashes of the contents of those rows that have no partner in the other state.
+    private func contentMarks(_ partners: [Int32], _ view: ColumnsView) -> [UInt64] {
+        partners.indices.filter { partners[$0] < 0 }.map(view.item(ofRow:))
+            .filter { view.nodes[$0].flags.contains(.hasContent) }
+            .map { fingerprint(of: view.content(ofItem: $0), by: .process, ignoring: ignored) }
     }
 }

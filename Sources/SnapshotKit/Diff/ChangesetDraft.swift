@@ -1,6 +1,6 @@
 /// A changeset in the making: pair, keep, compare, in this order.
 struct ChangesetDraft {
-    typealias RowChange = Changeset.RowChange
+    package typealias RowChange = Changeset.RowChange
 
     private(set) var items: Pairing
     private(set) var sections: Pairing
@@ -21,7 +21,7 @@ struct ChangesetDraft {
     ///   - ignored: places inside items' contents that are not compared.
     ///   - runs: items known to be the same in both states.
     init(
-        _ old: ColumnsView, _ new: ColumnsView, ignoring ignored: PlaceSet, _ marks: Marks,
+        _ old: ColumnsView, _ new: ColumnsView, ignoring ignored: PointerSet, _ marks: Marks,
         reused runs: [ReusedRun]
     ) {
         hasSameStructure = old.hasStructure(of: new)
@@ -162,7 +162,7 @@ struct ChangesetDraft {
 
     /// Compares the items that are in no run, and adds those that are the same to the runs.
     private mutating func compareItems(
-        _ old: ColumnsView, _ new: ColumnsView, _ ignored: PlaceSet, _ runs: [ReusedRun]
+        _ old: ColumnsView, _ new: ColumnsView, _ ignored: PointerSet, _ runs: [ReusedRun]
     ) {
         // The list is copied only once more are found.
         var (unchanged, isLonger) = (runs, false)
@@ -198,7 +198,7 @@ struct ChangesetDraft {
     @inline(__always)
     private static func change(
         _ oldItem: Int, _ newItem: Int, _ old: ColumnsView, _ new: ColumnsView, _ oldOfNew: UnsafeBufferPointer<Int32>,
-        _ ignored: PlaceSet?
+        _ ignored: PointerSet?
     ) -> RowChange {
         let (one, other) = (old.nodes[oldItem], new.nodes[newItem])
         let differing = one.flags.symmetricDifference(other.flags)
@@ -267,12 +267,12 @@ extension Array {
 extension ColumnsView {
     /// Whether an item that has a content in both states has the same JSON value.
     @inline(__always)
-    func hasSameContent(item: Int, as other: ColumnsView, _ otherItem: Int, ignoring ignored: PlaceSet) -> Bool {
+    func hasSameContent(item: Int, as other: ColumnsView, _ otherItem: Int, ignoring ignored: PointerSet) -> Bool {
         sameValue(content(ofItem: item), other.content(ofItem: otherItem), ignoring: ignored)
     }
 
     /// Whether an item that has a kind in both states has the same.
-    func hasSameKind(item: Int, as other: ColumnsView, _ otherItem: Int) -> Bool {
+    package func hasSameKind(item: Int, as other: ColumnsView, _ otherItem: Int) -> Bool {
         kindText(ofItem: item) == other.kindText(ofItem: otherItem)
     }
 

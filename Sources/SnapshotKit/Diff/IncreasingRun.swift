@@ -16,7 +16,7 @@
 // (Fenwick 1994) over their values: O(s log s) for s stretches, and the same run is chosen.
 
 /// Finds longest increasing runs; keeps its memory from one to the next.
-struct IncreasingRun {
+package struct IncreasingRun {
     /// Elements whose values and places follow one another.
     private struct Stretch {
         var value: Int32
@@ -32,6 +32,8 @@ struct IncreasingRun {
     private var stretches: [Stretch] = []
     private var count = 0
     private var memory: [Int32] = []
+
+    package init() {}
 
     /// Which elements of a list stay, given the index of each in the old list, -1 for new ones: a longest run, with as
     /// many as possible at their old index. O(n log n).
@@ -50,7 +52,7 @@ struct IncreasingRun {
     }
 
     /// Adds elements, given the old and the new position of the first; those of the others follow on.
-    mutating func append(_ value: Int32, at place: Int, count: Int = 1) {
+    package mutating func append(_ value: Int32, at place: Int, count: Int = 1) {
         let stretch = Stretch(
             value: value, place: Int32(truncatingIfNeeded: place), count: Int32(truncatingIfNeeded: count))
         self.count += count
@@ -67,7 +69,7 @@ struct IncreasingRun {
     /// - Parameters:
     ///   - goesOn: whether more elements follow, each above all others, so that every longest run holds them all.
     ///   - searchesStretches: whether to search stretches or single elements; affects only speed.
-    mutating func find(
+    package mutating func find(
         fixedShift: Int, goesOn: Bool = false, searchesStretches: Bool? = nil, keep: (Int) -> Void
     ) {
         guard !stretches.isEmpty else { return }

@@ -78,7 +78,7 @@ public struct Marks: Sendable, Equatable {
     }
 
     /// The marks whose ids' texts pass.
-    func filter(
+    package func filter(
         items passes: (UnsafeRawBufferPointer) -> Bool, sections passesSection: (UnsafeRawBufferPointer) -> Bool
     ) -> Marks {
         var marks = self

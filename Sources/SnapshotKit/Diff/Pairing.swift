@@ -6,9 +6,9 @@
 // list has had since it was checked for duplicates. O(n + m) expected; nothing is hashed here.
 
 /// Partners by index; -1 for none.
-struct Pairing {
-    private(set) var oldOfNew: [Int32]
-    private(set) var newOfOld: [Int32]
+package struct Pairing {
+    package private(set) var oldOfNew: [Int32]
+    package private(set) var newOfOld: [Int32]
 
     /// `count` records on either side, paired in order.
     init(inOrder count: Int) {

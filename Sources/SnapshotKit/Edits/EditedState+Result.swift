@@ -112,7 +112,7 @@ struct EditedStateWriter {
 
     /// The first cut after an item.
     private func cut(behind item: Int) -> Int {
-        let place = cuts.indices.border { cuts[$0] <= item }
+        let place = cuts.indices.partitionPoint { cuts[$0] <= item }
         return place < cuts.count ? cuts[place] : .max
     }
 

@@ -30,7 +30,7 @@ struct EditedState {
     var index = 0
     var marks: [(subject: Edit.Subject, id: EditID, redraw: Marks.Redraw)] = []
     /// Vertices that a violation was noted about, and the places of the batch's nodes: both for errors only.
-    var told: Set<Int> = []
+    var reported: Set<Int> = []
     var ordinals: SiblingOrdinals?
     /// Whether the resulting state may differ.
     private(set) var isTouched = false
@@ -112,7 +112,7 @@ struct EditedState {
     private func ifThere(_ vertex: Int) -> Int? { vertex >= 0 && tree.contains(vertex) ? vertex : nil }
 
     /// Whether the edit, which inserts, has an operand with the id.
-    func inserts(_ id: EditID) -> Bool {
+    private func inserts(_ id: EditID) -> Bool {
         edit.subject == .sections
             ? batch.sections[edit.operands].contains { isText(of: id, $0) }
             : batch.nodes[edit.operands].contains { isText(of: id, $0) }
@@ -126,7 +126,7 @@ struct EditedState {
 
     // MARK: Changes
 
-    /// Has a vertex of the batch be the one with its id.
+    /// Makes a vertex of the batch the one with its id.
     mutating func enter(_ vertex: Int) {
         current[Int(batch.firsts[vertex - firstNew])] = Int32(truncatingIfNeeded: vertex)
     }
@@ -151,7 +151,7 @@ struct EditedState {
     }
 
     /// Empties all sections. O(sections) the first time, and O(placed since) then.
-    mutating func emptyAll() {
+    private mutating func emptyAll() {
         var vertices = filledSinceEmptied ?? []
         if filledSinceEmptied == nil {
             var section = tree.first(in: EditedTree.root)
@@ -183,5 +183,281 @@ struct EditedState {
             }
         }
         return result
+    }
+}
+
+// MARK: - Targets
+//
+// Where an edit puts its operands: first as the edit says it, as a parent and a spot in it; then as a gap before a
+// sibling. The gap is found once what moves is taken out, so that the sibling is never one that moves too.
+
+extension EditedState {
+    /// Where an edit puts its operands, as it says it.
+    struct Target {
+        enum Position {
+            case at(Edit.End)
+            case before(Int), after(Int)
+        }
+
+        var parent: Int
+        var position: Position
+    }
+
+    /// The gap between two siblings: before `next`, or at the end.
+    struct Gap {
+        var parent: Int
+        var next = EditedTree.none
+    }
+
+    func gap(_ target: Target) -> Gap {
+        switch target.position {
+        case .at(.start): Gap(parent: target.parent, next: tree.first(in: target.parent))
+        case .at(.end): Gap(parent: target.parent)
+        case .before(let sibling): Gap(parent: target.parent, next: sibling)
+        case .after(let sibling): Gap(parent: target.parent, next: tree.next(after: sibling))
+        }
+    }
+
+    /// Where the edit puts its operands, of which `moved` are in the tree; nil, with a violation noted, if there is no
+    /// such place.
+    func target(moved: Set<Int>, _ violations: inout Violations) -> Target? {
+        let place = batch.pointer(toEdit: index)
+        switch edit.destination {
+        case .before(let id):
+            return sibling(id, moved, at: place + "/before", &violations).map {
+                Target(parent: tree.parent(of: $0), position: .before($0))
+            }
+        case .after(let id):
+            return sibling(id, moved, at: place + "/after", &violations).map {
+                Target(parent: tree.parent(of: $0), position: .after($0))
+            }
+        case .into(let parent, let end):
+            return find(parent, at: place + "/into", &violations).map { Target(parent: $0, position: .at(end)) }
+        case .at(let end):
+            if edit.subject == .sections { return Target(parent: EditedTree.root, position: .at(end)) }
+            let section = end == .start ? tree.first(in: EditedTree.root) : tree.last(in: EditedTree.root)
+            if section >= 0 { return Target(parent: section, position: .at(end)) }
+            violations.note("no-section", "there is no section to put items into; insert one first", at: place)
+            return nil
+        }
+    }
+
+    /// The sibling that the edit names.
+    private func sibling(
+        _ id: EditID, _ moved: Set<Int>, at pointer: String, _ violations: inout Violations
+    ) -> Int? {
+        let subject = edit.subject ?? .items
+        let found = find(subject, id)
+        if let found, !moved.contains(found) { return found }
+        if found != nil || (edit.operation == .insert && inserts(id)) {
+            violations.note("anchor-in-batch", "\"\(shown(id))\" is placed by this same edit", at: pointer)
+        } else {
+            violations.note(
+                "anchor-not-found", "none of the \(subject.rawValue) has the id \"\(shown(id))\"", at: pointer)
+        }
+        return nil
+    }
+
+    /// The section or item that the edit names as a parent.
+    private func find(_ parent: Edit.Parent, at pointer: String, _ violations: inout Violations) -> Int? {
+        let section = parent.subject == .items ? nil : find(.sections, parent.id)
+        let item = parent.subject == .sections ? nil : find(.items, parent.id)
+        guard section == nil || item == nil else {
+            violations.note(
+                "ambiguous-id",
+                "both a section and an item have the id \"\(shown(parent.id))\": use {\"section\":…} or {\"item\":…}",
+                at: pointer)
+            return nil
+        }
+        if section == nil, item == nil {
+            let member = parent.subject.map { $0 == .items ? "/item" : "/section" } ?? ""
+            violations.note(
+                "unknown-id", "no section or item has the id \"\(shown(parent.id))\"", at: pointer + member)
+        }
+        return section ?? item
+    }
+}
+
+// MARK: - Applying an edit
+//
+// One edit. What it names and where it puts that is looked up first; only then is anything changed. All that is wrong
+// with the first edit that does not fit is reported, and nothing about later ones: they were written for a state that
+// never came to be.
+
+extension EditedState {
+    /// Applies the edit at `index`; returns what is wrong with it, and then the state must not be used any more.
+    mutating func apply(_ index: Int, limit: Int) -> [Violation] {
+        self.index = index
+        var violations = Violations(limit: limit)
+        switch edit.operation {
+        case .insert: insert(&violations)
+        case .move: move(&violations)
+        case .delete:
+            // An id that nothing has is no violation: it is deleted.
+            let vertices = edit.subject.map { subject in batch.ids[edit.operands].compactMap { find(subject, $0) } }
+            for vertex in vertices ?? [] where tree.contains(vertex) { detach(vertex) }
+        case .clear: clear(&violations)
+        case .update: update(&violations)
+        case .expand: for (_, vertex) in operands(&violations) { change(vertex) { $0.isCollapsed = false } }
+        case .collapse: for (_, vertex) in operands(&violations) { change(vertex) { $0.isCollapsed = true } }
+        case .reload: mark(.reload, &violations)
+        case .reconfigure: mark(.reconfigure, &violations)
+        }
+        return violations.list
+    }
+
+    // MARK: Operations
+
+    private mutating func insert(_ violations: inout Violations) {
+        // Where there is no such place they go anywhere, so that duplicates are found all the same.
+        let gap = target(moved: [], &violations).map(gap) ?? Gap(parent: EditedTree.root)
+        if edit.subject == .sections {
+            for section in edit.operands { enter(section: section, gap, &violations) }
+        } else {
+            enter(nodes: edit.operands, gap, &violations)
+        }
+    }
+
+    private mutating func enter(section: Int, _ gap: Gap, _ violations: inout Violations) {
+        let (record, new) = (batch.sections[section], vertex(.newSection(section)))
+        if let existing = find(.sections, EditID(record)) {
+            return noteDuplicate(.newSection(section), existing, &violations)
+        }
+        enter(new)
+        place(new, in: gap)
+        enter(nodes: Int(record.firstItem)..<Int(record.endItem), Gap(parent: new), &violations)
+    }
+
+    /// Puts in whole subtrees of the batch.
+    private mutating func enter(nodes: Range<Int>, _ gap: Gap, _ violations: inout Violations) {
+        for node in nodes {
+            let (record, new) = (batch.nodes[node], vertex(.newItem(node)))
+            if let existing = find(.items, EditID(record)) {
+                noteDuplicate(.newItem(node), existing, &violations)
+                continue
+            }
+            enter(new)
+            place(new, in: record.parent < 0 ? gap : Gap(parent: vertex(.newItem(Int(record.parent)))))
+        }
+    }
+
+    private mutating func move(_ violations: inout Violations) {
+        let operands = operands(&violations)
+        var moved: Set<Int> = []
+        for (ordinal, vertex) in operands where !moved.insert(vertex).inserted {
+            note("duplicate-id", "is moved twice by one edit", ordinal, &violations)
+        }
+        guard let target = target(moved: moved, &violations) else { return }
+        let lineage = tree.lineage(of: target.parent)
+        for (ordinal, vertex) in operands where lineage.contains(vertex) {
+            note("cycle", "cannot be moved into itself", ordinal, &violations)
+        }
+        guard violations.list.isEmpty else { return }
+        for (_, vertex) in operands { detach(vertex) }
+        let gap = gap(target)
+        for (_, vertex) in operands { place(vertex, in: gap) }
+    }
+
+    private mutating func clear(_ violations: inout Violations) {
+        guard edit.subject == nil else {
+            return empty(operands(&violations).map(\.vertex).filter(tree.contains))
+        }
+        emptyAll()
+    }
+
+    private mutating func update(_ violations: inout Violations) {
+        guard let subject = edit.subject else { return }
+        for (ordinal, update) in batch.updates[edit.operands].enumerated() {
+            guard let vertex = find(subject, update.id) else {
+                noteUnknown(subject, update.id, ordinal, &violations)
+                continue
+            }
+            change(vertex) { override in
+                if let content = update.content { override.content = content }
+                if let kind = update.kindStart { override.kindStart = kind }
+                if let isExpanded = update.isExpanded { override.isCollapsed = !isExpanded }
+            }
+        }
+    }
+
+    private mutating func mark(_ redraw: Marks.Redraw, _ violations: inout Violations) {
+        guard let subject = edit.subject else { return }
+        _ = operands(&violations)
+        marks += batch.ids[edit.operands].map { (subject, $0, redraw) }
+    }
+
+    /// The vertices that the edit's ids name, with their index in the edit; an id that nothing has is a violation.
+    private func operands(_ violations: inout Violations) -> [(ordinal: Int, vertex: Int)] {
+        guard let subject = edit.subject else { return [] }
+        var vertices: [(ordinal: Int, vertex: Int)] = []
+        for (ordinal, id) in batch.ids[edit.operands].enumerated() {
+            if let vertex = find(subject, id) {
+                vertices.append((ordinal, vertex))
+            } else {
+                noteUnknown(subject, id, ordinal, &violations)
+            }
+        }
+        return vertices
+    }
+
+    // MARK: Violations
+
+    /// Notes what is wrong with an operand that is an id.
+    private func note(_ code: String, _ detail: String, _ ordinal: Int, _ violations: inout Violations) {
+        violations.note(
+            code, "\"\(shown(batch.ids[edit.operands.lowerBound + ordinal]))\" \(detail)",
+            at: batch.pointer(toOperand: ordinal, ofEdit: index))
+    }
+
+    private func noteUnknown(
+        _ subject: Edit.Subject, _ id: EditID, _ ordinal: Int, _ violations: inout Violations
+    ) {
+        violations.note(
+            "unknown-id", "none of the \(subject.rawValue) has the id \"\(shown(id))\"",
+            at: batch.pointer(toOperand: ordinal, ofEdit: index))
+    }
+
+    /// Notes an id that exists already and, if the batch itself inserted it, where.
+    private mutating func noteDuplicate(_ new: Vertex, _ existing: Int, _ violations: inout Violations) {
+        guard !violations.isFull else { return }
+        let isInserted = existing >= firstNew
+        let detail = isInserted ? "is inserted more than once" : "already exists; move or update it"
+        if isInserted {
+            let first = vertex(numbered: existing)
+            noteDuplicate(first, detail, insertingEdit(of: first), &violations)
+        }
+        noteDuplicate(new, detail, index, &violations)
+    }
+
+    /// The edit that inserts a vertex. O(edits).
+    private func insertingEdit(of vertex: Vertex) -> Int {
+        batch.edits.firstIndex { edit in
+            guard edit.operation == .insert else { return false }
+            switch (vertex, edit.subject) {
+            case (.newItem(let node), .items): return edit.operands.contains(node)
+            case (.newItem(let node), .sections): return edit.operands.contains(Int(batch.nodes[node].section))
+            case (.newSection(let section), .sections): return edit.operands.contains(section)
+            default: return false
+            }
+        } ?? 0
+    }
+
+    private mutating func noteDuplicate(
+        _ vertex: Vertex, _ detail: String, _ index: Int, _ violations: inout Violations
+    ) {
+        guard reported.insert(self.vertex(vertex)).inserted else { return }
+        switch vertex {
+        case .newItem(let node):
+            let ordinals = ordinals ?? SiblingOrdinals(batch.nodes, sections: batch.sections.count)
+            self.ordinals = ordinals
+            violations.note(
+                "duplicate-id", "the item \"\(shown(EditID(batch.nodes[node])))\" \(detail)",
+                at: batch.pointer(toNode: node, ofEdit: index, ordinals))
+        case .newSection(let section):
+            violations.note(
+                "duplicate-id", "the section \"\(shown(EditID(batch.sections[section])))\" \(detail)",
+                at: batch.pointer(toSection: section, ofEdit: index))
+        case .oldItem, .oldSection: break
+        }
     }
 }

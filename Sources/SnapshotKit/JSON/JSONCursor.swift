@@ -115,14 +115,18 @@ struct JSONCursor {
 }
 
 /// The bytes between the quotes of an accepted JSON string.
-struct JSONString: Equatable {
-    let start: UnsafeRawPointer
-    let count: Int
-    let isEscaped: Bool
+package struct JSONString: Equatable {
+    package let start: UnsafeRawPointer
+    package let count: Int
+    package let isEscaped: Bool
+
+    package init(start: UnsafeRawPointer, count: Int, isEscaped: Bool) {
+        (self.start, self.count, self.isEscaped) = (start, count, isEscaped)
+    }
 
     /// Whether both have the same text, byte by byte once escapes are resolved.
     @inline(__always)
-    static func == (one: JSONString, other: JSONString) -> Bool {
+    package static func == (one: JSONString, other: JSONString) -> Bool {
         if !one.isEscaped, !other.isEscaped {
             return one.count == other.count && sameBytes(one.start, other.start, one.count)
         }
@@ -135,7 +139,7 @@ struct JSONString: Equatable {
 
     /// Whether this string's text is `bytes`.
     @inline(__always)
-    func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    package func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if isEscaped { return text.elementsEqual(bytes) }
         return count == bytes.count && (count == 0 || sameBytes(start, bytes.baseAddress!, count))
     }
@@ -146,7 +150,7 @@ struct JSONString: Equatable {
         isText(UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
 
-    var text: StringText { StringText(start, count) }
+    package var text: StringText { StringText(start, count) }
 
     var string: String { String(decoding: Array(text), as: UTF8.self) }
 }

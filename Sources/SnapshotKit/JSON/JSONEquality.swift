@@ -9,10 +9,11 @@
 
 /// Whether two accepted JSON texts are the same value apart from `ignored`. O(n).
 ///
+/// A pointer to the whole ignores nothing: a content ignored altogether would be no content.
 /// Exact while members are in the same order. Otherwise two different values are taken for the same with a chance of 1
 /// in 2^64, since they are compared by a hash keyed per process.
 func sameValue(
-    _ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, ignoring ignored: PlaceSet
+    _ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, ignoring ignored: PointerSet
 ) -> Bool {
     guard one.count > 0, other.count > 0, let first = one.baseAddress, let second = other.baseAddress else {
         return one.count == other.count
@@ -20,11 +21,11 @@ func sameValue(
     if one.count == other.count, compareBytes(first, second, one.count) == 0 { return true }
     var left = JSONCursor(first)
     var right = JSONCursor(second)
-    return takesSameValue(&left, &right, ignored)
+    return ignored.withRoot { takesSameValue(&left, &right, $0) }
 }
 
 /// Takes a value from each cursor; true if they are the same. Otherwise the cursors are left anywhere.
-private func takesSameValue(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: PlaceSet) -> Bool {
+private func takesSameValue(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: PointerPlace) -> Bool {
     switch (left.byte, right.byte) {
     case (UInt8(ascii: "\""), UInt8(ascii: "\"")): return left.takeString() == right.takeString()
     case (UInt8(ascii: "{"), UInt8(ascii: "{")): return takesSameObject(&left, &right, ignored)
@@ -37,16 +38,19 @@ private func takesSameValue(_ left: inout JSONCursor, _ right: inout JSONCursor,
     }
 }
 
-private func takesSameArray(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: PlaceSet) -> Bool {
+/// Takes a value from each cursor; true if they are the same, or if their place is ignored.
+private func takesSameOrIgnored(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: PointerPlace) -> Bool {
+    guard ignored.isEnd else { return takesSameValue(&left, &right, ignored) }
+    left.skipValue()
+    right.skipValue()
+    return true
+}
+
+private func takesSameArray(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: PointerPlace) -> Bool {
     var (hasLeft, hasRight) = (left.enter(), right.enter())
     var index = 0
     while hasLeft, hasRight {
-        if let inner = ignored.below(index) {
-            guard takesSameValue(&left, &right, inner) else { return false }
-        } else {
-            left.skipValue()
-            right.skipValue()
-        }
+        guard takesSameOrIgnored(&left, &right, ignored.below(index)) else { return false }
         (hasLeft, hasRight) = (left.takesComma(), right.takesComma())
         index += 1
     }
@@ -55,41 +59,127 @@ private func takesSameArray(_ left: inout JSONCursor, _ right: inout JSONCursor,
 }
 
 /// Takes the rest of an array; true if all of it is ignored.
-private func takesIgnored(_ cursor: inout JSONCursor, from start: Int, _ ignored: PlaceSet) -> Bool {
+private func takesIgnored(_ cursor: inout JSONCursor, from start: Int, _ ignored: PointerPlace) -> Bool {
     var index = start
     repeat {
-        if ignored.below(index) != nil { return false }
+        if !ignored.below(index).isEnd { return false }
         cursor.skipValue()
         index += 1
     } while cursor.takesComma()
     return true
 }
 
-private func takesSameObject(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: PlaceSet) -> Bool {
+private func takesSameObject(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: PointerPlace) -> Bool {
     var (hasLeft, hasRight) = (left.enter(), right.enter())
     while hasLeft, hasRight {
         let (leftMember, rightMember) = (left, right)
         let name = left.takeName()
         guard name == right.takeName() else {
             (left, right) = (leftMember, rightMember)
-            return takeMembers(&left, .process, ignored) == takeMembers(&right, .process, ignored)
+            let hash = ValueHash(by: .process)
+            return hash.takeMembers(&left, ignored) == hash.takeMembers(&right, ignored)
         }
-        if let inner = ignored.below(name) {
-            guard takesSameValue(&left, &right, inner) else { return false }
-        } else {
-            left.skipValue()
-            right.skipValue()
-        }
+        guard takesSameOrIgnored(&left, &right, ignored.below(name)) else { return false }
         (hasLeft, hasRight) = (left.takesComma(), right.takesComma())
     }
     return (!hasLeft || takesIgnoredMembers(&left, ignored)) && (!hasRight || takesIgnoredMembers(&right, ignored))
 }
 
 /// Takes the rest of an object; true if all of it is ignored.
-private func takesIgnoredMembers(_ cursor: inout JSONCursor, _ ignored: PlaceSet) -> Bool {
+private func takesIgnoredMembers(_ cursor: inout JSONCursor, _ ignored: PointerPlace) -> Bool {
     repeat {
-        if ignored.below(cursor.takeName()) != nil { return false }
+        if !ignored.below(cursor.takeName()).isEnd { return false }
         cursor.skipValue()
     } while cursor.takesComma()
     return true
+}
+
+// MARK: - Hashes
+//
+// A hash of a JSON value that ignores what equality ignores: members are summed, so their order cannot matter; strings
+// are hashed by their text, arrays are folded in order. Numbers are hashed as they are written, which is how contents
+// are compared, or by their value, which is how views compare. Two 64-bit sums over keyed terms collide by
+// chance once in 2^64, and a client without the key cannot search for a collision.
+
+/// The fingerprint of accepted JSON text, apart from `ignored`. Equal values have equal fingerprints. O(n).
+package func fingerprint(of text: UnsafeRawBufferPointer, by hash: KeyedHash, ignoring ignored: PointerSet) -> UInt64 {
+    guard let start = text.baseAddress, text.count > 0 else { return 0 }
+    var cursor = JSONCursor(start)
+    return ignored.withRoot { ValueHash(by: hash).takeValue(&cursor, $0) }
+}
+
+/// The fingerprint of a string's text.
+@inline(__always)
+package func fingerprint(of string: JSONString, by hash: KeyedHash) -> UInt64 {
+    if !string.isEscaped { return hash.hash(string.start, string.count, from: Kind.string.rawValue) }
+    return Array(string.text).withUnsafeBytes { text in
+        hash.hash(text.baseAddress ?? string.start, text.count, from: Kind.string.rawValue)
+    }
+}
+
+/// A hash, by the process's key, of the value that starts at an address in accepted text. Numbers count by their value.
+/// O(bytes).
+func numericHash(at start: UnsafeRawPointer) -> UInt64 {
+    var cursor = JSONCursor(start)
+    return PointerSet.none.withRoot { ValueHash(by: .process, readsNumbers: true).takeValue(&cursor, $0) }
+}
+
+private enum Kind: UInt64 {
+    case string = 1
+    case token, array, object
+}
+
+/// Hashes what a cursor takes.
+private struct ValueHash {
+    private let hash: KeyedHash
+    private let readsNumbers: Bool
+
+    init(by hash: KeyedHash, readsNumbers: Bool = false) { (self.hash, self.readsNumbers) = (hash, readsNumbers) }
+
+    fileprivate func takeValue(_ cursor: inout JSONCursor, _ ignored: PointerPlace) -> UInt64 {
+        switch cursor.byte {
+        case UInt8(ascii: "\""): return fingerprint(of: cursor.takeString(), by: hash)
+        case UInt8(ascii: "{"): return takeObject(&cursor, ignored)
+        case UInt8(ascii: "["): return takeArray(&cursor, ignored)
+        default:
+            let token = cursor.takeToken()
+            // No word begins with a character below the letters.
+            if readsNumbers, token[0] < UInt8(ascii: "A") { return DecimalToken(token).hashed(by: hash) }
+            return hash.hash(token.baseAddress!, token.count, from: Kind.token.rawValue)
+        }
+    }
+
+    private func takeArray(_ cursor: inout JSONCursor, _ ignored: PointerPlace) -> UInt64 {
+        var state = Kind.array.rawValue
+        guard cursor.enter() else { return hash.mixed(state, Kind.array.rawValue) }
+        var index = 0
+        repeat {
+            let place = ignored.below(index)
+            if place.isEnd { cursor.skipValue() } else { state = hash.mixed(state, takeValue(&cursor, place)) }
+            index += 1
+        } while cursor.takesComma()
+        return hash.mixed(state, Kind.array.rawValue)
+    }
+
+    private func takeObject(_ cursor: inout JSONCursor, _ ignored: PointerPlace) -> UInt64 {
+        let sum = cursor.enter() ? takeMembers(&cursor, ignored) : 0
+        return hash.mixed(Kind.object.rawValue &+ sum, Kind.object.rawValue)
+    }
+
+    /// Takes the members of an object from the name at the cursor on, and the closing bracket. Equal members have equal
+    /// sums, in any order.
+    func takeMembers(_ cursor: inout JSONCursor, _ ignored: PointerPlace) -> UInt64 {
+        var sum: UInt64 = 0
+        repeat {
+            let name = cursor.takeName()
+            let place = ignored.below(name)
+            if place.isEnd {
+                cursor.skipValue()
+            } else {
+                let mark = fingerprint(of: name, by: hash)
+                sum &+= hash.mixed(mark, takeValue(&cursor, place))
+            }
+        } while cursor.takesComma()
+        return sum
+    }
 }

@@ -77,3 +77,107 @@ package struct JSONObject: Sendable {
         return writer.bytes()
     }
 }
+
+// MARK: - Members one by one
+
+/// The members of an object and of all objects nested in it, listed in one pass and to be taken by name.
+///
+/// A member of a nested object follows the member that holds the object, so a walk over siblings skips nested ones in
+/// one step. Listing each object's members on arrival instead would read the deepest bytes once per level. The contents
+/// of arrays are not listed.
+struct JSONMembers {
+    struct Member {
+        var name: JSONString
+        var value: UnsafeRawBufferPointer
+        /// Index behind the last member nested in the value.
+        fileprivate(set) var end: Int
+        fileprivate(set) var isTaken = false
+
+        /// Whether the value is an object, whose members are listed.
+        var isObject: Bool { value.first == UInt8(ascii: "{") }
+        var isNull: Bool { value.first == UInt8(ascii: "n") }
+    }
+
+    private var members: [Member] = []
+
+    /// No members yet.
+    init() {}
+
+    /// Lists the members of an object. O(bytes).
+    init(_ object: UnsafeRawBufferPointer) { load(object) }
+
+    /// Lists the members of an object in place of those listed before; any other value has none. O(bytes).
+    mutating func load(_ object: UnsafeRawBufferPointer) {
+        members.removeAll(keepingCapacity: true)
+        guard object.first == UInt8(ascii: "{") else { return }
+        var cursor = JSONCursor(object.baseAddress!)
+        append(&cursor)
+    }
+
+    private mutating func append(_ object: inout JSONCursor) {
+        guard object.enter() else { return }
+        repeat {
+            let name = object.takeName()
+            let (index, start) = (members.count, object.at)
+            members.append(Member(name: name, value: UnsafeRawBufferPointer(start: start, count: 1), end: 0))
+            if object.byte == UInt8(ascii: "{") { append(&object) } else { object.skipValue() }
+            members[index].value = UnsafeRawBufferPointer(start: start, count: object.at - start)
+            members[index].end = members.count
+        } while object.takesComma()
+    }
+
+    subscript(index: Int) -> Member { members[index] }
+
+    /// The members of the whole object, nested ones included.
+    var all: Range<Int> { members.indices }
+
+    /// The members nested in a member's value.
+    func inside(_ index: Int) -> Range<Int> { index + 1..<members[index].end }
+
+    /// Marks a member as taken.
+    mutating func take(_ index: Int) { members[index].isTaken = true }
+
+    /// The first member from `index` on that has not been taken, of the object whose members are `range`; the end of
+    /// `range` if there is none.
+    func firstLeft(from index: Int, in range: Range<Int>) -> Int {
+        var index = index
+        while index < range.upperBound, members[index].isTaken { index = members[index].end }
+        return index
+    }
+}
+
+/// Finds the members of one object by name. Those asked for in their own order cost O(1), and so do others, except that
+/// the first of them costs O(members).
+struct MemberSearch {
+    private let range: Range<Int>
+    private var expected: Int
+    /// Nil until it is needed.
+    private var table: NameTable?
+
+    /// Searches the members that stand in a range.
+    init(_ range: Range<Int>) {
+        self.range = range
+        expected = range.lowerBound
+    }
+
+    /// The member of that name.
+    mutating func find(_ name: JSONString, in members: JSONMembers) -> Int? {
+        let isExpected = expected < range.upperBound && members[expected].name == name
+        guard let index = isExpected ? expected : search(for: name, in: members) else { return nil }
+        expected = members[index].end
+        return index
+    }
+
+    private mutating func search(for name: JSONString, in members: JSONMembers) -> Int? {
+        if table == nil {
+            var table = NameTable(0)
+            var index = range.lowerBound
+            while index < range.upperBound {
+                _ = table.insert(NameTable.hash(members[index].name), index)
+                index = members[index].end
+            }
+            self.table = table
+        }
+        return table!.first(NameTable.hash(name)) { members[$0].name == name }
+    }
+}

@@ -6,7 +6,7 @@ public struct JSONPointer: Sendable, Hashable {
     /// The whole document.
     public static let root = JSONPointer(tokens: [])
 
-    init(tokens: [[UInt8]]) { self.tokens = tokens }
+    package init(tokens: [[UInt8]]) { self.tokens = tokens }
 
     /// Reads the string form: empty, or tokens each preceded by `/`, with `~1` for `/` and `~0` for `~`. Nil for
     /// anything else.
@@ -42,7 +42,7 @@ public struct JSONPointer: Sendable, Hashable {
     }
 
     /// A token as it stands in the string form.
-    static func escaped(_ token: some Sequence<UInt8>) -> String {
+    package static func escaped(_ token: some Sequence<UInt8>) -> String {
         var bytes: [UInt8] = []
         escape(token, into: &bytes)
         return String(decoding: bytes, as: UTF8.self)

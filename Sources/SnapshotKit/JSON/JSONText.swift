@@ -39,7 +39,7 @@ public struct JSONText: Sendable {
     public var slice: JSONSlice { JSONSlice(bytes: padded, range: 0..<padded.count - JSONScanner.padding) }
 
     /// Calls `body` with the text, which is padded.
-    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         padded.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0.dropLast(JSONScanner.padding))) }
     }
 }
@@ -65,4 +65,161 @@ extension JSONSlice {
 
     /// Whether the value is null.
     package var isNull: Bool { bytes[range.lowerBound] == UInt8(ascii: "n") }
+}
+
+// MARK: - Slices
+
+/// A JSON value inside a validated document.
+public struct JSONSlice: Sendable {
+    let bytes: [UInt8]
+    let range: Range<Int>
+
+    /// The value's text.
+    public var text: [UInt8] { Array(bytes[range]) }
+
+    /// Calls `body` with a cursor at the value.
+    func withCursor<Result, Failure: Error>(
+        _ body: (inout JSONCursor, UnsafeRawPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try bytes.withUnsafeBufferPointer { (memory) throws(Failure) in
+            let base = UnsafeRawPointer(memory.baseAddress!)
+            var cursor = JSONCursor(base + range.lowerBound)
+            return try body(&cursor, base)
+        }
+    }
+
+    /// The value as a whole number; nil if it is anything else, or out of range.
+    public var integer: Int? { Int(String(decoding: bytes[range], as: UTF8.self)) }
+
+    /// The value as an array of strings; nil if it is anything else.
+    public var strings: [String]? {
+        guard let elements else { return nil }
+        let strings = elements.compactMap(\.string)
+        return strings.count == elements.count ? strings : nil
+    }
+
+    /// The members of a JSON object; nil if the text is anything else, or not JSON.
+    public static func members(of json: [UInt8]) -> [String: JSONSlice]? {
+        (try? JSONSlice(document: json, maxDepth: 64))?.members
+    }
+
+    /// The members of an object; nil if the value is anything else. Of names that Swift takes for equal, the last one
+    /// counts.
+    public var members: [String: JSONSlice]? {
+        orderedMembers.map { Dictionary($0.lazy.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }) }
+    }
+
+    /// The elements of an array; nil if the value is anything else.
+    public var elements: [JSONSlice]? {
+        withCursor { (cursor, base) -> [JSONSlice]? in
+            guard cursor.byte == UInt8(ascii: "[") else { return nil }
+            var elements: [JSONSlice] = []
+            guard cursor.enter() else { return elements }
+            repeat { elements.append(takeValue(&cursor, base)) } while cursor.takesComma()
+            return elements
+        }
+    }
+
+    /// The value at a pointer that begins here; nil if it leads nowhere. O(bytes).
+    package func value(at pointer: JSONPointer) -> JSONSlice? {
+        withCursor { (cursor, base) -> JSONSlice? in
+            guard let start = PointerSet([pointer]).value(in: cursor.at, entersArrays: true) else { return nil }
+            cursor.at = start
+            return takeValue(&cursor, base)
+        }
+    }
+
+    private func takeValue(_ cursor: inout JSONCursor, _ base: UnsafeRawPointer) -> JSONSlice {
+        let start = cursor.at - base
+        cursor.skipValue()
+        return JSONSlice(bytes: bytes, range: start..<cursor.at - base)
+    }
+
+    /// The value as a string; nil if it is anything else.
+    public var string: String? {
+        withCursor { cursor, _ in
+            guard cursor.byte == UInt8(ascii: "\"") else { return nil }
+            return cursor.takeString().string
+        }
+    }
+
+    /// The value as a number; nil if it is anything else.
+    public var number: Double? { Double(String(decoding: bytes[range], as: UTF8.self)) }
+
+    /// The value as a Boolean; nil if it is neither true nor false.
+    public var flag: Bool? {
+        Bool(String(decoding: bytes[range], as: UTF8.self))
+    }
+}
+
+// MARK: Offsets
+
+extension JSONSlice {
+    /// A member of an object.
+    package struct Member: Sendable {
+        /// Its name, without escapes.
+        package let name: String
+        /// Offset of the name's quote in the text that was read, in bytes.
+        package let offset: Int
+        /// Its value.
+        package let value: JSONSlice
+    }
+
+    /// A whole text, kept unchanged, so offsets are those of the text. O(n).
+    ///
+    /// - Throws: `JSONError` unless it is exactly one JSON value.
+    package init(document json: consuming [UInt8], maxDepth: Int = JSONScanner.depthLimit) throws(JSONError) {
+        let count = json.count
+        json.append(contentsOf: JSONScanner.zeros)
+        range = try json.withUnsafeBufferPointer { (text) throws(JSONError) -> Range<Int> in
+            var scanner = JSONScanner(base: UnsafeRawPointer(text.baseAddress!), count: count, maxDepth: maxDepth)
+            let range = try scanner.takeValue(depth: 0)
+            try scanner.finish()
+            return range
+        }
+        bytes = json
+    }
+
+    /// The members of an object in document order; nil if the value is anything else. O(bytes).
+    package var orderedMembers: [Member]? {
+        withCursor { (cursor, base) -> [Member]? in
+            guard cursor.byte == UInt8(ascii: "{") else { return nil }
+            var members: [Member] = []
+            guard cursor.enter() else { return members }
+            repeat {
+                let offset = cursor.at - base
+                let name = cursor.takeName().string
+                members.append(Member(name: name, offset: offset, value: takeValue(&cursor, base)))
+            } while cursor.takesComma()
+            return members
+        }
+    }
+}
+
+extension JSONWriter {
+    /// Appends a value without white space and with only the escapes that JSON demands.
+    package mutating func append(canonical value: JSONSlice) {
+        value.withCursor { cursor, _ in append(canonical: &cursor) }
+    }
+
+    private mutating func append(canonical cursor: inout JSONCursor) {
+        switch cursor.byte {
+        case UInt8(ascii: "\""): append(string: cursor.takeString().text)
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            let isObject = cursor.byte == UInt8(ascii: "{")
+            append(byte: cursor.byte)
+            if cursor.enter() {
+                repeat {
+                    separate()
+                    if isObject {
+                        append(string: cursor.takeName().text)
+                        append(":")
+                    }
+                    append(canonical: &cursor)
+                } while cursor.takesComma()
+            }
+            append(isObject ? "}" : "]")
+        default: append(cursor.takeToken())
+        }
+    }
 }

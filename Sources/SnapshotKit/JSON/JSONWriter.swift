@@ -76,7 +76,7 @@ public struct JSONWriter: Sendable {
 
     /// Appends bytes unchanged.
     @inline(__always)
-    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    package mutating func append(_ bytes: UnsafeRawBufferPointer) {
         if let start = bytes.baseAddress { append(start, bytes.count) }
     }
 
@@ -116,7 +116,7 @@ public struct JSONWriter: Sendable {
 
     /// Appends a literal, a number and another literal. Not named `append`, which takes a pointer and a length.
     @inline(__always)
-    mutating func emit(_ before: StaticString, _ number: Int, _ after: StaticString = "") {
+    package mutating func emit(_ before: StaticString, _ number: Int, _ after: StaticString = "") {
         append(before)
         append(number)
         if after.utf8CodeUnitCount > 0 { append(after) }
@@ -137,7 +137,7 @@ public struct JSONWriter: Sendable {
     }
 
     /// Appends UTF-8 as a JSON string, quoted and escaped.
-    mutating func append(string text: some Sequence<UInt8>) {
+    package mutating func append(string text: some Sequence<UInt8>) {
         append(byte: UInt8(ascii: "\""))
         for byte in text { append(escaped: byte) }
         append(byte: UInt8(ascii: "\""))
@@ -145,7 +145,7 @@ public struct JSONWriter: Sendable {
 
     /// Appends a byte of text inside a JSON string.
     @inline(__always)
-    mutating func append(escaped byte: UInt8) {
+    package mutating func append(escaped byte: UInt8) {
         switch byte {
         case UInt8(ascii: "\""): append("\\\"")
         case UInt8(ascii: "\\"): append("\\\\")
@@ -158,7 +158,7 @@ public struct JSONWriter: Sendable {
 
     /// Appends an array whose elements `write` appends.
     @inline(__always)
-    mutating func append<Elements: Sequence, Failure: Error>(
+    package mutating func append<Elements: Sequence, Failure: Error>(
         array elements: Elements, _ write: (inout JSONWriter, Elements.Element) throws(Failure) -> Void
     ) throws(Failure) {
         append(byte: UInt8(ascii: "["))
@@ -170,13 +170,13 @@ public struct JSONWriter: Sendable {
     }
 
     /// Appends a member's name unchanged, and a colon.
-    mutating func append(name: JSONString) {
+    package mutating func append(name: JSONString) {
         append(name.start - 1, name.count + 2)
         append(byte: UInt8(ascii: ":"))
     }
 
     /// Appends the bytes of another writer from an offset on.
-    mutating func append(_ other: JSONWriter, from start: Int) {
+    package mutating func append(_ other: JSONWriter, from start: Int) {
         other.storage.withUnsafeBytes { append($0.baseAddress! + start, other.count - start) }
     }
 
@@ -189,8 +189,8 @@ public struct JSONWriter: Sendable {
 
     /// Appends the comma between two elements or members: called before each of them, also before the first.
     @inline(__always)
-    mutating func separate() { if needsComma { append(byte: UInt8(ascii: ",")) } }
+    package mutating func separate() { if needsComma { append(byte: UInt8(ascii: ",")) } }
 
     /// Drops everything after the first `length` bytes.
-    mutating func truncate(to length: Int) { count = length }
+    package mutating func truncate(to length: Int) { count = length }
 }

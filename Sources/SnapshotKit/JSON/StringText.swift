@@ -1,7 +1,7 @@
 /// The text of a valid JSON string, escapes resolved, from the raw bytes between its quotes.
 ///
 /// A sequence rather than an array: comparing and hashing need each byte once.
-struct StringText: Sequence, IteratorProtocol {
+package struct StringText: Sequence, IteratorProtocol {
     private var at: UnsafeRawPointer
     private let end: UnsafeRawPointer
     /// Bytes of an escaped character that are still to be returned, the next one lowest.
@@ -13,7 +13,7 @@ struct StringText: Sequence, IteratorProtocol {
         end = start + count
     }
 
-    mutating func next() -> UInt8? {
+    package mutating func next() -> UInt8? {
         if pendingCount > 0 { return popPending() }
         guard at < end else { return nil }
         let byte = at.load(as: UInt8.self)
@@ -70,5 +70,85 @@ struct StringText: Sequence, IteratorProtocol {
         case 0x800..<0x10000: (pending, pendingCount) = (0xE0 | scalar >> 12 | tail(6) << 8 | tail(0) << 16, 3)
         default: (pending, pendingCount) = (0xF0 | scalar >> 18 | tail(12) << 8 | tail(6) << 16 | tail(0) << 24, 4)
         }
+    }
+}
+
+// MARK: - Searching
+
+/// Searches the text of a string, whatever its escapes, for bytes. O(length) for any text (Knuth, Morris and Pratt
+/// 1977).
+package struct TextSearch: Sendable {
+    private let wanted: [UInt8]
+    /// By the number of bytes found less one: how many of them still count as found if the next byte is another one.
+    private let fallback: [Int]
+
+    package init(_ wanted: [UInt8]) {
+        self.wanted = wanted
+        var fallback = [0]
+        var length = 0
+        for index in wanted.indices.dropFirst() {
+            while length > 0, wanted[index] != wanted[length] { length = fallback[length - 1] }
+            if wanted[index] == wanted[length] { length += 1 }
+            fallback.append(length)
+        }
+        self.fallback = fallback
+    }
+
+    package func isFound(in string: JSONString) -> Bool {
+        if wanted.isEmpty { return true }
+        var found = 0
+        for byte in string.text {
+            while found > 0, wanted[found] != byte { found = fallback[found - 1] }
+            if wanted[found] == byte { found += 1 }
+            if found == wanted.count { return true }
+        }
+        return false
+    }
+}
+
+// MARK: - Lone surrogates
+//
+// A text that was cut inside an emoji ends with half of it: `"cut \ud83d"`. That is no Unicode text, so strict readers
+// refuse the whole document. An escape and its replacement are equally long, so the document is changed in place.
+
+extension [UInt8] {
+    /// Replaces each escape of a surrogate without its other half, in texts and names of a JSON document, by `\ufffd`
+    /// (U+FFFD, the replacement character). O(n).
+    ///
+    /// - Returns: how many were replaced.
+    package mutating func replaceLoneSurrogates() -> Int {
+        guard contains(UInt8(ascii: "\\")) else { return 0 }
+        return withUnsafeMutableBufferPointer { text in
+            var replaced = 0
+            var at = 0
+            while let escape = text[at...].firstIndex(of: UInt8(ascii: "\\")) {
+                at = Swift.min(escape + 2, text.count)
+                guard let unit = Self.codeUnit(in: text, at: escape) else { continue }
+                at = escape + 6
+                guard UTF16.isLeadSurrogate(unit) || UTF16.isTrailSurrogate(unit) else { continue }
+                if UTF16.isLeadSurrogate(unit), let next = Self.codeUnit(in: text, at: at),
+                    UTF16.isTrailSurrogate(next)
+                {
+                    at += 6
+                    continue
+                }
+                for (offset, digit) in "fffd".utf8.enumerated() { text[escape + 2 + offset] = digit }
+                replaced += 1
+            }
+            return replaced
+        }
+    }
+
+    /// The UTF-16 code unit of an escape `\uXXXX`; nil if there is none.
+    private static func codeUnit(in text: UnsafeMutableBufferPointer<UInt8>, at start: Int) -> UInt16? {
+        guard start + 6 <= text.count, text[start] == UInt8(ascii: "\\"), text[start + 1] == UInt8(ascii: "u") else {
+            return nil
+        }
+        var unit: UInt16 = 0
+        for digit in text[start + 2..<start + 6] {
+            guard let value = Character(UnicodeScalar(digit)).hexDigitValue, digit < 0x80 else { return nil }
+            unit = unit << 4 | UInt16(value)
+        }
+        return unit
     }
 }

@@ -16,11 +16,13 @@ extension Columns {
     private func brokenBytes(_ view: ColumnsView) -> String? {
         let end = text.count - JSONScanner.padding
         guard end >= 0, (end..<text.count).allSatisfy({ view.text.at(UInt32($0)).load(as: UInt8.self) == 0 }) else {
-            return "no padding behind the text"
+            return "no padding after the text"
         }
-        guard payloads.isEmpty || payloads.count == nodes.count else { return "payloads are not one an item" }
+        guard payloads.isEmpty || payloads.count == nodes.count else {
+            return "the number of payloads is not that of the items"
+        }
         guard childCounts.isEmpty || childCounts.count == nodes.count else {
-            return "children are not one number an item"
+            return "the number of child counts is not that of the items"
         }
         let holds = { (start: UInt32, count: Int) in Int(start) + count <= end }
         for (item, node) in nodes.enumerated() {

@@ -19,7 +19,7 @@ struct FoundID {
 enum RecordIndex: Hashable { case section(Int), item(Int) }
 
 /// A section or an item: where the text of its id is, how that was written, and its hash.
-protocol IdentifiedRecord {
+package protocol IdentifiedRecord {
     var idStart: UInt32 { get set }
     var idCount: UInt16 { get set }
     var flags: NodeFlags { get set }
@@ -43,20 +43,20 @@ extension IdentifiedRecord {
 }
 
 /// One item: its id, and its place in the structure.
-struct Node: IdentifiedRecord {
+package struct Node: IdentifiedRecord {
     /// Where the text of the id starts, after its quote.
-    var idStart: UInt32 = 0
-    var idCount: UInt16 = 0
+    package var idStart: UInt32 = 0
+    package var idCount: UInt16 = 0
     /// Ancestors within the section.
-    var level: UInt8 = 0
-    var flags: NodeFlags = []
+    package var level: UInt8 = 0
+    package var flags: NodeFlags = []
     /// The hash of the id's text, see `idHash`.
-    var hash: UInt32 = 0
-    var section: UInt32 = 0
+    package var hash: UInt32 = 0
+    package var section: UInt32 = 0
     /// Index of the parent's node; -1 at the root of a section.
-    var parent: Int32 = -1
+    package var parent: Int32 = -1
     /// Index behind the last descendant.
-    var end: UInt32 = 0
+    package var end: UInt32 = 0
 }
 
 extension Node {
@@ -72,17 +72,19 @@ extension Node {
 }
 
 /// What a node is, besides its numbers.
-struct NodeFlags: OptionSet {
-    let rawValue: UInt8
+package struct NodeFlags: OptionSet {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
     /// The id was written as a number: its token is its text.
     static let integerID = NodeFlags(rawValue: 1)
     /// The id was written with escapes: its token precedes its text, see `TokenBuffer`.
     static let escapedID = NodeFlags(rawValue: 2)
-    static let hasContent = NodeFlags(rawValue: 4)
-    static let hasKind = NodeFlags(rawValue: 8)
-    static let isCollapsed = NodeFlags(rawValue: 16)
+    package static let hasContent = NodeFlags(rawValue: 4)
+    package static let hasKind = NodeFlags(rawValue: 8)
+    package static let isCollapsed = NodeFlags(rawValue: 16)
     /// Below a collapsed section or item, so not a row.
-    static let isHidden = NodeFlags(rawValue: 32)
+    package static let isHidden = NodeFlags(rawValue: 32)
     /// Written as its id alone, without an object around it.
     static let isBare = NodeFlags(rawValue: 64)
 
@@ -91,9 +93,9 @@ struct NodeFlags: OptionSet {
 }
 
 /// What an item shows, as ranges of the text. The kind's length is that of the JSON string at its start.
-struct Payload {
-    var contentStart: UInt32 = 0
-    var contentCount: UInt32 = 0
+package struct Payload {
+    package var contentStart: UInt32 = 0
+    package var contentCount: UInt32 = 0
     /// Where the kind's quote is.
     var kindStart: UInt32 = 0
 
@@ -112,17 +114,17 @@ struct Payload {
 }
 
 /// One section.
-struct SectionNode: IdentifiedRecord {
-    var idStart: UInt32 = 0
-    var idCount: UInt16 = 0
-    var flags: NodeFlags = []
-    var hash: UInt32 = 0
+package struct SectionNode: IdentifiedRecord {
+    package var idStart: UInt32 = 0
+    package var idCount: UInt16 = 0
+    package var flags: NodeFlags = []
+    package var hash: UInt32 = 0
     var contentStart: UInt32 = 0
     var contentCount: UInt32 = 0
-    var firstItem: UInt32 = 0
-    var endItem: UInt32 = 0
-    var firstRow: UInt32 = 0
-    var endRow: UInt32 = 0
+    package var firstItem: UInt32 = 0
+    package var endItem: UInt32 = 0
+    package var firstRow: UInt32 = 0
+    package var endRow: UInt32 = 0
 }
 
 extension SectionNode {
@@ -154,9 +156,9 @@ extension BidirectionalCollection where Element == SectionNode {
 }
 
 /// Where the list's own content is in the text; empty if it has none.
-struct ListContent: Equatable {
+package struct ListContent: Equatable {
     var start: UInt32 = 0
-    var count: UInt32 = 0
+    package var count: UInt32 = 0
 }
 
 extension ListContent {
@@ -180,7 +182,7 @@ struct Fingerprint: Equatable {
 }
 
 /// How and where the items of the top level were read: at equal places, the same bytes mean the same.
-struct ElementPlace: Sendable, Equatable {
+package struct ParseSettings: Sendable, Equatable {
     /// How many levels of arrays and objects an item may have, by the limits it was read with.
     var room: Int
     var shape = StateShape.native
@@ -190,38 +192,38 @@ struct ElementPlace: Sendable, Equatable {
     var hasKept = false
 
     /// The place of a state that was not read from one document.
-    static let nowhere = ElementPlace(room: .max)
+    static let nowhere = ParseSettings(room: .max)
 }
 
 /// The columns of one state, immutable.
-final class Columns: Sendable {
-    let text: StateText
-    let list: ListContent
-    let nodes: [Node]
-    let sections: [SectionNode]
+package final class Columns: Sendable {
+    package let text: StateText
+    package let list: ListContent
+    package let nodes: [Node]
+    package let sections: [SectionNode]
     /// Empty if no item has a content or a kind.
-    let payloads: [Payload]
+    package let payloads: [Payload]
     /// Both empty in a past state that was rebuilt: ids are rarely looked up in a base.
     let itemTable: IDTable
     let sectionTable: IDTable
     /// The row of each item (-1: none), and the item of each row. Both empty if every item is a row.
     let rowOfItem: [Int32]
-    let itemOfRow: [UInt32]
+    package let itemOfRow: [UInt32]
     /// The number of children of each item, if a window shows only some of them; otherwise empty, as the nodes tell.
     let childCounts: [UInt32]
     /// How many leading items are not rows: ancestors of a window's first row that are outside of it.
     let outsiders: Int
-    let place: ElementPlace
+    let place: ParseSettings
     /// Whether no item is nested and no id was written with escapes, so that in a state that was read the starts of ids
     /// ascend.
     let isFlat: Bool
     let structure: StructureID
 
-    init(
+    package init(
         text: StateText, list: ListContent = ListContent(), nodes: [Node], sections: [SectionNode],
         payloads: [Payload] = [], itemTable: IDTable = .empty, sectionTable: IDTable = .empty,
         rowOfItem: [Int32] = [], itemOfRow: [UInt32] = [], childCounts: [UInt32] = [], outsiders: Int = 0,
-        place: ElementPlace = .nowhere, isFlat: Bool = false, structure: StructureID = StructureID()
+        place: ParseSettings = .nowhere, isFlat: Bool = false, structure: StructureID = StructureID()
     ) {
         (self.text, self.list, self.nodes, self.sections, self.payloads) = (text, list, nodes, sections, payloads)
         (self.itemTable, self.sectionTable) = (itemTable, sectionTable)
@@ -244,7 +246,9 @@ final class Columns: Sendable {
 
     /// Calls `body` with the columns as memory, which is valid until it returns.
     @inline(__always)
-    func withView<Result, Failure: Error>(_ body: (ColumnsView) throws(Failure) -> Result) throws(Failure) -> Result {
+    package func withView<Result, Failure: Error>(_ body: (ColumnsView) throws(Failure) -> Result) throws(Failure)
+        -> Result
+    {
         try text.withView { (text) throws(Failure) in
             try nodes.withUnsafeBufferPointer { (nodes) throws(Failure) in
                 try sections.withUnsafeBufferPointer { (sections) throws(Failure) in
@@ -261,6 +265,164 @@ final class Columns: Sendable {
                     }
                 }
             }
+        }
+    }
+}
+
+// MARK: - Looking up
+//
+// Look-ups by id use the tables made when a state's ids were checked. A past state that was rebuilt has none and is
+// searched.
+
+extension ColumnsView {
+    /// The item, hidden or not, whose id is the given text; `hash` is that of the text, if known. O(1), or O(n) without
+    /// a table.
+    package func item(withID id: UnsafeRawBufferPointer, hash: UInt32? = nil) -> Int? {
+        find(id, hash, in: nodes, columns.itemTable)
+    }
+
+    /// The section whose id is the given text. O(1), or O(n) without a table.
+    package func section(withID id: UnsafeRawBufferPointer, hash: UInt32? = nil) -> Int? {
+        find(id, hash, in: sections, columns.sectionTable)
+    }
+
+    @inline(__always)
+    private func find<Record: IdentifiedRecord>(
+        _ id: UnsafeRawBufferPointer, _ hash: UInt32?, in records: UnsafeBufferPointer<Record>, _ table: IDTable
+    ) -> Int? {
+        guard let start = id.baseAddress, id.count > 0 else { return nil }
+        let hash = hash ?? idHash(start, id.count)
+        let matches = { (index: Int) in
+            let record = records[index]
+            return record.hash == hash && Int(record.idCount) == id.count
+                && sameBytes(text.at(record.idStart), start, id.count)
+        }
+        return table.isEmpty ? records.indices.first(where: matches) : table.first(hash, where: matches)
+    }
+}
+
+extension Columns {
+    /// The item, hidden or not, whose id is the given text. O(1), or O(n) without a table.
+    func item(withID id: UnsafeRawBufferPointer) -> Int? { withView { $0.item(withID: id) } }
+
+    /// The section whose id is the given text. O(1), or O(n) without a table.
+    func section(withID id: UnsafeRawBufferPointer) -> Int? { withView { $0.section(withID: id) } }
+
+    /// The item at a row; nil if there is no such row. O(1).
+    func item(at path: ItemPath) -> Int? {
+        guard sections.indices.contains(path.section) else { return nil }
+        let section = sections[path.section]
+        guard path.row >= 0, path.row < Int(section.endRow - section.firstRow) else { return nil }
+        let row = Int(section.firstRow) + path.row
+        return itemOfRow.isEmpty ? row : Int(itemOfRow[row])
+    }
+
+    /// Where an item is shown; nil if it is hidden. O(1).
+    func path(ofItem item: Int) -> ItemPath? {
+        let row = itemOfRow.isEmpty && rowOfItem.isEmpty ? item : Int(rowOfItem[item])
+        guard row >= 0 else { return nil }
+        let section = Int(nodes[item].section)
+        return ItemPath(section: section, row: row - Int(sections[section].firstRow))
+    }
+}
+
+extension ColumnsView {
+    /// The table of ids of a state made from this one; nil if a new one has to be made, be it because two items have
+    /// the same id. O(n log n), n being the runs and the items in none of them.
+    ///
+    /// - Parameters:
+    ///   - runs: items with the same ids, in ascending order of the new state.
+    ///   - nodes: of the new state, hashed.
+    func itemTable(
+        carriedOver runs: [ReusedRun], to nodes: UnsafeBufferPointer<Node>, in text: TextView
+    ) -> IDTable? {
+        var kept = runs
+        var arrivals: [Renumbering.Arrival] = []
+        runs.forOthers(of: nodes.count) { item in
+            let node = nodes[item]
+            if let old = self.item(withID: text.bytes(at: node.idStart, Int(node.idCount)), hash: node.hash) {
+                kept.append(ReusedRun(old: old, new: item, count: 1))
+            } else {
+                arrivals.append(Renumbering.Arrival(hash: node.hash, item: item))
+            }
+        }
+        return columns.itemTable.renumbered(kept, arrivals, to: nodes, in: text)
+    }
+}
+
+// MARK: - Compacting
+
+/// Which members of its contents a state keeps: those at the places, nothing without places, or nil for all of them.
+package struct KeptMembers: Sendable {
+    package var list: PointerSet?
+    package var sections: PointerSet?
+    package var items: PointerSet?
+
+    package init() {}
+
+    /// Whether all contents are kept whole.
+    package var areAll: Bool { list == nil && sections == nil && items == nil }
+}
+
+extension JSONWriter {
+    /// Appends a content, or its members at the places; false, and nothing appended, where nothing is kept.
+    package mutating func append(_ content: UnsafeRawBufferPointer, keeping places: PointerSet?) -> Bool {
+        guard let places else {
+            append(content)
+            return true
+        }
+        return !places.isEmpty && append(membersOf: content, at: places)
+    }
+}
+
+extension Columns {
+    /// The same state, or what is kept of it, over a text of its own that holds nothing else. O(items + bytes).
+    package func compacted(keeping kept: KeptMembers = KeptMembers()) -> Columns {
+        withView { view in
+            var buffer = TokenBuffer(capacity: text.count - text.dead)
+            var (nodes, payloads, sections) = (nodes, payloads, sections)
+            var list = list
+            let keepsAll = kept.areAll
+            if list.count > 0 {
+                let content = view.listContent
+                list = buffer.append { $0.append(content, keeping: kept.list) }.map(ListContent.init) ?? ListContent()
+            }
+            for section in sections.indices {
+                let content = view.content(ofSection: section)
+                sections[section].idStart = UInt32(truncatingIfNeeded: buffer.append(view.id(ofSection: section)))
+                if sections[section].flags.contains(.hasContent) {
+                    sections[section].setContent(buffer.append { $0.append(content, keeping: kept.sections) })
+                }
+            }
+            for item in nodes.indices {
+                let (node, payload) = (nodes[item], view.payload(ofItem: item))
+                var inside: Int?
+                if node.flags.contains(.hasContent) {
+                    let content = view.content(ofItem: item)
+                    if let place = buffer.append(writing: { $0.append(content, keeping: kept.items) }) {
+                        payloads[item].setContent(place.lowerBound, place.count)
+                        // An id that a pointer led to is part of its item's content already.
+                        let offset = Int(node.idStart) - Int(payload.contentStart)
+                        if keepsAll, !node.flags.contains(.escapedID),
+                            (0..<Int(payload.contentCount)).contains(offset)
+                        {
+                            inside = place.lowerBound + offset
+                        }
+                    } else {
+                        payloads[item].setContent(0, 0)
+                        nodes[item].flags.remove(.hasContent)
+                    }
+                }
+                if node.flags.contains(.hasKind) {
+                    let start = buffer.append(value: view.kind(ofItem: item))
+                    payloads[item].kindStart = UInt32(truncatingIfNeeded: start)
+                }
+                nodes[item].idStart = UInt32(truncatingIfNeeded: inside ?? buffer.append(view.id(ofItem: item)))
+            }
+            return Columns(
+                text: StateText(buffer.padded()), list: list, nodes: nodes, sections: sections, payloads: payloads,
+                itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow,
+                childCounts: childCounts, outsiders: outsiders, structure: keepsAll ? structure : StructureID())
         }
     }
 }

@@ -4,7 +4,7 @@
 // up again.
 
 /// The items of a new state, as stretches of another state's items and of new ones, and its sections.
-struct ColumnsAssembly {
+package struct ColumnsAssembly {
     /// A stretch of items, of the source or of `nodes`.
     struct Piece {
         /// Index of the first item in the new state.
@@ -31,7 +31,7 @@ struct ColumnsAssembly {
     private(set) var payloads: [Payload] = []
     private(set) var sections: [SectionNode] = []
     /// The list's own content.
-    var list: ListContent
+    package var list: ListContent
 
     init(list: ListContent) { self.list = list }
 
@@ -52,7 +52,7 @@ struct ColumnsAssembly {
     }
 
     /// Appends items of the source.
-    mutating func append(_ items: Range<Int>, isReused: Bool, levelShift: Int = 0) {
+    package mutating func append(_ items: Range<Int>, isReused: Bool, levelShift: Int = 0) {
         guard !items.isEmpty else { return }
         append(
             Piece(
@@ -63,7 +63,7 @@ struct ColumnsAssembly {
     /// Appends a new item.
     ///
     /// - Parameter node: its id, hash, flags and level; `finish` sets the rest.
-    mutating func append(_ node: Node, _ payload: Payload) {
+    package mutating func append(_ node: Node, _ payload: Payload) {
         nodes.append(node)
         payloads.append(payload)
         append(Piece(first: itemCount, start: nodes.count - 1, count: 1, isOwn: true))
@@ -263,7 +263,7 @@ struct ColumnsAssembly {
     }
 
     /// Sets sections, parents and ends, which follow from levels. O(items from `first` on).
-    static func outline(_ nodes: inout [Node], _ sections: [SectionNode], from first: Int) {
+    package static func outline(_ nodes: inout [Node], _ sections: [SectionNode], from first: Int) {
         nodes.withUnsafeMutableBufferPointer { nodes in
             withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Int(UInt8.max) + 1) { open in
                 for (index, section) in sections.enumerated() where Int(section.endItem) > first {
@@ -294,5 +294,46 @@ struct ColumnsAssembly {
                 }
             }
         }
+    }
+}
+
+// MARK: - Distinct ids
+
+extension ColumnsAssembly {
+    /// The columns with the first section and item of each id, in document order, and the duplicates that were left
+    /// out. Items go with their children, sections with their items; what is in these does not count as the first.
+    /// O(items).
+    ///
+    /// - Parameter skipped: what else is left out.
+    static func distinct(
+        _ view: ColumnsView, _ duplicates: [ColumnsBuilder.Duplicate], without skipped: Set<RecordIndex>
+    ) -> (Columns, left: [RecordIndex]) {
+        // The first record with the same id, of those that share theirs.
+        var firsts: [RecordIndex: RecordIndex] = [:]
+        for each in duplicates { for record in each.records { firsts[record] = each.records[0] } }
+        var seen: Set<RecordIndex> = []
+        var left: [RecordIndex] = []
+        let takes = { (record: RecordIndex) -> Bool in
+            if skipped.contains(record) { return false }
+            guard let first = firsts[record] else { return true }
+            if seen.insert(first).inserted { return true }
+            left.append(record)
+            return false
+        }
+        var assembly = ColumnsAssembly(list: view.columns.list)
+        for (index, section) in view.sections.enumerated() where takes(.section(index)) {
+            assembly.beginSection(section)
+            var item = Int(section.firstItem)
+            while item < Int(section.endItem) {
+                if takes(.item(item)) {
+                    assembly.append(item..<item + 1, isReused: false)
+                    item += 1
+                } else {
+                    item = Int(view.nodes[item].end)
+                }
+            }
+            assembly.endSection()
+        }
+        return (assembly.finish(from: view, text: view.columns.text, isIndexed: true).columns, left)
     }
 }

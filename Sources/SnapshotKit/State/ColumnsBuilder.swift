@@ -1,12 +1,12 @@
 /// Builds columns item by item, in document order. Finds every duplicate id when it finishes.
-struct ColumnsBuilder {
+package struct ColumnsBuilder {
     var nodes: [Node] = []
     private(set) var payloads: [Payload] = []
     var sections: [SectionNode] = []
     /// The list's own content.
-    var list = ListContent()
+    package var list = ListContent()
     /// Where the items of the top level are in the document.
-    var place = ElementPlace.nowhere
+    var place = ParseSettings.nowhere
     private var hasCollapsed = false
     /// Whether any item has a content or a kind.
     private var showsAnything = false
@@ -50,7 +50,7 @@ struct ColumnsBuilder {
     mutating func endItem(_ item: Int) { nodes[item].end = UInt32(truncatingIfNeeded: nodes.count) }
 
     /// Appends items of another state, in whole subtrees, whose text is `shift` bytes further on here. O(items).
-    mutating func append(
+    package mutating func append(
         _ others: Slice<UnsafeBufferPointer<Node>>, _ shown: Slice<UnsafeBufferPointer<Payload>>?, shiftedBy shift: Int
     ) {
         let first = nodes.count
@@ -115,6 +115,19 @@ struct ColumnsBuilder {
         hasCollapsed = true
     }
 
+    /// Takes the ids from an item and what is below it, or from a section and what is in it: they are to be left out,
+    /// and no other id is a duplicate of theirs. O(items of them).
+    mutating func disown(_ record: RecordIndex) {
+        let items: Range<Int>
+        switch record {
+        case .item(let item): items = item..<Int(nodes[item].end)
+        case .section(let section):
+            sections[section].idCount = 0
+            items = Int(sections[section].firstItem)..<nodes.count
+        }
+        for item in items { (nodes[item].idCount, nodes[item].hash) = (0, 0) }
+    }
+
     // MARK: The end
 
     /// Two items, or two sections, that share an id.
@@ -132,17 +145,17 @@ struct ColumnsBuilder {
     ///
     /// - Parameters:
     ///   - known: the state that the document was compared with, if any.
-    ///   - taken: what was taken over from it.
+    ///   - reusedRuns: what was taken over from it.
     consuming func finish(
-        text: StateText, known: Columns? = nil, taken: [ReusedRun] = []
+        text: StateText, known: Columns? = nil, reusedRuns: [ReusedRun] = []
     ) -> (columns: Columns, duplicates: [Duplicate]) {
-        if let known, !taken.isEmpty,
-            text.withView({ hasStructure(of: known, reused: taken, in: $0) })
+        if let known, !reusedRuns.isEmpty,
+            text.withView({ hasStructure(of: known, reused: reusedRuns, in: $0) })
         {
             return (columns(text, (known.itemTable, known.sectionTable), known.structure), [])
         }
         var duplicates: [Duplicate] = []
-        let tables = tables(text, upon: known, taken) { duplicates.append($0) }
+        let tables = tables(text, upon: known, reusedRuns) { duplicates.append($0) }
         return (columns(text, duplicates.isEmpty ? tables : (.empty, .empty), StructureID()), duplicates)
     }
 
@@ -154,7 +167,7 @@ struct ColumnsBuilder {
 
     /// Hashes all ids and makes tables of them. Parameters as of `finish`.
     mutating func tables(
-        _ text: StateText, upon known: Columns? = nil, _ taken: [ReusedRun] = [], onDuplicate: (Duplicate) -> Void
+        _ text: StateText, upon known: Columns? = nil, _ reusedRuns: [ReusedRun] = [], onDuplicate: (Duplicate) -> Void
     ) -> (items: IDTable, sections: IDTable) {
         text.withView { text in
             let sectionTable = sections.withUnsafeMutableBufferPointer { sections in
@@ -166,8 +179,8 @@ struct ColumnsBuilder {
             let itemTable = nodes.withUnsafeMutableBufferPointer { nodes in
                 Self.hash(nodes, text)
                 let nodes = UnsafeBufferPointer(nodes)
-                if let known, taken.reduce(0, { $0 + $1.count }) * 2 > nodes.count,
-                    let table = known.withView({ $0.itemTable(carriedOver: taken, to: nodes, in: text) })
+                if let known, reusedRuns.reduce(0, { $0 + $1.count }) * 2 > nodes.count,
+                    let table = known.withView({ $0.itemTable(carriedOver: reusedRuns, to: nodes, in: text) })
                 {
                     return table
                 }
@@ -213,7 +226,7 @@ struct ColumnsBuilder {
     }
 
     /// Marks hidden items and numbers the rows of each section. O(sections), or O(items) if anything is collapsed.
-    static func countRows(
+    package static func countRows(
         _ nodes: inout [Node], _ sections: inout [SectionNode], hasCollapsed: Bool
     ) -> (rowOfItem: [Int32], itemOfRow: [UInt32]) {
         guard hasCollapsed else {
@@ -241,5 +254,107 @@ struct ColumnsBuilder {
             sections[index].endRow = UInt32(truncatingIfNeeded: itemOfRow.count)
         }
         return (rowOfItem, exact(itemOfRow))
+    }
+}
+
+// MARK: - Kept expansion
+//
+// A writer whose source does not track expansion should not expand, with every state it posts, what a reader has
+// collapsed. So `expanded`, if a document omits it, can keep its value from the state before. That is settled once the
+// document has been read: items taken over from that state have its flags already, since equal text says the same or
+// nothing; all others are looked up there by id.
+
+extension ColumnsBuilder {
+    /// Collapses what is collapsed in a known state, unless the document says it is expanded. O(sections + items in
+    /// none of the runs).
+    ///
+    /// - Parameters:
+    ///   - mentioned: the records that the document says are expanded.
+    ///   - runs: what was taken over from the known state.
+    mutating func keepExpanded(
+        of known: Columns, but mentioned: Set<RecordIndex>, _ runs: [ReusedRun], in text: StateText
+    ) {
+        place.hasKept = true
+        text.withView { text in
+            known.withView { known in
+                for index in sections.indices where !mentioned.contains(.section(index)) {
+                    let id = sections[index].hashedID(in: text)
+                    if let old = known.section(withID: id, hash: sections[index].hash),
+                        known.sections[old].flags.contains(.isCollapsed)
+                    {
+                        collapse(.section(index))
+                    }
+                }
+                runs.forOthers(of: nodes.count) { index in
+                    if mentioned.contains(.item(index)) { return }
+                    let id = nodes[index].hashedID(in: text)
+                    if let old = known.item(withID: id, hash: nodes[index].hash),
+                        known.nodes[old].flags.contains(.isCollapsed)
+                    {
+                        collapse(.item(index))
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension IdentifiedRecord {
+    /// The text of the id. Hashes it, unless that was done.
+    fileprivate mutating func hashedID(in text: TextView) -> UnsafeRawBufferPointer {
+        let id = text.bytes(at: idStart, Int(idCount))
+        if hash == 0 { hash = idHash(text.at(idStart), Int(idCount)) }
+        return id
+    }
+}
+
+// MARK: - The same structure
+//
+// Most successive states differ only in what their items show: the ids, their order and their nesting are those of the
+// state before. Once that is known, no new table of ids is needed, and no pairing.
+
+/// Identifies the ids of a state's sections and items, their order and nesting, which members they have and how they
+/// are written: states with the same structure agree in all of that. States that agree may still have different
+/// structure ids, if nothing has compared them.
+package final class StructureID: Sendable {}
+
+extension ColumnsBuilder {
+    /// Whether the records are those of a known state, apart from ranges of text and hidden flags; then they also take
+    /// their hashes from there. O(sections + items in none of the runs).
+    mutating func hasStructure(of known: Columns, reused runs: [ReusedRun], in text: TextView) -> Bool {
+        guard nodes.count == known.nodes.count, sections.count == known.sections.count,
+            runs.allSatisfy({ $0.isInPlace })
+        else { return false }
+        return known.withView { view in
+            let isSame = runs.allOthers(of: nodes.count) { item in
+                guard nodes[item].isWrittenLike(view.nodes[item], text, view.text) else { return false }
+                nodes[item].hash = view.nodes[item].hash
+                return true
+            }
+            guard isSame,
+                sections.indices.allSatisfy({ sections[$0].isWrittenLike(view.sections[$0], text, view.text) })
+            else { return false }
+            for index in sections.indices { sections[index].hash = view.sections[index].hash }
+            return true
+        }
+    }
+}
+
+extension Node {
+    /// Whether another node is the same, apart from its hash and where its id is.
+    fileprivate func isWrittenLike(_ other: Node, _ ours: TextView, _ theirs: TextView) -> Bool {
+        idCount == other.idCount && level == other.level && flags == other.flags.subtracting(.isHidden)
+            && !flags.contains(.escapedID)
+            && section == other.section && parent == other.parent && end == other.end
+            && sameBytes(ours.at(idStart), theirs.at(other.idStart), Int(idCount))
+    }
+}
+
+extension SectionNode {
+    /// Whether another section is the same, apart from its hash, its rows and where its texts are.
+    fileprivate func isWrittenLike(_ other: SectionNode, _ ours: TextView, _ theirs: TextView) -> Bool {
+        idCount == other.idCount && flags == other.flags && !flags.contains(.escapedID)
+            && firstItem == other.firstItem && endItem == other.endItem
+            && sameBytes(ours.at(idStart), theirs.at(other.idStart), Int(idCount))
     }
 }

@@ -1,13 +1,13 @@
 /// The columns of a state as memory, valid while a closure runs.
-struct ColumnsView {
+package struct ColumnsView {
     /// Each use counts a reference, so what is needed often is copied beside it.
-    unowned(unsafe) let columns: Columns
-    let text: TextView
-    let nodes: UnsafeBufferPointer<Node>
-    let sections: UnsafeBufferPointer<SectionNode>
-    let payloads: UnsafeBufferPointer<Payload>
+    package unowned(unsafe) let columns: Columns
+    package let text: TextView
+    package let nodes: UnsafeBufferPointer<Node>
+    package let sections: UnsafeBufferPointer<SectionNode>
+    package let payloads: UnsafeBufferPointer<Payload>
     /// Whether each item is a row, so that rows and items have the same indexes.
-    let allVisible: Bool
+    package let allVisible: Bool
     /// Whether all children of all items are in the columns.
     let hasAllChildren: Bool
     /// Both empty if `allVisible`.
@@ -54,13 +54,13 @@ struct ColumnsView {
     // MARK: Bytes
 
     @inline(__always)
-    func id(ofItem item: Int) -> IDText {
+    package func id(ofItem item: Int) -> IDText {
         let node = nodes[item]
         return IDText(start: text.at(node.idStart), count: Int(node.idCount), flags: node.flags)
     }
 
     @inline(__always)
-    func id(ofSection section: Int) -> IDText {
+    package func id(ofSection section: Int) -> IDText {
         let node = sections[section]
         return IDText(start: text.at(node.idStart), count: Int(node.idCount), flags: node.flags)
     }
@@ -70,16 +70,16 @@ struct ColumnsView {
 
     /// Empty for an item without content.
     @inline(__always)
-    func content(ofItem item: Int) -> UnsafeRawBufferPointer {
+    package func content(ofItem item: Int) -> UnsafeRawBufferPointer {
         let payload = payload(ofItem: item)
         return text.bytes(at: payload.contentStart, Int(payload.contentCount))
     }
 
     /// The list's own content; empty if it has none.
-    var listContent: UnsafeRawBufferPointer { text.bytes(at: columns.list.start, Int(columns.list.count)) }
+    package var listContent: UnsafeRawBufferPointer { text.bytes(at: columns.list.start, Int(columns.list.count)) }
 
     @inline(__always)
-    func content(ofSection section: Int) -> UnsafeRawBufferPointer {
+    package func content(ofSection section: Int) -> UnsafeRawBufferPointer {
         let node = sections[section]
         return text.bytes(at: node.contentStart, Int(node.contentCount))
     }
@@ -90,7 +90,7 @@ struct ColumnsView {
         return UnsafeRawBufferPointer(start: text.start - 1, count: text.count + 2)
     }
 
-    func kindText(ofItem item: Int) -> JSONString {
+    package func kindText(ofItem item: Int) -> JSONString {
         var cursor = JSONCursor(text.at(payloads[item].kindStart))
         return cursor.takeString()
     }
@@ -102,7 +102,7 @@ struct ColumnsView {
     }
 
     /// The number of direct children, hidden ones included. O(children).
-    func childCount(ofItem item: Int) -> Int {
+    package func childCount(ofItem item: Int) -> Int {
         if !hasAllChildren { return Int(columns.childCounts[item]) }
         var count = 0
         var child = item + 1
@@ -116,12 +116,12 @@ struct ColumnsView {
 }
 
 /// An id in memory: its text, and how it was written.
-struct IDText {
+package struct IDText {
     let start: UnsafeRawPointer
     let count: Int
     let flags: NodeFlags
 
-    var text: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
+    package var text: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
     /// The id as it was written: digits, or a string with its quotes.
     @inline(__always)
@@ -130,6 +130,13 @@ struct IDText {
         if flags.contains(.escapedID) { return TokenBuffer.token(before: start) }
         return UnsafeRawBufferPointer(start: start - 1, count: count + 2)
     }
+
+    /// Whether it is written in quotes though it was a number: most parsers would round it.
+    @inline(__always)
+    var isQuoted: Bool { flags.contains(.integerID) && count > 15 && !text.isSafeInteger }
+
+    /// Whether it is a number to readers.
+    package var isInteger: Bool { flags.contains(.integerID) && !isQuoted }
 
     static func == (one: IDText, other: IDText) -> Bool {
         one.count == other.count && sameBytes(one.start, other.start, one.count)
@@ -140,4 +147,142 @@ struct IDText {
 @inline(__always)
 func idHash(_ start: UnsafeRawPointer, _ count: Int) -> UInt32 {
     UInt32(truncatingIfNeeded: KeyedHash.process.hash(start, count) >> 32)
+}
+
+extension Collection<UInt8> {
+    /// Whether an integer's digits are within ±(2⁵³ − 1), so that a double holds it exactly (RFC 8259 §6).
+    var isSafeInteger: Bool {
+        let digits = first == UInt8(ascii: "-") ? dropFirst() : self[...]
+        if digits.count != 16 { return digits.count < 16 }
+        return !"9007199254740991".utf8.lexicographicallyPrecedes(digits)
+    }
+}
+
+extension JSONWriter {
+    /// Appends an id as it was written, but an integer beyond ±(2⁵³ − 1) as a string.
+    @inline(__always)
+    package mutating func append(_ id: IDText) {
+        if id.isQuoted {
+            append(byte: UInt8(ascii: "\""))
+            append(id.text)
+            append(byte: UInt8(ascii: "\""))
+        } else {
+            append(id.token)
+        }
+    }
+
+    /// Appends a literal, an id and another literal.
+    @inline(__always)
+    mutating func emit(_ before: StaticString, _ id: IDText, _ after: StaticString = "") {
+        append(before)
+        append(id)
+        if after.utf8CodeUnitCount > 0 { append(after) }
+    }
+}
+
+// MARK: - Parts
+
+extension ColumnsView {
+    /// A state of some items of this one, perhaps in another order, whose texts stay where they are. O(items).
+    ///
+    /// - Parameters:
+    ///   - items: in depth-first order, each after its parent.
+    ///   - sections: the sections that hold them, in order.
+    ///   - hasCollapsed: whether any of them may be hidden.
+    ///   - outsiders: how many items at the start are not rows; if any, then no other item is hidden.
+    ///   - childCounts: the numbers of children, if not all of them are among the items.
+    package func columns(
+        of items: [UInt32], in sections: [SectionNode], hasCollapsed: Bool, outsiders: Int = 0,
+        childCounts: [UInt32] = []
+    ) -> Columns {
+        var (nodes, sections) = (items.map { self.nodes[Int($0)] }, sections)
+        let payloads = self.payloads.isEmpty ? [] : items.map { self.payloads[Int($0)] }
+        ColumnsAssembly.outline(&nodes, sections, from: 0)
+        var (rowOfItem, itemOfRow) = ColumnsBuilder.countRows(&nodes, &sections, hasCollapsed: hasCollapsed)
+        if outsiders > 0 {
+            for index in 0..<outsiders { nodes[index].flags.insert(.isHidden) }
+            rowOfItem = items.indices.map { Int32(truncatingIfNeeded: max(-1, $0 - outsiders)) }
+            itemOfRow = (outsiders..<items.count).map { UInt32(truncatingIfNeeded: $0) }
+            for index in sections.indices { sections[index].moveRows(back: UInt32(truncatingIfNeeded: outsiders)) }
+        }
+        // An estimate, by which writers of the state reserve memory.
+        let used = nodes.indices.reduce(Int(columns.list.count)) { sum, index in
+            sum + Int(nodes[index].idCount) + (payloads.isEmpty ? 0 : Int(payloads[index].contentCount)) + 16
+        }
+        return Columns(
+            text: columns.text.referred(used), list: columns.list, nodes: nodes, sections: sections,
+            payloads: payloads, itemTable: nodes.withUnsafeBufferPointer { IDTable($0, in: text) },
+            sectionTable: sections.withUnsafeBufferPointer { IDTable($0, in: text) }, rowOfItem: rowOfItem,
+            itemOfRow: itemOfRow, childCounts: childCounts, outsiders: outsiders)
+    }
+}
+
+extension SectionNode {
+    /// The section with these items in place of its own.
+    package func holding(_ items: Range<Int>) -> SectionNode {
+        var section = self
+        section.firstItem = UInt32(truncatingIfNeeded: items.lowerBound)
+        section.endItem = UInt32(truncatingIfNeeded: items.upperBound)
+        return section
+    }
+
+    fileprivate mutating func moveRows(back count: UInt32) {
+        firstRow -= min(firstRow, count)
+        endRow -= min(endRow, count)
+    }
+}
+
+extension StateText {
+    /// The same text for a state that refers to only so many bytes of it.
+    fileprivate func referred(_ used: Int) -> StateText {
+        appending(UnsafeRawBufferPointer(start: nil, count: 0), dead: max(0, count - used - dead))
+    }
+}
+
+// MARK: - Values in an item
+
+/// Where in an item a view looks.
+package enum ItemPointer: Hashable, Sendable {
+    case id, kind, expanded
+    /// In its content: a set of one pointer.
+    case content(PointerSet)
+
+    /// The place that a pointer into an item leads to; nil if no item can have it.
+    package init?(_ pointer: JSONPointer) {
+        switch (pointer.tokens.first.map { String(decoding: $0, as: UTF8.self) }, pointer.tokens.count) {
+        case ("id", 1): self = .id
+        case ("kind", 1): self = .kind
+        case ("expanded", 1): self = .expanded
+        case ("content", _): self = .content(PointerSet([JSONPointer(tokens: Array(pointer.tokens.dropFirst()))]))
+        default: return nil
+        }
+    }
+
+    /// The pointer that leads here.
+    package var pointer: JSONPointer {
+        switch self {
+        case .id: JSONPointer(tokens: [Array("id".utf8)])
+        case .kind: JSONPointer(tokens: [Array("kind".utf8)])
+        case .expanded: JSONPointer(tokens: [Array("expanded".utf8)])
+        case .content(let inside): JSONPointer(tokens: [Array("content".utf8)] + inside.pointers[0].tokens)
+        }
+    }
+}
+
+extension ColumnsView {
+    /// An item's value at a place. Arrays are not entered. O(bytes of its content).
+    package func value(ofItem item: Int, at place: ItemPointer) -> OrderedValue {
+        switch place {
+        case .id: OrderedValue(id(ofItem: item))
+        case .kind: nodes[item].flags.contains(.hasKind) ? OrderedValue(kindText(ofItem: item)) : .absent
+        case .expanded: OrderedValue(!nodes[item].flags.contains(.isCollapsed))
+        case .content(let inside): value(ofItem: item, inside)
+        }
+    }
+
+    private func value(ofItem item: Int, _ inside: PointerSet) -> OrderedValue {
+        guard nodes[item].flags.contains(.hasContent) else { return .absent }
+        let content = text.at(payloads[item].contentStart)
+        return inside.value(in: content, entersArrays: false).map(OrderedValue.init(at:)) ?? .absent
+    }
 }

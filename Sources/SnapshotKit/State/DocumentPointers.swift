@@ -18,12 +18,15 @@ struct DocumentPointers {
         /// From a section's element, and from an item's, to its id; empty if the id has several parts.
         let sectionID: String
         let itemID: String
+        /// From a section's element to whether it is expanded.
+        let sectionExpanded: String
         /// From an item's element to its kind, to whether it is expanded, and to its children.
         let kind: String
         let expanded: String
         let children: String
-        /// Whether items are members of objects, named by their ids.
+        /// Whether items, and sections, are members of objects, named by their ids.
         let isMap: Bool
+        let sectionsAreMap: Bool
 
         /// An array of items.
         static let array = Layout(items: "")
@@ -34,7 +37,8 @@ struct DocumentPointers {
 
         private init(sections: String? = nil, items: String) {
             (self.sections, self.items, sectionID, itemID) = (sections, items, "/id", "/id")
-            (kind, expanded, children, isMap) = ("/kind", "/expanded", "/items", false)
+            (kind, expanded, sectionExpanded, children) = ("/kind", "/expanded", "/expanded", "/items")
+            (isMap, sectionsAreMap) = (false, false)
         }
 
         /// A document with a list at these places.
@@ -42,33 +46,41 @@ struct DocumentPointers {
             let element = places.element
             sections = places.sectionsAt?.description
             items = places.items.description
-            sectionID = places.sectionIDAt.description
+            sectionID = places.sectionsAreMap ? "" : places.sectionIDAt.description
+            sectionExpanded = places.sectionExpandedAt?.description ?? ""
             itemID = element.isMap || element.idAt.count > 1 ? "" : element.idAt[0].description
             kind = element.kindAt?.description ?? ""
             expanded = element.expandedAt?.description ?? ""
             children = element.childrenAt?.description ?? ""
-            isMap = element.isMap
+            (isMap, sectionsAreMap) = (element.isMap, places.sectionsAreMap)
         }
     }
 
     /// Pointer to the value that is read.
     var start: String { root + (edit.map { "/\($0)" } ?? "") + (member.map { "/\($0)" } ?? "") }
 
-    func section(_ ordinal: Int) -> String {
+    func section(_ ordinal: Int) -> String { section(named: "\(ordinal - firstSection)") }
+
+    /// - Parameter step: the section's ordinal, or its name.
+    func section(named step: String) -> String {
         guard let sections = layout.sections else { return start }
-        return "\(start)\(sections)/\(ordinal - firstSection)"
+        return "\(start)\(sections)/\(step)"
     }
 
-    /// - Parameter steps: an item's ordinal or name among its siblings at each level, outermost first.
-    func item(section: Int, _ steps: some Sequence<some CustomStringConvertible>) -> String {
-        var path = self.section(section) + layout.items
+    /// - Parameters:
+    ///   - section: pointer to its section.
+    ///   - steps: an item's ordinal or name among its siblings at each level, outermost first.
+    func item(in section: String, _ steps: some Sequence<some CustomStringConvertible>) -> String {
+        var path = section + layout.items
         for (level, step) in steps.enumerated() { path += level == 0 ? "/\(step)" : "\(layout.children)/\(step)" }
         return path
     }
 
     /// Pointer to an item's id; `step` returns an item's ordinal or name among its siblings. O(levels).
+    ///
+    /// - Parameter section: pointer to its section.
     func id<Nodes: RandomAccessCollection<Node>>(
-        ofItem item: Int, _ nodes: Nodes, step: (Int) -> String
+        ofItem item: Int, in section: String, _ nodes: Nodes, step: (Int) -> String
     ) -> String where Nodes.Index == Int {
         var lineage: [String] = []
         var index = item
@@ -76,7 +88,7 @@ struct DocumentPointers {
             lineage.append(step(index))
             index = Int(nodes[index].parent)
         }
-        let place = self.item(section: Int(nodes[item].section), lineage.reversed())
+        let place = self.item(in: section, lineage.reversed())
         return nodes[item].flags.contains(.isBare) ? place : place + layout.itemID
     }
 }

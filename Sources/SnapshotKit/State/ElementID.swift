@@ -1,11 +1,12 @@
-/// The id of a section or an item, as JSON writes it: a string, or an integer of any size.
+/// The id of a section or an item, as JSON writes it: a string or an integer. One beyond ±(2⁵³ − 1) is written as a
+/// string, since most parsers would round it.
 ///
 /// Ids are compared by the UTF-8 bytes of their text: `1` and `"1"` are equal; a composed and a decomposed `é` are
 /// not, although Swift's strings are.
 public struct ElementID: Sendable {
     /// The text: what the string says, or the integer's digits.
     public let text: String
-    /// Whether the id was written without quotes.
+    /// Whether the id is written without quotes.
     public let isInteger: Bool
 
     /// A string id. Whether a state accepts it is checked there.
@@ -16,18 +17,17 @@ public struct ElementID: Sendable {
 
     /// An integer id.
     public init(_ number: some BinaryInteger) {
-        text = String(number)
-        isInteger = true
+        self.init(verbatimInteger: String(number))
     }
 
-    init(_ id: IDText) {
+    package init(_ id: IDText) {
         text = String(decoding: id.text, as: UTF8.self)
-        isInteger = id.flags.contains(.integerID)
+        isInteger = id.isInteger
     }
 
     package init(verbatimInteger digits: String) {
         text = digits
-        isInteger = true
+        isInteger = digits.utf8.isSafeInteger
     }
 }
 
@@ -66,7 +66,7 @@ extension ElementID: Codable {
         }
     }
 
-    /// Writes an integer if the id was one and fits 64 bits, else a string.
+    /// Writes an integer if the id is written as one, else a string.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         if isInteger, let number = Int(text), String(number) == text {

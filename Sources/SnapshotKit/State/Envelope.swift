@@ -58,7 +58,9 @@ public struct Envelope: Sendable {
     /// What the last state reused of the known one, if anything.
     public var reused: ReusedRuns? { states.found.lazy.compactMap(\.reading.reused).last }
     /// What was left out of the states, at most 20 elements.
-    public var warnings: [StateWarning] { Array(states.found.flatMap(\.reading.warnings).prefix(StateWarning.most)) }
+    public var warnings: [StateWarning] {
+        Array(states.found.flatMap(\.reading.warnings).prefix(StateWarning.maxCount))
+    }
 
     /// Reads a document in one pass.
     ///
@@ -82,13 +84,13 @@ struct ReadEnvelope {
     var violations: Violations
     var isBareState = false
     /// The list's own content, beside the list of a bare state.
-    var listContent: Range<Int>?
+    package var listContent: Range<Int>?
     /// Whether reading ended at a state that is not to be read.
     var metState = false
 }
 
 /// Takes an envelope apart, member by member.
-struct EnvelopeReader {
+struct EnvelopeParser {
     private let members: Envelope.Members
     private let shape: StateShape
     private let limits: StateLimits
@@ -113,7 +115,7 @@ struct EnvelopeReader {
             try readObject()
             if found.metState { return found }
         } else {
-            found.violations.note("wrong-shape", "the body is \(members.expectation)", at: "")
+            found.violations.note("wrong-shape", "the body must be \(members.expectation)", at: "")
             try scanner.skipValue(depth: 0)
         }
         try scanner.finish()
@@ -174,7 +176,7 @@ struct EnvelopeReader {
         }
         let names = found.states.map(\.name) + found.values.keys
         for name in members.required where !names.contains(name) {
-            found.violations.note("missing-member", "the body is \(members.expectation)", at: "")
+            found.violations.note("missing-member", "the body must be \(members.expectation)", at: "")
         }
         let alternatives = names.count(where: members.exactlyOne.contains)
         if !members.exactlyOne.isEmpty, alternatives != 1 {
@@ -182,15 +184,15 @@ struct EnvelopeReader {
                 alternatives == 0 && members.allowsBareState
                 ? "; to post another document, say where its list is with ?itemsAt=" : ""
             found.violations.note(
-                "wrong-shape", "the body is \(members.expectation): one of these and no more\(advice)", at: "")
+                "wrong-shape", "the body must be \(members.expectation): exactly one of these\(advice)", at: "")
         }
     }
 
     /// Takes the next value as a state, with the scanner handed over and back.
     private mutating func readState(
-        _ name: String, reading: (inout StateReader) throws(JSONError) -> Void
+        _ name: String, reading: (inout StateParser) throws(JSONError) -> Void
     ) throws(JSONError) {
-        var reader = StateReader(base: scanner.base, count: scanner.end, limits: limits)
+        var reader = StateParser(base: scanner.base, count: scanner.end, limits: limits)
         reader.store = TokenBuffer(base: scanner.end + DocumentText.trailer.count + tail)
         if name == "state" { reader.expect(known) }
         swap(&reader.scanner, &scanner)

@@ -13,9 +13,9 @@
 public final class Fingerprints: Sendable {
     let items: [Fingerprint]
     /// The hashes of the sections' contents.
-    let sections: [UInt64]
+    package let sections: [UInt64]
     /// The hash of the list's own content; zero if it has none.
-    let list: UInt64
+    package let list: UInt64
     /// The function.
     package let hash: KeyedHash
     /// The sum of the hashes of all items and sections.
@@ -25,7 +25,7 @@ public final class Fingerprints: Sendable {
     ///
     /// - Parameter ignored: places inside items' contents to ignore.
     public convenience init(of snapshot: Snapshot, by hash: KeyedHash, ignoring ignored: [JSONPointer] = []) {
-        let ignored = PlaceSet(ignored)
+        let ignored = PointerSet(ignored)
         let (items, sections) = snapshot.columns.withView { view in
             (
                 view.nodes.indices.map { hash.fingerprint(ofItem: $0, view, ignored) },
@@ -52,7 +52,7 @@ public final class Fingerprints: Sendable {
                 let list =
                     old.listContent.hasSameBytes(as: new.listContent)
                     ? known.list : known.hash.fingerprint(ofListOf: new)
-                let others = known.carried(over: runs, from: old, to: new, PlaceSet(ignored))
+                let others = known.carried(over: runs, from: old, to: new, PointerSet(ignored))
                 return (others.items, others.sections, list, others.sum)
             }
         }
@@ -73,7 +73,7 @@ public final class Fingerprints: Sendable {
 
     /// The fingerprints of a new state, with the old sum adjusted for the links that differ.
     private func carried(
-        over runs: [ReusedRun], from old: ColumnsView, to new: ColumnsView, _ ignored: PlaceSet
+        over runs: [ReusedRun], from old: ColumnsView, to new: ColumnsView, _ ignored: PointerSet
     ) -> (items: [Fingerprint], sections: [UInt64], sum: UInt64) {
         var items: [Fingerprint] = []
         items.reserveCapacity(new.nodes.count)
@@ -154,7 +154,7 @@ extension ColumnsView {
 }
 
 extension KeyedHash {
-    fileprivate func fingerprint(ofItem item: Int, _ view: ColumnsView, _ ignored: PlaceSet) -> Fingerprint {
+    fileprivate func fingerprint(ofItem item: Int, _ view: ColumnsView, _ ignored: PointerSet) -> Fingerprint {
         var print = Fingerprint()
         print.content = SnapshotKit.fingerprint(of: view.content(ofItem: item), by: self, ignoring: ignored)
         if view.nodes[item].flags.contains(.hasKind) {

@@ -27,7 +27,7 @@ struct KnownState {
 
     /// Where a reader records what a document says is expanded; nil if nothing is collapsed here, so there is nothing
     /// to keep.
-    var said: Set<RecordIndex>? { keepsExpanded && view.columns.hasCollapsed ? [] : nil }
+    var mentioned: Set<RecordIndex>? { keepsExpanded && view.columns.hasCollapsed ? [] : nil }
 
     /// Siblings, with all that is nested in them, that both documents have.
     struct Run {
@@ -48,33 +48,34 @@ struct KnownState {
 
     /// Whether a list at a place may take items over: not if parts of them are stored behind the document or come from
     /// elsewhere.
-    func fits(_ place: ElementPlace) -> Bool {
+    func fits(_ place: ParseSettings) -> Bool {
         let ours = view.columns.place
         return place.room >= ours.room && place.shape.hasElements(of: ours.shape) && !ours.hasStoredKinds
             && place.shape.places?.element.isInPlace != false && (!ours.hasKept || keepsExpanded)
     }
 
     /// Takes the items from the next one on whose text is also at `text`, of which `count` bytes are left; at most
-    /// `most` items, nested ones included. O(bytes that are the same).
+    /// `maxItems` items, nested ones included. O(bytes that are the same).
     mutating func takeRun(at text: UnsafeRawPointer, count: Int, most: Int, levels: Int) -> Run? {
         guard next < view.nodes.count, let start = start(of: next) else { return nil }
         let reach = start + commonPrefix(text, view.text.first + start, min(count, view.columns.text.count - start))
         let first = next
         let siblings = siblings(from: first, within: reach, most: most, levels: levels)
-        var (end, taken) = (siblings.end, siblings.count)
+        var (end, siblingCount) = (siblings.end, siblings.count)
         let endItem = endItem(after: first)
         if siblings.areAll, endItem - first <= most, let stop = self.end(ofLast: end, within: reach) {
             next = endItem
             return Run(
-                nodes: first..<endItem, start: start, length: stop - start, count: taken + 1, reachesEnd: true)
+                nodes: first..<endItem, start: start, length: stop - start, count: siblingCount + 1, reachesEnd: true)
         }
         // Both documents are at the same point of the grammar again only where the next sibling starts.
-        while taken > 0 {
+        while siblingCount > 0 {
             if let stop = self.start(of: end), stop <= reach {
                 next = end
-                return Run(nodes: first..<end, start: start, length: stop - start, count: taken, reachesEnd: false)
+                return Run(
+                    nodes: first..<end, start: start, length: stop - start, count: siblingCount, reachesEnd: false)
             }
-            taken -= 1
+            siblingCount -= 1
             repeat { end -= 1 } while view.nodes[end].level > 0
         }
         return nil
@@ -96,7 +97,7 @@ struct KnownState {
         let endItem = endItem(after: first)
         let limit = min(endItem, most >= view.nodes.count - first ? view.nodes.count : first + most + 1)
         if isFlat, levels > 0 {
-            let end = (first + 1..<limit).border { order($0) <= reach } - 1
+            let end = (first + 1..<limit).partitionPoint { order($0) <= reach } - 1
             return (end, end - first, end + 1 == endItem)
         }
         var (end, count, seen, checked) = (first, 0, 0, first)
@@ -199,13 +200,13 @@ struct KnownState {
     }
 }
 
-extension StateReader {
+extension StateParser {
     /// Prepares for a document that probably resembles a known state.
     mutating func expect(_ known: KnownState) {
         self.known = known
-        said = known.said
+        mentioned = known.mentioned
         builder.expect(items: known.expectedItems(in: scanner.end))
-        taken.reserveCapacity(4)
+        reusedRuns.reserveCapacity(4)
     }
 
     /// Takes the items at the scanner that the known state has too.
@@ -219,7 +220,7 @@ extension StateReader {
             let run = known?.takeRun(
                 at: scanner.base + scanner.at, count: scanner.end - scanner.at, most: most, levels: limits.maxNesting)
         else { return (0, false) }
-        taken.append(ReusedRun(old: run.nodes.lowerBound, new: builder.nodes.count, count: run.nodes.count))
+        reusedRuns.append(ReusedRun(old: run.nodes.lowerBound, new: builder.nodes.count, count: run.nodes.count))
         known!.append(run, shiftedBy: scanner.at - run.start, to: &builder)
         scanner.at += run.length
         return (run.count, run.reachesEnd)

@@ -6,7 +6,7 @@
 public struct PackedSnapshot: Sendable {
     private let text: StateText
     private let records: [UInt8]
-    private let place: ElementPlace
+    private let place: ParseSettings
     private let hash: KeyedHash
 
     /// Packs a state. O(items); the text is shared.
@@ -15,8 +15,8 @@ public struct PackedSnapshot: Sendable {
         place = snapshot.columns.place
         hash = fingerprints.hash
         records = snapshot.columns.withView { view in
-            let most = RecordWriter.most * (1 + view.nodes.count + view.sections.count)
-            return withUnsafeTemporaryAllocation(byteCount: most, alignment: 8) { room in
+            let capacity = RecordWriter.maxBytes * (1 + view.nodes.count + view.sections.count)
+            return withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 8) { room in
                 var writer = RecordWriter(room.baseAddress!)
                 writer.append(range: view.columns.list.start, view.columns.list.count)
                 writer.append(word: fingerprints.list)
@@ -38,10 +38,10 @@ public struct PackedSnapshot: Sendable {
 
     /// The state and its fingerprints as they were. O(items).
     public func opened() -> (Snapshot, Fingerprints) {
-        records.withUnsafeBytes { opened(RecordReader($0.baseAddress!)) }
+        records.withUnsafeBytes { opened(PackedRecordParser($0.baseAddress!)) }
     }
 
-    private func opened(_ reader: consuming RecordReader) -> (Snapshot, Fingerprints) {
+    private func opened(_ reader: consuming PackedRecordParser) -> (Snapshot, Fingerprints) {
         let content = ListContent(reader.takeRange())
         let list = reader.takeWord()
         let sections = reader.take()
@@ -94,7 +94,7 @@ private let levelFollows = NodeFlags.isHidden
 /// Writes numbers as LEB128, and offsets in the text as distances from the end of the last range.
 private struct RecordWriter {
     /// The largest size of a record: flags, level, three offsets, two lengths and two fingerprints.
-    static let most = 48
+    static let maxBytes = 48
 
     private let room: UnsafeMutableRawPointer
     private(set) var count = 0
@@ -169,7 +169,7 @@ private struct RecordWriter {
 }
 
 /// Reads what `RecordWriter` wrote, in the same order.
-private struct RecordReader {
+private struct PackedRecordParser {
     private var next: UnsafeRawPointer
     private var at = 0
     private var level = 0

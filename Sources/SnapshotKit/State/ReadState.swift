@@ -3,11 +3,12 @@ struct ReadState {
     var builder: ColumnsBuilder
     /// What to append to the document.
     let tail: TokenBuffer
-    // As in `StateReader`.
-    let taken: [ReusedRun]
-    let said: Set<RecordIndex>?
+    // As in `StateParser`.
+    let reusedRuns: [ReusedRun]
+    let mentioned: Set<RecordIndex>?
     let path: DocumentPointers
     let keepsFirst: Bool
+    let skipped: SkippedElements
     private(set) var violations: Violations
     let excess: StateError?
 
@@ -19,13 +20,15 @@ struct ReadState {
     mutating func finish(over bytes: [UInt8], upon known: Snapshot? = nil) throws(StateError) -> StateReading {
         if let excess { throw excess }
         let text = StateText(bytes)
-        if let said, let known { builder.keepExpanded(of: known.columns, but: said, taken, in: text) }
+        if let mentioned, let known { builder.keepExpanded(of: known.columns, but: mentioned, reusedRuns, in: text) }
         let (columns, duplicates) = exchange(&builder, with: ColumnsBuilder()).finish(
-            text: text, known: known?.columns, taken: taken)
-        guard duplicates.isEmpty || !keepsFirst else { return try distinct(columns, duplicates) }
-        if !duplicates.isEmpty { note(duplicates, in: columns) }
-        guard violations.list.isEmpty else { throw .invalid(violations.list) }
-        let reused = known.flatMap { taken.isEmpty ? nil : ReusedRuns(taken, from: $0.columns, to: columns) }
+            text: text, known: known?.columns, reusedRuns: skipped.isEmpty ? reusedRuns : [])
+        if !duplicates.isEmpty, !keepsFirst { note(duplicates, in: columns) }
+        guard duplicates.isEmpty && skipped.isEmpty || !violations.isEmpty else {
+            return distinct(columns, duplicates)
+        }
+        guard violations.isEmpty else { throw .invalid(violations.reported) }
+        let reused = known.flatMap { reusedRuns.isEmpty ? nil : ReusedRuns(reusedRuns, from: $0.columns, to: columns) }
         return StateReading(Snapshot(columns), reused: reused)
     }
 
@@ -34,6 +37,7 @@ struct ReadState {
         columns.withView { view in
             let pointers = IDPointers(path, view)
             var noted: Set<RecordIndex> = []
+            if violations.isFull { violations.noteOmitted() }
             for duplicate in duplicates where !violations.isFull {
                 let detail = "duplicate id \"\(Violations.shown(Array(view.id(of: duplicate.records[0]).text)))\""
                 for record in duplicate.records where noted.insert(record).inserted {
@@ -43,19 +47,17 @@ struct ReadState {
         }
     }
 
-    /// The state without the elements whose ids came earlier, and those as warnings. Has no reused runs, since it does
-    /// not have all the items that were read. O(items).
-    private func distinct(
-        _ columns: Columns, _ duplicates: [ColumnsBuilder.Duplicate]
-    ) throws(StateError) -> StateReading {
-        guard violations.list.isEmpty else { throw .invalid(violations.list) }
-        return columns.withView { view in
-            let (distinct, left) = ColumnsAssembly.distinct(view, duplicates)
-            let pointers = IDPointers(path, view)
-            let warnings = left.prefix(StateWarning.most).map {
-                StateWarning(code: "duplicate-id", pointers.pointer(to: $0), view.id(of: $0))
+    /// The state without the elements that have no usable id, or one that came earlier, and those as warnings. Has no
+    /// reused runs, since it does not have all the items that were read. O(items).
+    private func distinct(_ columns: Columns, _ duplicates: [ColumnsBuilder.Duplicate]) -> StateReading {
+        columns.withView { view in
+            let (distinct, left) = ColumnsAssembly.distinct(view, duplicates, without: Set(skipped.records))
+            let pointers = left.isEmpty ? nil : IDPointers(path, view)
+            let warnings = left.prefix(StateWarning.maxCount).map {
+                StateWarning(code: "duplicate-id", pointers!.pointer(to: $0), view.id(of: $0))
             }
-            return StateReading(Snapshot(distinct), warnings: warnings)
+            return StateReading(
+                Snapshot(distinct), warnings: Array((skipped.warnings + warnings).prefix(StateWarning.maxCount)))
         }
     }
 }
@@ -74,12 +76,17 @@ private struct IDPointers {
 
     func pointer(to record: RecordIndex) -> String {
         switch record {
-        case .section(let section): path.section(section) + path.layout.sectionID
+        case .section(let section): pointer(toSection: section) + path.layout.sectionID
         case .item(let item):
-            path.id(ofItem: item, view.nodes) {
+            path.id(ofItem: item, in: pointer(toSection: Int(view.nodes[item].section)), view.nodes) {
                 path.layout.isMap ? JSONPointer.escaped(view.id(ofItem: $0).text) : "\(ordinals[$0])"
             }
         }
+    }
+
+    private func pointer(toSection section: Int) -> String {
+        path.layout.sectionsAreMap
+            ? path.section(named: JSONPointer.escaped(view.id(ofSection: section).text)) : path.section(section)
     }
 }
 
@@ -112,13 +119,32 @@ public struct StateWarning: Sendable, Equatable {
     public let code: String
     /// JSON Pointer (RFC 6901) into the document that was read.
     public let pointer: String
-    /// The id in question.
-    public let id: ElementID
+    /// The id in question; nil if there is none.
+    public let id: ElementID?
 
     /// The largest number reported.
-    public static let most = 20
+    public static let maxCount = 20
 
-    init(code: String, _ pointer: String, _ id: IDText) {
-        (self.code, self.pointer, self.id) = (code, pointer, ElementID(id))
+    init(code: String, _ pointer: String, _ id: IDText? = nil) {
+        (self.code, self.pointer, self.id) = (code, pointer, id.map { ElementID($0) })
+    }
+}
+
+/// Elements of a document that are left out, since they have no usable id.
+struct SkippedElements {
+    /// With what is in them.
+    private(set) var records: [RecordIndex] = []
+    /// Of the first ones.
+    private(set) var warnings: [StateWarning] = []
+
+    var isEmpty: Bool { records.isEmpty }
+    var count: Int { records.count }
+
+    /// Adds one in place of all behind the first `count`, which are in it.
+    mutating func append(_ record: RecordIndex, at pointer: @autoclosure () -> String, behind count: Int) {
+        records.removeLast(records.count - count)
+        if warnings.count > count { warnings.removeLast(warnings.count - count) }
+        records.append(record)
+        if warnings.count < StateWarning.maxCount { warnings.append(StateWarning(code: "skipped", pointer())) }
     }
 }

@@ -8,15 +8,17 @@
 
 /// Consecutive items, hidden ones included, that are the same in two states, byte by byte, and need no update: they
 /// also have the same parents and as many children.
-struct ReusedRun: Equatable {
+package struct ReusedRun: Equatable {
     /// The index of the first one in either state.
-    var old: Int
-    var new: Int
-    var count: Int
+    package var old: Int
+    package var new: Int
+    package var count: Int
 
     /// Whether the items have the same indexes in both states.
     @inline(__always)
-    var isInPlace: Bool { old == new }
+    package var isInPlace: Bool { old == new }
+
+    package init(old: Int, new: Int, count: Int) { (self.old, self.new, self.count) = (old, new, count) }
 }
 
 /// Which items of two states are the same, as far as known. A class, since it is passed through many hands.
@@ -32,7 +34,9 @@ public final class ReusedRuns: Sendable {
     public var reversed: ReusedRuns { ReusedRuns(Array(runs.reversedDirection), from: new, to: old) }
 
     /// The runs between two states; none if those are not the two compared.
-    func runs(from old: Columns, to new: Columns) -> [ReusedRun] { self.old === old && self.new === new ? runs : [] }
+    package func runs(from old: Columns, to new: Columns) -> [ReusedRun] {
+        self.old === old && self.new === new ? runs : []
+    }
 }
 
 extension [ReusedRun] {
@@ -48,7 +52,7 @@ extension [ReusedRun] {
 
     /// Appends a run, joined to the last one if it continues that.
     @inline(__always)
-    mutating func append(joining run: ReusedRun) {
+    package mutating func append(joining run: ReusedRun) {
         if let last, last.old + last.count == run.old, last.new + last.count == run.new {
             self[count - 1].count += run.count
         } else {
@@ -99,7 +103,7 @@ extension [ReusedRun] {
 extension Sequence<ReusedRun> {
     /// Calls `body` with each item of a new state of `count` that is in no run.
     @inline(__always)
-    func forOthers(of count: Int, _ body: (Int) -> Void) {
+    package func forOthers(of count: Int, _ body: (Int) -> Void) {
         _ = allOthers(of: count) {
             body($0)
             return true

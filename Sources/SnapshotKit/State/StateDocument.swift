@@ -10,11 +10,15 @@ public struct StateDocument: Sendable {
     /// copied.
     public init(_ json: consuming [UInt8]) {
         count = json.count
+        // A byte order mark may be ignored (RFC 8259 §8.1). As white space it leaves all offsets as they are.
+        if json.starts(with: Self.byteOrderMark) { for index in 0..<3 { json[index] = UInt8(ascii: " ") } }
         // A state holds this memory for its whole life, so room left by the array's growth is given back.
         json.reserveExactly(count + DocumentText.trailer.count)
         json.append(contentsOf: DocumentText.trailer)
         bytes = json
     }
+
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     /// The document as one state.
     ///
@@ -61,7 +65,7 @@ public struct StateDocument: Sendable {
     /// not.
     public func names(among known: Set<String>) -> Set<String>? {
         bytes.withUnsafeBytes { text in
-            var scanner = JSONScanner(base: text.baseAddress!, count: count, maxDepth: JSONScanner.mostDepth)
+            var scanner = JSONScanner(base: text.baseAddress!, count: count, maxDepth: JSONScanner.depthLimit)
             scanner.skipSpace()
             guard scanner.byte(scanner.at) == UInt8(ascii: "{") else { return nil }
             scanner.at += 1
@@ -80,12 +84,25 @@ public struct StateDocument: Sendable {
         }
     }
 
+    /// Checks that the document is JSON, and nothing else.
+    public func check(_ limits: StateLimits) throws(StateError) {
+        try checkSize()
+        try bytes.withUnsafeBufferPointer { (text) throws(StateError) in
+            let start = UnsafeRawPointer(text.baseAddress!)
+            var scanner = JSONScanner(base: start, count: count, maxDepth: limits.maxDepth)
+            do throws(JSONError) {
+                try scanner.skipValue(depth: 0)
+                try scanner.finish()
+            } catch { throw .json(error) }
+        }
+    }
+
     /// Reads the document as one state, up to the check for duplicate ids.
     func scan(_ shape: StateShape, limits: StateLimits, upon known: KnownState? = nil) throws(StateError) -> ReadState {
         try checkSize()
         let count = count
         return try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> ReadState in
-            var reader = StateReader(base: UnsafeRawPointer(text.baseAddress!), count: count, limits: limits)
+            var reader = StateParser(base: UnsafeRawPointer(text.baseAddress!), count: count, limits: limits)
             if let known { reader.expect(known) }
             do throws(JSONError) {
                 try reader.read(shape, depth: 0, at: "")
@@ -126,7 +143,7 @@ public struct StateDocument: Sendable {
         let count = count
         var read = try (known ?? .empty).columns.withView { (known) throws(StateError) -> ReadEnvelope in
             try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> ReadEnvelope in
-                var reader = EnvelopeReader(
+                var reader = EnvelopeParser(
                     members: members, shape: shape, limits: limits,
                     known: KnownState(known, keepsExpanded: keepsExpanded), text: UnsafeRawPointer(text.baseAddress!),
                     count: count)
@@ -161,7 +178,7 @@ public struct StateDocument: Sendable {
     }
 }
 
-extension StateReader {
+extension StateParser {
     /// Takes a value as a state of the given shape.
     mutating func read(_ shape: StateShape, depth: Int, at root: String) throws(JSONError) {
         if let places = shape.places {

@@ -53,7 +53,7 @@ public struct StateLimits: Sendable, Equatable {
         limits.maxSections = 1 << 24
         limits.maxItems = 1 << 30
         limits.maxNesting = 64
-        limits.maxDepth = JSONScanner.mostDepth
+        limits.maxDepth = JSONScanner.depthLimit
         limits.maxEdits = 1 << 24
         return limits
     }()
@@ -62,4 +62,90 @@ public struct StateLimits: Sendable, Equatable {
     public static let maxIDBytes = 2_048
     /// Bytes in a document.
     public static let maxBytes = 1 << 30
+}
+
+// MARK: - Collecting violations
+
+/// The violations of a document that are reported. No text is made for others: a document may have a violation every
+/// two bytes, each with a long pointer.
+package struct Violations {
+    private(set) var list: [Violation] = []
+    /// All that were found, reported or not.
+    private var count = 0
+    private let limit: Int
+    /// Bytes of text so far, also of violations that were forgotten again.
+    private var text = 0
+
+    /// Bytes of pointers and details after which nothing more is reported.
+    static let maxText = 256 * 1024
+
+    /// Room for `limit` violations.
+    init(limit: Int) { self.limit = limit }
+
+    /// Whether nothing more is reported.
+    var isFull: Bool { list.count >= limit || text >= Self.maxText }
+
+    var isEmpty: Bool { count == 0 }
+
+    /// What is reported: if violations that were forgotten again have used up the room, only that there are some.
+    var reported: [Violation] {
+        guard list.isEmpty, count > 0 else { return list }
+        return [Violation(pointer: "", code: "invalid-state", detail: "\(count) violations, too many to list")]
+    }
+
+    /// Notes a violation, unless the report is full.
+    mutating func note(_ code: String, _ detail: @autoclosure () -> String, at pointer: @autoclosure () -> String) {
+        count += 1
+        guard !isFull else { return }
+        let violation = Violation(pointer: pointer(), code: code, detail: detail())
+        text += violation.pointer.utf8.count + violation.detail.utf8.count
+        list.append(violation)
+    }
+
+    /// Notes one that is not reported.
+    mutating func noteOmitted() { count += 1 }
+
+    /// How much has been noted.
+    struct Mark {
+        fileprivate let listed: Int
+        fileprivate let count: Int
+    }
+
+    var mark: Mark { Mark(listed: list.count, count: count) }
+
+    /// Forgets what was noted since. Its text counts all the same, since it was made.
+    mutating func reset(to mark: Mark) {
+        list.removeLast(list.count - mark.listed)
+        count = mark.count
+    }
+
+    /// Text of a document as details show it: at most 256 bytes, then an ellipsis.
+    package static func shown(_ text: some Collection<UInt8>) -> String {
+        let start = text.prefix(256)
+        return String(decoding: start, as: UTF8.self) + (start.count < text.count ? "…" : "")
+    }
+}
+
+/// The ordinal of each item among its siblings. Counted once, in O(n): counting for each violation would be quadratic.
+struct SiblingOrdinals {
+    private let ordinals: [UInt32]
+
+    init<Nodes: RandomAccessCollection<Node>>(_ nodes: Nodes, sections: Int) where Nodes.Index == Int {
+        var ordinals = [UInt32](filled: 0, count: nodes.count)
+        var children = [UInt32](filled: 0, count: nodes.count)
+        var roots = [UInt32](filled: 0, count: sections)
+        for index in nodes.indices {
+            let (parent, section) = (Int(nodes[index].parent), Int(nodes[index].section))
+            if parent < 0 {
+                ordinals[index] = roots[section]
+                roots[section] += 1
+            } else {
+                ordinals[index] = children[parent]
+                children[parent] += 1
+            }
+        }
+        self.ordinals = ordinals
+    }
+
+    subscript(item: Int) -> Int { Int(ordinals[item]) }
 }

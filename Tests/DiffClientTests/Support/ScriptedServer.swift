@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import Synchronization
 
 /// A server on the loopback that answers each request as a script says, with a connection of its own.

@@ -1,6 +1,8 @@
-import Glibc
+import CDiffSystem
+import HTTPCore
 import Testing
 
+@testable import DiffService
 @testable import diffserver
 
 @Suite struct CommandTests {
@@ -43,6 +45,14 @@ import Testing
         }
     }
 
+    @Test func `the server's loops wait as they are told to`() throws {
+        #expect(try options([]).serverOptions.polling == .preferred)
+        for polling in Polling.allCases {
+            #expect(try options(["--event-loop", polling.rawValue]).serverOptions.polling == polling)
+            #expect(try options([], ["DIFFSERVER_EVENT_LOOP": polling.rawValue]).serverOptions.polling == polling)
+        }
+    }
+
     /// What is taken can be calculated with, by those who do: the budget of bodies, and the connections' patience.
     @Test func `the largest amounts do not overflow`() throws {
         let most = try options([
@@ -51,9 +61,9 @@ import Testing
             "--rate", "1000000000", "--stream-life", "7d", "--peer-rate", "1000000000",
             "--peer-connections", "1000000000",
         ])
-        #expect(2 * most.maxBodyBytes + most.tableBounds.bytes < .max)
+        #expect(2 * most.service.maxBodyBytes + most.tableBounds.bytes < .max)
         #expect(Double(most.connectionLimits.minBodyRate) * 7 * 86_400 < Double(Int.max))
-        #expect(RateLimit<String>(perSecond: most.rate).refuses("a") == nil)
+        #expect(RateLimit<String>(perSecond: most.service.rate).refuses("a") == nil)
         for beyond in [
             ["--max-body", "1025MiB"], ["--memory", "1025GiB"], ["--stream-life", "8d"], ["--rate", "1000000001"],
             ["--peer-rate", "1000000001"], ["--peer-connections", "1000000001"],
@@ -76,7 +86,7 @@ import Testing
         (["--tls-key", "k"], "--tls-certificate"),
         (["--tls-client-ca", "a"], "--tls-client-ca"), (["--store-ca", "a"], "--store-ca"),
         (["--store", "redis://h", "--store-ca", "a"], "--store-ca"),
-        (["--store", "redis-cluster://h"], "--digest-key"),
+        (["--store", "redis-cluster://h"], "--digest-key"), (["--store", "redis://h"], "openssl rand -hex 32"),
         (["--store", "sqlite::memory:"], "--store"), (["--store", "sqlite:"], "--store"),
         (["--origin", "https://a.example/b"], "--origin"),
         (["--key", "a:\(hash),"], "--key"), (["--key", "a:\(hash):"], "--key"),
@@ -92,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ["--open"], ["--store", "rediss://h", "--store-ca", "a"],
+        ["--open"], ["--store", "rediss://h", "--digest-key", "a", "--store-ca", "a"],
         ["--store", "rediss-cluster://h,i", "--digest-key", "a", "--store-ca", "a"],
         ["--tls-certificate", "c", "--tls-key", "k", "--tls-client-ca", "a"],
         ["--origin", "https://a.example, http://localhost:3000"],
@@ -121,7 +131,7 @@ import Testing
         try withFile(lists) { path in
             let faults = [
                 "\(path):1:48: every must be a number of seconds from 0.1 to 3600",
-                "\(path):2:47: the variable HOOK is not set, or empty",
+                "\(path):2:47: the variable HOOK is unset or empty",
             ]
             #expect(refusal(["--lists", path])?.split(separator: "\n").map(String.init) == faults)
         }
@@ -151,9 +161,13 @@ import Testing
             #expect(secrets == ["2", "1"].map { Array((Self.secret + $0).utf8) })
         }
         try withFile("pass word" + end) { path in
-            let options = try options(["--store", "redis://user@host", "--store-password-file", path])
+            let options = try options([
+                "--store", "redis://user@host", "--digest-key", "a", "--store-password-file", path,
+            ])
             #expect(options.store == StoreAddress("redis://user:pass%20word@host"))
-            let local = try self.options(["--store", "unix:/s", "--store-password-file", path]).store
+            let local = try self.options([
+                "--store", "unix:/s", "--digest-key", "a", "--store-password-file", path,
+            ]).store
             #expect(local.with(password: "another") == nil)
         }
         try withFile("a:\(Self.hash)\n\nb:\(Self.hash):team-" + end) { path in

@@ -15,7 +15,7 @@ struct DiffCommandTests {
         #expect(
             StateShape.Member.allCases.map(\.flag) == [
                 "--sections-at", "--section-id-at", "--items-at", "--id-at", "--kind-at", "--children-at",
-                "--expanded-at", "--map", "--rest", "--duplicates",
+                "--expanded-at", "--section-expanded-at", "--map", "--rest", "--duplicates", "--missing", "--invalid",
             ])
         for member in StateShape.Member.allCases {
             #expect(Help.text(of: .diff).contains("[\(member.flag)"), "\(member)")

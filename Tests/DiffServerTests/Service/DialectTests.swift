@@ -3,6 +3,7 @@ import Foundation
 import SnapshotKit
 import Testing
 
+@testable import DiffService
 @testable import diffserver
 
 // What the compiler does not ask for when a dialect is added. CONTRIBUTING.md lists the files.

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCore
 import Testing
 
 // What nobody asks for when an endpoint is added. CONTRIBUTING.md lists the files.

@@ -2,7 +2,8 @@ import HTTPCore
 import SnapshotKit
 import Testing
 
-@testable import diffserver
+@testable import DiffClock
+@testable import DiffSessions
 
 @Suite struct HistoryTests {
     private let start = Instant.now

@@ -2,7 +2,7 @@ import HTTPCore
 import SnapshotKit
 import Testing
 
-@testable import diffserver
+@testable import DiffSessions
 
 /// A store of one session: what its commits leave there.
 struct KeptSession {

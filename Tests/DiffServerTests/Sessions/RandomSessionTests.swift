@@ -3,7 +3,8 @@ import HTTPCore
 import SnapshotKit
 import Testing
 
-@testable import diffserver
+@testable import DiffClock
+@testable import DiffSessions
 
 /// Sessions as wholes: two nodes take turns at one session, by a store that they share, and come to know what each
 /// other did from its log.
@@ -79,7 +80,7 @@ private struct RandomLife {
         switch random.below(8) {
         // It has left memory, or was only laid to rest.
         case 0: nodes[node] = try kept.found(by: transition)
-        case 1: nodes[node] = RestingSession(nodes[node]).woken()
+        case 1: nodes[node] = CompactSession(nodes[node]).woken()
         default: break
         }
         if let entries = kept.entries(behind: nodes[node], by: hash) {

@@ -2,7 +2,8 @@ import HTTPCore
 import SnapshotKit
 import Testing
 
-@testable import diffserver
+@testable import DiffClock
+@testable import DiffSessions
 
 @Suite struct ReplayWindowTests {
     private let start = Instant.now
@@ -30,7 +31,32 @@ import Testing
         window.remember(entry(64, at: now), by: key("64"))
         #expect(window.entry(key("0"), at: now) == nil)
         #expect((1...64).allSatisfy { window.entry(key("\($0)"), at: now)?.fingerprint.value == UInt64($0) })
-        #expect(window.entries.count == 64)
+    }
+
+    @Test func `each writer has sixty-four, and all together 4,096`() {
+        var window = ReplayWindow()
+        window.remember(entry(7, at: start), by: key("first", by: "quiet"))
+        for number in 0..<1000 { window.remember(entry(UInt64(number), at: start), by: key("\(number)", by: "busy")) }
+        #expect(window.entry(key("first", by: "quiet"), at: start)?.fingerprint.value == 7)
+        #expect((0..<1000).filter { window.entry(key("\($0)", by: "busy"), at: start) != nil } == Array(936..<1000))
+        #expect(window.entries.count < 256)
+        for number in 0..<10_000 {
+            window.remember(entry(UInt64(number), at: start), by: key("k", by: "writer \(number)"))
+            #expect(window.entries.count <= ReplayWindow.capacity)
+        }
+        let known = (0..<10_000).filter { window.entry(key("k", by: "writer \($0)"), at: start) != nil }
+        #expect(known.count > 4_000 && known == Array(10_000 - known.count..<10_000))
+        #expect(window.entry(key("first", by: "quiet"), at: start) == nil)
+    }
+
+    @Test func `a version keeps what it has, whatever later ones forget`() {
+        var window = ReplayWindow()
+        for number in 0..<100 { window.remember(entry(UInt64(number), at: start), by: key("\(number)")) }
+        let before = window
+        for number in 100..<300 { window.remember(entry(UInt64(number), at: start), by: key("\(number)")) }
+        #expect(
+            before.entry(key("99"), at: start)?.fingerprint.value == 99 && before.entry(key("100"), at: start) == nil)
+        #expect(window.newest(since: before)?.key == key("299") && window.newest(since: window) == nil)
     }
 
     @Test func `what is too old makes room before what is not`() {
@@ -38,7 +64,7 @@ import Testing
         window.remember(entry(1, at: start), by: key("old"))
         for number in 0..<63 { window.remember(entry(2, at: start + .seconds(600)), by: key("\(number)")) }
         window.remember(entry(3, at: start + .seconds(601)), by: key("new"))
-        #expect(window.entries.count == 64)
+        #expect(window.entry(key("old"), at: start + .seconds(601)) == nil)
         #expect(window.entry(key("0"), at: start + .seconds(601)) != nil)
     }
 

@@ -2,7 +2,7 @@ import HTTPCore
 import SnapshotKit
 import Testing
 
-@testable import diffserver
+@testable import DiffSessions
 
 /// What a store is given to write down, and what it makes of that again.
 @Suite struct SessionLogTests {
@@ -59,6 +59,15 @@ import Testing
         #expect(found.state(at: 0)!.snapshot.documentJSON() == (try rows(20) { $0 == 5 ? 3 : 0 }.documentJSON()))
     }
 
+    @Test func `a log that has lost all its entries is begun anew`() throws {
+        let transition = transition()
+        let first = transition.firstSession(try rows(3), settings: settings, after: nil, maker: nil)
+        let next = transition.session(after: first, try rows(4), maker: nil).0
+        // As it is found where the newest entry is missing.
+        let commit = LogCommit(next, after: first.with(log: SessionLog()), id: 7, revisions: 8, by: hash)
+        #expect(commit.isStart && commit.isCheckpoint && commit.session.log.entries.map(\.id) == [7])
+    }
+
     @Test func `commits that only remember keys do not make the log grow for ever`() throws {
         let transition = transition()
         var kept = try KeptSession(
@@ -74,7 +83,7 @@ import Testing
         try requireSame(try kept.found(by: transition), kept.session)
     }
 
-    @Test func `the digest of an older format stays until the state changes`() throws {
+    @Test func `the digest of a time when other places were ignored stays until the state changes`() throws {
         let transition = transition()
         let state = try rows(3)
         let fresh = transition.firstSession(state, settings: settings, after: nil, maker: nil)
@@ -123,7 +132,7 @@ import Testing
         try requireSame(try kept.followed(from: began, behind, by: transition), kept.session)
         // A process that knows nothing of it must not go on from there.
         let text = String(decoding: kept.entries[1].bytes, as: UTF8.self)
-        #expect(text.contains(#"{"format":5,"settings":{"ttl":60,"ignore":[],"shape":{"itemsAt":"","idAt":"/1"}}}"#))
+        #expect(text.contains(#"{"format":6,"settings":{"ttl":60,"ignore":[],"shape":{"itemsAt":"","idAt":"/1"}}}"#))
     }
 
     @Test func `a head that settings alone are behind is checked`() throws {
@@ -185,19 +194,19 @@ import Testing
         #expect(throws: SessionRecord.Failure.damaged) { try kept.found(by: transition) }
     }
 
-    @Test func `an entry of a format to come is told from damage`() throws {
+    @Test func `an entry of another format is told from damage`() throws {
         let transition = transition()
         var kept = try KeptSession(
             transition.firstSession(try rows(100), settings: settings, after: nil, maker: nil), by: hash)
         kept.commit(transition.session(after: kept.session, try rows(100) { $0 }, maker: nil).0, by: hash)
         kept.commit(transition.session(after: kept.session, try rows(101) { $0 }, maker: nil).0, by: hash)
         var bytes = Array(kept.entries.last!.bytes.dropLast(8))
-        let format = Array("\"format\":3".utf8)
+        let format = Array("\"format\":6".utf8)
         let place = try #require((0..<bytes.count).first { bytes[$0...].starts(with: format) })
-        bytes[place + format.count - 1] = UInt8(ascii: "4")
+        bytes[place + format.count - 1] = UInt8(ascii: "7")
         withUnsafeBytes(of: hash.sum(bytes).littleEndian) { bytes += $0 }
         kept.entries[kept.entries.count - 1].bytes = bytes
-        #expect(throws: SessionRecord.Failure.format(4)) { try kept.found(by: transition) }
+        #expect(throws: SessionRecord.Failure.format(7)) { try kept.found(by: transition) }
     }
 
     @Test func `who is behind reads what it lacks`() throws {

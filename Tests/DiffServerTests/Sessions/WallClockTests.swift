@@ -1,6 +1,6 @@
 import Testing
 
-@testable import diffserver
+@testable import DiffSessions
 
 @Suite("Times of day, as clients are told them")
 struct WallClockTests {

@@ -1,7 +1,9 @@
 import HTTPCore
 import Testing
 
-@testable import diffserver
+@testable import DiffClock
+@testable import DiffService
+@testable import DiffStores
 
 @Suite struct RecordGateTests {
     private let order = Locked<[String]>([])

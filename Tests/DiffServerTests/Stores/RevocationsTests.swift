@@ -1,15 +1,19 @@
 import HTTPCore
 import Testing
 
+@testable import DiffClock
+@testable import DiffService
+@testable import DiffSessions
+@testable import DiffStores
 @testable import diffserver
 
 @Suite struct RevocationsTests {
     /// Counts how often it is ended.
     private final class Reader: SessionReader {
-        let problems = Locked<[ProblemType]>([])
+        let ends = Locked<[SessionEnd]>([])
 
         func sessionChanged() {}
-        func sessionEnded(_ problem: Problem) { problems.withLock { $0.append(problem.type) } }
+        func sessionEnded(_ end: SessionEnd) { ends.withLock { $0.append(end) } }
     }
 
     private func token(_ sessions: String..., made: Int? = nil) -> Token {
@@ -36,13 +40,11 @@ import Testing
         #expect(revocations.refuse(token("a", made: 1200)))
     }
 
-    @Test func `only tokens are looked at`() throws {
+    @Test func `whether nothing was ever revoked is known without a lock`() {
         let revocations = Revocations()
+        #expect(revocations.areNone)
         revocations.add("a", upTo: 1000)
-        try revocations.check(.anyone)
-        try revocations.check(.writer(name: "k", prefix: ""))
-        #expect(throws: Problem.self) { try revocations.check(.client(token("a"), signature: "")) }
-        try revocations.check(.client(token("a", made: 2000), signature: ""))
+        #expect(!revocations.areNone)
     }
 
     @Test func `readers end with their tokens, whichever of its sessions they read`() {
@@ -54,20 +56,20 @@ import Testing
         revocations.follow(token("a", made: 900), gone)
         revocations.leave(token("a", made: 900), gone)
         revocations.add("a", upTo: 1000)
-        #expect(old.problems.withLock { $0 } == [.unauthenticated])
-        for reader in [new, other, gone] { #expect(reader.problems.withLock { $0 } == []) }
+        #expect(old.ends.withLock { $0 } == [.revoked])
+        for reader in [new, other, gone] { #expect(reader.ends.withLock { $0 } == []) }
         // What was told already is not told again.
         revocations.leave(token("b", "a", made: 900), old)
         revocations.add("b", upTo: 1000)
-        #expect(old.problems.withLock { $0.count } == 1)
-        #expect(other.problems.withLock { $0.count } == 1)
+        #expect(old.ends.withLock { $0.count } == 1)
+        #expect(other.ends.withLock { $0.count } == 1)
     }
 
     @Test func `a reader whose token was revoked on its way is told at once`() {
         let (revocations, reader) = (Revocations(), Reader())
         revocations.add("a", upTo: 1000)
         revocations.follow(token("a", made: 1000), reader)
-        #expect(reader.problems.withLock { $0 } == [.unauthenticated])
+        #expect(reader.ends.withLock { $0 } == [.revoked])
     }
 
     @Test func `where it is not known which were revoked, all are`() {

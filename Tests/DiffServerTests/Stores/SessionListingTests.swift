@@ -2,6 +2,10 @@ import HTTPCore
 import SnapshotKit
 import Testing
 
+@testable import DiffClock
+@testable import DiffService
+@testable import DiffSessions
+@testable import DiffStores
 @testable import diffserver
 
 @Suite struct SessionListingTests {
@@ -17,7 +21,7 @@ import Testing
             for after in [""] + Self.names + ["a:0", "zz"] {
                 for limit in [1, 2, 3, 19, 20, 21] {
                     var first = FirstNames(SessionRange(prefix: prefix, after: after, limit: limit))
-                    for name in (Self.names + Self.names).shuffled(using: &random) { first.meet(name) }
+                    for name in (Self.names + Self.names).shuffled(using: &random) { first.insert(name) }
                     let all = Self.names.filter {
                         $0.utf8.starts(with: prefix.utf8) && after.utf8.lexicographicallyPrecedes($0.utf8)
                     }
@@ -69,7 +73,7 @@ import Testing
         #expect(page.entries.map(\.name) == ["a", "b"])
         #expect(page.entries.map(\.rows) == [2, 2])
         #expect(page.next == nil)
-        #expect(page.entries.reduce(0) { $0 + ($1.bytes ?? 0) } == table.size.bytes)
+        #expect(page.entries.reduce(0) { $0 + $1.bytes } == table.size.bytes)
         #expect(table.anySlot("b")?.awakeSession == nil)
     }
 
@@ -121,8 +125,8 @@ import Testing
         }
         var count = 0
         let all = FirstNames(SessionRange(prefix: "", after: "", limit: 1)).starts
-        #expect(table.registry.withLock { $0.places.each(from: 0, 1000, all) { _ in count += 1 } })
-        #expect(table.registry.withLock { !$0.places.each(from: 100, 1000, all) { _ in count += 1 } })
+        #expect(table.registry.withLock { $0.slotArray.each(from: 0, 1000, all) { _ in count += 1 } })
+        #expect(table.registry.withLock { !$0.slotArray.each(from: 100, 1000, all) { _ in count += 1 } })
         #expect(count == 0)
     }
 }

@@ -2,6 +2,11 @@ import HTTPCore
 import SnapshotKit
 import Testing
 
+@testable import DiffRedis
+@testable import DiffClock
+@testable import DiffService
+@testable import DiffSessions
+@testable import DiffStores
 @testable import diffserver
 
 /// What stores do when memory is too small.
@@ -24,7 +29,7 @@ import Testing
         #expect((2_000_000..<4_000_000).contains(bytes))
         // Who waited is told before the room is given back.
         let isFree = await eventually {
-            later.table.messages.records.inUse == 0 && store.table.messages.records.inUse == 0
+            fixture.records.allSatisfy { $0.inUse == 0 }
         }
         #expect(isFree)
     }
@@ -54,7 +59,7 @@ import Testing
         let again = try #require(try await store.opened("s"))
         #expect(again.slot === slot && slot.session != nil && again.session.head.revision == two.head.revision)
         #expect(reader.counts.withLock { $0 } == [1, 0])
-        #expect(again.isUsable(.revision(one.head.revision), Sight()))
+        #expect(try again.isUsable(.revision(one.head.revision), #require(Projection(of: .anyone, in: nil))))
         #expect(await isAway())
         try await store.dropped(slot, again.session, at: two.head.revision)
         #expect(reader.counts.withLock { $0 } == [1, 1])

@@ -2,7 +2,10 @@ import HTTPCore
 import SnapshotKit
 import Testing
 
-@testable import diffserver
+@testable import DiffSQLite
+@testable import DiffService
+@testable import DiffSessions
+@testable import DiffStores
 
 /// What every store promises of revoked tokens.
 @Suite struct SessionStoreRevocationTests {

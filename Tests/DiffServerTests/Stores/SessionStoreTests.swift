@@ -3,6 +3,10 @@ import HTTPCore
 import SnapshotKit
 import Testing
 
+@testable import DiffClock
+@testable import DiffSQLite
+@testable import DiffSessions
+@testable import DiffStores
 @testable import diffserver
 
 /// What every store promises.

@@ -3,6 +3,10 @@ import HTTPCore
 import SnapshotKit
 import Testing
 
+@testable import DiffClock
+@testable import DiffService
+@testable import DiffSessions
+@testable import DiffStores
 @testable import diffserver
 
 @Suite struct SessionTableTests {
@@ -14,7 +18,7 @@ import Testing
         private let told = Locked<[String]>([])
         var lines: [String] { told.withLock { $0 } }
         func sessionChanged() { told.withLock { $0.append("changed") } }
-        func sessionEnded(_ problem: Problem) { told.withLock { $0.append(problem.detail) } }
+        func sessionEnded(_ end: SessionEnd) { told.withLock { $0.append("\(end)") } }
     }
 
     private func table(_ bounds: SessionTable.Bounds) -> SessionTable {
@@ -104,7 +108,7 @@ import Testing
         for name in ["a", "b"] { _ = try table.create(name, session(name)).get().add(readers[name]!, limit: 1) }
         _ = try table.create("c", session("c")).get()
         #expect(names(table, "abc") == "bc")
-        #expect(readers["a"]!.lines == ["the session \"a\" was evicted to make room"])
+        #expect(readers["a"]!.lines == ["evicted"])
         _ = try table.create("d", session("d")).get()
         #expect(names(table, "abcd") == "bd")
         #expect(readers["b"]!.lines.isEmpty)
@@ -207,7 +211,7 @@ import Testing
         let other = writing("a").session(one, settled: settings)
         let two = writing("a").session(after: one, try Snapshot(json: "[1]"), maker: nil).0
         for next in [other, two] { #expect(table.commit(next, to: slot, after: one).isConflict) }
-        #expect(slot.rest() != nil && table.commit(two, to: slot, after: one).isConflict)
+        #expect(slot.compact() != nil && table.commit(two, to: slot, after: one).isConflict)
         let next = writing("a").session(after: settled, try Snapshot(json: "[1]"), maker: nil).0
         #expect(throws: Never.self) { try table.commit(next, to: slot, after: settled).get() }
         #expect(slot.session?.settings == settled.settings && reader.lines == ["changed"])
@@ -309,10 +313,10 @@ import Testing
         let two = try session("b", bytes: 500)
         _ = try table.create("b", two).get()
         // The allocator may round the same array up by 16 bytes more at another time.
-        #expect(abs(table.size.bytes - two.footprint - RestingSession(one).footprint) <= 64)
-        #expect(RestingSession(one).footprint < one.footprint)
+        #expect(abs(table.size.bytes - two.footprint - CompactSession(one).footprint) <= 64)
+        #expect(CompactSession(one).footprint < one.footprint)
         let woken = try #require(table.view("a")).session
-        #expect(abs(table.size.bytes - woken.footprint - RestingSession(two).footprint) <= 64)
+        #expect(abs(table.size.bytes - woken.footprint - CompactSession(two).footprint) <= 64)
         for name in ["a", "b"] { _ = table.drop(try #require(table.slot(name)), at: nil) }
         #expect(table.size == (0, 0))
     }

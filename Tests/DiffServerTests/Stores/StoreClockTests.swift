@@ -1,7 +1,9 @@
 import HTTPCore
 import Testing
 
-@testable import diffserver
+@testable import DiffClock
+@testable import DiffSessions
+@testable import DiffStores
 
 @Suite struct StoreClockTests {
     private static let decade = 10 * 365 * 86_400

@@ -3,6 +3,12 @@ import HTTPCore
 import SnapshotKit
 import Testing
 
+@testable import DiffClock
+@testable import DiffRedis
+@testable import DiffSQLite
+@testable import DiffService
+@testable import DiffSessions
+@testable import DiffStores
 @testable import diffserver
 
 /// The stores that the conformance suite speaks to.
@@ -16,6 +22,8 @@ enum StoreKind: String, CaseIterable, Sendable {
 final class StoreFixture {
     let kind: StoreKind
     private let folder: String
+    /// What the records of each process take.
+    private(set) var records: [MemoryBudget] = []
     private var opened: [any SessionStore] = []
     private(set) var redis: RedisServer?
     var database: String { folder + "/sessions.db" }
@@ -41,20 +49,23 @@ final class StoreFixture {
     ) throws -> any SessionStore {
         var options = Options()
         options.tableBounds = bounds
-        let messages = MessageMemory(memory: bounds.bytes, maxBody: options.maxBodyBytes)
+        let messages = MessageMemory(memory: bounds.bytes, maxBody: options.service.maxBodyBytes)
         let table = SessionTable(bounds: bounds, messages: messages, hash: kind == .memory ? .digests("tests") : nil)
         let store: any SessionStore
         switch kind {
         case .memory: store = table
         case .sqlite:
             store = try SQLiteStore(
-                path: database, isDurable: true, digestKey: "tests", table: table,
+                path: database, isDurable: true, digestKey: "tests", newKey: "new", table: table,
+                records: messages.records,
                 wall: { WallClock().set(by: .seconds(ahead())) })
         case .redis:
             store = try RedisStore(
-                .patient("unix:\(redis?.socket ?? "")"), digestKey: "tests", table: table, workers: Workers(count: 1))
+                .patient("unix:\(redis?.socket ?? "")"), hash: .digests("tests"), table: table,
+                records: messages.records, workers: Workers(count: 1))
         }
         opened.append(store)
+        records.append(messages.records)
         return store
     }
 
@@ -78,27 +89,27 @@ final class StoreFixture {
 final class Listener: SessionReader {
     let counts = Locked([0, 0])
     func sessionChanged() { counts.withLock { $0[0] += 1 } }
-    func sessionEnded(_ problem: Problem) { counts.withLock { $0[1] += 1 } }
+    func sessionEnded(_ end: SessionEnd) { counts.withLock { $0[1] += 1 } }
 }
 
 extension SessionStore {
     func opened(_ name: String) async throws -> SessionView? {
-        try await load(name, again: false, on: EventLoop.ofTests).value
+        try await load(name, again: false, on: .ofTests).value
     }
 
     func created(_ name: String, _ session: Session) async throws -> SessionSlot {
-        try await swap(nil, named: name, for: session, on: EventLoop.ofTests).value
+        try await swap(nil, named: name, for: session, on: .ofTests).value
     }
 
     /// The session as the store has it now.
     @discardableResult
     func committed(_ next: Session, to slot: SessionSlot, after before: Session) async throws -> Session {
         let view = SessionView(slot, before, of: table)
-        return try #require(try await swap(view, named: slot.name, for: next, on: EventLoop.ofTests).value.session)
+        return try #require(try await swap(view, named: slot.name, for: next, on: .ofTests).value.session)
     }
 
     func dropped(_ slot: SessionSlot, _ session: Session, at revision: Revision?) async throws {
-        try await delete(SessionView(slot, session, of: table), at: revision, on: EventLoop.ofTests).value
+        try await delete(SessionView(slot, session, of: table), at: revision, on: .ofTests).value
     }
 
     func writing(_ name: String) -> SessionTransition {
@@ -126,12 +137,14 @@ extension WallClock {
     func set(by span: Duration) -> WallClock { WallClock(origin: origin + span.components.seconds * 1_000_000_000) }
 }
 
-extension EventLoop {
+private let loopOfTests = try! EventLoop.standalone(polling: .preferred)
+
+extension WorkExecutor where Self == EventLoop {
     /// Of requests that no connection sent.
-    static let ofTests = try! EventLoop.standalone()
+    static var ofTests: EventLoop { loopOfTests }
 }
 
-extension diffserver.Progress {
+extension DiffClock.Progress {
     /// What it comes to.
     var value: Value {
         get async throws {

@@ -3,6 +3,10 @@ import SnapshotKit
 import Synchronization
 import Testing
 
+@testable import DiffClock
+@testable import DiffService
+@testable import DiffSessions
+@testable import DiffStores
 @testable import diffserver
 
 /// The way of an operation through a store that says what a test wants it to.
@@ -49,12 +53,12 @@ import Testing
             return SessionView(slot, session, of: table, isHead: false)
         }
 
-        func load(_ name: String, again: Bool, on loop: EventLoop) -> Stored<SessionView?> {
+        func load(_ name: String, again: Bool, on executor: any WorkExecutor) -> Stored<SessionView?> {
             answer(again ? "load again" : "load") { [table] in .success(table.view(name)) }
         }
 
         func swap(
-            _ before: SessionView?, named name: String, for next: Session, on loop: EventLoop
+            _ before: SessionView?, named name: String, for next: Session, on executor: any WorkExecutor
         ) -> Stored<SessionSlot> {
             answer("swap") { [table] in
                 guard let before else { return table.create(name, next) }
@@ -62,25 +66,27 @@ import Testing
             }
         }
 
-        func delete(_ session: SessionView, at revision: Revision?, on loop: EventLoop) -> Stored<Void> {
+        func delete(_ session: SessionView, at revision: Revision?, on executor: any WorkExecutor) -> Stored<Void> {
             answer("delete") { [table] in table.drop(session.slot, at: revision) }
         }
 
-        func discard(_ name: String, on loop: EventLoop) -> Stored<Void> { answer("discard") { .success(()) } }
+        func discard(_ name: String, on executor: any WorkExecutor) -> Stored<Void> {
+            answer("discard") { .success(()) }
+        }
 
         func list(_ range: SessionRange) -> Stored<SessionPage> { .done(.success(table.page(range))) }
-        func revokeTokens(of name: String, upTo moment: Int, on loop: EventLoop) -> Stored<Void> { .done(.success(())) }
+        func revokeTokens(of name: String, upTo moment: Int, on executor: any WorkExecutor) -> Stored<Void> {
+            .done(.success(()))
+        }
         func watch(_ slot: SessionSlot) {}
         func sweep() {}
         func close() {}
     }
 
     private func call(_ store: ScriptedStore) throws -> Call {
-        var options = Options()
-        options.listen = [.tcp(host: "127.0.0.1", port: 0)]
         let journal = Journal(format: .text, logsRequests: false)
         let service = DiffService(
-            options: options, store: store, messages: MessageMemory(memory: 1 << 20, maxBody: 1024),
+            settings: ServiceSettings(), store: store, messages: MessageMemory(memory: 1 << 20, maxBody: 1024),
             access: Authenticator(
                 keys: KeyRing(keys: []), isLocal: true, secrets: TokenSecrets([Array(repeating: 7, count: 32)]),
                 origins: []),
@@ -89,6 +95,7 @@ import Testing
         guard case .found(let route, let place) = routes.match(head) else { throw Missing() }
         return Call(
             head: head, loop: .ofTests, route: route, place: place, session: "s", identity: .anyone,
+            projection: Projection(of: .anyone, in: "s"),
             parameters: try Parameters([], known: []), acceptance: Acceptance(head), service: service)
     }
 
@@ -119,7 +126,7 @@ import Testing
         do {
             let done = try await transaction.run().value
             return done.slot?.revision.map { "at \($0.sequence)" } ?? "gone"
-        } catch let problem as Problem { return problem.type.rawValue }
+        } catch let failure as TransactionFailure { return Problem(failure, of: "s").type.rawValue }
     }
 
     // MARK: What follows what
@@ -184,7 +191,7 @@ import Testing
 
     @Test func `no answer about a large session is written on the loop`() async throws {
         let store = ScriptedStore(hash, isLate: false)
-        let content = String(repeating: "x", count: SessionView.long)
+        let content = String(repeating: "x", count: WorkCost.turn.bytes)
         _ = store.table.create("s", try session(#"[{"id":1,"content":"\#(content)"}]"#))
         let loop = EventLoop.ofTests
         for _ in 0..<200 {

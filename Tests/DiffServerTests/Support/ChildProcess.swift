@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 
 /// A program that runs beside the tests, found in `PATH`, without input.
 ///

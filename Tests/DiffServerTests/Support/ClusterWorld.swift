@@ -1,7 +1,7 @@
 import Foundation
 import HTTPCore
 
-@testable import diffserver
+@testable import DiffRedis
 
 /// A cluster on this machine: three primaries with a third of the slots each, and a replica of each if wanted.
 final class ClusterWorld: Sendable {

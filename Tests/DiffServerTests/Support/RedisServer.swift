@@ -1,9 +1,9 @@
+import CDiffSystem
 import Foundation
-import Glibc
 import HTTPCore
 import Synchronization
 
-@testable import diffserver
+@testable import DiffRedis
 
 /// A process of redis-server in a directory of its own, killed and cleared away with this object.
 final class RedisServer: @unchecked Sendable {
@@ -91,7 +91,7 @@ final class RedisServer: @unchecked Sendable {
     static func freePort() -> UInt16 {
         while true {
             let port = UInt16(20_000 + (Int(getpid()) * 7 + next.add(1, ordering: .relaxed).newValue * 2) % 10_000)
-            let probe = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            let probe = CDiffSystem.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             defer { close(probe) }
             var address = sockaddr_in(loopback: port)
             let isFree = withUnsafePointer(to: &address) {
@@ -120,7 +120,7 @@ final class FakeServer: @unchecked Sendable {
         self.answer = answer
         self.port = port
         path = "/tmp/diffserver-fake-\(getpid())-\(UInt32.random(in: 0 ... .max))"
-        descriptor = Glibc.socket(port == 0 ? AF_UNIX : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        descriptor = CDiffSystem.socket(port == 0 ? AF_UNIX : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if port == 0 {
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)

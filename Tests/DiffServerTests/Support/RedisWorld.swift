@@ -1,5 +1,7 @@
 import Foundation
 
+@testable import DiffClock
+@testable import DiffRedis
 @testable import HTTPCore
 @testable import diffserver
 
@@ -8,7 +10,7 @@ final class RunningLoop: Sendable {
     let loop: EventLoop
 
     init() throws {
-        loop = try EventLoop(index: 0)
+        loop = try EventLoop(index: 0, polling: .preferred)
         loop.start()
     }
 

@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 
 extension sockaddr_in {
     /// A port of 127.0.0.1.

@@ -2,7 +2,8 @@ import HTTPCore
 import SnapshotKit
 import Testing
 
-@testable import diffserver
+@testable import DiffSessions
+@testable import DiffUpstream
 
 @Suite struct AdoptSourceTests {
     private let settings = Session.Settings(timeToLive: .seconds(60), ignored: [])

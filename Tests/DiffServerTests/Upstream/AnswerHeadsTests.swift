@@ -1,5 +1,7 @@
+import HTTPCore
 import Testing
 
+@testable import DiffUpstream
 @testable import diffserver
 
 @Suite struct AnswerHeadsTests {

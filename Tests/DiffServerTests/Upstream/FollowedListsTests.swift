@@ -1,6 +1,6 @@
 import Testing
 
-@testable import diffserver
+@testable import DiffUpstream
 
 @Suite struct FollowedListsTests {
     /// How many lists of an entry are taken before one is refused.

@@ -1,6 +1,10 @@
+import HTTPCore
 import SnapshotKit
 import Testing
 
+@testable import DiffService
+@testable import DiffSessions
+@testable import DiffUpstream
 @testable import diffserver
 
 @Suite struct ListsFileTests {
@@ -102,9 +106,9 @@ import Testing
     private static let name =
         "a name may only contain letters, digits, ._~:- and segments in braces, such as \"orders:{user}\""
     private static let session =
-        "a session's name has 1 to 128 letters, digits and ._~:- and is neither \".\" nor \"..\""
+        "a session's name must be 1 to 128 letters, digits and ._~:-, but not \".\" or \"..\""
     private static let variable = "a secret must be \"env:NAME\", where the variable NAME holds it"
-    private static let controls = "a value that is empty, or has control characters or blanks around it"
+    private static let controls = "a value that is empty, contains control characters, or begins or ends with a blank"
     private static let good = "\"source\":{\"url\":\"http://h/\"}"
 
     /// Files with a `^` before each place where something is wrong, and what.
@@ -125,7 +129,7 @@ import Testing
         ("{^\"{b}{c}\":{\(good)}}", ["nothing separates {b} from {c}"]),
         (
             "{\"a:{b}\":{\(good)},^\"a:{c}\":{\(good)}}",
-            ["no session can belong to this list: \"a:{b}\" has all that it could name"]
+            ["no session can belong to this list: \"a:{b}\" matches every name that it could"]
         ),
         ("{\"a\":{\"source\":^[]}}", ["a source must be an object"]),
         ("{\"a\":{\"source\":^{}}}", ["a source needs a member \"url\""]),
@@ -174,11 +178,11 @@ import Testing
         ),
         (
             "{\"a\":{\"hook\":{\"url\":\"http://h/\",\"secret\":^\"env:NONE\"}}}",
-            ["the variable NONE is not set, or empty"]
+            ["the variable NONE is unset or empty"]
         ),
         (
             "{\"a\":{\"hook\":{\"url\":\"http://h/\",\"secret\":^\"env:EMPTY\"}}}",
-            ["the variable EMPTY is not set, or empty"]
+            ["the variable EMPTY is unset or empty"]
         ),
         (
             "{\"a\":{\"hook\":{\"url\":\"http://h/\",\"secret\":^\"env:\"}}}",
@@ -191,7 +195,7 @@ import Testing
         // What PUT reads as well, each at its place.
         ("{\"a\":{\(good),\"ttl\":^0}}", ["ttl must be a whole number of seconds from 1 to 604800"]),
         ("{\"a\":{\(good),\"ttl\":^1.5}}", ["ttl must be a whole number of seconds from 1 to 604800"]),
-        ("{\"a\":{\(good),\"keep\":^[\"items\"]}}", ["keep must be an array that holds \"expanded\" or nothing"]),
+        ("{\"a\":{\(good),\"keep\":^[\"items\"]}}", ["keep must be [\"expanded\"] or an empty array"]),
         (
             "{\"a\":{\(good),\"ignore\":^[\"seen\"]}}",
             ["ignore must be an array of JSON Pointers into contents, each of at most 64 segments"]
@@ -203,18 +207,26 @@ import Testing
         ("{\"a\":{\(good),\"shape\":^[]}}", ["a shape must be an object"]),
         (
             "{\"a\":{\(good),\"shape\":^{}}}",
-            ["a shape has at least one of sectionsAt, sectionIdAt, itemsAt, idAt, kindAt, childrenAt, expandedAt"]
+            [
+                "a shape must have at least one of sectionsAt, sectionIdAt, itemsAt, idAt, kindAt, childrenAt, "
+                    + "expandedAt, sectionExpandedAt"
+            ]
         ),
         (
             "{\"a\":{\(good),\"shape\":{\"map\":^1,\"itemsAt\":^\"data\",^\"itemAt\":\"\",\"idAt\":^[]}}}",
             [
-                "map is true or false", "itemsAt is a JSON Pointer, empty or starting with \"/\", not \"data\"",
-                "a shape has no member \"itemAt\"", "idAt is a JSON Pointer, or an array of up to 4",
+                "map must be true or false",
+                "itemsAt must be a JSON Pointer, empty or starting with \"/\", not \"data\"",
+                "a shape has no member \"itemAt\"", "idAt must be a JSON Pointer or an array of up to 4 of them",
             ]
         ),
         (
-            "{\"a\":{\(good),\"shape\":{\"idAt\":^\"/a\",\"map\":true}}}",
-            ["with map, member names are the ids: leave idAt out"]
+            "{\"a\":{\(good),\"shape\":{\"idAt\":\"/a\",\"missing\":^true}}}",
+            ["missing must be \"refuse\" or \"empty\""]
+        ),
+        (
+            "{\"a\":{\(good),\"shape\":{\"idAt\":\"/a\",\"invalid\":^\"first\"}}}",
+            ["invalid must be one of refuse, skip, not \"first\""]
         ),
     ]
 
@@ -231,7 +243,7 @@ import Testing
         ("\"Accept\":\"a\",^\"accept\":\"b\"", ["duplicate header accept"]),
         ("\"X-A\":^\"env:LINES\"", ["the variable LINES holds \(controls)"]),
         ("\"X-A\":^\"env:BLANK\"", ["the variable BLANK holds \(controls)"]),
-        ("\"X-A\":^\"env:EMPTY\"", ["the variable EMPTY is not set, or empty"]),
+        ("\"X-A\":^\"env:EMPTY\"", ["the variable EMPTY is unset or empty"]),
     ]
 
     @Test(arguments: faulty)
@@ -277,9 +289,9 @@ import Testing
             faults(Array(text.utf8)) == [
                 "2:3: \(Self.name)", "2:18: ttl must be a whole number of seconds from 1 to 604800",
                 "2:39: a URL must begin with http:// or https://", "4:21: the list's name has no segment {d}",
-                "4:47: the variable NONE is not set, or empty", "4:60: a list has no member \"é\"",
+                "4:47: the variable NONE is unset or empty", "4:60: a list has no member \"é\"",
                 "4:75: a list has no member \"extra\"",
-                "5:10: keep must be an array that holds \"expanded\" or nothing",
+                "5:10: keep must be [\"expanded\"] or an empty array",
                 "7:8: a list must be an object",
             ])
     }
@@ -296,7 +308,7 @@ import Testing
         #expect(long.allSatisfy { $0.count < 500 })
         let most = Array("{}".utf8) + Array(repeating: UInt8(ascii: " "), count: ListsFile.maxBytes - 2)
         #expect(faults(most) == [])
-        #expect(faults(most + [0x20]) == ["1:1: a file of lists has at most 1048576 bytes"])
+        #expect(faults(most + [0x20]) == ["1:1: a file of lists may have at most 1048576 bytes"])
     }
 
     /// Bytes that are none of a file, and good files with some bytes changed: they are read or told to be faulty.

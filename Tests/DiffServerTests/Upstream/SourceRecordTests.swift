@@ -1,6 +1,10 @@
 import HTTPCore
 import Testing
 
+@testable import DiffClock
+@testable import DiffService
+@testable import DiffStores
+@testable import DiffUpstream
 @testable import diffserver
 
 @Suite struct SourceRecordTests {
@@ -163,7 +167,7 @@ import Testing
     }
 
     @Test func `a list that is not there is looked for again in ten seconds`() {
-        let record = record { $0.miss(at: start) }
+        let record = record { $0.noteMissing(at: start) }
         #expect(due(record) == 10)
         #expect(record.outcome == .missing)
     }

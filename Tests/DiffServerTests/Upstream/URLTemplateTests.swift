@@ -1,6 +1,6 @@
 import Testing
 
-@testable import diffserver
+@testable import DiffUpstream
 
 @Suite struct URLTemplateTests {
     @Test(

@@ -26,6 +26,12 @@ def binary():
     return str(max(found, key=lambda path: path.stat().st_mtime))
 
 
+def loops():
+    """How the servers' event loops wait, if DIFFSERVER_EVENT_LOOP says so: options of `serve`."""
+    named = os.environ.get("DIFFSERVER_EVENT_LOOP")
+    return ["--event-loop", named] if named else []
+
+
 def environment(extra=None):
     """The caller's variables without any that would configure the server."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("DIFFSERVER_")}
@@ -37,13 +43,17 @@ class Server:
 
     def __init__(self, *options, listen="127.0.0.1:0", variables=None, descriptors=None):
         """`descriptors`: how many the process may have open. While `reads_log` is clear, its log is not read."""
-        arguments = [binary(), "serve"]
+        arguments = [binary(), "serve", *loops()]
         if listen is not None:
             arguments += ["--listen", listen]
         self.store = Store(options)
+        words = [*self.store.options, *options]
+        is_keyed = "--digest-key" in words or "DIFFSERVER_DIGEST_KEY" in (variables or {})
+        if not is_keyed and any(re.match("(redis|unix)", word) for word in words):
+            words += ["--digest-key", "the key of the nodes"]
         limit = descriptors and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors)))
         self.process = subprocess.Popen(
-            arguments + self.store.options + list(options), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            arguments + words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE, env=environment(variables), preexec_fn=limit)
         self.lines = []
         self._told = threading.Condition()

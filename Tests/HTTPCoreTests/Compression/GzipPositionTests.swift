@@ -1,5 +1,6 @@
 import Testing
 
+@testable import DiffClock
 @testable import HTTPCore
 
 struct GzipPositionTests {

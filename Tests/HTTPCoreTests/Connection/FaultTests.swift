@@ -1,6 +1,7 @@
 import CDiffSystem
 import Testing
 
+@testable import DiffClock
 @testable import HTTPCore
 
 /// Every fault at every call, until the calls of a whole exchange are through.
@@ -59,7 +60,7 @@ import Testing
         for turn in 0..<4 {
             let before = transport.output.count
             scripted.loop.turn(at: scripted.now) {
-                if turn == 0 { scripted.connection?.receive(events: EPOLLIN.rawValue) }
+                if turn == 0 { scripted.connection?.receive(.input) }
             }
             sent.append((transport.output.count - before) / 1024)
         }
@@ -71,7 +72,7 @@ import Testing
         let transport = ScriptedTransport(Array("GET /bytes/1000000 HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
         transport.endsInput = false
         let scripted = try ScriptedConnection(transport) { $0.outgoing = MemoryBudget(limit: -1) }
-        scripted.loop.turn(at: scripted.now) { scripted.connection?.receive(events: EPOLLIN.rawValue) }
+        scripted.loop.turn(at: scripted.now) { scripted.connection?.receive(.input) }
         scripted.loop.runJobs()
         #expect(transport.output.count > 1_000_000 && scripted.isOpen)
     }
@@ -84,7 +85,7 @@ import Testing
         var answered: [Int] = []
         for turn in 0..<6 {
             scripted.loop.turn(at: scripted.now) {
-                if turn == 0 { scripted.connection?.receive(events: EPOLLIN.rawValue) }
+                if turn == 0 { scripted.connection?.receive(.input) }
             }
             answered.append(scripted.output.split(separator: "HTTP/1.1 200").count)
         }

@@ -65,7 +65,7 @@ import Testing
         #expect(!lifecycle.takesInput)
         #expect(lifecycle.handle(.secured) == .proceed && lifecycle.takesInput)
         lifecycle = Lifecycle(needsHandshake: true)
-        #expect(lifecycle.handle(.spokePlainly) == .refuse(.malformed(.plainText)))
+        #expect(lifecycle.handle(.receivedPlainText) == .refuse(.malformed(.plainText)))
         lifecycle = Lifecycle(needsHandshake: true)
         _ = lifecycle.handle(.drainBegan(isWithinHead: false))
         #expect(lifecycle.handle(.secured) == .wait && lifecycle.phase == .flushing)

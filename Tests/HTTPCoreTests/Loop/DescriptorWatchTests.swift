@@ -1,6 +1,7 @@
-import Glibc
+import CDiffSystem
 import Testing
 
+@testable import DiffClock
 @testable import HTTPCore
 
 @Suite struct DescriptorWatchTests {
@@ -13,7 +14,7 @@ import Testing
 
     /// Descriptors that are ready all the time, and whose events take more than a turn has for them.
     @Test func nobodyStandsBehindOldEventsOfABusyDescriptor() throws {
-        let loop = try EventLoop.standalone()
+        let loop = try EventLoop.standalone(polling: .ofTests)
         defer { loop.end() }
         let (busy, late) = ((0..<32).map { _ in ends() }, ends())
         defer { (busy + [late]).joined().forEach { close($0) } }
@@ -45,12 +46,12 @@ import Testing
     }
 
     @Test func whatIsNotReadIsReportedAgain() throws {
-        let loop = try EventLoop.standalone()
+        let loop = try EventLoop.standalone(polling: .ofTests)
         defer { loop.end() }
         let ends = ends()
         defer { ends.forEach { close($0) } }
         write(ends[1], "x", 1)
-        let (watches, reports) = (Locked<[DescriptorWatch]>([]), Locked<[UInt32]>([]))
+        let (watches, reports) = (Locked<[DescriptorWatch]>([]), Locked<[UInt16]>([]))
         loop.execute {
             let watch = DescriptorWatch(ends[0], on: loop) { readiness in
                 reports.withLock { $0.append(readiness.rawValue) }
@@ -65,7 +66,7 @@ import Testing
             _ = watch.wait(for: .input)
         }
         #expect(eventually { reports.withLock { $0.count } >= 5 })
-        let (input, output) = (DescriptorWatch.Readiness.input.rawValue, DescriptorWatch.Readiness.output.rawValue)
+        let (input, output) = (Readiness.input.rawValue, Readiness.output.rawValue)
         #expect(reports.withLock { $0 } == [input, input, input, output, output])
     }
 }

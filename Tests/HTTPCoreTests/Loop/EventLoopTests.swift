@@ -1,13 +1,14 @@
-import Glibc
+import CDiffSystem
 import Synchronization
 import Testing
 
+@testable import DiffClock
 @testable import HTTPCore
 
 @Suite struct EventLoopTests {
     /// More than a pool of threads has that somebody else bounds.
     @Test func everyLoopTurnsHoweverManyThereAre() throws {
-        let loops = try (0..<270).map { _ in try EventLoop.standalone() }
+        let loops = try (0..<270).map { _ in try EventLoop.standalone(polling: .ofTests) }
         defer { loops.forEach { $0.end() } }
         let turned = Turned()
         for loop in loops { loop.execute { turned.count.add(1, ordering: .relaxed) } }
@@ -16,7 +17,7 @@ import Testing
 
     /// Whoever waits for work that several loops share is told by its end.
     @Test func whatALoopThatHasEndedIsGivenIsLetGo() throws {
-        let loop = try EventLoop.standalone()
+        let loop = try EventLoop.standalone(polling: .ofTests)
         loop.end()
         let (given, gone) = (200, Turned())
         for _ in 0..<given {
@@ -28,7 +29,7 @@ import Testing
     }
 
     @Test func itsOwnThreadNeedNotWaitForIt() throws {
-        let loop = try EventLoop.standalone()
+        let loop = try EventLoop.standalone(polling: .ofTests)
         defer { loop.end() }
         let (steps, isDone) = (Locked<[String]>([]), Turned())
         // The first one comes from another thread.

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import DiffClock
 @testable import HTTPCore
 
 @Suite struct TimerWheelTests {
@@ -59,11 +60,11 @@ import Testing
 
     @Test func theSleepEndsAtTheNextAlarm() {
         var wheel = TimerWheel(now: Instant(nanoseconds: 0))
-        #expect(wheel.sleepMilliseconds(now: Instant(nanoseconds: 0)) == -1)
+        #expect(wheel.nextDue() == .never)
         let alarm = Alarm {}
         for milliseconds in [Int64(1), 8, 9, 500, 511, 512, 513, 4096, 32_000, 32_760] {
             wheel.arm(alarm, at: Instant(nanoseconds: milliseconds * 1_000_000))
-            let sleep = wheel.sleepMilliseconds(now: Instant(nanoseconds: 0))
+            let sleep = wheel.nextDue().nanoseconds / 1_000_000
             #expect(sleep >= milliseconds && sleep < milliseconds + 9)
             wheel.disarm(alarm)
             _ = wheel.expired(by: Instant(nanoseconds: 0))

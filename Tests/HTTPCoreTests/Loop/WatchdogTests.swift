@@ -1,6 +1,7 @@
 import Dispatch
 import Testing
 
+@testable import DiffClock
 @testable import HTTPCore
 
 @Suite struct WatchdogTests {
@@ -22,7 +23,7 @@ import Testing
     }
 
     @Test func timeWithoutAProcessorDoesNotCount() throws {
-        let loop = try EventLoop.standalone(named: "alone")
+        let loop = try EventLoop.standalone(named: "alone", polling: .ofTests)
         defer { loop.end() }
         let end = stuck(loop)
         defer { end.signal() }
@@ -37,7 +38,7 @@ import Testing
     }
 
     @Test func aLoopThatDoesNotTurnIsFoundAndOneThatDoesIsNot() throws {
-        let (idle, busy) = (try EventLoop.standalone(), try EventLoop.standalone())
+        let (idle, busy) = (try EventLoop.standalone(polling: .ofTests), try EventLoop.standalone(polling: .ofTests))
         defer { [idle, busy].forEach { $0.end() } }
         let end = stuck(busy)
         let dog = Watchdog([idle, busy], limit: .seconds(8))
@@ -57,7 +58,7 @@ import Testing
     }
 
     @Test func timeInWhichNobodyLookedDoesNotCount() throws {
-        let loop = try EventLoop.standalone()
+        let loop = try EventLoop.standalone(polling: .ofTests)
         let end = stuck(loop)
         let dog = Watchdog([loop], limit: .seconds(8))
         #expect(look(dog, at: 0).isEmpty)

@@ -1,6 +1,7 @@
-import Glibc
+import CDiffSystem
 import Testing
 
+@testable import DiffClock
 @testable import HTTPCore
 
 @Suite struct BacklogReliefTests {
@@ -8,7 +9,7 @@ import Testing
         var options = ServerOptions(listen: [])
         options.outgoing = MemoryBudget(limit: 0)
         let relief = BacklogRelief(budget: options.outgoing)
-        let loops = try (0..<2).map { _ in try EventLoop.standalone() }
+        let loops = try (0..<2).map { _ in try EventLoop.standalone(polling: .ofTests) }
         defer { loops[0].end() }
         let (service, workers) = (TestService(), Workers(count: 1))
         relief.cover(

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import DiffClock
 @testable import HTTPCore
 
 @Suite struct MemoryBudgetTests {
@@ -56,7 +57,7 @@ import Testing
         }
         for _ in 0..<100 {
             budget.charge(1 << 20)
-            budget.giveBack(1 << 20)
+            budget.release(1 << 20)
         }
         #expect(places.withLock { $0 } == Array(repeating: places.withLock { $0[0] }, count: 100))
     }

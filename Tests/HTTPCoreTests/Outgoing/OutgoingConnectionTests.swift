@@ -1,6 +1,7 @@
-import Glibc
+import CDiffSystem
 import Testing
 
+@testable import DiffClock
 @testable import HTTPCore
 
 @Suite struct OutgoingConnectionTests {
@@ -11,7 +12,7 @@ import Testing
         _ destination: ConnectAddress, tls: OutgoingTLS? = nil, within limit: Duration = .seconds(50),
         send bytes: [UInt8] = request
     ) throws -> (text: String, loss: OutgoingConnection.Loss?) {
-        let loop = try EventLoop(index: 0)
+        let loop = try EventLoop(index: 0, polling: .ofTests)
         loop.start()
         defer { loop.end() }
         let received = Locked<[UInt8]>([])

@@ -1,5 +1,4 @@
 import CDiffSystem
-import Glibc
 import Testing
 
 @testable import HTTPCore
@@ -51,7 +50,9 @@ import Testing
     @Test func everyKindOfAddressIsListenedOn() async throws {
         let path = "/tmp/httpcore-test-\(getpid()).sock"
         let service = TestService()
-        var options = ServerOptions(listen: [.tcp(host: "::1", port: 0), .unix(path: path), .tcp(host: "", port: 0)])
+        var options = ServerOptions.ofTests(listen: [
+            .tcp(host: "::1", port: 0), .unix(path: path), .tcp(host: "", port: 0),
+        ])
         options.loops = 2
         let server = Server(options: options, service: service)
         let addresses = try server.start()
@@ -67,7 +68,7 @@ import Testing
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o660)
         #expect(throws: ListenError.self) {
-            try Server(options: ServerOptions(listen: [.unix(path: path)]), service: service).start()
+            try Server(options: ServerOptions.ofTests(listen: [.unix(path: path)]), service: service).start()
         }
         await server.drain(within: .seconds(1))
         #expect(access(path, F_OK) != 0)
@@ -78,12 +79,12 @@ import Testing
         let stale = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         #expect(SocketAddress.unix(path: path).withRaw { bind(stale, $0, $1) } == 0)
         close(stale)
-        let server = Server(options: ServerOptions(listen: [.unix(path: path)]), service: TestService())
+        let server = Server(options: ServerOptions.ofTests(listen: [.unix(path: path)]), service: TestService())
         #expect(throws: Never.self) { try server.start() }
         await server.drain(within: .seconds(1))
         close(open(path, O_CREAT | O_WRONLY, 0o600))
         #expect(throws: ListenError.self) {
-            try Server(options: ServerOptions(listen: [.unix(path: path)]), service: TestService()).start()
+            try Server(options: ServerOptions.ofTests(listen: [.unix(path: path)]), service: TestService()).start()
         }
         #expect(access(path, F_OK) == 0)
         unlink(path)

@@ -1,6 +1,7 @@
-import Glibc
+import CDiffSystem
 import Testing
 
+@testable import DiffClock
 @testable import HTTPCore
 
 /// The whole server over real sockets.
@@ -156,7 +157,7 @@ import Testing
         let port = try #require(server.address.port)
         #expect(throws: ListenError.self) { try TestServer { $0.listen = [.tcp(host: "127.0.0.1", port: port)] } }
         let second = Server(
-            options: ServerOptions(listen: [.tcp(host: "127.0.0.1", port: port)]), service: TestService())
+            options: ServerOptions.ofTests(listen: [.tcp(host: "127.0.0.1", port: port)]), service: TestService())
         #expect { try second.start() } throws: { "\($0)" == "127.0.0.1:\(port): already in use" }
     }
 

@@ -1,5 +1,5 @@
 import CDiffOpenSSL
-import Glibc
+import CDiffSystem
 import Testing
 
 @testable import HTTPCore

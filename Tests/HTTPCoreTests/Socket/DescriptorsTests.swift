@@ -1,4 +1,4 @@
-import Glibc
+import CDiffSystem
 import Testing
 
 @testable import HTTPCore

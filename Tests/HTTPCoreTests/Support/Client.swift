@@ -1,5 +1,4 @@
 import CDiffSystem
-import Glibc
 
 @testable import HTTPCore
 
@@ -35,7 +34,7 @@ final class Client {
         var sent = 0
         while sent < bytes.count {
             let count = bytes.withUnsafeBytes {
-                Glibc.send(descriptor, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+                CDiffSystem.send(descriptor, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
             }
             guard count > 0 else { return }
             sent += count

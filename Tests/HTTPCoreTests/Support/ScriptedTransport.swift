@@ -90,11 +90,11 @@ final class ScriptedConnection {
     init(
         _ transport: ScriptedTransport, isTLS: Bool = false, _ change: (inout ServerOptions) -> Void = { _ in }
     ) throws {
-        var options = ServerOptions(listen: [])
+        var options = ServerOptions.ofTests(listen: [])
         change(&options)
         self.transport = transport
         service = TestService()
-        loop = try EventLoop(index: 0)
+        loop = try EventLoop(index: 0, polling: .ofTests)
         loop.adoptThread()
         shard = Shard(
             loop: loop, options: options, capacity: ConnectionCapacity(for: options.maxConnections, free: .max)!,
@@ -126,7 +126,7 @@ final class ScriptedConnection {
     /// more.
     func settle() {
         for _ in 0..<64 where isOpen {
-            loop.turn(at: now) { connection?.receive(events: EPOLLIN.rawValue | EPOLLOUT.rawValue) }
+            loop.turn(at: now) { connection?.receive([.input, .output]) }
             loop.runJobs()
         }
     }
@@ -134,7 +134,7 @@ final class ScriptedConnection {
     /// The peer shuts its side.
     func hangUp() {
         transport.endsInput = true
-        loop.turn(at: now) { connection?.receive(events: EPOLLIN.rawValue | EPOLLRDHUP.rawValue) }
+        loop.turn(at: now) { connection?.receive([.input, .inputEnd]) }
     }
 
     /// A turn of the loop without events, with a clock of its own.

@@ -1,5 +1,5 @@
+import CDiffSystem
 import Dispatch
-import Glibc
 import Synchronization
 
 @testable import HTTPCore
@@ -111,7 +111,7 @@ struct TestServer {
     let options: ServerOptions
 
     init(workers: Workers? = nil, _ change: (inout ServerOptions) -> Void = { _ in }) throws {
-        var options = ServerOptions(listen: [.tcp(host: "127.0.0.1", port: 0)])
+        var options = ServerOptions.ofTests(listen: [.tcp(host: "127.0.0.1", port: 0)])
         options.loops = 2
         // A busy machine may keep a client from its turn.
         options.connectionLimits.headTimeout = .seconds(300)

@@ -70,6 +70,32 @@ struct SnapshotDeltaTests {
         }
     }
 
+    @Test("fits the same state read from a record, where ids of several parts are stored otherwise")
+    func partsOfIDsInRecords() throws {
+        var places = StateShape.Places()
+        places.element.idAt = [JSONPointer("/type")!, JSONPointer("/no")!]
+        places.element.expandedAt = JSONPointer("/open")!
+        let shape = StateShape(places)
+        let states = try [
+            #"[{"type":"post","no":1},{"type":"é","no":2,"open":true}]"#,
+            #"[{"type":"post","no":1,"open":false},{"type":"é","no":2,"open":false}]"#,
+            #"[{"type":"\u00e9","no":2,"open":true},{"type":"a\"b","no":1,"open":false}]"#,
+            #"[{"type":"a\"b","no":1},{"type":"post","no":1}]"#,
+        ].map { try Snapshot(json: $0, shape: shape) }
+        for (old, new) in zip(states, states.dropFirst()) {
+            let change = Changeset(from: old, to: new)
+            let (oldRead, newRead) = (try Snapshot(json: old.documentJSON()), try Snapshot(json: new.documentJSON()))
+            for base in [new, newRead] {
+                let back = try #require(base.applying([SnapshotDelta(backOver: change)])).snapshot
+                #expect(back.documentJSON() == old.documentJSON())
+            }
+            for base in [old, oldRead] {
+                let on = SnapshotDelta(over: change) ?? SnapshotDelta(whole: new)
+                #expect(try #require(base.applying([on])).snapshot.documentJSON() == new.documentJSON())
+            }
+        }
+    }
+
     @Test("is as large as what changed", arguments: [100, 10_000])
     func size(count: Int) throws {
         var rows = (0..<count).map {

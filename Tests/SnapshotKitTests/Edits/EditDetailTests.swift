@@ -171,7 +171,9 @@ struct EditDetailTests {
         }
         #expect(throws: EditError.json(JSONError(.trailingBytes, at: 3))) { try EditBatch(json: "[] 1") }
         #expect(
-            throws: EditError.wrongShape([Violation(pointer: "", code: "wrong-shape", detail: "edits are an array")])
+            throws: EditError.wrongShape([
+                Violation(pointer: "", code: "wrong-shape", detail: "edits must be an array")
+            ])
         ) {
             try EditBatch(json: "1")
         }

@@ -52,7 +52,7 @@ extension ScannerCase {
         ScannerCase("\u{0}", .unexpectedByte, at: 0),
         ScannerCase("// x\n1", .unexpectedByte, at: 0),
         ScannerCase("[1/**/]", .unexpectedByte, at: 2),
-        ScannerCase("\u{FEFF}[]", .unexpectedByte, at: 0),
+        ScannerCase(" \u{FEFF}[]", .unexpectedByte, at: 1),
         ScannerCase("[\u{A0}1]", .unexpectedByte, at: 1),
         ScannerCase("[\u{C}1]", .unexpectedByte, at: 1),
         ScannerCase("[\u{B}1]", .unexpectedByte, at: 1),

@@ -3,6 +3,8 @@ import Foundation
 import SnapshotKit
 import Testing
 
+@testable import SnapshotViews
+
 // The code of docs/library.md and of doc comments, which is compared with this file line by line.
 
 @Suite("The library's page")
@@ -56,14 +58,12 @@ struct LibraryExamples {
 
         let forTheBrowser = change.json(.keyed)
         let forUIKit = change.json(.staged, staging: .compact)
-        let forTheBackingStore = change.collectionDifference()
 
         #expect(
             counts.deletions == 1 && counts.insertions == 1 && counts.moves == 1 && counts.updates == 1
                 && counts.total == 4)
         #expect(try RowList(old).applying(keyed: forTheBrowser) == RowList(new))
         #expect(try RowList(old).applying(staged: forUIKit) == RowList(new))
-        #expect(["a", "b", "c"].applying(forTheBackingStore) == ["c", "a", "d"])
 
         let shown = RowList(old)
         let next = try shown.applying(keyed: change.json(.keyed))
@@ -115,7 +115,7 @@ struct LibraryExamples {
         let priced = try shop.applying(batch)
         let step = StateStep(Changeset(from: shop, to: priced.snapshot, reused: priced.reused))
         let (now, isSame) = seen.advanced(over: step)  // the same: nobody sees the pot
-        let page = now.window(StateWindow(.start), since: WindowBase(seen, at: window.place))
+        let page = now.window(StateWindow(.start), since: WindowOrigin(seen, at: window.place))
 
         #expect(isSame && page.anchor == 3)
     }

@@ -140,7 +140,16 @@ struct LookupTests {
         #expect(ElementID("\u{E9}") != ElementID("e\u{301}"))
         #expect(Set([ElementID("\u{E9}"), ElementID("e\u{301}"), 7, "7"]).count == 3)
         let big = try Snapshot(json: "[123456789012345678901234567890]")
-        #expect(big.item(withID: "123456789012345678901234567890")?.id.isInteger == true)
+        #expect(big.item(withID: "123456789012345678901234567890")?.id.isInteger == false)
+        let edges: [(String, Bool)] = [
+            ("9007199254740991", true), ("-9007199254740991", true), ("9007199254740992", false),
+            ("-9007199254740992", false), ("-0", true), ("10000000000000000", false),
+        ]
+        for (digits, isInteger) in edges {
+            #expect(try Snapshot(json: "[\(digits)]").sections[0].items[0].id.isInteger == isInteger, "\(digits)")
+            let shown = isInteger ? digits : "\"\(digits)\""
+            #expect(written { $0.append(id: ElementID(Int(digits)!)) } == (digits == "-0" ? "0" : shown))
+        }
     }
 
     private func written(_ body: (inout JSONWriter) -> Void) -> String {

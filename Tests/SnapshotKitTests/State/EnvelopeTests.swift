@@ -111,8 +111,8 @@ struct EnvelopeTests {
             read(#"{"old":["a"],"new":[{"id":"b","x":1}]}"#, Self.diff).reading
                 == .violations(["unknown-member /new/0/x"]))
         #expect(
-            read(#"{"old":{"items":[""]},"new":{"sections":[{"id":"s"}]}}"#, Self.diff).reading
-                == .violations(["invalid-id /old/items/0", "missing-items /new/sections/0"]))
+            read(#"{"old":{"items":[""]},"new":{"sections":[{"items":[]}]}}"#, Self.diff).reading
+                == .violations(["invalid-id /old/items/0", "missing-id /new/sections/0"]))
         #expect(read(#"{"old":[],"new":{}}"#, Self.diff).reading == .violations(["missing-sections /new"]))
         #expect(
             read(#"{"state":["a","a"]}"#, Self.post).reading

@@ -27,11 +27,12 @@ struct InvariantTests {
     @Test("each break of one is found")
     func breaks() {
         #expect(changed() == nil)
-        #expect(changed(bytes: state.text.bytes.dropLast(8) + [1]) == "no padding behind the text")
+        #expect(changed(bytes: state.text.bytes.dropLast(8) + [1]) == "no padding after the text")
         #expect(changed { nodes, _, _ in nodes[1].idStart = .max } == "the id of item 1")
         #expect(changed { _, _, payloads in payloads[0].contentCount = .max } == "the content of item 0")
         #expect(changed { _, _, payloads in payloads[2].kindStart += 1 } == "the kind of item 2")
-        #expect(changed { _, _, payloads in payloads.removeLast() } == "payloads are not one an item")
+        #expect(
+            changed { _, _, payloads in payloads.removeLast() } == "the number of payloads is not that of the items")
         #expect(changed { _, sections, _ in sections[0].endItem -= 1 } == "items outside of the sections")
         #expect(changed { nodes, _, _ in nodes[1].parent = -1 } == "the place of item 1")
         #expect(changed { nodes, _, _ in nodes[0].end += 1 } == "the place of item 3")
@@ -43,7 +44,7 @@ struct InvariantTests {
         let window = Columns(
             text: state.text, nodes: state.nodes, sections: state.sections, payloads: state.payloads,
             rowOfItem: state.rowOfItem, itemOfRow: state.itemOfRow, childCounts: [1])
-        #expect(window.firstBrokenInvariant == "children are not one number an item")
+        #expect(window.firstBrokenInvariant == "the number of child counts is not that of the items")
         let twice = changed { nodes, _, _ in (nodes[1].idStart, nodes[1].hash) = (nodes[2].idStart, nodes[2].hash) }
         #expect(twice == "item 1 is not found by its id")
     }

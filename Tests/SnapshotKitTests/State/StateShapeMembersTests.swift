@@ -129,23 +129,89 @@ struct StateShapeMembersTests {
                 #"{"id":"a","content":{},"items":[{"id":"b","kind":"x","content":{"t":"x"}},{"id":"c","content":{}}]}"#)
         ),
         .init(
-            json: #"[{"id":"s","items":{"a":1}},{"id":"t","items":{"b":2}}]"#, shape: #"{"sectionsAt":"","map":true}"#,
+            json: #"[{"id":"s","items":{"a":1}},{"id":"t","items":{"b":2}}]"#,
+            shape: #"{"sectionsAt":"","sectionIdAt":"/id","map":true}"#,
             document: #"{"sections":[{"id":"s","content":{"id":"s"},"items":[{"id":"a","content":1}]},"#
                 + #"{"id":"t","content":{"id":"t"},"items":[{"id":"b","content":2}]}]}"#),
-        .init(json: #"{"l":[]}"#, shape: #"{"itemsAt":"/l","map":true}"#, violations: ["not-an-object /l"]),
+        .init(json: #"{"l":7}"#, shape: #"{"itemsAt":"/l","map":true}"#, violations: ["not-an-object /l"]),
         .init(json: #"{"l":{}}"#, shape: #"{"itemsAt":"/l","map":false}"#, violations: ["not-an-array /l"]),
         .init(
-            json: #"{"a/b":{"k":{"~":{"k":[]},"":{"t":1.5}}},"\n":{}}"#,
+            json: #"{"a/b":{"k":{"~":{"k":0},"":{"t":1.5}}},"\n":{}}"#,
             shape: #"{"itemsAt":"","map":true,"childrenAt":"/k","kindAt":"/t"}"#,
             violations: [
                 "not-an-object /a~1b/k/~0/k", "invalid-id /a~1b/k/", "wrong-type /a~1b/k//t", "invalid-id /\n",
             ]),
         .init(
-            json: #"[{"id":"s","items":{"a":1}},{"id":"t","items":{"a":2}}]"#, shape: #"{"sectionsAt":"","map":true}"#,
+            json: #"[{"id":"s","items":{"a":1}},{"id":"t","items":{"a":2}}]"#,
+            shape: #"{"sectionsAt":"","sectionIdAt":"/id","map":true}"#,
             violations: ["duplicate-id /0/items/a", "duplicate-id /1/items/a"]),
     ]
 
-    @Test("each member says what of an element is what of an item", arguments: kinds + outlines + parts + maps)
+    static let lists: [ShapeCase] = [
+        .init(json: "null", shape: #"{"idAt":"/id"}"#, document: main("")),
+        .init(json: #"{"l":null}"#, shape: #"{"itemsAt":"/l","map":true}"#, document: main("")),
+        .init(json: #"{"g":null}"#, shape: #"{"sectionsAt":"/g"}"#, document: #"{"sections":[]}"#),
+        .init(json: "{}", shape: #"{"itemsAt":"/a/b"}"#, violations: ["not-found /a/b"]),
+        .init(json: #"{"a":null}"#, shape: #"{"itemsAt":"/a/b","missing":"empty"}"#, document: main("")),
+        .init(json: "[[]]", shape: #"{"itemsAt":"/0/3","missing":"empty"}"#, document: main("")),
+        .init(json: #"{"a":1}"#, shape: #"{"itemsAt":"/a/b","missing":"empty"}"#, violations: ["not-found /a/b"]),
+        .init(
+            json: #"{"a":{"b":{}}}"#, shape: #"{"itemsAt":"/a/b","missing":"empty"}"#, violations: ["not-an-array /a/b"]
+        ),
+        .init(
+            json: #"[{"id":"s"},{"id":"t","items":null}]"#, shape: #"{"sectionsAt":""}"#,
+            document: #"{"sections":[{"id":"s","content":{"id":"s"},"items":[]},"#
+                + #"{"id":"t","content":{"id":"t"},"items":[]}]}"#),
+        .init(
+            json: #"[{"id":"s"},{"id":"t"}]"#, shape: #"{"sectionsAt":""}"#,
+            violations: ["missing-items /0", "missing-items /1"]),
+        .init(
+            json: #"[{"id":"s","i":{"l":[]}},{"id":"t","i":7}]"#, shape: #"{"sectionsAt":"","itemsAt":"/i/l"}"#,
+            violations: ["missing-items /1"]),
+        .init(
+            json: #"[{"id":1,"t":[]},null,{"t":[]},{"id":""}]"#, shape: #"{"kindAt":"/t","invalid":"skip"}"#,
+            violations: ["wrong-type /0/t"]),
+        .init(
+            json: #"[null,{"a":1},null,7]"#, shape: #"{"itemsAt":"","map":true}"#,
+            document: main(#"{"id":"1","content":{"a":1}},{"id":"3","content":7}"#)),
+        .init(
+            json: #"{"a/":{"l":[null,1]},"b":null}"#, shape: #"{"sectionsAt":"","itemsAt":"/l","map":true}"#,
+            document: #"{"sections":[{"id":"a/","content":{},"items":[{"id":"1","content":1}]},"#
+                + #"{"id":"b","content":null,"items":[]}]}"#),
+        .init(
+            json: #"{"a/":{"l":{"x":1}},"b":{"l":{"y":1,"":2}}}"#,
+            shape: #"{"sectionsAt":"","itemsAt":"/l","map":true}"#,
+            violations: ["invalid-id /b/l/"]),
+        .init(
+            json: #"{"a/":{"l":{"x":1}},"b":{"l":{"x":1}}}"#, shape: #"{"sectionsAt":"","itemsAt":"/l","map":true}"#,
+            violations: ["duplicate-id /a~1/l/x", "duplicate-id /b/l/x"]),
+        .init(
+            json: #"{"A":[{"id":1}],"B":null}"#, shape: #"{"sectionsAt":"","itemsAt":"","map":true,"idAt":"/id"}"#,
+            document: #"{"sections":[{"id":"A","items":[{"id":1,"content":{"id":1}}]},{"id":"B","items":[]}]}"#),
+        .init(
+            json: #"[{"id":"s","o":false,"items":[]},{"id":"t","o":null,"items":[]}]"#,
+            shape: #"{"sectionsAt":"","sectionExpandedAt":"/o"}"#,
+            document: #"{"sections":[{"id":"s","expanded":false,"content":{"id":"s","o":false},"items":[]},"#
+                + #"{"id":"t","content":{"id":"t","o":null},"items":[]}]}"#),
+    ]
+
+    @Test("what is left out is told with its place, whatever the state before")
+    func skipped() throws {
+        let shape = try StateShape(text: #"{"sectionsAt":"","childrenAt":"/k","invalid":"skip"}"#)
+        let json =
+            #"[{"id":"s","items":[{"id":"a"},{"k":[{"id":"b"}]},{"id":"c","k":[null,{"id":"b"}]}]},"#
+            + #"{"items":[{"id":"a"},{}]},{"id":"t","items":[{"id":"d"}]}]"#
+        var known: Snapshot?
+        for _ in 0..<3 {
+            let reading = try Snapshot.reading(json: Array(json.utf8), shape: shape, limits: StateLimits(), upon: known)
+            known = reading.snapshot
+            #expect(reading.warnings.map(\.pointer) == ["/0/items/1", "/0/items/2/k/0", "/1"])
+            #expect(reading.warnings.allSatisfy { $0.code == "skipped" && $0.id == nil })
+            #expect(ids(reading.snapshot) == ["a", "c", "b", "d"] && reading.snapshot.sectionCount == 2)
+        }
+    }
+
+    @Test("each member says what of an element is what of an item", arguments: kinds + outlines + parts + maps + lists)
     func readings(row: ShapeCase) throws {
         let reading = Reading { () throws(StateError) in try row.read() }
         if let document = row.document {
@@ -299,6 +365,9 @@ struct StateShapeMembersTests {
         #"{"itemsAt":"/a~1b/0","idAt":["/x","/y"],"kindAt":"/t"}"#,
         #"{"itemsAt":"/rows","sectionsAt":"/g","sectionIdAt":"/key","idAt":""}"#,
         #"{"itemsAt":"/l","childrenAt":"/c","expandedAt":"/e","map":true,"duplicates":"first"}"#,
+        #"{"sectionsAt":"/g","itemsAt":"","map":true,"idAt":"/id","sectionExpandedAt":"/open"}"#,
+        #"{"sectionsAt":"/g","map":true,"sectionIdAt":"/key"}"#, #"{"sectionsAt":"/g","map":true}"#,
+        #"{"idAt":"/id","missing":"empty","invalid":"skip"}"#,
         #"{"itemsAt":"/l","idAt":"/id","rest":true}"#, #"{"itemsAt":"/l","idAt":"/id","rest":["/a","/b"]}"#,
     ]
 
@@ -329,7 +398,9 @@ struct StateShapeMembersTests {
         (#"{"itemsAt":1}"#, "wrong-type /itemsAt"), (#"{"itemsAt":"a"}"#, "wrong-type /itemsAt"),
         (#"{"itemsAt":["/a"]}"#, "wrong-type /itemsAt"), (#"{"idAt":[]}"#, "wrong-type /idAt"),
         (#"{"idAt":["/a","/b","/c","/d","/e"]}"#, "wrong-type /idAt"), (#"{"idAt":["/a",1]}"#, "wrong-type /idAt"),
-        (#"{"idAt":"/a","map":true}"#, "wrong-type /idAt"), (#"{"idAt":"/a","map":"true"}"#, "wrong-type /map"),
+        (#"{"idAt":"/a","missing":true}"#, "wrong-type /missing"), (#"{"missing":"empty"}"#, "wrong-type "),
+        (#"{"idAt":"/a","invalid":"first"}"#, "wrong-type /invalid"), (#"{"invalid":"skip"}"#, "wrong-type "),
+        (#"{"idAt":"/a","map":"true"}"#, "wrong-type /map"),
         (#"{"idAt":"/a","duplicates":"last"}"#, "wrong-type /duplicates"),
         (#"{"idAt":"/a","rest":"a"}"#, "wrong-type /rest"),
         (#"{"kindAt":"\#(String(repeating: "/a", count: 65))"}"#, "wrong-type /kindAt"),

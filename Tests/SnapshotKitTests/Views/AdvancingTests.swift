@@ -1,6 +1,7 @@
 import Testing
 
 @testable import SnapshotKit
+@testable import SnapshotViews
 
 @Suite("Views that follow a state")
 struct AdvancingTests {

@@ -1,6 +1,8 @@
 import SnapshotKit
 import Testing
 
+@testable import SnapshotViews
+
 @Suite("Views as they are written")
 struct StateViewTests {
     @Test(

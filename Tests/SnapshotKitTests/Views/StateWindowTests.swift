@@ -1,6 +1,8 @@
 import SnapshotKit
 import Testing
 
+@testable import SnapshotViews
+
 @Suite("Windows as they are asked for")
 struct StateWindowTests {
     private func window(_ query: String) throws(StateWindow.Failure) -> StateWindow? {
@@ -42,22 +44,22 @@ struct StateWindowTests {
 
     @Test("places are read as they are written, and no others")
     func places() {
-        let place = WindowPlace(above: 7, rows: 3, anchor: 9)
+        let place = WindowPosition(above: 7, rows: 3, anchor: 9)
         #expect(place?.description == "7.3.9")
-        #expect(WindowPlace("7.3.9") == place)
-        #expect(WindowPlace("0.0.0") != nil)
+        #expect(WindowPosition("7.3.9") == place)
+        #expect(WindowPosition("0.0.0") != nil)
         for text in [
             "", "7", "7.3", "7.3.9.1", "7.3.10", "7.3.6", "7.0.7", "0.2002.0", "a.3.9", "-7.3.9", "7..9", "7.3.+9",
             "99999999999999999999.1.99999999999999999999", "2147483648.1.2147483648",
         ] {
-            #expect(WindowPlace(text) == nil, "\(text)")
+            #expect(WindowPosition(text) == nil, "\(text)")
         }
     }
 
     @Test("a place that a state does not have is none")
     func elsewhere() throws {
         let seen = ViewedState(.all, of: try Snapshot(json: #"["a","b"]"#))
-        #expect(seen.window(at: try #require(WindowPlace("0.2.1")))?.anchor == "b")
-        for text in ["0.3.0", "2.1.2", "0.0.0"] { #expect(try seen.window(at: #require(WindowPlace(text))) == nil) }
+        #expect(seen.window(at: try #require(WindowPosition("0.2.1")))?.anchor == "b")
+        for text in ["0.3.0", "2.1.2", "0.0.0"] { #expect(try seen.window(at: #require(WindowPosition(text))) == nil) }
     }
 }

@@ -1,6 +1,8 @@
 import SnapshotKit
 import Testing
 
+@testable import SnapshotViews
+
 @Suite("What views show")
 struct ViewTests {
     static let flat = StateGenerator.Shape(items: 24, contents: ViewGenerator.contents)

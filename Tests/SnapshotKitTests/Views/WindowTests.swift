@@ -1,6 +1,8 @@
 import SnapshotKit
 import Testing
 
+@testable import SnapshotViews
+
 @Suite("Windows")
 struct WindowTests {
     /// A window that is there, in both forms.
@@ -18,7 +20,7 @@ struct WindowTests {
                 window, of: model,
                 since: base.map { (forgets ? Model() : $0.model, $0.naive.anchorRow) })
             self.window = seen.window(
-                window, since: base.map { WindowBase(forgets ? nil : $0.seen, at: $0.window.place) })
+                window, since: base.map { WindowOrigin(forgets ? nil : $0.seen, at: $0.window.place) })
             state = State(rows: naive.rows, list: model.content, snapshot: self.window.state)
             (self.model, self.seen) = (model, seen)
         }

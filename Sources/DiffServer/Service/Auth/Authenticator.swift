@@ -6,16 +6,22 @@
 import HTTPCore
 
 /// Tells who makes a request.
-struct Authenticator: Sendable {
+package struct Authenticator: Sendable {
     /// Never empty if other machines can reach the server.
     var keys: KeyRing
     /// Whether the server only listens on the loopback and on Unix sockets.
     var isLocal: Bool
     /// Whether authentication is off, and anyone may do anything.
-    var isOpen = false
-    var secrets: TokenSecrets
+    var isOpen: Bool
+    package var secrets: TokenSecrets
     /// Origins of web pages that may call, such as `https://example.org`.
     var origins: Set<String>
+
+    package init(
+        keys: KeyRing, isLocal: Bool, isOpen: Bool = false, secrets: TokenSecrets, origins: Set<String>
+    ) {
+        (self.keys, self.isLocal, self.isOpen, self.secrets, self.origins) = (keys, isLocal, isOpen, secrets, origins)
+    }
 
     /// - Throws: 401 without good credentials; 403 if only programs on this machine may ask, and this is none.
     func identity(_ head: RequestHead, _ peer: Peer, for permission: Permission) throws(Problem) -> Identity {
@@ -44,7 +50,7 @@ struct Authenticator: Sendable {
     private func checkLocal(_ head: RequestHead) throws(Problem) {
         if let host = head.host, !Self.isLoopback(host: host) {
             throw Problem(
-                .forbidden, "without a key, only this machine may connect, and \"\(host)\" is not it; configure a key")
+                .forbidden, "without a key, only this machine may connect, not \"\(host)\"; configure a key")
         }
         let origin = head["origin"]
         let isNamed = origin.map(origins.contains) ?? false
@@ -73,7 +79,7 @@ struct Authenticator: Sendable {
     }
 
     /// Whether a Host is a name or an address of the loopback.
-    static func isLoopback(host: String) -> Bool {
+    package static func isLoopback(host: String) -> Bool {
         if host.utf8.first == UInt8(ascii: "[") {
             let name = host.dropFirst().prefix { $0 != "]" }.lowercased()
             return name == "::1" || name == "0:0:0:0:0:0:0:1" || name.hasPrefix("::ffff:127.")

@@ -2,7 +2,7 @@ import FoundationEssentials
 import HTTPCore
 
 /// Cross-origin resource sharing (the Fetch standard) with the origins of `--origin`.
-struct CrossOrigin: Sendable {
+package struct CrossOrigin: Sendable {
     var origins: Set<String>
 
     private static let exposed =
@@ -15,9 +15,11 @@ struct CrossOrigin: Sendable {
     func preflight(_ head: RequestHead, allow: String) -> Response? {
         guard head.method == .options, allowedOrigin(head) != nil, head["access-control-request-method"] != nil
         else { return nil }
+        // Private Network Access: a named origin may reach a server on a private network or the loopback.
+        let isPrivate = head["access-control-request-private-network"] == "true"
         return Response(
             status: 204,
-            fields: [
+            fields: (isPrivate ? [Field("Access-Control-Allow-Private-Network", "true")] : []) + [
                 Field("Access-Control-Allow-Methods", allow),
                 Field("Access-Control-Allow-Headers", Self.allowedHeaders), Field("Access-Control-Max-Age", "600"),
                 Field("Allow", allow),
@@ -27,7 +29,7 @@ struct CrossOrigin: Sendable {
     /// Whether a text is an http or https origin as browsers write it (serialized by the URL standard): scheme and host
     /// in lower case, the port unless it is the scheme's, and nothing else. Any other text would never equal what they
     /// send.
-    static func isOrigin(_ text: String) -> Bool {
+    package static func isOrigin(_ text: String) -> Bool {
         guard let given = URLComponents(string: text), given.scheme == "http" || given.scheme == "https",
             let host = given.encodedHost, given.port != (given.scheme == "http" ? 80 : 443),
             UInt16(exactly: given.port ?? 0) != nil

@@ -1,7 +1,9 @@
+import DiffSessions
 import SnapshotKit
+import SnapshotViews
 
 /// Who makes a request.
-enum Identity: Sendable {
+package enum Identity: Sendable {
     /// Anyone, where no credentials are needed, such as on the loopback without keys.
     case anyone
     /// A writer with a key, for sessions whose names start with a prefix.
@@ -9,12 +11,12 @@ enum Identity: Sendable {
     /// A client with a token; the signature identifies the token.
     case client(Token, signature: String)
 
-    /// For idempotency keys of a session. A client may repeat a request with a new token.
+    /// For idempotency keys of a session. A client may repeat a request with a new token, which names the same client.
     func name(in session: String) -> String {
         switch self {
         case .anyone: ""
         case .writer(let name, _): "key:" + name
-        case .client: "token:" + session
+        case .client(let token, _): token.client.map { "client:" + $0 } ?? "token:" + session
         }
     }
 
@@ -27,7 +29,7 @@ enum Identity: Sendable {
         }
     }
 
-    var token: Token? { if case .client(let token, _) = self { token } else { nil } }
+    package var token: Token? { if case .client(let token, _) = self { token } else { nil } }
 
     /// When the token expires.
     var expires: WallTime? { token?.expires }

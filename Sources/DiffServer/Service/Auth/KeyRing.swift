@@ -1,19 +1,22 @@
+import DiffSessions
+import HTTPCore
+
 /// The hashed keys of writers: `name:sha256-hex`, or `name:sha256-hex:prefix` for sessions whose names start with
 /// `prefix`.
-struct KeyRing: Sendable {
-    struct Key: Sendable {
+package struct KeyRing: Sendable {
+    package struct Key: Sendable {
         var name: String
         var hash: [UInt8]
         /// The start of its sessions' names; empty for all.
         var prefix: String
 
         /// What is wrong with text that is no key, for error messages.
-        static let fault =
+        package static let fault =
             "is not NAME:SHA256 or NAME:SHA256:PREFIX, with a hash of 64 hexadecimal digits; diffserver key makes one"
 
         /// Reads the written form; nil for anything else. An empty prefix is refused: a script that failed to fill it
         /// in would have made a key for everything.
-        init?(_ text: some StringProtocol) {
+        package init?(_ text: some StringProtocol) {
             let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
             guard parts.count >= 2, !parts[0].isEmpty, parts[1].count == 64, let hash = Hex.decode(parts[1]) else {
                 return nil
@@ -23,12 +26,16 @@ struct KeyRing: Sendable {
             (name, self.hash, self.prefix) = (String(parts[0]), hash, prefix ?? "")
         }
 
-        init(name: String, secret: String) {
+        package init(name: String, secret: String) {
             (self.name, hash, prefix) = (name, Digests.sha256(Array(secret.utf8)), "")
         }
     }
 
-    var keys: [Key]
+    package var keys: [Key]
+
+    package init(keys: [Key]) {
+        self.keys = keys
+    }
 
     /// The key of a secret. All are compared, so that the time reveals nothing.
     func key(for secret: String) -> Key? {
@@ -39,5 +46,5 @@ struct KeyRing: Sendable {
     }
 
     /// A new secret of 256 random bits.
-    static func newSecret() -> String { "dsk_" + Base64URL.encode(Digests.random(32)) }
+    package static func newSecret() -> String { "dsk_" + Base64URL.encode(Digests.random(32)) }
 }

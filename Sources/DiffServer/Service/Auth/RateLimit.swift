@@ -4,7 +4,7 @@ import HTTPCore
 ///
 /// A request costs a lock and a look-up. Full buckets are dropped, and each is full a second after its last request. So
 /// there are at most 10,000, or twice those used within about a second.
-final class RateLimit<Key: Hashable & Sendable>: Sendable {
+package final class RateLimit<Key: Hashable & Sendable>: Sendable {
     /// Requests per second; nil for no limit.
     private let rate: Double?
     private let content = Locked(Content())
@@ -41,7 +41,7 @@ final class RateLimit<Key: Hashable & Sendable>: Sendable {
     }
 
     /// The number of buckets. For tests.
-    var count: Int { content.withLock { $0.buckets.count } }
+    package var count: Int { content.withLock { $0.buckets.count } }
 
     private static func refilled(_ bucket: Bucket, _ rate: Double, _ now: Instant) -> Bucket {
         Bucket(left: min(rate, bucket.left + (now - bucket.filled) / .seconds(1) * rate), filled: now)

@@ -1,11 +1,15 @@
 // A client's token: a compact JWS (RFC 7515) with HS256 (RFC 7518 §3.2), bound to sessions, a scope and an expiry. Any
 // other algorithm, and `none`, is refused before anything else is looked at.
 
+import DiffSessions
+import DiffStores
+import HTTPCore
 import SnapshotKit
+import SnapshotViews
 
 /// What a token allows, and for how long.
-struct Token: Sendable, Equatable {
-    enum Scope: Hashable, Sendable {
+package struct Token: RevocableToken, Sendable, Equatable {
+    package enum Scope: Hashable, Sendable {
         /// Any GET of the session.
         case read
         /// POST of edits.
@@ -15,22 +19,27 @@ struct Token: Sendable, Equatable {
     }
 
     /// At least one.
-    var sessions: [String]
+    package var sessions: [String]
     var scopes: Set<Scope>
     var expires: WallTime
     /// When it was made, in milliseconds since 1970; nil counts as before all others.
-    var made: Int?
+    package var made: Int?
     /// The view of every answer to it; nil for the whole session.
     var view: StateView?
+    /// The client that it is for (`client_id`, RFC 8693 §4.3): its Idempotency-Keys are its own. Nil: one of those that
+    /// share theirs.
+    var client: String?
 
-    static let maxSessions = 64
+    package static let maxSessions = 64
     /// Enough for so many sessions with the longest names.
     static let maxBytes = 16 * 1024
+    /// Bytes of a client's name.
+    package static let clientBytes = 1...128
     /// How far ahead the clock that made a token may be, in seconds.
     private static let clockSkew: Int64 = 60
 
     /// Signs the token with a new id (RFC 7519 §4.1.7), so that two tokens of one session and expiry differ.
-    func signed(by secret: [UInt8]) -> String {
+    package func signed(by secret: [UInt8]) -> String {
         var claims = JSONObject()
         if sessions.count == 1 {
             claims.text("sub", sessions[0])
@@ -40,6 +49,7 @@ struct Token: Sendable, Equatable {
         claims.text("scope", scopes.map(\.text).sorted().reversed().joined(separator: " "))
         if let made { claims.json("iat", Array("\(made / 1000).\(String(made % 1000 + 1000).dropFirst())".utf8)) }
         if let view { claims.json("view", view.jsonHidingContents) }
+        claims.text("client_id", client)
         claims.number("exp", Int(expires.seconds))
         claims.text("jti", Base64URL.encode(Digests.random(9)))
         let text =
@@ -48,7 +58,7 @@ struct Token: Sendable, Equatable {
     }
 
     /// Reads a token; nil unless it is well-formed, signed by one of the secrets, and valid at `now`.
-    init?(_ text: String, secrets: [[UInt8]], at now: WallTime) {
+    package init?(_ text: String, secrets: [[UInt8]], at now: WallTime) {
         // By octets: splitting a string by characters costs more than the rest of the check.
         let octets = Array(text.utf8)
         let parts = octets.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -64,6 +74,10 @@ struct Token: Sendable, Equatable {
             guard let view = try? StateView(claim, hidesContents: true) else { return nil }
             self.view = view
         }
+        if let claim = claims["client_id"] {
+            guard let client = claim.string, Self.clientBytes.contains(client.utf8.count) else { return nil }
+            self.client = client
+        }
         if let start = claims["nbf"] {
             guard let start = start.number, start <= Double(now.seconds) else { return nil }
         }
@@ -78,9 +92,12 @@ struct Token: Sendable, Equatable {
         guard view == nil || !mayEdit else { return nil }
     }
 
-    init(sessions: [String], scopes: Set<Scope>, expires: WallTime, made: Int? = nil, view: StateView? = nil) {
+    package init(
+        sessions: [String], scopes: Set<Scope>, expires: WallTime, made: Int? = nil, view: StateView? = nil,
+        client: String? = nil
+    ) {
         (self.sessions, self.scopes, self.expires, self.made) = (sessions, scopes, expires, made)
-        self.view = view
+        (self.view, self.client) = (view, client)
     }
 
     /// Whether some scope permits edits. A token with a view must not have one, or it could change what it cannot see.
@@ -119,7 +136,7 @@ struct Token: Sendable, Equatable {
 
 extension Token.Scope {
     /// A word of the claim `scope`.
-    init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         switch text {
         case "read": self = .read
         case "edit": self = .edit
@@ -142,7 +159,7 @@ extension Token.Scope {
     private static let editPrefix = "edit:"
 
     /// The valid words, for error messages.
-    static let words =
+    package static let words =
         "read, edit, or edit:OPERATION, where OPERATION is one of "
         + EditOperation.allCases.map(\.rawValue).joined(separator: ", ")
 }

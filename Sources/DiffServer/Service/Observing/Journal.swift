@@ -1,22 +1,23 @@
+import DiffSessions
 import HTTPCore
 import SnapshotKit
 
 /// The format of log lines.
-enum LogFormat: String, Sendable {
+package enum LogFormat: String, Sendable {
     case text, json, none
 }
 
 /// The log of the service, on standard error. It never contains bodies, keys or tokens.
-final class Journal: Sendable {
-    let output: LogOutput
+package final class Journal: Sendable {
+    package let output: LogOutput
     private let format: LogFormat
     private let logsRequests: Bool
 
-    init(format: LogFormat, logsRequests: Bool, output: LogOutput = .standardError) {
+    package init(format: LogFormat, logsRequests: Bool, output: LogOutput = .standardError) {
         (self.format, self.logsRequests, self.output) = (format, logsRequests, output)
     }
 
-    func log(_ message: String, level: String = "info", _ members: [(String, LogValue)] = []) {
+    package func log(_ message: String, level: String = "info", _ members: [(String, LogValue)] = []) {
         guard format != .none else { return }
         output.append(line(message, level, members)) { [self] count in
             let words =
@@ -78,7 +79,7 @@ final class Journal: Sendable {
 }
 
 /// A value in a log line.
-enum LogValue {
+package enum LogValue {
     case text(String)
     case number(Int)
 

@@ -1,13 +1,13 @@
+import CDiffSystem
 import FoundationEssentials
-import Glibc
 
 /// Keeps a log that goes to a file at its path: when the file is moved or removed, a new one is made.
-struct LogFile {
+package struct LogFile {
     private let descriptor: Int32
     private let path: String
 
     /// Nil if the descriptor is not a file with a name.
-    init?(descriptor: Int32) {
+    package init?(descriptor: Int32) {
         guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
         else { return nil }
         (self.descriptor, self.path) = (descriptor, path)
@@ -20,7 +20,7 @@ struct LogFile {
     /// Opens the path again if it is another file now, or none.
     ///
     /// - Returns: whether it did. If the path cannot be opened, nothing changes.
-    func follow() -> Bool {
+    package func follow() -> Bool {
         guard let status = Self.status(of: descriptor), !isInPlace(status) else { return false }
         let next = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, status.st_mode & 0o777)
         guard next >= 0 else { return false }

@@ -2,13 +2,13 @@
 // a thread of its own writes them. What does not fit is dropped and counted. The descriptor is not made non-blocking,
 // since it would be that for all processes that share it.
 
+import CDiffSystem
 import Dispatch
-import Glibc
 import HTTPCore
 
 /// A bounded buffer of lines in front of a descriptor, and the thread that writes them.
-final class LogOutput: Sendable {
-    static let standardError = LogOutput(descriptor: STDERR_FILENO)
+package final class LogOutput: Sendable {
+    package static let standardError = LogOutput(descriptor: STDERR_FILENO)
 
     /// The size of the buffer, enough for some thousand lines.
     static let maxWaitingBytes = 1 << 20
@@ -36,7 +36,7 @@ final class LogOutput: Sendable {
     ///
     /// - Parameter notice: makes the lines that mark a gap: the first, which always fits, with nil, and the last with
     ///   the number of dropped lines.
-    func append(_ line: [UInt8], notice: @escaping @Sendable (Int?) -> [UInt8] = { _ in [] }) {
+    package func append(_ line: [UInt8], notice: @escaping @Sendable (Int?) -> [UInt8] = { _ in [] }) {
         let (isFirst, needsThread) = content.withLock { content in
             if content.waiting.count + line.count > Self.maxWaitingBytes {
                 if content.gap == 0 {
@@ -57,7 +57,7 @@ final class LogOutput: Sendable {
     }
 
     /// Waits until everything is written, before the process ends.
-    func flush(within limit: Duration = .seconds(1)) {
+    package func flush(within limit: Duration = .seconds(1)) {
         let deadline = Instant.now + limit
         while content.withLock({ !$0.waiting.isEmpty || $0.isWriting }), Instant.now < deadline { usleep(1000) }
     }
@@ -65,12 +65,12 @@ final class LogOutput: Sendable {
     private func writeAll() {
         while true {
             arrivals.wait()
-            while let lines = taken() { write(lines) }
+            while let lines = takeLines() { write(lines) }
         }
     }
 
     /// Empties the buffer; nil if it was empty.
-    private func taken() -> [UInt8]? {
+    private func takeLines() -> [UInt8]? {
         content.withLock { content in
             let lines = content.waiting
             content.waiting = content.gapEnded.map { $0(content.gap) } ?? []
@@ -85,7 +85,7 @@ final class LogOutput: Sendable {
     private func write(_ lines: [UInt8]) {
         var start = 0
         while start < lines.count {
-            let count = lines[start...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let count = lines[start...].withUnsafeBytes { CDiffSystem.write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {
                 start += count
             } else if count < 0, errno == EAGAIN {

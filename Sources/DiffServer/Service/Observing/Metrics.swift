@@ -1,11 +1,13 @@
 // Counts and sums for Prometheus (text exposition format 0.0.4). No label ever holds the name of a session or a client:
 // labels are routes, statuses, reasons and kinds, each from a short list that is known beforehand.
 
+import DiffSessions
+import DiffStores
 import HTTPCore
 import SnapshotKit
 
 /// What the service counts.
-final class Metrics: Sendable {
+package final class Metrics: Sendable {
     /// The requests of one route. Routes and statuses are so few that a linear search costs less than hashing.
     private struct RouteTally {
         let route: String
@@ -34,7 +36,7 @@ final class Metrics: Sendable {
 
     private let tally = Locked(Tally())
 
-    func count(_ exchange: ExchangeSummary) {
+    package func count(_ exchange: ExchangeSummary) {
         let route = exchange.route.isEmpty ? "other" : exchange.route
         tally.withLock { tally in
             let index = tally.routes.firstIndex { $0.route == route } ?? tally.routes.count
@@ -45,7 +47,7 @@ final class Metrics: Sendable {
         }
     }
 
-    func count(_ answer: ChangesAnswer) {
+    package func count(_ answer: ChangesAnswer) {
         tally.withLock { tally in
             if let reset = answer.reset { tally.resets[reset, default: 0] += 1 }
             tally.operations.deletions += answer.counts.deletions
@@ -60,7 +62,7 @@ final class Metrics: Sendable {
     /// The time from a commit until a stream was told.
     func streamLagged(_ lag: Duration) { tally.withLock { $0.streamLag.add(lag) } }
 
-    func count(_ failure: StoreFailure) {
+    package func count(_ failure: StoreFailure) {
         tally.withLock { tally in
             switch failure {
             case .conflict: tally.storeConflicts += 1
@@ -83,53 +85,57 @@ final class Metrics: Sendable {
                 each.statuses.sorted(by: <).map { ("route=\"\(each.route)\",status=\"\($0.status)\"", $0.count) }
             })
         text.family(
-            "diffserver_request_seconds", "From the first byte of a request to the end of its answer.",
+            "diffserver_request_seconds", "Time from the first byte of a request to the end of its answer.",
             routes.map { ("route=\"\($0.route)\"", $0.durations) })
-        text.counter("diffserver_received_bytes_total", "Bytes of requests.", tally.bytesIn)
-        text.counter("diffserver_sent_bytes_total", "Bytes of answers.", tally.bytesOut)
+        text.counter("diffserver_received_bytes_total", "Bytes received in requests.", tally.bytesIn)
+        text.counter("diffserver_sent_bytes_total", "Bytes sent in answers.", tally.bytesOut)
         service.connections?.write(into: &text)
         service.table.write(into: &text)
         text.gauge(
-            "diffserver_store_ready", "Whether the store can be reached and written.", service.store.isReady ? 1 : 0)
+            "diffserver_store_ready", "1 if the store can be reached and written, else 0.",
+            service.store.isReady ? 1 : 0)
         text.counter(
             "diffserver_store_failures_total", "Requests that failed because of the store.", tally.storeFailures)
         text.counter(
-            "diffserver_store_conflicts_total", "Writes retried because another was faster.", tally.storeConflicts)
+            "diffserver_store_conflicts_total", "Writes retried because another write came first.",
+            tally.storeConflicts)
         text.family(
             "diffserver_resets_total", "counter", "Answers with a whole state, by reason.",
             ResetReason.allCases.map { ("reason=\"\($0.rawValue)\"", tally.resets[$0] ?? 0) })
         let operations = tally.operations
         text.family(
-            "diffserver_operations_total", "counter", "Operations of changesets that were sent, by kind.",
+            "diffserver_operations_total", "counter", "Operations in the changesets sent, by kind.",
             [
                 ("kind=\"deletion\"", operations.deletions), ("kind=\"insertion\"", operations.insertions),
                 ("kind=\"move\"", operations.moves), ("kind=\"update\"", operations.updates),
             ])
         text.gauge("diffserver_streams", "Open event streams.", tally.streams)
-        text.family("diffserver_stream_lag_seconds", "From a commit until a stream was told.", [("", tally.streamLag)])
+        text.family(
+            "diffserver_stream_lag_seconds", "Time from a commit until it was sent to a stream.",
+            [("", tally.streamLag)])
         text.counter(
             "diffserver_log_lines_dropped_total", "Log lines dropped because the log was read too slowly.",
             service.journal.output.dropped)
-        ProcessFigures().write(into: &text)
-        if let upstream = service.upstream { upstream.tallies.write(upstream.ages, into: &text) }
+        service.figures(&text)
+        service.source?.write(into: &text)
         return text.text
     }
 }
 
 extension Server.Counters {
     func write(into text: inout MetricsText) {
-        text.gauge("diffserver_connections", "Open connections, and lost ones whose work is not done.", openConnections)
-        text.gauge("diffserver_connections_limit", "Open connections at most.", connectionLimit)
+        text.gauge("diffserver_connections", "Open connections, and lost ones with unfinished work.", openConnections)
+        text.gauge("diffserver_connections_limit", "Limit on open connections.", connectionLimit)
         text.counter("diffserver_connections_accepted_total", "Connections accepted.", acceptedConnections)
         text.counter("diffserver_connections_refused_total", "Connections refused at the limit.", refusedConnections)
         text.counter(
-            "diffserver_peer_connections_refused_total", "Connections refused at the limit of their address.",
+            "diffserver_peer_connections_refused_total", "Connections refused at the limit per address.",
             refusedConnectionsOfPeers)
         text.counter(
             "diffserver_connections_relieved_total",
-            "Connections closed because too many bytes waited for their clients.", relievedConnections)
+            "Connections closed because too many bytes were waiting for their clients.", relievedConnections)
         text.counter(
-            "diffserver_accept_pauses_total", "Times that no file descriptor or memory was left for a connection.",
+            "diffserver_accept_pauses_total", "Times that accepting was paused for lack of file descriptors or memory.",
             acceptPauses)
     }
 }
@@ -138,11 +144,11 @@ extension SessionTable {
     fileprivate func write(into text: inout MetricsText) {
         let ((sessions, bytes), counts) = (size, counters.values)
         text.gauge("diffserver_sessions", "Sessions in memory.", sessions)
-        text.gauge("diffserver_session_bytes", "Bytes of their snapshots and history.", bytes)
-        text.counter("diffserver_sessions_created_total", "Sessions made.", counts.creations)
+        text.gauge("diffserver_session_bytes", "Bytes of the snapshots and history of these sessions.", bytes)
+        text.counter("diffserver_sessions_created_total", "Sessions created.", counts.creations)
         text.counter("diffserver_commits_total", "New revisions of sessions.", counts.commits)
         text.counter("diffserver_evictions_total", "Sessions evicted from memory to make room.", counts.evictions)
-        text.counter("diffserver_expirations_total", "Sessions whose time to live passed.", counts.expirations)
+        text.counter("diffserver_expirations_total", "Sessions that expired.", counts.expirations)
     }
 }
 
@@ -169,18 +175,18 @@ extension ExchangeSummary {
 }
 
 /// Lines of the exposition format.
-struct MetricsText {
+package struct MetricsText {
     private(set) var text = ""
 
-    mutating func counter(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
+    package mutating func counter(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
         family(name, "counter", help, [("", value)])
     }
 
-    mutating func gauge(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
+    package mutating func gauge(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
         family(name, "gauge", help, [("", value)])
     }
 
-    mutating func family(
+    package mutating func family(
         _ name: String, _ type: String, _ help: String, _ samples: [(String, some CustomStringConvertible)]
     ) {
         begin(name, type, help)

@@ -1,3 +1,4 @@
+import DiffSessions
 import HTTPCore
 
 /// What ties a request's log line to the logs of its client. Only well-formed values go into the log.
@@ -31,7 +32,7 @@ struct RequestTrace: Sendable, Equatable {
         let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard parts.map(\.count) == [2, 32, 16, 2] else { return false }
         let isHex = parts.joined().allSatisfy { $0 &- UInt8(ascii: "0") < 10 || $0 &- UInt8(ascii: "a") < 6 }
-        let isSomething = [1, 2].allSatisfy { part in parts[part].contains { $0 != UInt8(ascii: "0") } }
-        return isHex && isSomething && !parts[0].elementsEqual("ff".utf8)
+        let areNonZero = [1, 2].allSatisfy { part in parts[part].contains { $0 != UInt8(ascii: "0") } }
+        return isHex && areNonZero && !parts[0].elementsEqual("ff".utf8)
     }
 }

@@ -1,8 +1,8 @@
 import SnapshotKit
 
 /// Writes a new state, or edits the head. An object, since all steps of a write retain it.
-final class ChangeSession: SessionOperation {
-    enum Outcome: Sendable {
+public final class ChangeSession: SessionOperation {
+    public enum Outcome: Sendable {
         /// The session was made.
         case made(Session)
         /// The session after the write, which may have changed nothing.
@@ -20,26 +20,23 @@ final class ChangeSession: SessionOperation {
     private let fingerprint: RequestFingerprint?
     /// The request's parameters about the body.
     private let parameters: [String]
-    /// Whether the session's states only come from its source.
-    private let hasSource: Bool
-    let consent: (any Consent)?
+    public let consent: (any Consent)?
 
-    init(
+    public init(
         _ body: PostedBody, isReload: Bool = false, condition: WriteCondition, key: ReplayWindow.Key?,
-        fingerprint: RequestFingerprint?, parameters: [String] = [], hasSource: Bool = false,
+        fingerprint: RequestFingerprint?, parameters: [String] = [],
         consent: (any Consent)? = nil
     ) {
         (self.body, self.isReload, self.condition, self.key) = (body, isReload, condition, key)
-        (self.fingerprint, self.parameters) = (fingerprint, parameters)
-        (self.hasSource, self.consent) = (hasSource, consent)
+        (self.fingerprint, self.parameters, self.consent) = (fingerprint, parameters, consent)
     }
 
-    var isWrite: Bool { true }
-    var fetches: Bool { true }
+    public var isWrite: Bool { true }
+    public var fetches: Bool { true }
 
-    func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome> {
+    public func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome>
+    {
         let content = try body.content(for: session)
-        if hasSource, case .state = content.value { throw .hasSource(transition.name) }
         guard let before = session else { return try first(content, transition) }
         if let entry = try replayed(before, transition) {
             return .finish(.repeated(before, made: entry.made, from: entry.before))
@@ -48,8 +45,9 @@ final class ChangeSession: SessionOperation {
         let isAgreed = consent?.isGiven == true
         // Consent was given with the condition known, so it counts whatever the head is by now.
         if !isAgreed, try !condition.isMet(by: before) {
-            // Perhaps this same write made the head of the named revision before, and its answer was lost.
-            guard let parent = before.head.parent, condition.match?.namesOnly(parent, of: before) == true,
+            // Perhaps this same write made the head of the named revision before, and its answer was lost. With a key
+            // that is not known it is no retry, but another writer's.
+            guard key == nil, let parent = before.head.parent, condition.match?.namesOnly(parent, of: before) == true,
                 try leads(content, to: before, transition)
             else { throw .mismatch(current: revision) }
             return .finish(.repeated(before, made: false, from: parent))

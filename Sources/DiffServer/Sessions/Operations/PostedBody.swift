@@ -6,10 +6,10 @@
 import SnapshotKit
 
 /// The body of a write. An object: every attempt to write shares what was read.
-final class PostedBody: Sendable {
+public final class PostedBody: Sendable {
     /// What is to be written. An object, since it is passed on often.
-    final class Content: Sendable {
-        let value: Value
+    public final class Content: Sendable {
+        public let value: Value
         /// What of the document is not in the state.
         let warnings: [StateWarning]
 
@@ -18,7 +18,7 @@ final class PostedBody: Sendable {
             if case .state(let reading, _) = value { warnings = reading.warnings } else { warnings = [] }
         }
 
-        enum Value: Sendable {
+        public enum Value: Sendable {
             /// A state, and the settings if it makes the session.
             case state(StateReading, Session.Settings)
             /// Edits, and the body that holds them.
@@ -27,20 +27,31 @@ final class PostedBody: Sendable {
     }
 
     /// How a body is to be read.
-    struct Rules: Sendable {
+    public struct Rules: Sendable {
         /// The shape that the request names; nil: that of the session, or else the native one.
         var shape: StateShape?
         /// Whether a state is accepted at all.
         var takesStates = true
+        /// Whether the session's states only come from its source.
+        var hasSource = false
         /// What edits may do; nil: anything.
         var operations: Set<EditOperation>?
         var limits: StateLimits
         /// Settings of a session that the body makes.
         var defaults: Session.Settings
+
+        public init(
+            shape: StateShape? = nil, takesStates: Bool = true, hasSource: Bool = false,
+            operations: Set<EditOperation>? = nil, limits: StateLimits, defaults: Session.Settings
+        ) {
+            (self.shape, self.takesStates, self.hasSource, self.operations, self.limits, self.defaults) = (
+                shape, takesStates, hasSource, operations, limits, defaults
+            )
+        }
     }
 
     /// What the meaning of a body depends on, besides the body.
-    private struct Basis: Equatable {
+    private struct ParsingContext: Equatable {
         var shape: StateShape?
         /// The head, if the session keeps what is expanded there.
         var kept: Session.Head?
@@ -50,16 +61,18 @@ final class PostedBody: Sendable {
             kept = session.flatMap { $0.settings.keepsExpanded ? $0.head : nil }
         }
 
-        static func == (one: Basis, other: Basis) -> Bool { one.shape == other.shape && one.kept === other.kept }
+        static func == (one: ParsingContext, other: ParsingContext) -> Bool {
+            one.shape == other.shape && one.kept === other.kept
+        }
     }
 
     /// What the body came to when it was last read.
     private final class ReadContent: Sendable {
         /// Nil: it means the same for every session.
-        let basis: Basis?
+        let context: ParsingContext?
         let outcome: Outcome
 
-        init(_ basis: Basis?, _ outcome: Outcome) { (self.basis, self.outcome) = (basis, outcome) }
+        init(_ context: ParsingContext?, _ outcome: Outcome) { (self.context, self.outcome) = (context, outcome) }
     }
 
     /// The error is boxed, so that a content is cheap to copy.
@@ -82,31 +95,31 @@ final class PostedBody: Sendable {
     private nonisolated(unsafe) var last: ReadContent?
 
     /// A body that is read when its content is asked for.
-    init(_ document: consuming StateDocument, _ rules: Rules) {
+    public init(_ document: consuming StateDocument, _ rules: Rules) {
         self.rules = rules
         self.document = document
     }
 
     /// A body whose content is known.
-    init(_ value: Content.Value) {
+    public init(_ value: Content.Value) {
         (rules, document, last) = (nil, StateDocument([]), ReadContent(nil, .content(Content(value))))
     }
 
     /// What the body means for a session; nil: for one that does not exist.
-    func content(for session: Session?) throws(SessionError) -> Content {
-        if let last, last.basis.map({ $0 == Basis(session) }) ?? true { return try last.outcome.get() }
+    public func content(for session: Session?) throws(SessionError) -> Content {
+        if let last, last.context.map({ $0 == ParsingContext(session) }) ?? true { return try last.outcome.get() }
         do throws(SessionError) {
             let content = Content(try read(rules, session))
-            last = ReadContent(Basis(session), .content(content))
+            last = ReadContent(ParsingContext(session), .content(content))
             return content
         } catch {
-            last = ReadContent(Basis(session), .failure(error))
+            last = ReadContent(ParsingContext(session), .failure(error))
             throw error
         }
     }
 
     /// What the last reading found in the document that is not in the state.
-    var warnings: [StateWarning] {
+    public var warnings: [StateWarning] {
         if case .content(let content) = last?.outcome { content.warnings } else { [] }
     }
 
@@ -114,6 +127,10 @@ final class PostedBody: Sendable {
 
     private func read(_ rules: Rules, _ session: Session?) throws(SessionError) -> Content.Value {
         let envelope: Envelope
+        if rules.hasSource, rules.takesStates, document.names(among: ["edits"]) != ["edits"] {
+            do throws(StateError) { try document.check(rules.limits) } catch { throw .unreadable(error) }
+            throw .hasSource
+        }
         do throws(StateError) {
             guard let found = try self.envelope(rules, session) else {
                 let state = try document.state(
@@ -125,7 +142,8 @@ final class PostedBody: Sendable {
             if envelope.isBareState || envelope.values["edits"] != nil,
                 let name = Session.Settings.members.first(where: { envelope.values[$0] != nil })
             {
-                throw .wrongMember("/" + name, "\(name) goes with \"state\", in the request that makes the session")
+                throw .wrongMember(
+                    "/" + name, "\(name) is only allowed beside \"state\" in the request that creates the session")
             }
             if let state = envelope.states.reading("state") {
                 return .state(state, try Session.SettingsChange(envelope).applied(to: rules.defaults))

@@ -1,8 +1,9 @@
+import DiffClock
 import SnapshotKit
 
 /// What a request does with a session, as a value: it decides what becomes of a given session. If another write was
 /// faster, it decides again on the session as it is then.
-protocol SessionOperation: Sendable {
+public protocol SessionOperation: Sendable {
     /// The result when it is done.
     associatedtype Outcome: Sendable
 
@@ -24,13 +25,13 @@ protocol SessionOperation: Sendable {
 }
 
 extension SessionOperation {
-    var replacesDamaged: Bool { false }
-    var fetches: Bool { false }
-    var consent: (any Consent)? { nil }
+    public var replacesDamaged: Bool { false }
+    public var fetches: Bool { false }
+    public var consent: (any Consent)? { nil }
 }
 
 /// Consent to edits, which is asked for after every check and before they are committed.
-protocol Consent: AnyObject, Sendable {
+public protocol Consent: AnyObject, Sendable {
     /// Whether it was given. The edits are made then, whoever else has written meanwhile.
     var isGiven: Bool { get }
     /// The revision for which it was last asked.
@@ -41,11 +42,23 @@ protocol Consent: AnyObject, Sendable {
     /// - Parameters:
     ///   - revision: to which the edits can be applied.
     ///   - body: holds the edits.
-    func proceed(at revision: Revision, edits body: ArraySlice<UInt8>) -> Progress<Void, Problem>
+    func proceed(at revision: Revision, edits body: ArraySlice<UInt8>) -> Progress<Void, ConsentFailure>
+}
+
+/// Why consent was not given.
+public enum ConsentFailure: Error, Equatable {
+    /// The owner of the list refuses the edits; in the owner's words, if there are any.
+    case refused(String?)
+    /// Too many edits wait for the owner.
+    case busy
+    /// The owner could not be asked; it may be asked again after so many seconds, if it says so.
+    case unavailable(retryAfter: Int?)
+    /// No other node may ask at the same time, and the store that arbitrates failed.
+    case leaseFailed(String)
 }
 
 /// What an operation makes of a session.
-enum Decision<Outcome: Sendable>: Sendable {
+public enum Decision<Outcome: Sendable>: Sendable {
     /// The session stays as it is.
     case finish(Outcome)
     /// This session takes its place, or is made.
@@ -57,7 +70,7 @@ enum Decision<Outcome: Sendable>: Sendable {
 }
 
 /// Why an operation is refused.
-enum SessionError: Error, Sendable {
+public enum SessionError: Error, Sendable {
     case noSession(String)
     /// `If-Match` names another revision than the session's, which may not exist.
     case mismatch(current: Revision?)
@@ -66,7 +79,7 @@ enum SessionError: Error, Sendable {
     /// `If-None-Match` names the revision that is there.
     case exists(Revision)
     /// The session's states only come from its source.
-    case hasSource(String)
+    case hasSource
     /// The key was used for another request.
     case keyReused(String)
     /// The body is not a state.
@@ -75,4 +88,169 @@ enum SessionError: Error, Sendable {
     case edits(EditError)
     /// The client may not do these operations.
     case notPermitted(Set<EditOperation>)
+}
+
+// MARK: - Conditions
+
+/// The conditions of a write about the head.
+public struct WriteCondition: Sendable {
+    /// The head must be one of these.
+    public var match: RevisionTags?
+    /// The head must be none of these.
+    public var noneMatch: RevisionTags?
+    /// Whether an existing session may only be written with `match`.
+    var isRequired = false
+
+    public init(match: RevisionTags? = nil, noneMatch: RevisionTags? = nil, isRequired: Bool = false) {
+        (self.match, self.noneMatch, self.isRequired) = (match, noneMatch, isRequired)
+    }
+
+    /// Whether there is no condition.
+    var isNone: Bool { match == nil && noneMatch == nil }
+
+    /// Whether the head meets `match`.
+    func isMet(by session: Session) throws(SessionError) -> Bool {
+        guard let match else {
+            if isRequired { throw .conditionRequired }
+            return true
+        }
+        return match.names(session.head.revision, of: session)
+    }
+}
+
+/// Revisions by their texts, or any revision.
+public struct RevisionTags: Sendable {
+    var isAny: Bool
+    var texts: [String]
+    /// The client's views, by which it may name revisions.
+    public var views: [ViewName] = []
+
+    public init(isAny: Bool, texts: [String], views: [ViewName] = []) {
+        (self.isAny, self.texts, self.views) = (isAny, texts, views)
+    }
+
+    public func names(_ text: String) -> Bool { isAny || texts.contains(text) }
+
+    public func matches(_ revision: Revision) -> Bool { names(revision.text) }
+
+    /// Whether they name a revision of a session, whichever part of it the client shows.
+    func names(_ revision: Revision, of session: Session) -> Bool {
+        if matches(revision) { return true }
+        let name = session.name(of: revision, through: views)
+        return texts.contains { text in
+            guard let named = Revision(text)?.showing(nil) else { return false }
+            return named == revision || named == name
+        }
+    }
+
+    /// Whether they name this revision, and no other.
+    func namesOnly(_ revision: Revision, of session: Session) -> Bool {
+        !isAny && texts.count == 1 && names(revision, of: session)
+    }
+}
+
+// MARK: - Reading
+
+/// Reads a session, which must exist.
+public struct ReadSession: SessionOperation {
+
+    public init() {}
+    public var isWrite: Bool { false }
+    public var fetches: Bool { true }
+
+    public func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Session>
+    {
+        guard let session else { throw .noSession(transition.name) }
+        return .finish(session)
+    }
+}
+
+/// Reads a session, if there is one.
+public struct FindSession: SessionOperation {
+
+    public init() {}
+    public var isWrite: Bool { false }
+    public var fetches: Bool { true }
+
+    public func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Session?>
+    {
+        .finish(session)
+    }
+}
+
+// MARK: - Replacing
+
+/// Makes a session, or starts it over: the history goes, the sequence continues. Without a state, it only changes the
+/// settings of an existing session.
+public struct ReplaceSession: SessionOperation {
+    /// Nil: the state stays, or is empty if the session is new.
+    let state: Snapshot?
+    /// The settings of a session that is new, or starts over.
+    public let settings: Session.Settings
+    /// The settings that the request names, for a session that stays.
+    var named = Session.SettingsChange()
+    let condition: WriteCondition
+
+    public init(
+        state: Snapshot? = nil, settings: Session.Settings, named: Session.SettingsChange = Session.SettingsChange(),
+        condition: WriteCondition
+    ) {
+        (self.state, self.settings, self.named, self.condition) = (state, settings, named, condition)
+    }
+
+    /// The session as it is, and whether it was made.
+    public typealias Outcome = (session: Session, isNew: Bool)
+
+    public var isWrite: Bool { true }
+    /// An unreadable session has no revision that a condition could name, and no state that could stay.
+    public var replacesDamaged: Bool { condition.isNone && state != nil }
+
+    public func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome>
+    {
+        guard let session else {
+            if condition.match != nil { throw .mismatch(current: nil) }
+            let first = transition.firstSession(state ?? .empty, settings: settings, after: nil, maker: nil)
+            return .swap(first, (first, isNew: true))
+        }
+        let next =
+            state.map { transition.firstSession($0, settings: settings, after: session, maker: nil) }
+            ?? transition.session(session, settled: named.applied(to: session.settings))
+        if try wasDone(session, next) { return .finish((session, isNew: false)) }
+        let current = session.head.revision
+        if condition.noneMatch?.matches(current) == true { throw .exists(current) }
+        return next === session ? .finish((session, isNew: false)) : .swap(next, (next, isNew: false))
+    }
+
+    /// Checks the condition. True if this same write made the head of the named revision before, and its answer was
+    /// lost.
+    private func wasDone(_ before: Session, _ next: Session) throws(SessionError) -> Bool {
+        let head = before.head
+        if try condition.isMet(by: before) { return false }
+        if state != nil, let parent = head.parent, condition.match?.namesOnly(parent, of: before) == true,
+            head.fingerprints.areOfSameState(as: next.head.fingerprints)
+        {
+            return true
+        }
+        throw .mismatch(current: head.revision)
+    }
+}
+
+// MARK: - Removing
+
+/// Removes a session; that it is gone already is no error.
+public struct RemoveSession: SessionOperation {
+    let condition: WriteCondition
+
+    public init(condition: WriteCondition) { self.condition = condition }
+
+    public var isWrite: Bool { true }
+    /// An unreadable session has no revision that a condition could name.
+    public var replacesDamaged: Bool { condition.isNone }
+
+    public func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Void> {
+        guard let session else { return .finish(()) }
+        let revision = session.head.revision
+        guard try condition.isMet(by: session) else { throw .mismatch(current: revision) }
+        return .delete(at: condition.match == nil ? nil : revision, ())
+    }
 }

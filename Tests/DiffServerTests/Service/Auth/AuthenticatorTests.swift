@@ -1,7 +1,8 @@
 import HTTPCore
 import Testing
 
-@testable import diffserver
+@testable import DiffService
+@testable import DiffSessions
 
 @Suite struct AuthenticatorTests {
     private static let secret = Array("a secret of at least thirty-two bytes".utf8)

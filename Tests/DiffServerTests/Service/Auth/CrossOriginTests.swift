@@ -1,6 +1,6 @@
 import Testing
 
-@testable import diffserver
+@testable import DiffService
 
 @Suite struct CrossOriginTests {
     @Test(arguments: [

@@ -1,6 +1,7 @@
+import HTTPCore
 import Testing
 
-@testable import diffserver
+@testable import DiffService
 
 @Suite struct DigestsTests {
     // FIPS 180-4's example, and RFC 4231's second case.

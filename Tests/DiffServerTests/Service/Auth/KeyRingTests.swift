@@ -1,6 +1,7 @@
+import HTTPCore
 import Testing
 
-@testable import diffserver
+@testable import DiffService
 
 @Suite struct KeyRingTests {
     // FIPS 180-4's example: the hash of "abc".

@@ -1,7 +1,8 @@
 import HTTPCore
 import Testing
 
-@testable import diffserver
+@testable import DiffClock
+@testable import DiffService
 
 @Suite struct RateLimitTests {
     private let start = Instant.now

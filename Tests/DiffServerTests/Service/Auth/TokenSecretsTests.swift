@@ -1,6 +1,7 @@
 import Testing
 
-@testable import diffserver
+@testable import DiffService
+@testable import DiffSessions
 
 @Suite struct TokenSecretsTests {
     private static let secrets = (0..<3).map { Array(repeating: UInt8(ascii: "a") + $0, count: 32) }

@@ -1,7 +1,10 @@
+import HTTPCore
 import SnapshotKit
+import SnapshotViews
 import Testing
 
-@testable import diffserver
+@testable import DiffService
+@testable import DiffSessions
 
 @Suite struct TokenTests {
     private static let secret = Array("a secret of at least thirty-two bytes".utf8)

@@ -1,7 +1,7 @@
 import SnapshotKit
 import Testing
 
-@testable import diffserver
+@testable import DiffService
 
 @Suite struct JournalTests {
     @Test(arguments: [

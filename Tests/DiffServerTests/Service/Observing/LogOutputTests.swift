@@ -1,7 +1,8 @@
+import CDiffSystem
 import FoundationEssentials
-import Glibc
 import Testing
 
+@testable import DiffService
 @testable import diffserver
 
 @Suite struct LogOutputTests {
@@ -27,7 +28,7 @@ import Testing
         func read(until end: String) {
             var room = [UInt8](repeating: 0, count: 1 << 16)
             while !text.hasSuffix(end) {
-                let length = Glibc.read(ends[0], &room, room.count)
+                let length = CDiffSystem.read(ends[0], &room, room.count)
                 guard length > 0 else { return }
                 text += String(decoding: room[..<length], as: UTF8.self)
             }

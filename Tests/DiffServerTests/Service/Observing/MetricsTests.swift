@@ -1,7 +1,7 @@
 import Testing
 
+@testable import DiffService
 @testable import HTTPCore
-@testable import diffserver
 
 @Suite struct MetricsTests {
     @Test func `a time is counted by the first bound that it does not exceed`() {

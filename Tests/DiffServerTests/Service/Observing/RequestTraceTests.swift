@@ -1,7 +1,7 @@
 import HTTPCore
 import Testing
 
-@testable import diffserver
+@testable import DiffService
 
 @Suite struct RequestTraceTests {
     private func trace(_ fields: String) throws -> RequestTrace {

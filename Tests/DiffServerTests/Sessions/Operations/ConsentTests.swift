@@ -2,7 +2,9 @@ import HTTPCore
 import SnapshotKit
 import Testing
 
-@testable import diffserver
+@testable import DiffClock
+@testable import DiffService
+@testable import DiffSessions
 
 /// Edits to which somebody has to agree.
 @Suite struct ConsentTests {
@@ -17,7 +19,7 @@ import Testing
         var asked: Revision? { given.withLock { $0 } }
         func agree(to revision: Revision) { given.withLock { $0 = revision } }
 
-        func proceed(at revision: Revision, edits body: ArraySlice<UInt8>) -> Progress<Void, Problem> {
+        func proceed(at revision: Revision, edits body: ArraySlice<UInt8>) -> Progress<Void, ConsentFailure> {
             .done(.success(()))
         }
     }

@@ -2,7 +2,8 @@ import HTTPCore
 import SnapshotKit
 import Testing
 
-@testable import diffserver
+@testable import DiffClock
+@testable import DiffSessions
 
 /// What operations make of sessions, without a store.
 @Suite struct OperationTests {

@@ -1,7 +1,7 @@
 import SnapshotKit
 import Testing
 
-@testable import diffserver
+@testable import DiffSessions
 
 struct PostedBodyTests {
     private static let defaults = Session.Settings(timeToLive: .seconds(60), ignored: [])

@@ -8,23 +8,28 @@ struct StateRules {
         var rules = StateRules()
         switch tree {
         case .array: return rules.acceptItems(tree, level: 0)
-        case .object(let members) where members.count == 1:
+        case .object(var members):
+            members["content"] = nil
+            guard members.count == 1 else { return false }
             if let list = members["items"] { return rules.acceptItems(list, level: 0) }
-            guard case .array(let sections)? = members["sections"] else { return false }
+            guard let list = members["sections"] else { return false }
+            if isNull(list) { return true }
+            guard case .array(let sections) = list else { return false }
             return sections.allSatisfy { rules.acceptSection($0) }
         default: return false
         }
     }
 
+    private static func isNull(_ tree: Tree) -> Bool { if case .token("null") = tree { true } else { false } }
+
     private mutating func acceptSection(_ tree: Tree) -> Bool {
-        guard let members = try? tree.members("id", "content", "expanded", "items"), let list = members["items"] else {
-            return false
-        }
+        guard let members = try? tree.members("id", "content", "expanded", "items") else { return false }
         return acceptID(members["id"], in: \.sections) && Self.isFlag(members["expanded"])
-            && acceptItems(list, level: 0)
+            && members["items"].map { acceptItems($0, level: 0) } ?? true
     }
 
     private mutating func acceptItems(_ tree: Tree, level: Int) -> Bool {
+        if Self.isNull(tree) { return true }
         guard case .array(let elements) = tree else { return false }
         return elements.isEmpty || level < 8 && elements.allSatisfy { acceptItem($0, level: level) }
     }

@@ -11,7 +11,9 @@ private let hash = KeyedHash(seed: 1, 2)
 private func digest(_ state: Snapshot) -> UInt64 { Fingerprints(of: state, by: hash).digest(salt: "") }
 
 private func examine(_ json: [UInt8]) {
-    let tree = try? TreeParser.tree(json, maxDepth: 64)
+    // A byte order mark is white space.
+    let text = json.starts(with: [0xEF, 0xBB, 0xBF]) ? [0x20] + json.dropFirst(3) : json
+    let tree = try? TreeParser.tree(text, maxDepth: 64)
     let isState = tree.map(StateRules.accept) ?? false
     do throws(StateError) {
         let state = try Snapshot(json: json)
@@ -41,7 +43,7 @@ private func examine(_ json: [UInt8]) {
 private func shapes(at pointer: String) -> [StateShape] {
     let rest: [(StateShape.Member, String)] = [
         (.itemsAt, pointer), (.kindAt, "/kind"), (.childrenAt, "/items"), (.expandedAt, "/expanded"),
-        (.duplicates, "first"),
+        (.duplicates, "first"), (.missing, "empty"), (.invalid, "skip"),
     ]
     let ids: [[(StateShape.Member, String)]] = [
         [(.idAt, "/id")], [(.idAt, "/id"), (.idAt, "/kind")], [(.map, "true")],

@@ -1,0 +1,84 @@
+import DiffRedis
+import DiffSQLite
+import DiffService
+import DiffStores
+import HTTPCore
+import SnapshotKit
+
+/// Where sessions live, as `--store` names it.
+enum StoreAddress: Sendable, Equatable {
+    case memory
+    /// A database in this file.
+    case sqlite(path: String)
+    /// A Redis that other processes use too.
+    case redis(RedisAddress)
+
+    init?(_ text: String) {
+        if text == "memory" {
+            self = .memory
+        } else if text.hasPrefix("sqlite:") {
+            // A database in memory would be lost with the process, and each connection would see another one.
+            guard text.count > 7, !text.dropFirst(7).hasPrefix(":memory:") else { return nil }
+            self = .sqlite(path: String(text.dropFirst(7)))
+        } else if let address = RedisAddress(text) {
+            self = .redis(address)
+        } else {
+            return nil
+        }
+    }
+
+    private var redis: RedisAddress? { if case .redis(let address) = self { address } else { nil } }
+
+    /// Whether it is reached over TLS.
+    var usesTLS: Bool { redis?.usesTLS ?? false }
+
+    /// Whether several processes share its sessions.
+    var isShared: Bool { redis != nil }
+
+    /// The address with a password; nil if it takes none, or has one.
+    func with(password: String) -> StoreAddress? {
+        guard var address = redis, address.credentials?.password.isEmpty ?? true else { return nil }
+        address.credentials = RedisAddress.Credentials(user: address.credentials?.user, password: password)
+        return .redis(address)
+    }
+
+    /// Opens the store.
+    ///
+    /// - Parameter workers: do long work.
+    /// - Throws: what is wrong, in words for whoever started the process.
+    func open(
+        options: Options, messages: MessageMemory, journal: Journal, workers: Workers
+    ) throws(StoreError) -> OpenStore {
+        let health = StoreHealth { journal.log($0, level: $1) }
+        let bounds = options.tableBounds
+        let freed = EvictedMemory(worth: bounds.bytes / 16)
+        let table = SessionTable(
+            bounds: bounds, messages: messages,
+            hash: self == .memory ? .digests(options.digestKey ?? Digests.randomKey()) : nil,
+            onEviction: { freed.add($0) })
+        switch self {
+        case .memory: return (table, [])
+        case .sqlite(let path):
+            let store = try SQLiteStore(
+                path: path, isDurable: options.isDurable, digestKey: options.digestKey, newKey: Digests.randomKey(),
+                table: table, records: messages.records, health: health)
+            return (store, [])
+        case .redis(let address):
+            var redis = RedisDialer(address)
+            redis.health = health
+            if address.usesTLS {
+                do throws(ListenError) { redis.tls = try OutgoingTLS(authorityFile: options.storeAuthority) } catch {
+                    throw StoreError("--store-ca: \(error)")
+                }
+            }
+            guard let key = options.digestKey else { throw StoreError("--digest-key is missing") }
+            let store = try RedisStore(
+                redis, hash: .digests(key), table: table, records: messages.records, workers: workers,
+                polling: options.polling)
+            return (store, [store.loop])
+        }
+    }
+
+    /// A store, and the loops of its own.
+    typealias OpenStore = (store: any SessionStore, loops: [EventLoop])
+}

@@ -1,0 +1,166 @@
+import DiffStores
+import HTTPCore
+import SnapshotKit
+
+/// One connection to one Redis. Commands are sent in the order of the calls, those of one turn of the loop in one
+/// write, and each answer belongs to the oldest command without one.
+///
+/// Confined to its loop, and alive until it is lost or retired, whether or not anybody holds it. Commands may be sent
+/// before the connection is open. When it is lost, every command without an answer fails; it is given up if an answer
+/// takes longer than `patience`. A server that turns out to take no commands is left, once all is answered.
+final class RedisConnection: @unchecked Sendable {
+    typealias Completion = @Sendable (Result<RedisReply, RedisFailure>) -> Void
+
+    private struct Outstanding {
+        let sent: Instant
+        let completion: Completion
+        let isTransaction: Bool
+        /// Answers that come before the one that counts.
+        var preceding: Int
+        /// The first error among them.
+        var error: RedisError?
+    }
+
+    let destination: ConnectAddress
+    private let loop: EventLoop
+    private var parser = RedisReplyParser()
+    private var socket: OutgoingConnection?
+    private var outstanding = Queue<Outstanding>()
+    private var watchdog: Timer?
+    private var isOpen = false
+    private var isRetired = false
+    /// Whether a PING has had no answer, while somebody listens.
+    private var isSilent = false
+    private var listener: ((RedisReply) -> Void)?
+
+    /// How long an answer may take.
+    var patience: Duration
+    /// Called once when the connection takes no more commands: before they fail, if it is lost.
+    var whenLost: ((RedisFailure) -> Void)?
+
+    init(to destination: ConnectAddress, tls: OutgoingTLS?, on loop: EventLoop, patience: Duration) {
+        self.destination = destination
+        self.loop = loop
+        self.patience = patience
+        socket = OutgoingConnection(
+            to: destination, tls: tls, on: loop, within: patience,
+            .init(
+                opened: { self.isOpen = true }, received: { self.receive($0) },
+                closed: { self.lose($0.description) }))
+    }
+
+    var isLost: Bool { socket == nil }
+
+    func send(_ command: RedisCommand, _ completion: @escaping Completion) {
+        guard socket != nil, !isRetired else { return completion(.failure(.unavailable("no connection"))) }
+        outstanding.append(
+            Outstanding(
+                sent: .now, completion: completion, isTransaction: command.isTransaction,
+                preceding: command.precedingAnswers))
+        post(command)
+        if watchdog == nil { watch(for: patience) }
+    }
+
+    /// Sends a command that has no answer of its own.
+    func post(_ command: RedisCommand) {
+        for part in command.parts { socket?.send(part) }
+    }
+
+    /// Gives all later answers to `listener`: for a connection with subscriptions. A PING goes out every `patience`, so
+    /// that a dead connection is noticed.
+    func listen(_ listener: @escaping (RedisReply) -> Void) {
+        self.listener = listener
+        isSilent = false
+        sendPing()
+    }
+
+    private func sendPing() {
+        watchdog?.cancel()
+        watchdog = loop.schedule(after: patience) { [weak self] in
+            guard let self else { return }
+            guard !isSilent else { return lose("no answer within \(patience)") }
+            isSilent = true
+            post(RedisCommand("PING"))
+            sendPing()
+        }
+    }
+
+    /// Takes no more commands, and closes once the last one has its answer.
+    func retire(because reason: String = "retired") {
+        guard !isRetired, socket != nil else { return }
+        isRetired = true
+        end(.unavailable(reason))
+        if outstanding.isEmpty { lose(reason) }
+    }
+
+    private func end(_ failure: RedisFailure) {
+        let whenLost = whenLost
+        self.whenLost = nil
+        whenLost?(failure)
+    }
+
+    /// Closes, and fails commands without an answer.
+    func lose(_ reason: String) {
+        guard let socket else { return }
+        self.socket = nil
+        socket.close()
+        watchdog?.cancel()
+        watchdog = nil
+        // Commands that were never sent were not executed.
+        let failure: RedisFailure = isOpen ? .lost(reason) : .unavailable(reason)
+        let commands = outstanding
+        outstanding = Queue()
+        listener = nil
+        end(failure)
+        for command in commands.elements { command.completion(.failure(failure)) }
+    }
+
+    private func receive(_ bytes: UnsafeRawBufferPointer) {
+        var rest = bytes
+        do throws(RedisReplyParser.Violation) {
+            while socket != nil, let reply = try parser.next(&rest) { deliver(reply) }
+        } catch {
+            lose("protocol error: \(error)")
+        }
+    }
+
+    private func deliver(_ reply: RedisReply) {
+        if let listener {
+            isSilent = false
+            return listener(reply)
+        }
+        guard let oldest = outstanding.first else { return lose("unexpected reply") }
+        if oldest.preceding > 0 {
+            return outstanding.updateFirst {
+                $0.preceding -= 1
+                if $0.error == nil, case .error(let error) = reply { $0.error = error }
+            }
+        }
+        _ = outstanding.popFirst()
+        var answer = reply
+        if let error = oldest.error {
+            answer = .error(error)
+        } else if oldest.isTransaction, case .array(let answers) = reply, let last = answers.last {
+            answer = last
+        }
+        if case .error(let error) = answer {
+            oldest.completion(.failure(error.isMisplaced ? .unavailable(error.text) : .refused(error)))
+            if error.isMisplaced { retire(because: error.text) }
+        } else {
+            oldest.completion(.success(answer))
+        }
+        if isRetired, outstanding.isEmpty { lose("retired") }
+    }
+
+    /// One timer serves all commands: when it fires it looks at the oldest.
+    private func watch(for span: Duration) {
+        watchdog = loop.schedule(after: span) { [weak self] in self?.checkOldest() }
+    }
+
+    private func checkOldest() {
+        watchdog = nil
+        guard let oldest = outstanding.first else { return }
+        let left = patience - (.now - oldest.sent)
+        if left <= .zero { lose("no answer within \(patience)") } else { watch(for: left) }
+    }
+}

@@ -1,0 +1,143 @@
+import DiffStores
+import HTTPCore
+
+/// Opens connections to the servers of an address, and logs in.
+package struct RedisDialer: Sendable {
+    typealias Arrival = @Sendable (Result<RedisConnection, RedisFailure>) -> Void
+
+    var address: RedisAddress
+    /// How a server's certificate is verified; nil trusts the system's authorities. Used only if the address asks for
+    /// TLS.
+    package var tls: OutgoingTLS?
+    /// Until a connection can take commands, and for a sentinel's answer.
+    var connectTimeout = Duration.seconds(2)
+    /// For an answer. The connection to a server that takes longer is closed.
+    var commandTimeout = Duration.seconds(5)
+    /// Commands that may wait for a first attempt to connect.
+    var maxWaiting = 10_000
+    /// Is told of failures and recoveries.
+    package var health = StoreHealth()
+    /// Whether a refused login does not matter, as with sentinels: most have no password, though their servers do.
+    var mayRefuseLogin = false
+
+    package init(_ address: RedisAddress) { self.address = address }
+
+    private func open(_ destination: ConnectAddress, on loop: EventLoop) -> RedisConnection {
+        RedisConnection(to: destination, tls: address.usesTLS ? tls : nil, on: loop, patience: connectTimeout)
+    }
+
+    private var login: [RedisArgument]? {
+        guard let credentials = address.credentials else { return nil }
+        let user = credentials.user.map { [RedisArgument($0)] } ?? []
+        return ["AUTH"] + user + [RedisArgument(credentials.password)]
+    }
+
+    // MARK: Asking
+
+    /// Asks servers one after the other, each over its own connection, until one has a usable answer.
+    ///
+    /// - Parameters:
+    ///   - read: reads an answer of a server.
+    ///   - done: called once, later, with the answer and its server, or with the last server's name and failure.
+    func ask<Answer: Sendable>(
+        _ servers: [ConnectAddress], from index: Int = 0, _ question: RedisCommand, on loop: EventLoop,
+        _ read: @escaping @Sendable (RedisReply, ConnectAddress) -> Result<Answer, RedisFailure>,
+        _ done: @escaping @Sendable (Result<(Answer, ConnectAddress), RedisFailure>) -> Void
+    ) {
+        let server = servers[index]
+        let connection = open(server, on: loop)
+        // Most sentinels have no password, though their servers do: a refused login does not matter.
+        if let login { connection.send(RedisCommand(login)) { _ in } }
+        connection.send(question) { result in
+            connection.retire()
+            switch result.flatMap({ read($0, server) }) {
+            case .success(let answer): done(.success((answer, server)))
+            case .failure(let failure) where index + 1 == servers.count:
+                done(.failure(.unavailable("\(server): \(failure)")))
+            case .failure: ask(servers, from: index + 1, question, on: loop, read, done)
+            }
+        }
+    }
+
+    /// Asks sentinels for the primary, which must then be verified by `ROLE`, as Redis's guide for clients demands
+    /// (https://redis.io/docs/latest/develop/reference/sentinel-clients/): for a moment after a failover a sentinel may
+    /// still name the old one.
+    func askSentinels(
+        _ sentinels: [ConnectAddress], for primary: String, on loop: EventLoop,
+        _ done: @escaping @Sendable (Result<(ConnectAddress, ConnectAddress), RedisFailure>) -> Void
+    ) {
+        let question = RedisCommand("SENTINEL", "get-master-addr-by-name", RedisArgument(primary))
+        ask(sentinels, question, on: loop, { reply, _ in Self.server(reply, primary) }, done)
+    }
+
+    private static func server(_ reply: RedisReply, _ primary: String) -> Result<ConnectAddress, RedisFailure> {
+        if reply == .null { return .failure(.unavailable("it knows no primary \"\(primary)\"")) }
+        guard let parts = reply.elements?.map(\.text), parts.count == 2, let host = parts[0],
+            let port = parts[1].flatMap({ UInt16($0) })
+        else { return .failure(.unavailable("its reply is not an address")) }
+        return .success(.tcp(host: host, port: port))
+    }
+
+    // MARK: Connecting
+
+    /// Greets servers one after the other, until one is usable.
+    func greet(anyOf servers: [ConnectAddress], on loop: EventLoop, _ arrival: @escaping Arrival) {
+        greet(servers[0], on: loop) { result in
+            if case .failure(.unavailable) = result, servers.count > 1 {
+                return greet(anyOf: Array(servers.dropFirst()), on: loop, arrival)
+            }
+            arrival(result)
+        }
+    }
+
+    /// Logs in and asks whether the server is usable, in one round trip. Calls `arrival` once, later, with a connection
+    /// that takes commands, or why there is none.
+    func greet(_ server: ConnectAddress, on loop: EventLoop, _ arrival: @escaping Arrival) {
+        let connection = open(server, on: loop)
+        let refusal = Locked<Result<RedisReply, RedisFailure>?>(nil)
+        let database = address.database == 0 ? nil : ["SELECT", RedisArgument(address.database)]
+        let entrance = [login, database].compactMap(\.self)
+        if !entrance.isEmpty {
+            connection.send(RedisCommand(pipeline: entrance)) { [mayRefuseLogin] result in
+                if !mayRefuseLogin, case .failure = result { refusal.withLock { $0 = result } }
+            }
+        }
+        // The user may lack the right to set a name; it is only for people.
+        connection.send(RedisCommand("CLIENT", "SETNAME", "diffserver")) { _ in }
+        connection.send(question) { [commandTimeout] result in
+            if let failure = Self.failure(at: server, refusal.withLock { $0 } ?? result) {
+                connection.retire()
+                return arrival(.failure(failure))
+            }
+            connection.patience = commandTimeout
+            arrival(.success(connection))
+        }
+    }
+
+    /// A node of a cluster takes commands before the cluster serves: when it comes back, and while too many others are
+    /// away. So it is asked about the cluster.
+    private var question: RedisCommand {
+        switch address.endpoint {
+        case .server: RedisCommand("PING")
+        case .sentinels: RedisCommand("ROLE")
+        case .cluster: RedisCommand("CLUSTER", "INFO")
+        }
+    }
+
+    /// Why a server is not usable; nil if it says `PONG`, that it is a primary, or that its cluster is well. A wrong
+    /// password, user or database will not heal, nor will a server that is not part of a cluster.
+    private static func failure(
+        at server: ConnectAddress, _ result: Result<RedisReply, RedisFailure>
+    ) -> RedisFailure? {
+        switch result {
+        case .failure(.refused(let error)) where ["WRONGPASS", "NOAUTH", "ERR"].contains(error.code):
+            return .denied("\(server): \(error.text)")
+        case .failure(let failure): return .unavailable("\(server): \(failure)")
+        case .success(let reply):
+            let word = reply.elements?.first?.text ?? reply.text ?? "server of unknown role"
+            if ["PONG", "master"].contains(word) || word.hasPrefix("cluster_state:ok") { return nil }
+            if word.hasPrefix("cluster_state:") { return .unavailable("\(server): the cluster is down") }
+            return .unavailable("\(server): not a primary but a \(word)")
+        }
+    }
+}

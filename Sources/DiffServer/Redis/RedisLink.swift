@@ -1,0 +1,214 @@
+import DiffStores
+import HTTPCore
+import Synchronization
+
+/// One loop's connection to one Redis that takes writes.
+///
+/// A lost connection is made again, with growing pauses. Without a connection a command fails at once, except during
+/// the first attempt after the start or after a loss: then it waits for that, so that nobody notices the restart of a
+/// server or a reset connection. No command is ever sent twice: only its caller can find out whether one that was lost
+/// was executed.
+///
+/// Any thread may call; calls from other threads are handed over to the loop, which owns all state.
+final class RedisLink: @unchecked Sendable {
+    typealias Completion = RedisConnection.Completion
+
+    private enum State {
+        case pausing
+        case connecting
+        case up(RedisConnection)
+        case closed
+    }
+
+    private let topology: RedisTopology
+    private let endpoint: RedisAddress.Endpoint
+    private let loop: EventLoop
+    private let whenUp: @Sendable (RedisConnection) -> Void
+    /// Sentinels to ask for the primary, starting with the one that knew it last time.
+    private var sentinels: [ConnectAddress] = []
+    private let isConnected = Atomic<Bool>(false)
+
+    private var state = State.pausing
+    private var backOff = BackOff()
+    private var upSince = Instant.now
+    /// Whether an attempt has failed since the last connection.
+    private var hasFailed = false
+    /// Commands that wait for an attempt, and the failure of those that do not.
+    private var waiting: [(RedisCommand, Completion)] = []
+    private var lastFailure = RedisFailure.unavailable("no connection")
+
+    /// A connection that was up for this long resets the pauses.
+    private static let probation = Duration.seconds(2)
+
+    /// A link that starts to connect.
+    ///
+    /// - Parameters:
+    ///   - endpoint: the primary, or who knows it.
+    ///   - whenUp: called on the loop, later, with each new connection.
+    init(
+        _ topology: RedisTopology, at endpoint: RedisAddress.Endpoint, on loop: EventLoop,
+        whenUp: @escaping @Sendable (RedisConnection) -> Void = { _ in }
+    ) {
+        (self.topology, self.endpoint, self.loop, self.whenUp) = (topology, endpoint, loop, whenUp)
+        if case .sentinels(let sentinels, _) = endpoint { self.sentinels = sentinels }
+        loop.perform { self.connect() }
+    }
+
+    // MARK: From any thread
+
+    /// Whether there is a connection.
+    var isUp: Bool { isConnected.load(ordering: .relaxed) }
+
+    /// Sends a command; `completion` is called once, on the loop.
+    func send(_ command: RedisCommand, _ completion: @escaping Completion) {
+        loop.perform { [self] in
+            if let connection {
+                connection.send(command, completion)
+            } else if isFirstAttempt, waiting.count < dialer.maxWaiting {
+                waiting.append((command, completion))
+            } else {
+                completion(.failure(lastFailure))
+            }
+        }
+    }
+
+    /// Reconnects because `server` is the primary now, unless the connection leads there already. What has been sent is
+    /// answered first.
+    func leave(for server: ConnectAddress) {
+        loop.perform { [self] in
+            guard let connection, connection.destination != server else { return }
+            connection.retire(because: "\(server) is the primary now")
+        }
+    }
+
+    /// Closes, and fails commands without an answer.
+    func close() { end { $0.lose("closed") } }
+
+    /// Closes once everything that was sent is answered.
+    func retire() { end { $0.retire() } }
+
+    private func end(_ leave: @escaping @Sendable (RedisConnection) -> Void) {
+        loop.perform { [self] in
+            let connection = connection
+            state = .closed
+            isConnected.store(false, ordering: .relaxed)
+            dialer.health.recover(part)
+            failWaiting()
+            connection?.whenLost = nil
+            connection.map(leave)
+        }
+    }
+
+    // MARK: On the loop
+
+    /// The connection, if there is one that takes commands.
+    var connection: RedisConnection? {
+        if case .up(let connection) = state { connection } else { nil }
+    }
+
+    private var dialer: RedisDialer { topology.dialer }
+
+    /// Whether the first attempt since the start or a loss is under way or imminent. Most losses are over at once, or
+    /// with a failover, so commands wait for one attempt, but not for a second.
+    private var isFirstAttempt: Bool {
+        switch state {
+        case .pausing, .connecting: !hasFailed
+        case .up, .closed: false
+        }
+    }
+
+    private var part: StoreHealth.Part { .connection(ObjectIdentifier(self)) }
+
+    private func connect() {
+        guard case .pausing = state else { return }
+        state = .connecting
+        findPrimary { [self] result in
+            guard case .connecting = state else {
+                if case .success(let connection) = result { connection.retire() }
+                return
+            }
+            switch result {
+            case .success(let connection) where connection.isLost: fail(.unavailable("closed at once"))
+            case .success(let connection): begin(connection)
+            case .failure(let failure): fail(failure)
+            }
+        }
+    }
+
+    private func findPrimary(_ arrival: @escaping RedisDialer.Arrival) {
+        switch endpoint {
+        case .server(let server): dialer.greet(server, on: loop, arrival)
+        case .cluster(let nodes): dialer.greet(anyOf: nodes, on: loop, arrival)
+        case .sentinels(_, let primary):
+            dialer.askSentinels(sentinels, for: primary, on: loop) { [self] result in
+                switch result {
+                case .failure(let failure):
+                    arrival(.failure(.unavailable("no sentinel knows the primary; last error: \(failure)")))
+                case .success(let (server, sentinel)):
+                    sentinels = [sentinel] + sentinels.filter { $0 != sentinel }
+                    dialer.greet(server, on: loop, arrival)
+                }
+            }
+        }
+    }
+
+    private func begin(_ connection: RedisConnection) {
+        state = .up(connection)
+        isConnected.store(true, ordering: .relaxed)
+        dialer.health.recover(part)
+        upSince = .now
+        hasFailed = false
+        connection.whenLost = { [weak self] in self?.lose($0) }
+        let commands = waiting
+        waiting = []
+        for (command, completion) in commands { connection.send(command, completion) }
+        whenUp(connection)
+    }
+
+    private func lose(_ failure: RedisFailure) {
+        dialer.health.fail(part, because: "redis: connection lost: \(failure)")
+        if .now - upSince >= Self.probation { backOff.reset() }
+        pause(because: failure)
+    }
+
+    private func fail(_ failure: RedisFailure) {
+        if !hasFailed { dialer.health.fail(part, because: "redis: no connection: \(failure)") }
+        hasFailed = true
+        pause(because: failure)
+    }
+
+    private func pause(because failure: RedisFailure) {
+        state = .pausing
+        isConnected.store(false, ordering: .relaxed)
+        loop.schedule(after: backOff.next()) { [weak self] in self?.connect() }
+        lastFailure = if case .denied = failure { failure } else { .unavailable(failure.description) }
+        if hasFailed { failWaiting() }
+        topology.refreshSoon()
+    }
+
+    private func failWaiting() {
+        let commands = waiting
+        waiting = []
+        for (_, completion) in commands { completion(.failure(lastFailure)) }
+    }
+}
+
+/// The pause before the next attempt. It doubles, minus up to a half at random, so that nodes that lost one server do
+/// not all come back at the same moment. The first pause is shorter than the shortest bound: most losses are over at
+/// once.
+package struct BackOff: Sendable {
+    private var attempts = 0
+
+    private static let shortest = Duration.milliseconds(50)
+    private static let longest = Duration.seconds(2)
+
+    /// - Parameter chance: from 0 to below 1.
+    mutating func next(chance: Double = .random(in: 0..<1)) -> Duration {
+        defer { attempts += 1 }
+        guard attempts > 0 else { return Self.shortest * chance }
+        let whole = min(Self.longest, Self.shortest * (1 << min(attempts - 1, 20)))
+        return whole * (1 - chance / 2)
+    }
+
+    mutating func reset() { attempts = 0 }
+}

@@ -1,0 +1,95 @@
+// Redis has no order of its keys. An index of names would have to be written with each session that is made or removed,
+// would not notice those that expire, and in a cluster would be in another slot than they. So a list goes through all
+// keys of each primary (SCAN): nothing is written for it, nothing can be out of date, and a session that is there all
+// the while is found. That takes a round trip per thousand keys.
+
+import DiffSessions
+import DiffStores
+import HTTPCore
+
+/// Lists the sessions in a range: all steps of one request.
+final class RedisListing: Sendable {
+    private let client: RedisClient
+    private let range: SessionRange
+    private let done: Completion<SessionPage>
+    /// A key of each primary that is still to be asked.
+    private let primaries: Locked<[String]>
+    private let first: Locked<FirstNames>
+
+    private static let keysAtOnce = 1000
+
+    /// Begins.
+    static func begin(_ range: SessionRange, at client: RedisClient, _ done: @escaping Completion<SessionPage>) {
+        RedisListing(range, client, done).scanNext()
+    }
+
+    private init(_ range: SessionRange, _ client: RedisClient, _ done: @escaping Completion<SessionPage>) {
+        (self.range, self.client, self.done) = (range, client, done)
+        primaries = Locked(client.topology.map.keys(RedisScripts.probeKey))
+        first = Locked(FirstNames(range))
+    }
+
+    // MARK: Names
+
+    private func scanNext() {
+        guard let primary = primaries.withLock({ $0.popLast() }) else { return describe() }
+        scan(primary, from: "0")
+    }
+
+    private func scan(_ primary: String, from cursor: RedisArgument) {
+        // No character of a name has a meaning in a pattern.
+        let pattern = RedisScripts.keyStart + range.prefix + "*}"
+        let command = RedisCommand(
+            "SCAN", cursor, "MATCH", RedisArgument(pattern), "COUNT", RedisArgument(Self.keysAtOnce))
+        client.send(command, about: RedisArgument(primary)) { [self] result in
+            switch result {
+            case .failure(let failure): done(.failure(StoreFailure(failure)))
+            case .success(let reply):
+                guard let parts = reply.elements, parts.count == 2, let cursor = parts[0].text,
+                    let keys = parts[1].elements
+                else { return done(.failure(.unavailable("its list of keys cannot be read"))) }
+                first.withLock { first in
+                    for name in keys.lazy.compactMap({ $0.text.flatMap(RedisScripts.session) }) { first.insert(name) }
+                }
+                if cursor == "0" { scanNext() } else { scan(primary, from: RedisArgument(cursor)) }
+            }
+        }
+    }
+
+    // MARK: Sessions
+
+    /// Asks for each session by itself, since they may be on several primaries.
+    private func describe() {
+        let (names, next) = first.withLock { $0.page }
+        let found = Locked<(entries: [SessionEntry], left: Int, failure: StoreFailure?)>(([], names.count, nil))
+        guard !names.isEmpty else { return done(.success(SessionPage(entries: [], next: nil))) }
+        for name in names {
+            client.run(RedisScripts.describe, keys: [RedisScripts.key(name)]) { [done] result in
+                let all = found.withLock { found -> Result<SessionPage, StoreFailure>? in
+                    switch result {
+                    case .failure(let failure): found.failure = StoreFailure(failure)
+                    case .success(let reply): if let entry = SessionEntry(name, reply) { found.entries.append(entry) }
+                    }
+                    found.left -= 1
+                    guard found.left == 0 else { return nil }
+                    if let failure = found.failure { return .failure(failure) }
+                    return .success(SessionPage(entries: found.entries.sorted { $0.name < $1.name }, next: next))
+                }
+                if let all { done(all) }
+            }
+        }
+    }
+}
+
+extension SessionEntry {
+    /// Reads the answer of `RedisScripts.describe`; nil if there is no session.
+    fileprivate init?(_ name: String, _ reply: RedisReply) {
+        guard let parts = reply.elements, parts.count == 3, let revision = parts[0].text,
+            let figures = parts[1].text?.split(separator: " ").compactMap({ Int($0) }), figures.count == 2,
+            case .integer(let left) = parts[2]
+        else { return nil }
+        self.init(
+            name: name, revision: revision, rows: figures[0], bytes: figures[1],
+            expires: WallTime.after(.milliseconds(max(0, left))))
+    }
+}

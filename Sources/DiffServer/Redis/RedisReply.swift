@@ -1,0 +1,243 @@
+import SnapshotKit
+
+/// An answer of Redis (RESP2).
+enum RedisReply: Sendable, Hashable {
+    /// A bulk string or a simple string.
+    case bytes([UInt8])
+    case integer(Int64)
+    case array([RedisReply])
+    case null
+    /// Only within an array: a command that is answered by an error fails with a `RedisFailure`.
+    case error(RedisError)
+}
+
+/// An error as Redis words it: `CODE and then text`.
+struct RedisError: Error, Sendable, Hashable {
+    let text: String
+
+    /// Its first word, such as `NOSCRIPT`.
+    var code: Substring { text.prefix { $0 != " " } }
+
+    /// Whether this server cannot take the command now, while another one or the same one later can: it is a replica,
+    /// still loads its data, or has lost its primary. The command was not executed.
+    var isMisplaced: Bool { ["READONLY", "LOADING", "MASTERDOWN"].contains(code) }
+}
+
+/// Why a command has no answer.
+enum RedisFailure: Error, Sendable, Hashable {
+    /// It was not executed: there is no connection, or the server cannot take it now.
+    case unavailable(String)
+    /// It was sent, and the connection was lost: whether it was executed is not known.
+    case lost(String)
+    /// Redis answered with an error.
+    case refused(RedisError)
+    /// Redis rejects our credentials, or has no such database: no retry will succeed.
+    case denied(String)
+}
+
+extension RedisReply {
+    static func text(_ text: String) -> RedisReply { .bytes(Array(text.utf8)) }
+
+    /// Bytes as UTF-8.
+    var text: String? {
+        guard case .bytes(let bytes) = self else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    var elements: [RedisReply]? {
+        guard case .array(let elements) = self else { return nil }
+        return elements
+    }
+}
+
+extension RedisFailure: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .unavailable(let reason), .lost(let reason), .denied(let reason): reason
+        case .refused(let error): error.text
+        }
+    }
+}
+
+// MARK: - Parsing
+//
+// RESP2 as a server speaks it (https://redis.io/docs/latest/develop/reference/protocol-spec/):
+//
+//     reply = "+" text CRLF / "-" text CRLF / ":" integer CRLF
+//           / "$" length CRLF octets CRLF / "$-1" CRLF
+//           / "*" count CRLF *reply / "*-1" CRLF
+//
+// The state is the position in this grammar, so the bytes may be split anywhere. Anything else is an error, after which
+// nobody can tell where the next reply starts: the connection has to be closed. Memory grows with what arrives, not
+// with what is announced, and has a limit; a count or length that would exceed it is refused at once.
+
+/// Parses replies in a stream of bytes.
+struct RedisReplyParser: Sendable {
+    enum Violation: Error, Hashable {
+        /// The grammar has no such byte here.
+        case unexpected(UInt8)
+        /// Not a number, beyond 64 bits, or a length or count below -1.
+        case badNumber
+        /// More than `maxBytes`, or a line of more than `maxLineBytes`.
+        case tooLong
+        /// More than `maxDepth` nested arrays.
+        case tooDeep
+    }
+
+    private enum State {
+        case line, lineLF
+        case octets(missing: Int)
+        case octetsCR, octetsLF
+    }
+
+    /// An array of which at least one element is missing.
+    private struct OpenArray {
+        var elements: [RedisReply] = []
+        var missing: Int
+    }
+
+    /// Of one reply. Redis itself has this limit for a string.
+    private let maxBytes: Int
+    private var state = State.line
+    /// The current line or string so far.
+    private var text: [UInt8] = []
+    private var open: [OpenArray] = []
+    /// Bytes of the current reply.
+    private var used = 0
+
+    static let maxLineBytes = 64 << 10
+    static let maxDepth = 8
+    /// What an element takes besides its bytes, at most: its slot in an array that grew, and an array of its own.
+    private static let elementBytes = 64
+    /// Reserved at most for a string before it arrives: an array that grows takes up to three times its content. Pages
+    /// that are never filled cost nothing.
+    private static let maxReserved = 64 << 20
+
+    init(maxBytes: Int = 512 << 20) { self.maxBytes = maxBytes }
+
+    /// The next reply, if it is complete by the end of `input`, from which it removes what it has read.
+    mutating func next(_ input: inout UnsafeRawBufferPointer) throws(Violation) -> RedisReply? {
+        while let byte = input.first {
+            var whole: RedisReply?
+            switch state {
+            case .line: try takeLine(&input)
+            case .lineLF:
+                try take("\n", byte, &input)
+                state = .line
+                whole = try meaning()
+            case .octets(let missing):
+                let part = input.take(missing)
+                text.append(contentsOf: part)
+                state = part.count == missing ? .octetsCR : .octets(missing: missing - part.count)
+            case .octetsCR:
+                try take("\r", byte, &input)
+                state = .octetsLF
+            case .octetsLF:
+                try take("\n", byte, &input)
+                state = .line
+                whole = .bytes(text)
+                text = []
+            }
+            if let whole, let reply = finish(whole) { return reply }
+        }
+        return nil
+    }
+
+    private func take(
+        _ wanted: Unicode.Scalar, _ byte: UInt8, _ input: inout UnsafeRawBufferPointer
+    ) throws(Violation) {
+        guard byte == UInt8(ascii: wanted) else { throw .unexpected(byte) }
+        _ = input.take(1)
+    }
+
+    /// Takes the rest of a line as far as it has arrived, and the CR after it.
+    private mutating func takeLine(_ input: inout UnsafeRawBufferPointer) throws(Violation) {
+        let part = input.take(input.firstIndex { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") } ?? input.count)
+        if text.isEmpty, let kind = part.first ?? input.first, !Self.isKind(kind) { throw .unexpected(kind) }
+        guard text.count + part.count <= Self.maxLineBytes else { throw .tooLong }
+        text.append(contentsOf: part)
+        guard let end = input.first else { return }
+        try take("\r", end, &input)
+        state = .lineLF
+    }
+
+    private static func isKind(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: ":"), UInt8(ascii: "$"), UInt8(ascii: "*"): true
+        default: false
+        }
+    }
+
+    /// The reply in a line, unless it only starts one.
+    private mutating func meaning() throws(Violation) -> RedisReply? {
+        let content = text.dropFirst()
+        defer { text.removeAll(keepingCapacity: true) }
+        switch text[0] {
+        case UInt8(ascii: "+"):
+            try use(content.count)
+            return .bytes(Array(content))
+        case UInt8(ascii: "-"):
+            try use(content.count)
+            return .error(RedisError(text: String(decoding: content, as: UTF8.self)))
+        case UInt8(ascii: ":"): return .integer(try number(content))
+        case UInt8(ascii: "$"):
+            guard let length = try size(content) else { return .null }
+            try use(length)
+            text = []
+            text.reserveCapacity(min(length, Self.maxReserved))
+            state = length > 0 ? .octets(missing: length) : .octetsCR
+        default:
+            guard let count = try size(content) else { return .null }
+            guard count <= maxBytes / Self.elementBytes else { throw .tooLong }
+            try use(count * Self.elementBytes)
+            guard open.count < Self.maxDepth else { throw .tooDeep }
+            if count == 0 { return .array([]) }
+            open.append(OpenArray(missing: count))
+        }
+        return nil
+    }
+
+    private func number(_ digits: ArraySlice<UInt8>) throws(Violation) -> Int64 {
+        guard let number = Int64(String(decoding: digits, as: UTF8.self)) else { throw .badNumber }
+        return number
+    }
+
+    /// A length or a count; nil for -1, a value that does not exist.
+    private func size(_ digits: ArraySlice<UInt8>) throws(Violation) -> Int? {
+        let number = try number(digits)
+        guard number >= -1 else { throw .badNumber }
+        return number < 0 ? nil : Int(number)
+    }
+
+    private mutating func use(_ bytes: Int) throws(Violation) {
+        guard bytes <= maxBytes - used else { throw .tooLong }
+        used += bytes
+    }
+
+    /// Appends a whole value to the array that is open.
+    ///
+    /// - Returns: the reply, if it is complete.
+    private mutating func finish(_ whole: RedisReply) -> RedisReply? {
+        var whole = whole
+        while var array = open.popLast() {
+            array.elements.append(whole)
+            array.missing -= 1
+            guard array.missing == 0 else {
+                open.append(array)
+                return nil
+            }
+            whole = .array(array.elements)
+        }
+        used = 0
+        return whole
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Removes and returns the first `count` bytes, or all if there are fewer.
+    fileprivate mutating func take(_ count: Int) -> UnsafeRawBufferPointer {
+        let length = Swift.min(count, self.count)
+        defer { self = UnsafeRawBufferPointer(start: baseAddress.map { $0 + length }, count: self.count - length) }
+        return UnsafeRawBufferPointer(start: baseAddress, count: length)
+    }
+}

@@ -1,0 +1,90 @@
+// Every node of a Redis knows all revocations. A node that revokes writes it down, and publishes it on a channel to
+// which all nodes subscribe. A message may be lost with a connection or in a failover. So the set of revocations has a
+// version, each message names the version that it follows, and a node that has missed one reads the whole set. Reads
+// and writes of sessions compare the version as well, so that no node answers from old knowledge. In a cluster they
+// cannot, since the primary of the session may not have the set; there a node may be late by as long as a message
+// takes.
+
+import DiffStores
+import HTTPCore
+
+/// What this node knows of the revocations in a Redis.
+final class RedisRevocations: Sendable {
+    private let known: Revocations
+    private let client: RedisClient
+    /// The known version; nil before the set was first read.
+    private let version = Locked<String?>(nil)
+    private let readings = SharedLoads<String, Void>()
+
+    private static let key = RedisArgument(RedisScripts.revokedKey)
+    /// A version that no set has.
+    private static let unknown = "?"
+
+    init(_ known: Revocations, _ client: RedisClient) { (self.known, self.client) = (known, client) }
+
+    /// Whether the set was read since the start.
+    var areKnown: Bool { version.withLock { $0 != nil } }
+
+    /// The one of Redis with the sessions.
+    private var database: Int { client.topology.dialer.address.database }
+
+    private var knownVersion: RedisArgument { RedisArgument(version.withLock { $0 } ?? Self.unknown) }
+
+    /// Has a script about a session compare the version; in a cluster it cannot.
+    func compare(_ keys: inout [RedisArgument], _ arguments: inout [RedisArgument]) {
+        guard !client.topology.isCluster else { return }
+        keys.append(Self.key)
+        arguments.append(knownVersion)
+    }
+
+    /// Writes a revocation down, and publishes it.
+    func add(_ session: String, upTo moment: Int, _ done: @escaping Completion<Void>) {
+        let version = String(Int.random(in: 1..<RedisScripts.firstMoment))
+        let arguments: [RedisArgument] = [
+            RedisArgument(session), RedisArgument(moment), RedisArgument(moment - Revocations.life),
+            RedisArgument(version), RedisArgument(Revocations.life), RedisArgument(database),
+        ]
+        client.ask(RedisScripts.revoke, keys: [Self.key], arguments, done) { [self] reply in
+            take(session, upTo: moment, version: version, after: reply.text ?? "")
+            return .success(())
+        }
+    }
+
+    /// Takes in a message of the channel.
+    func receive(_ message: [UInt8]) {
+        let words = String(decoding: message, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count == 5, Int(words[0]) == database, let moment = Int(words[3]) else { return }
+        take(String(words[4]), upTo: moment, version: String(words[2]), after: String(words[1]))
+    }
+
+    private func take(_ session: String, upTo moment: Int, version: String, after before: String) {
+        known.add(session, upTo: moment)
+        let hasMissed = self.version.withLock { known in
+            if known == before { known = version }
+            return known != version
+        }
+        if hasMissed { refresh { _ in } }
+    }
+
+    /// Reads the set, unless the known version is still the latest: once for all who ask at the same time.
+    func refresh(_ done: @escaping Completion<Void>) {
+        guard readings.join("", done) else { return }
+        let finish = { @Sendable [readings] (result: Result<Void, StoreFailure>) in
+            for done in readings.removeAll(for: "") { done(result) }
+        }
+        client.ask(RedisScripts.revoked, keys: [Self.key], [knownVersion], finish) { [self] reply in
+            if reply == .array([]) { return .success(()) }
+            guard let parts = reply.elements, parts.count == 2, let found = parts[0].text,
+                let members = parts[1].elements
+            else { return .failure(.unavailable("its revocations cannot be read")) }
+            for index in stride(from: 0, to: members.count - 1, by: 2) {
+                guard let session = members[index].text, !session.isEmpty,
+                    let moment = members[index + 1].text.flatMap({ Double($0) })
+                else { continue }
+                known.add(session, upTo: moment.isNaN ? .min : Int(min(max(moment, -1e15), 1e15)))
+            }
+            version.withLock { $0 = found }
+            return .success(())
+        }
+    }
+}

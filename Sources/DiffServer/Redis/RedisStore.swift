@@ -1,0 +1,445 @@
+// Sessions in a Redis that many processes share, so that any of them serves any session.
+//
+// The table is a cache. Whatever is answered from it was validated by a round trip: `read` names the known version, and
+// most often Redis says that it is the head. A write is tried on the session in the table, and Redis compares. So no
+// answer is ever stale, and no write ever replaces a newer version, however late a hint comes: hints only wake readers.
+//
+// The target knows the protocol of stores, and the loops and outgoing connections of HTTPCore, over which it speaks to
+// Redis; no request, and no other store.
+
+import DiffSessions
+import DiffStores
+import HTTPCore
+import SnapshotKit
+import Synchronization
+
+/// Sessions in Redis.
+package final class RedisStore: SessionStore {
+    package let table: SessionTable
+    package let isSole = false
+
+    private let topology: RedisTopology
+    /// For everything that belongs to no request: hints, the sweep, the start.
+    package let loop: EventLoop
+    private let client: RedisClient
+    /// One per loop.
+    private let clients: Locked<[ObjectIdentifier: RedisClient]>
+    private let watch: RedisWatch
+    package let hash: KeyedHash
+    let revocations: RedisRevocations
+    private let areRecordsOurs = Atomic<Bool>(false)
+    private let pendingWrites = PendingWrites()
+    let workers: Workers
+    /// For commits, and for large records that are read. Small ones are read in the turn in which they arrive.
+    let gate: RecordGate
+    let largeLoads: SharedLoads<LargeRecord, SessionView?>
+
+    /// Waits for a first answer. A Redis that cannot be reached or used now may come back later.
+    ///
+    /// - Throws: if Redis rejects our credentials, or holds sessions that this process cannot read.
+    package init(
+        _ dialer: RedisDialer, hash: KeyedHash, table: SessionTable, records: MemoryBudget, workers: Workers,
+        polling: Polling = .preferred
+    ) throws(StoreError) {
+        (self.table, self.hash) = (table, hash)
+        largeLoads = SharedLoads(limit: table.bounds.waiting)
+        self.workers = workers
+        gate = RecordGate(records)
+        do throws(ListenError) { loop = try EventLoop.standalone(named: "redis", polling: polling) } catch {
+            throw StoreError("\(error)")
+        }
+        topology = RedisTopology(dialer, on: loop)
+        client = RedisClient(topology, on: loop)
+        clients = Locked([ObjectIdentifier(loop): client])
+        watch = RedisWatch(topology, on: loop)
+        revocations = RedisRevocations(table.revocations, client)
+        if let problem = take(Progress.of(checkRecords).wait()) {
+            close()
+            throw StoreError("\(dialer.address): \(problem)")
+        }
+        probe()
+        Stored.of(revocations.refresh).wait()
+        watch.start(for: self)
+    }
+
+    private var health: StoreHealth { topology.dialer.health }
+
+    package var isReady: Bool { health.isHealthy && client.isUp }
+
+    package func close() {
+        topology.close()
+        watch.close()
+        for client in clients.withLock({ Array($0.values) }) { client.close() }
+        loop.end()
+    }
+
+    /// Moves to another server, which is the primary now.
+    func leave(for server: ConnectAddress) {
+        for client in clients.withLock({ Array($0.values) }) { client.leave(for: server) }
+    }
+
+    /// The client of a request's loop; the store's own for an executor that is no loop.
+    func client(on executor: any WorkExecutor) -> RedisClient {
+        clients.withLock { clients in
+            if let client = clients[ObjectIdentifier(executor)] { return client }
+            guard let loop = executor as? EventLoop else { return client }
+            let client = RedisClient(topology, on: loop)
+            clients[ObjectIdentifier(loop)] = client
+            return client
+        }
+    }
+
+    // MARK: Reading
+
+    package func pending(_ name: String) -> Session? { pendingWrites.newest(name)?.session }
+
+    /// The session in the table: most often nobody else has written meanwhile, and Redis compares.
+    package func expected(_ name: String) -> SessionView? {
+        guard let (slot, session) = pendingWrites.newest(name), table.slot(name) === slot else {
+            return table.view(name, isHead: false)
+        }
+        return SessionView(slot, session, of: table, isHead: false)
+    }
+
+    package func load(_ name: String, again: Bool, on executor: any WorkExecutor) -> Stored<SessionView?> {
+        .of { done in
+            if again {
+                pendingWrites.afterQueued(of: name) { [self] in open(name, on: executor, done) }
+            } else {
+                open(name, on: executor, done)
+            }
+        }
+    }
+
+    private func open(_ name: String, on executor: any WorkExecutor, _ done: @escaping Completion<SessionView?>) {
+        read(RedisSearch(name, table.view(name), on: executor, done))
+    }
+
+    // MARK: Writing
+
+    package func swap(_ before: SessionView?, named name: String, for next: Session, on executor: any WorkExecutor)
+        -> Stored<SessionSlot>
+    {
+        .of { done in
+            if let before {
+                commit(next, to: before.slot, after: before.session, on: executor, done)
+            } else {
+                create(name, next, on: executor, done)
+            }
+        }
+    }
+
+    package func delete(_ session: SessionView, at revision: Revision?, on executor: any WorkExecutor) -> Stored<Void> {
+        let (slot, before) = (session.slot, table.session(in: session.slot) ?? session.session)
+        guard revision == nil || before.head.revision == revision else { return .done(.failure(.conflict)) }
+        guard hasOurRecords else { return .done(.failure(.recordsUnknown)) }
+        let version = RedisArgument.version(revision == nil ? 0 : before.version)
+        return .of { done in
+            client(on: executor).ask(RedisScripts.drop, keys: [RedisScripts.key(slot.name)], [version], done) {
+                [table] reply in
+                guard reply == .integer(1) else { return .failure(.conflict) }
+                _ = table.drop(slot, at: before.head.revision)
+                return .success(())
+            }
+        }
+    }
+
+    package func discard(_ name: String, on executor: any WorkExecutor) -> Stored<Void> {
+        guard hasOurRecords else { return .done(.failure(.recordsUnknown)) }
+        return .of {
+            client(on: executor).ask(RedisScripts.drop, keys: [RedisScripts.key(name)], [""], $0) { _ in .success(()) }
+        }
+    }
+
+    private func create(
+        _ name: String, _ session: Session, on executor: any WorkExecutor, _ done: @escaping Completion<SessionSlot>
+    ) {
+        guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
+        let commit = LogCommit(
+            session.renamed(), after: nil, id: 1, revisions: table.bounds.history.revisions, by: hash)
+        let session = commit.session
+        put(commit, name, after: nil, on: executor) { [table] result in
+            done(
+                result.flatMap {
+                    switch table.create(name, session) {
+                    // A reader has loaded it by now, or it replaced one whose end this process had not heard of.
+                    case .failure(.conflict): table.slot(name).map { .success($0) } ?? table.create(name, session)
+                    case let outcome: outcome
+                    }
+                })
+        }
+    }
+
+    private func commit(
+        _ next: Session, to slot: SessionSlot, after read: Session, on executor: any WorkExecutor,
+        _ done: @escaping Completion<SessionSlot>
+    ) {
+        guard table.hasRoom(for: next) else { return done(.failure(.capacity)) }
+        guard case .session(let before) = pendingWrites.last(of: slot, read: read),
+            next.follows(before, at: read.head.revision)
+        else { return done(.failure(.conflict)) }
+        let commit = LogCommit(
+            next.renamed(), after: before, id: before.log.last + 1, revisions: table.bounds.history.revisions, by: hash)
+        let next = commit.session
+        guard pendingWrites.enter(slot, behind: before.version, next: next) else { return done(.failure(.conflict)) }
+        // Other loops have their own connections. A write that arrives before the one that it follows starts again.
+        put(commit, slot.name, after: before, on: executor) { [table, pendingWrites] result in
+            // If the slot has changed meanwhile, whoever needs the session next loads it.
+            if case .success = result { _ = table.commit(next, to: slot, after: before) }
+            pendingWrites.leave(slot.name, result)
+            done(result.map { slot })
+        }
+    }
+
+    /// Writes a commit once there is room for its record.
+    private func put(
+        _ commit: LogCommit, _ name: String, after before: Session?, on executor: any WorkExecutor,
+        _ done: @escaping Completion<Void>
+    ) {
+        let bytes = commit.isCheckpoint ? commit.session.head.footprint : commit.entry.count
+        gate.enter(bytes) { [self] in
+            let begin = { @Sendable [self] in
+                write(commit, name, after: before, on: executor) { [gate] result in
+                    done(result)
+                    gate.leave(bytes)
+                }
+            }
+            if WorkCost.state(bytes).isLong { workers.run(begin) } else { begin() }
+        }
+    }
+
+    private func write(
+        _ commit: LogCommit, _ name: String, after before: Session?, on executor: any WorkExecutor,
+        _ done: @escaping Completion<Void>
+    ) {
+        guard hasOurRecords else { return done(.failure(.recordsUnknown)) }
+        var keys = [RedisScripts.key(name)]
+        var arguments = RedisScripts.arguments(of: commit, after: before)
+        let staging = RedisScripts.staging(of: commit, to: keys[0], by: hash)
+        revocations.compare(&keys, &arguments)
+        client(on: executor).run(RedisScripts.commit, keys: keys, arguments, staging: staging) { [self] result in
+            if case .failure = result { noteWriteResult(result) }
+            switch result {
+            case .failure(let failure): done(.failure(StoreFailure(failure)))
+            case .success(.integer(1)): done(.success(()))
+            // The write starts again, and is refused if its token was revoked.
+            case .success(.integer(-1)): revocations.refresh { done($0.flatMap { .failure(.conflict) }) }
+            case .success(.integer(0)): done(.failure(.conflict))
+            // To start again would never end.
+            case .success: done(.failure(.unavailable("unexpected reply to a commit")))
+            }
+        }
+    }
+
+    package func list(_ range: SessionRange) -> Stored<SessionPage> {
+        .of { RedisListing.begin(range, at: client, $0) }
+    }
+
+    package func revokeTokens(of name: String, upTo moment: Int, on executor: any WorkExecutor) -> Stored<Void> {
+        .of { revocations.add(name, upTo: moment, $0) }
+    }
+
+    // MARK: Readers and time
+
+    package func watch(_ slot: SessionSlot) { watch.readersChanged(of: slot) }
+
+    package func sweep() {
+        // Sessions that nobody here used in time leave the cache; in Redis they expire by themselves.
+        table.sweep()
+        // Redis sees each use itself.
+        _ = table.usedSinceStored()
+        watch.sweep()
+        if health.isFailing(.records) { checkRecords { [self] in _ = take($0) } }
+        // A process that is not ready gets no writes, so it has to find out by itself when it is ready again.
+        if health.isFailing(.writes) { probe() }
+    }
+
+    /// Checks what may have been lost with a Redis that was emptied or replaced: after each new connection, and every
+    /// ten seconds.
+    func recheck() {
+        checkRecords { [self] in _ = take($0) }
+        probe()
+        revocations.refresh { _ in }
+    }
+
+    /// Finds out whether each primary takes writes.
+    private func probe() {
+        client.runEverywhere(RedisScripts.probe, RedisScripts.probeKey) { [self] in noteWriteResult($0) }
+    }
+
+    /// Notes whether writes are taken. One that was lost on the way proves nothing: the connection reports its own
+    /// loss. One that was taken proves nothing of other primaries, so only a probe ends an outage.
+    private func noteWriteResult(_ result: Result<RedisReply, RedisFailure>) {
+        switch result {
+        case .success: health.recover(.writes)
+        case .failure(.refused(let error)): health.fail(.writes, because: "redis: \(error.text)")
+        case .failure: break
+        }
+    }
+
+    /// Loads the head into a slot, so that its readers hear of it.
+    func revalidate(_ slot: SessionSlot) {
+        // This also counts as use, since readers use their session all the time.
+        let known = table.view(slot.name)
+        // Of a session that is away, it is enough to know whether the version is still the head.
+        let version = known?.session.version ?? slot.version
+        var search = RedisSearch(slot.name, known, on: loop) { [watch] _ in watch.revalidated(slot) }
+        (search.version, search.longer) = (version, RedisWatch.period * 2)
+        read(search)
+    }
+
+    // MARK: Records
+
+    /// Asks which records Redis holds; an empty one will hold ours.
+    private func checkRecords(_ done: @escaping RedisClient.Completion) {
+        client.run(
+            RedisScripts.claim, keys: [RedisArgument(RedisScripts.recordsKey)],
+            [RedisArgument(RedisScripts.records(by: hash))], done)
+    }
+
+    /// Whether the records are known to be ours. Until then, and while they are not, nothing is read or written: a
+    /// write without conditions would replace what only looks damaged.
+    var hasOurRecords: Bool { areRecordsOurs.load(ordering: .relaxed) }
+
+    /// - Returns: why this process can never use the records that were found.
+    private func take(_ result: Result<RedisReply, RedisFailure>) -> String? {
+        switch result {
+        case .failure(.denied(let reason)): return reason
+        // What was found before holds until an answer says otherwise.
+        case .failure(let failure):
+            if case .refused = failure { areRecordsOurs.store(false, ordering: .relaxed) }
+            if !hasOurRecords { health.fail(.records, because: "redis: \(failure)") }
+            return nil
+        case .success(let reply):
+            let problem = RedisScripts.problem(with: reply.text, by: hash)
+            areRecordsOurs.store(problem == nil, ordering: .relaxed)
+            if let problem { health.fail(.records, because: "redis: \(problem)") } else { health.recover(.records) }
+            return problem
+        }
+    }
+}
+
+extension StoreFailure {
+    /// Whether the records in Redis are this process's to read is not known, or they are not.
+    static let recordsUnknown = StoreFailure.unavailable("it is not known to hold records of this server")
+
+    /// In words for a client, who must not see addresses; the log has the reason.
+    init(_ failure: RedisFailure) {
+        switch failure {
+        case .unavailable, .denied: self = .unavailable("no connection")
+        case .lost: self = .unavailable("the connection was lost")
+        case .refused(let error): self = .unavailable(String(error.code))
+        }
+    }
+}
+
+// MARK: - Leases
+//
+// A lease is a key, `diffserver:{name}:source` or `diffserver:{name}:hook`, which expires when it is due again. It
+// holds the name of the node whose lease it is, or nothing once that node has given it back. What is known of the
+// source is in a second key, `diffserver:{name}:note`; its first line is the time of the last success by the clock of
+// Redis, so that the clocks of nodes need not agree.
+
+extension RedisStore {
+    /// The name of this process among all nodes.
+    private static let node = Hex.encode(Digests.random(8))
+    /// How long a note is kept, in milliseconds: longer than any interval.
+    private static let noteLife = 4 * 3_600_000
+
+    /// The node, for how long it takes the lease, and whether the lease need not be due → the state of the lease (1: it
+    /// is the node's now, 0: it is another node's, -1: it is not due), the milliseconds until it expires, the note, and
+    /// the time.
+    private static let take = RedisScript(
+        """
+        local holder = redis.call('GET', KEYS[1])
+        local free = not holder or holder == ARGV[1] or holder == '' and ARGV[3] == '1'
+        if free then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
+        local state = free and 1 or holder == '' and -1 or 0
+        local time = redis.call('TIME')
+        local now = time[1] * 1000 + math.floor(time[2] / 1000)
+        return {state, redis.call('PTTL', KEYS[1]), redis.call('GET', KEYS[2]) or '', string.format('%.0f', now)}
+        """)
+
+    /// The node, the milliseconds until the lease is due again (0: at once), the note (empty: it stays), the
+    /// milliseconds since the last success (empty: there was none), and how long the note is kept.
+    private static let end = RedisScript(
+        """
+        if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+        if ARGV[2] == '0' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], '', 'PX', ARGV[2]) end
+        if ARGV[3] == '' then return 1 end
+        local time = redis.call('TIME')
+        local at = ARGV[4] ~= '' and string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) - ARGV[4]) or ''
+        redis.call('SET', KEYS[2], at .. '\\n' .. ARGV[3], 'PX', ARGV[5])
+        return 1
+        """)
+
+    private static func leaseKeys(_ purpose: LeasePurpose, _ name: String) -> [RedisArgument] {
+        let key = RedisScripts.channel(name)
+        return [.text("\(key):\(purpose.rawValue)"), .text("\(key):note")]
+    }
+
+    package func acquireLease(
+        _ purpose: LeasePurpose, of name: String, for time: Duration, isForced: Bool, on executor: any WorkExecutor
+    ) -> Stored<SourceLease> {
+        let arguments = [
+            RedisArgument(Self.node), RedisArgument(Self.milliseconds(time)), RedisArgument(isForced ? "1" : "0"),
+        ]
+        return .of { done in
+            client(on: executor).ask(Self.take, keys: Self.leaseKeys(purpose, name), arguments, done) { reply in
+                guard let parts = reply.elements, parts.count == 4, case .integer(let state) = parts[0],
+                    case .integer(let left) = parts[1], let text = parts[2].text,
+                    let now = parts[3].text.flatMap({ Int($0) })
+                else { return .failure(.unavailable("its reply about a lease cannot be read")) }
+                let note = SourceNote(text, now: now)
+                switch state {
+                case 1: return .success(.acquired(note))
+                case 0: return .success(.busy(note))
+                default: return .success(.notDue(note, in: .milliseconds(max(0, left))))
+                }
+            }
+        }
+    }
+
+    package func releaseLease(
+        _ purpose: LeasePurpose, of name: String, _ note: SourceNote?, next: Duration, on executor: any WorkExecutor
+    ) -> Stored<Void> {
+        let arguments = [
+            RedisArgument(Self.node), RedisArgument(next == .zero ? 0 : Self.milliseconds(next)),
+            RedisArgument(note?.text ?? ""), RedisArgument(note?.age.map { "\(Int($0 / .milliseconds(1)))" } ?? ""),
+            RedisArgument(Self.noteLife),
+        ]
+        return .of { done in
+            client(on: executor).ask(Self.end, keys: Self.leaseKeys(purpose, name), arguments, done) { _ in .success(())
+            }
+        }
+    }
+
+    private static func milliseconds(_ time: Duration) -> Int { max(1, Int(time / .milliseconds(1))) }
+}
+
+extension SourceNote {
+    /// Outcome, interval in milliseconds, failures, revision, `ETag`, `Last-Modified` and origin, a line each.
+    fileprivate var text: String {
+        let lines = [
+            outcome.rawValue, "\(Int(interval / .milliseconds(1)))", "\(failures)", revision ?? "",
+            validators.etag ?? "", validators.lastModified ?? "", String(origin, radix: 16),
+        ]
+        return lines.joined(separator: "\n")
+    }
+
+    /// Reads these lines, which follow the time of the last success; nil if they are not a note.
+    fileprivate init?(_ text: String, now: Int) {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        guard lines.count == 8, let outcome = Outcome(rawValue: lines[1]), let interval = Int(lines[2]),
+            let failures = Int(lines[3]), (0...1 << 40).contains(interval), (0...1 << 40).contains(failures),
+            let origin = UInt64(lines[7], radix: 16)
+        else { return nil }
+        let fetched = Int(lines[0]).map { min(max(0, now.subtractingReportingOverflow($0).partialValue), 1 << 50) }
+        self.init(
+            outcome: outcome, age: fetched.map { .milliseconds($0) }, interval: .milliseconds(interval),
+            failures: failures, revision: lines[4].isEmpty ? nil : lines[4],
+            validators: SourceValidators(
+                etag: lines[5].isEmpty ? nil : lines[5], lastModified: lines[6].isEmpty ? nil : lines[6]),
+            origin: origin)
+    }
+}

@@ -1,0 +1,285 @@
+import HTTPCore
+
+/// What all loops know of a Redis: how to reach it, and which primary has which keys.
+///
+/// Nodes of a cluster are asked at the start, every few seconds, and as soon as there is reason for doubt: a node
+/// redirects a command, or a connection is lost. A redirection of one slot counts at once. Followers are told of each
+/// change. Without a cluster one primary has all keys, and nothing ever changes: each link finds that primary itself.
+///
+/// Any thread may call; all state except the map and its followers belongs to the loop.
+final class RedisTopology: @unchecked Sendable {
+    let dialer: RedisDialer
+    let isCluster: Bool
+    private let loop: EventLoop
+    /// Some nodes of the cluster.
+    private let seeds: [ConnectAddress]
+    private let known: Locked<SlotMap>
+    private let followers = Locked<[(EventLoop, @Sendable () -> Void)]>([])
+
+    private var backOff = BackOff()
+    private var alarm: Timer?
+    private var isAsking = false
+    private var isOutdated = false
+    private var isClosed = false
+
+    /// Between two questions without doubt, and in doubt.
+    private static let period = Duration.seconds(5)
+    private static let pause = Duration.milliseconds(100)
+
+    init(_ dialer: RedisDialer, on loop: EventLoop) {
+        (self.dialer, self.loop) = (dialer, loop)
+        isCluster = dialer.address.isCluster
+        seeds = if case .cluster(let nodes) = dialer.address.endpoint { nodes } else { [] }
+        known = Locked(SlotMap(sole: dialer.address.endpoint))
+        if isCluster { loop.perform { self.ask() } }
+    }
+
+    /// Until a node has answered, any node may be asked about any slot, and redirects.
+    var map: SlotMap { known.withLock { $0 } }
+
+    /// Whether each slot is known to have a primary.
+    var isWhole: Bool {
+        !isCluster || known.withLock { $0.orphan == nil && $0.primaries != [dialer.address.endpoint] }
+    }
+
+    /// Calls `follower` on its loop: now, and after each change.
+    func follow(on loop: EventLoop, _ follower: @escaping @Sendable () -> Void) {
+        followers.withLock { $0.append((loop, follower)) }
+        loop.perform(follower)
+    }
+
+    /// Asks again, soon.
+    func refreshSoon() {
+        guard isCluster else { return }
+        loop.perform { [self] in
+            guard !isOutdated else { return }
+            isOutdated = true
+            if !isAsking { ask(after: Self.pause) }
+        }
+    }
+
+    /// Notes what an error says of the slots, and returns that; nil if it says nothing of them.
+    ///
+    /// - Parameter responder: the node that answered.
+    func note(_ error: RedisError, from responder: ConnectAddress?) -> RedisRedirection? {
+        guard isCluster, let redirection = RedisRedirection(error, from: responder) else { return nil }
+        switch redirection {
+        case .moved(let slot, let primary):
+            change { $0.move(slot, to: primary) }
+            refreshSoon()
+        case .down: refreshSoon()
+        case .ask, .later: break
+        }
+        return redirection
+    }
+
+    func close() {
+        loop.perform { [self] in
+            isClosed = true
+            alarm?.cancel()
+        }
+    }
+
+    private func change(_ change: (inout SlotMap) -> Void) {
+        let hasChanged = known.withLock { map in
+            let before = map
+            change(&map)
+            return map != before
+        }
+        guard hasChanged else { return }
+        for (loop, follower) in followers.withLock({ $0 }) { loop.perform(follower) }
+    }
+
+    // MARK: On the loop
+
+    private func ask(after delay: Duration) {
+        alarm?.cancel()
+        alarm = loop.schedule(after: delay) { [weak self] in self?.ask() }
+    }
+
+    private func ask() {
+        guard !isAsking, !isClosed else { return }
+        (isAsking, isOutdated) = (true, false)
+        dialer.ask(
+            nodes, RedisCommand("CLUSTER", "SLOTS"), on: loop,
+            { reply, responder in
+                SlotMap(reply, from: responder).map { .success($0) } ?? .failure(.unavailable("it reports no slots"))
+            }, { [weak self] in self?.receive($0) })
+    }
+
+    /// The nodes to ask, one after the other. The order is random, since a node that is cut off knows only what was.
+    private var nodes: [ConnectAddress] {
+        let map = map
+        let primaries = map.primaries.compactMap { if case .server(let server) = $0 { server } else { nil } }
+        return Set(primaries + map.replicas + seeds).shuffled()
+    }
+
+    private func receive(_ answer: Result<(SlotMap, ConnectAddress), RedisFailure>) {
+        isAsking = false
+        guard !isClosed else { return }
+        switch answer {
+        case .failure(let failure):
+            dialer.health.fail(.slots, because: "redis: no node reports its slots; last error: \(failure)")
+            ask(after: max(Self.pause, backOff.next()))
+        case .success(let (map, _)):
+            backOff.reset()
+            change { $0 = map }
+            if let orphan = map.orphan {
+                dialer.health.fail(.slots, because: "redis: no primary serves slot \(orphan)")
+            } else {
+                dialer.health.recover(.slots)
+            }
+            ask(after: isOutdated || map.orphan != nil ? Self.pause : Self.period)
+        }
+    }
+}
+
+/// An error by which a node of a cluster redirects a command, which it did not execute.
+enum RedisRedirection: Equatable {
+    /// The slot belongs to that primary.
+    case moved(slot: Int, ConnectAddress)
+    /// The slot is moving to that primary, and the key has moved already, or does not exist: ask there, this once.
+    case ask(ConnectAddress)
+    /// Some of the keys have moved, and others have not yet: try again soon.
+    case later
+    /// The cluster is down, or no primary has the slot.
+    case down
+
+    /// Nil for any other error.
+    ///
+    /// - Parameter responder: the node that answered.
+    init?(_ error: RedisError, from responder: ConnectAddress?) {
+        switch error.code {
+        case "TRYAGAIN": self = .later
+        case "CLUSTERDOWN": self = .down
+        case "MOVED", "ASK":
+            let words = error.text.split(separator: " ")
+            guard words.count == 3, let slot = Int(words[1]), 0..<SlotMap.slotCount ~= slot,
+                let colon = words[2].lastIndex(of: ":"), let port = UInt16(words[2][words[2].index(after: colon)...]),
+                let server = ConnectAddress.announced(host: String(words[2][..<colon]), port: port, by: responder)
+            else { return nil }
+            self = error.code == "ASK" ? .ask(server) : .moved(slot: slot, server)
+        default: return nil
+        }
+    }
+}
+
+// MARK: - Slots
+
+/// Which primary has which keys.
+///
+/// A cluster divides its keys into 16,384 slots, by a checksum of the key or of the part in its first braces, and each
+/// slot belongs to one primary (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/). Without a
+/// cluster one primary has all slots.
+struct SlotMap: Sendable, Equatable {
+    static let slotCount = 16_384
+
+    private(set) var primaries: [RedisAddress.Endpoint]
+    /// The replicas of all.
+    private(set) var replicas: [ConnectAddress] = []
+    /// For each slot the index of its primary, or -1; empty if one primary has all.
+    private var owners: [Int16] = []
+
+    /// A map in which one primary has everything.
+    init(sole primary: RedisAddress.Endpoint) { primaries = [primary] }
+
+    /// Reads the answer to `CLUSTER SLOTS`; nil if it is none.
+    ///
+    /// - Parameter responder: the node that answered, which leaves out its own host if it does not know that.
+    init?(_ reply: RedisReply, from responder: ConnectAddress) {
+        guard let ranges = reply.elements, (1...Self.slotCount).contains(ranges.count) else { return nil }
+        (primaries, owners) = ([], [Int16](repeating: -1, count: Self.slotCount))
+        for range in ranges {
+            guard let parts = range.elements, parts.count >= 3, case .integer(let first) = parts[0],
+                case .integer(let last) = parts[1], 0 <= first, first <= last, last < Self.slotCount
+            else { return nil }
+            let nodes = parts[2...].compactMap { Self.node($0, from: responder) }
+            guard nodes.count == parts.count - 2 else { return nil }
+            let owner = index(of: nodes[0])
+            for slot in Int(first)...Int(last) { owners[slot] = owner }
+            for replica in nodes.dropFirst() where !replicas.contains(replica) { replicas.append(replica) }
+        }
+    }
+
+    /// Reads a node: its host, its port, and more that does not matter here.
+    private static func node(_ reply: RedisReply, from responder: ConnectAddress) -> ConnectAddress? {
+        guard let parts = reply.elements, parts.count >= 2, case .integer(let number) = parts[1],
+            let port = UInt16(exactly: number)
+        else { return nil }
+        return ConnectAddress.announced(host: parts[0].text ?? "", port: port, by: responder)
+    }
+
+    private mutating func index(of primary: ConnectAddress) -> Int16 {
+        let endpoint = RedisAddress.Endpoint.server(primary)
+        if let index = primaries.firstIndex(of: endpoint) { return Int16(index) }
+        primaries.append(endpoint)
+        return Int16(primaries.count - 1)
+    }
+
+    /// Gives a slot to a primary, which may be new. One that has no slots left is removed.
+    mutating func move(_ slot: Int, to primary: ConnectAddress) {
+        if owners.isEmpty { owners = [Int16](repeating: 0, count: Self.slotCount) }
+        let former = owners[slot]
+        owners[slot] = index(of: primary)
+        guard former >= 0, !owners.contains(former) else { return }
+        primaries.remove(at: Int(former))
+        for slot in owners.indices where owners[slot] > former { owners[slot] -= 1 }
+    }
+
+    /// The primary of a key; nil if none has its slot.
+    func primary(of key: some Collection<UInt8>) -> RedisAddress.Endpoint? {
+        guard !owners.isEmpty else { return primaries[0] }
+        let owner = owners[Self.slot(of: key)]
+        return owner < 0 ? nil : primaries[Int(owner)]
+    }
+
+    func primary(of key: String) -> RedisAddress.Endpoint? { primary(of: key.utf8) }
+
+    /// A slot that no primary has.
+    var orphan: Int? { owners.firstIndex(of: -1) }
+
+    /// One key on each primary: `name` itself if one primary has all slots, else `name{0}` and the like. There may be
+    /// none on a primary with few slots.
+    func keys(_ name: String) -> [String] {
+        guard !owners.isEmpty else { return [name] }
+        var missing = Set(primaries)
+        var keys: [String] = []
+        for number in 0..<Self.slotCount where !missing.isEmpty {
+            let key = "\(name){\(number)}"
+            if let primary = primary(of: key), missing.remove(primary) != nil { keys.append(key) }
+        }
+        return keys
+    }
+
+    // MARK: Checksums
+
+    /// The slot of a key: that of the part in its first braces, unless that is empty, else that of the whole key.
+    static func slot(of key: some Collection<UInt8>) -> Int {
+        if let open = key.firstIndex(of: UInt8(ascii: "{")) {
+            let rest = key[key.index(after: open)...]
+            if let close = rest.firstIndex(of: UInt8(ascii: "}")), close != rest.startIndex {
+                return checksum(rest[..<close]) % slotCount
+            }
+        }
+        return checksum(key) % slotCount
+    }
+
+    /// CRC-16/XMODEM: polynomial 0x1021, initial value 0, not reflected.
+    private static func checksum(_ bytes: some Sequence<UInt8>) -> Int {
+        Int(bytes.reduce(UInt16(0)) { $0 << 8 ^ remainders[Int(UInt8(truncatingIfNeeded: $0 >> 8) ^ $1)] })
+    }
+
+    private static let remainders = (0..<256).map { byte in
+        (0..<8).reduce(UInt16(byte) << 8) { rest, _ in rest & 0x8000 == 0 ? rest << 1 : rest << 1 ^ 0x1021 }
+    }
+}
+
+extension ConnectAddress {
+    /// A node's address as nodes announce it. An unknown host (empty, or `?`) is that of the node that answered.
+    static func announced(host: String, port: UInt16, by responder: ConnectAddress?) -> ConnectAddress? {
+        guard port > 0 else { return nil }
+        if !host.isEmpty, host != "?" { return .tcp(host: host, port: port) }
+        guard case .tcp(let known, _) = responder else { return nil }
+        return .tcp(host: known, port: port)
+    }
+}

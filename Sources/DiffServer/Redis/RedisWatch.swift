@@ -1,0 +1,314 @@
+// Hints wake readers: while a session has readers here, its channel is subscribed to, and a message has its slot
+// revalidated. A hint may be lost with a connection or in a failover, so every watched session is also revalidated
+// every ten seconds, and all of them after a reconnection. The order is: subscribe, wait for the confirmation, then
+// read. So every commit after that read is heard.
+
+import DiffSessions
+import DiffStores
+import HTTPCore
+
+/// Subscribes to hints of the sessions that have readers here, to revocations, and to what sentinels say of a new
+/// primary; and tells the store.
+///
+/// Any thread may call; all state belongs to the loop.
+final class RedisWatch: @unchecked Sendable {
+    private let topology: RedisTopology
+    private let loop: EventLoop
+    private weak var store: RedisStore?
+    private var hints: RedisSubscriber?
+    private var sentinels: [RedisSubscriber] = []
+    private var slots: [String: SessionSlot] = [:]
+    private var tick = 0
+    /// Slots that are being revalidated; true if another hint came meanwhile.
+    private var validations: [ObjectIdentifier: Bool] = [:]
+
+    /// Between two revalidations of a session, whose hints may have been lost.
+    static let period = Duration.seconds(sweeps)
+    private static let sweeps = 10
+    /// The channel on which sentinels announce a new primary
+    /// (https://redis.io/docs/latest/operate/oss_and_stack/management/sentinel/).
+    private static let switches = "+switch-master"
+
+    init(_ topology: RedisTopology, on loop: EventLoop) { (self.topology, self.loop) = (topology, loop) }
+
+    // MARK: From any thread
+
+    func start(for store: RedisStore) {
+        loop.perform { [self, weak store] in
+            self.store = store
+            hints = RedisSubscriber(
+                topology, on: loop, probe: RedisScripts.probeKey,
+                message: { [weak self] in self?.receive($0, $1) }, confirmed: { [weak self] in self?.confirm($0) })
+            hints?.subscribe(RedisScripts.revokedKey)
+            if case .sentinels(let servers, let primary) = topology.dialer.address.endpoint {
+                sentinels = servers.map { listen(to: $0, about: primary) }
+            }
+        }
+    }
+
+    func close() {
+        loop.perform { [self] in
+            for subscriber in sentinels { subscriber.close() }
+            hints?.close()
+            (store, hints, sentinels, slots) = (nil, nil, [], [:])
+        }
+    }
+
+    /// Starts or stops watching, by whether the slot has readers now.
+    func readersChanged(of slot: SessionSlot) {
+        loop.perform { [self] in
+            guard let hints, (slot.readerCount > 0) != (slots[slot.name] === slot) else { return }
+            let channel = RedisScripts.channel(slot.name)
+            if slot.readerCount > 0 {
+                slots[slot.name] = slot
+                hints.subscribe(channel)
+            } else {
+                slots[slot.name] = nil
+                hints.unsubscribe(channel)
+            }
+        }
+    }
+
+    /// Revalidates a tenth of what is watched. Called each second.
+    func sweep() {
+        loop.perform { [self] in
+            tick = (tick + 1) % Self.sweeps
+            for slot in slots.values where Int(bitPattern: ObjectIdentifier(slot)) >> 4 % Self.sweeps == tick {
+                validate(slot)
+            }
+            if tick == 0 { store?.recheck() }
+        }
+    }
+
+    func revalidated(_ slot: SessionSlot) {
+        loop.perform { [self] in
+            if validations.removeValue(forKey: ObjectIdentifier(slot)) == true { validate(slot) }
+        }
+    }
+
+    // MARK: Hints
+
+    private func receive(_ channel: String, _ version: [UInt8]) {
+        if channel == RedisScripts.revokedKey { store?.revocations.receive(version) }
+        guard let name = RedisScripts.session(channel), let slot = slots[name] else { return }
+        // Most often this process made the commit itself.
+        if let known = slot.version, Session.text(known).utf8.elementsEqual(version) { return }
+        validate(slot)
+    }
+
+    /// Earlier messages may have been missed.
+    private func confirm(_ channel: String) {
+        if channel.hasPrefix(RedisScripts.probeKey) || channel == RedisScripts.revokedKey { store?.recheck() }
+        if let slot = RedisScripts.session(channel).flatMap({ slots[$0] }) { validate(slot) }
+    }
+
+    /// Revalidates a slot, once at a time; hints that come meanwhile cause one more.
+    private func validate(_ slot: SessionSlot) {
+        guard let store else { return }
+        let isUnderWay = validations[ObjectIdentifier(slot)] != nil
+        validations[ObjectIdentifier(slot)] = isUnderWay
+        if !isUnderWay { store.revalidate(slot) }
+    }
+
+    // MARK: Sentinels
+
+    /// Every sentinel announces at once that another server has become the primary. A node that only waited for its
+    /// connection to fail could continue to write to the old one for as long as that lives, and all of it would be
+    /// lost.
+    private func listen(to sentinel: ConnectAddress, about primary: String) -> RedisSubscriber {
+        var dialer = topology.dialer
+        dialer.address.endpoint = .server(sentinel)
+        dialer.address.database = 0
+        // A sentinel that is down is no outage: the others know as much.
+        dialer.health = StoreHealth()
+        dialer.mayRefuseLogin = true
+        return RedisSubscriber(RedisTopology(dialer, on: loop), on: loop, probe: Self.switches) {
+            [weak self] _, message in
+            guard let self, let server = Self.server(message, of: primary) else { return }
+            hints?.leave(for: server)
+            store?.leave(for: server)
+        }
+    }
+
+    /// The new address in `name old-host old-port new-host new-port`; nil if the name is another one.
+    static func server(_ message: [UInt8], of primary: String) -> ConnectAddress? {
+        let words = String(decoding: message, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count == 5, words[0] == primary, let port = UInt16(words[4]) else { return nil }
+        return .tcp(host: String(words[3]), port: port)
+    }
+}
+
+// MARK: - Subscriptions
+
+/// Subscriptions to channels, each at the primary that has its slot: by `SUBSCRIBE`, or in a cluster by `SSUBSCRIBE`.
+///
+/// Subscriptions last over reconnections. `confirmed` is called for each channel, and again after each reconnection:
+/// every later message is heard, while earlier ones may have been missed. Confirmations are counted, so after a quick
+/// unsubscribe and subscribe only that of the last SUBSCRIBE counts.
+///
+/// A primary of a cluster that gives a slot away ends the subscriptions to its channels. Asked again, it redirects;
+/// that updates the topology, and so moves the subscription.
+///
+/// Confined to its loop.
+final class RedisSubscriber: @unchecked Sendable {
+    private struct Channel {
+        /// Nil if no primary has its slot.
+        let primary: RedisAddress.Endpoint?
+        var isWanted = true
+        /// SUBSCRIBEs that were sent over this connection and not answered.
+        var unconfirmed = 0
+    }
+
+    private let topology: RedisTopology
+    private let loop: EventLoop
+    private let probe: String
+    private let message: @Sendable (_ channel: String, _ payload: [UInt8]) -> Void
+    private let confirmed: @Sendable (_ channel: String) -> Void
+    /// The prefix of the commands, and of their answers.
+    private let prefix: String
+    private var map: SlotMap
+    private var links: [RedisAddress.Endpoint: RedisLink] = [:]
+    private var channels: [String: Channel] = [:]
+    private var isClosed = false
+
+    /// Channels per SUBSCRIBE. Those of one SSUBSCRIBE would have to be in one slot.
+    private var channelsAtOnce: Int { topology.isCluster ? 1 : 1000 }
+
+    /// A subscriber that starts to connect.
+    ///
+    /// - Parameter probe: a channel of each primary, in a cluster `probe{0}` and the like. It is always subscribed to,
+    ///   so it reports each new connection, and whether subscriptions are allowed before any other is wanted.
+    init(
+        _ topology: RedisTopology, on loop: EventLoop, probe: String,
+        message: @escaping @Sendable (_ channel: String, _ payload: [UInt8]) -> Void,
+        confirmed: @escaping @Sendable (_ channel: String) -> Void = { _ in }
+    ) {
+        (self.topology, self.loop, self.probe) = (topology, loop, probe)
+        (self.message, self.confirmed) = (message, confirmed)
+        prefix = topology.isCluster ? "s" : ""
+        map = topology.map
+        topology.follow(on: loop) { [weak self] in self?.follow() }
+    }
+
+    /// Subscribes to a channel until `unsubscribe`, over reconnections.
+    func subscribe(_ name: String) {
+        if isConfirmed(name) { return confirmed(name) }
+        var channel = channels[name] ?? Channel(primary: map.primary(of: name), isWanted: false)
+        guard !channel.isWanted else { return }
+        channel.isWanted = true
+        if let connection = channel.primary.flatMap({ link(to: $0).connection }) {
+            channel.unconfirmed += 1
+            connection.post(RedisCommand(verb("SUBSCRIBE"), RedisArgument(name)))
+        }
+        channels[name] = channel
+    }
+
+    func unsubscribe(_ name: String) {
+        guard var channel = channels[name], channel.isWanted else { return }
+        channel.isWanted = false
+        channels[name] = channel.unconfirmed > 0 ? channel : nil
+        connection(of: channel)?.post(RedisCommand(verb("UNSUBSCRIBE"), RedisArgument(name)))
+    }
+
+    /// Reconnects, unless the connection leads to `server` already.
+    func leave(for server: ConnectAddress) {
+        for link in links.values { link.leave(for: server) }
+    }
+
+    func close() {
+        isClosed = true
+        for primary in links.keys { close(primary) }
+    }
+
+    // MARK: Primaries
+
+    private func link(to primary: RedisAddress.Endpoint) -> RedisLink {
+        if let link = links[primary] { return link }
+        let link = RedisLink(topology, at: primary, on: loop) { [weak self] in self?.begin($0, at: primary) }
+        links[primary] = link
+        return link
+    }
+
+    private func connection(of channel: Channel) -> RedisConnection? {
+        channel.primary.flatMap { links[$0]?.connection }
+    }
+
+    private func close(_ primary: RedisAddress.Endpoint) {
+        guard let link = links.removeValue(forKey: primary) else { return }
+        link.close()
+        topology.dialer.health.recover(.hints(ObjectIdentifier(link)))
+    }
+
+    /// Moves each channel to the primary that has its slot now.
+    private func follow() {
+        guard !isClosed else { return }
+        map = topology.map
+        for primary in links.keys where !map.primaries.contains(primary) { close(primary) }
+        for (name, channel) in channels where channel.primary != map.primary(of: name) {
+            channels[name] = nil
+            if channel.isWanted { subscribe(name) }
+        }
+        for channel in map.keys(probe) { subscribe(channel) }
+    }
+
+    /// Subscribes again to what is wanted of a primary.
+    private func begin(_ connection: RedisConnection, at primary: RedisAddress.Endpoint) {
+        connection.listen { [weak self] in self?.receive($0, from: primary) }
+        var names: [String] = []
+        for (name, channel) in channels where channel.primary == primary {
+            channels[name] = channel.isWanted ? Channel(primary: primary, unconfirmed: 1) : nil
+            if channel.isWanted { names.append(name) }
+        }
+        for start in stride(from: 0, to: names.count, by: channelsAtOnce) {
+            let some = names[start..<min(start + channelsAtOnce, names.count)]
+            connection.post(RedisCommand([verb("SUBSCRIBE")] + some.map { RedisArgument($0) }))
+        }
+    }
+
+    private func verb(_ word: String) -> RedisArgument { RedisArgument(prefix.uppercased() + word) }
+
+    // MARK: Answers
+
+    private func receive(_ reply: RedisReply, from primary: RedisAddress.Endpoint) {
+        guard let link = links[primary] else { return }
+        if case .error(let error) = reply { return take(error, from: link) }
+        // A PING is answered by an array only while there are subscriptions.
+        guard let parts = reply.elements, parts.count == 3, let kind = parts[0].text, let name = parts[1].text else {
+            return
+        }
+        let isHere = channels[name]?.primary == primary
+        switch (kind.dropFirst(prefix.count), parts[2]) {
+        case ("message", .bytes(let payload)) where isHere && isConfirmed(name): message(name, payload)
+        case ("subscribe", _):
+            topology.dialer.health.recover(.hints(ObjectIdentifier(link)))
+            if isHere { confirm(name) }
+        // The slot moves away.
+        case ("unsubscribe", _) where isHere && isConfirmed(name):
+            channels[name] = nil
+            subscribe(name)
+        default: break
+        }
+    }
+
+    private func take(_ error: RedisError, from link: RedisLink) {
+        switch topology.note(error, from: link.connection?.destination) {
+        case .moved: return
+        case nil: topology.dialer.health.fail(.hints(ObjectIdentifier(link)), because: "redis: \(error.text)")
+        case .ask, .later, .down: break
+        }
+        // The next connection subscribes again to what was refused.
+        link.connection?.lose(error.text)
+    }
+
+    private func isConfirmed(_ name: String) -> Bool {
+        guard let channel = channels[name] else { return false }
+        return channel.isWanted && channel.unconfirmed == 0 && connection(of: channel) != nil
+    }
+
+    private func confirm(_ name: String) {
+        guard var channel = channels[name], channel.unconfirmed > 0 else { return }
+        channel.unconfirmed -= 1
+        channels[name] = channel.isWanted || channel.unconfirmed > 0 ? channel : nil
+        if isConfirmed(name) { confirmed(name) }
+    }
+}

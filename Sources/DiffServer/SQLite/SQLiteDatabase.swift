@@ -1,0 +1,231 @@
+import CDiffSQLite
+import CDiffSystem
+import DiffSessions
+import DiffStores
+
+/// A connection to a database, and its prepared statements. Used by one thread at a time.
+final class SQLiteDatabase {
+    /// Nil once it is closed.
+    private var handle: OpaquePointer?
+    /// By the address of their text.
+    private var statements: [UnsafePointer<UInt8>: OpaquePointer] = [:]
+    /// For the ends of sessions.
+    var clock = StoreClock(after: nil, wall: WallClock())
+
+    /// An error of SQLite.
+    struct Failure: Error {
+        var code = SQLITE_ERROR
+        let message: String
+
+        /// Whether it is about what was read or written, so that other statements may succeed.
+        var isLocal: Bool { [SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_TOOBIG].contains(code & 0xFF) }
+    }
+
+    /// - Throws: if the file cannot be opened as a database.
+    init(path: String) throws(Failure) {
+        var opened: OpaquePointer?
+        let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil)
+        guard code == SQLITE_OK, let opened else {
+            let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
+            sqlite3_close_v2(opened)
+            throw Failure(message: message)
+        }
+        handle = opened
+        sqlite3_busy_timeout(handle, 5000)
+    }
+
+    deinit { close() }
+
+    /// Closes the connection. The last one to a file moves the log into it first, unless another process is reading.
+    func close() {
+        for statement in statements.values { sqlite3_finalize(statement) }
+        statements = [:]
+        sqlite3_close_v2(handle)
+        handle = nil
+    }
+
+    /// A value of a row, or for a parameter.
+    enum Value {
+        case integer(Int)
+        case text(String)
+        case blob([UInt8])
+
+        static func word(_ word: UInt64) -> Value { .integer(Int(bitPattern: UInt(word))) }
+    }
+
+    /// Runs one statement, which stays prepared.
+    ///
+    /// - Parameter row: called with each row.
+    /// - Returns: how many rows it changed.
+    @discardableResult
+    func run(_ sql: StaticString, _ values: [Value] = [], row: (Row) -> Void = { _ in }) throws(Failure) -> Int {
+        let statement = try prepared(sql)
+        defer { sqlite3_clear_bindings(statement) }
+        return try bind(values[...], statement) { () throws(Failure) in
+            defer { sqlite3_reset(statement) }
+            while true {
+                switch sqlite3_step(statement) {
+                case SQLITE_ROW: row(Row(statement: statement))
+                case SQLITE_DONE: return Int(sqlite3_changes(handle))
+                default: throw failure()
+                }
+            }
+        }
+    }
+
+    /// Runs statements once.
+    func execute(_ sql: String) throws(Failure) {
+        guard handle != nil else { throw Failure(message: "the database is closed") }
+        try check(sqlite3_exec(handle, sql, nil, nil, nil))
+    }
+
+    /// The first column of the first row, as a number.
+    func integer(_ sql: StaticString) throws(Failure) -> Int {
+        var value = 0
+        try run(sql) { value = $0.integer(0) }
+        return value
+    }
+
+    private func prepared(_ sql: StaticString) throws(Failure) -> OpaquePointer {
+        if let statement = statements[sql.utf8Start] { return statement }
+        guard handle != nil else { throw Failure(message: "the database is closed") }
+        var statement: OpaquePointer?
+        let code = sql.withUTF8Buffer { text in
+            text.withMemoryRebound(to: CChar.self) {
+                sqlite3_prepare_v2(handle, $0.baseAddress, Int32($0.count), &statement, nil)
+            }
+        }
+        guard code == SQLITE_OK, let statement else { throw failure() }
+        statements[sql.utf8Start] = statement
+        return statement
+    }
+
+    /// Binds the values, and calls `body` while their memory stays in place, so that SQLite need not copy blobs.
+    private func bind(
+        _ values: ArraySlice<Value>, _ statement: OpaquePointer, _ body: () throws(Failure) -> Int
+    ) throws(Failure) -> Int {
+        guard let value = values.first else { return try body() }
+        let index = Int32(values.startIndex + 1)
+        let rest = values.dropFirst()
+        switch value {
+        case .integer(let number): try check(sqlite3_bind_int64(statement, index, Int64(number)))
+        case .text(let text): try check(cdiff_sqlite_bind_text(statement, index, text, Int32(text.utf8.count)))
+        case .blob(let bytes):
+            return try bytes.withUnsafeBytes { bytes in
+                Result { () throws(Failure) in
+                    try check(cdiff_sqlite_bind_blob(statement, index, bytes.baseAddress, Int32(bytes.count)))
+                    return try bind(rest, statement, body)
+                }
+            }.get()
+        }
+        return try bind(rest, statement, body)
+    }
+
+    private func check(_ code: Int32) throws(Failure) { if code != SQLITE_OK { throw failure() } }
+
+    private func failure() -> Failure {
+        Failure(code: sqlite3_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
+    }
+
+    /// Whether no transaction is open; an error may have ended it.
+    var isIdle: Bool { handle == nil || sqlite3_get_autocommit(handle) != 0 }
+
+    /// One row of a result, valid until the next one is asked for.
+    struct Row {
+        fileprivate let statement: OpaquePointer
+
+        func integer(_ column: Int32) -> Int { Int(sqlite3_column_int64(statement, column)) }
+
+        func word(_ column: Int32) -> UInt64 { UInt64(UInt(bitPattern: integer(column))) }
+
+        func text(_ column: Int32) -> String {
+            guard let text = sqlite3_column_text(statement, column) else { return "" }
+            return String(cString: text)
+        }
+
+        func blob(_ column: Int32) -> [UInt8] {
+            guard let start = sqlite3_column_blob(statement, column) else { return [] }
+            return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
+        }
+    }
+}
+
+// MARK: - The file
+
+/// The file of a store, opened and checked: it is ours, of a known format, and no other process uses it.
+struct SQLiteFile {
+    /// Tells our databases from those of other programs ("diff").
+    private static let applicationID = 0x6469_6666
+    /// The format of the tables and of what is in them. A process opens no other.
+    static let format = 4
+
+    let path: String
+    private let lock: Int32
+
+    /// - Throws: why the file cannot be used. Nothing in it was changed then.
+    init(path: String) throws(StoreError) {
+        self.path = path
+        lock = CDiffSystem.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard lock >= 0 else { throw StoreError("\(path): \(String(cString: strerror(errno)))") }
+        // Held for the life of the process, whose end frees it in any case.
+        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else { throw StoreError("\(path): another process has it open") }
+        try checkHeader()
+    }
+
+    /// Lets other processes use the file.
+    func release() { flock(lock, LOCK_UN) }
+
+    /// Checks the file's header (https://www.sqlite.org/fileformat.html §1.3) before SQLite opens it, and perhaps
+    /// writes to it.
+    private func checkHeader() throws(StoreError) {
+        var header = [UInt8](repeating: 0, count: 100)
+        let count = pread(lock, &header, header.count, 0)
+        guard count >= 0 else { throw StoreError("\(path): \(String(cString: strerror(errno)))") }
+        if count == 0 { return }
+        func number(_ offset: Int) -> Int { header[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
+        guard count == header.count, header.starts(with: "SQLite format 3\0".utf8) else {
+            throw StoreError("\(path): not an SQLite database")
+        }
+        guard number(68) == Self.applicationID else { throw StoreError("\(path): not a diffserver database") }
+        guard number(60) == Self.format else {
+            throw StoreError(
+                "\(path): written by another version of diffserver (format \(number(60)); "
+                    + "this one reads \(Self.format))"
+            )
+        }
+    }
+
+    /// Opens a connection, and makes the tables if they are missing.
+    ///
+    /// - Parameters:
+    ///   - isDurable: whether a commit waits for the disk.
+    ///   - cache: bytes of pages that it keeps; what a large commit changes beyond that goes to the log before the
+    ///     commit.
+    func connection(isDurable: Bool, cache: Int) throws(StoreError) -> SQLiteDatabase {
+        do throws(SQLiteDatabase.Failure) {
+            let database = try SQLiteDatabase(path: path)
+            // A page holds about seven entries of a log.
+            try database.run("PRAGMA page_size = 4096")
+            // Before the write-ahead log is turned on: the header must be in the file whenever the process ends.
+            if try database.integer("SELECT count(*) FROM sqlite_schema") == 0 {
+                try initialize(database)
+            }
+            try database.run("PRAGMA journal_mode = WAL")
+            try database.run(isDurable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
+            try database.run("PRAGMA foreign_keys = ON")
+            // 32 MiB, which a start has to read through; a log that grew beyond twice that is truncated.
+            try database.run("PRAGMA wal_autocheckpoint = 8192")
+            try database.run("PRAGMA journal_size_limit = 67108864")
+            try database.execute("PRAGMA cache_size = -\(cache >> 10)")
+            return database
+        } catch { throw StoreError("\(path): \(error.message)") }
+    }
+
+    private func initialize(_ database: SQLiteDatabase) throws(SQLiteDatabase.Failure) {
+        try database.run("BEGIN")
+        for statement in SQLiteDatabase.schema { try database.execute(statement) }
+        try database.execute("PRAGMA application_id = \(Self.applicationID)")
+        try database.execute("PRAGMA user_version = \(Self.format)")
+        try database.run("COMMIT")
+    }
+}

@@ -1,0 +1,272 @@
+// Sessions in a database on this machine. Only this process uses the file, so a session in the table is the head, and
+// reading it never asks the database. A commit is written first, and put into the table then: whatever a client was
+// ever told is on disk.
+//
+// The target knows the protocol of stores and SQLite, and no request or loop: it has two queues of its own, one to read
+// and one to write.
+
+import CDiffSystem
+import DiffClock
+import DiffSessions
+import DiffStores
+import Dispatch
+import SnapshotKit
+import Synchronization
+
+/// Sessions that survive the process, and the machine.
+package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belongs to `readQueue`
+    package let table: SessionTable
+    package let hash: KeyedHash
+    package let isSole = true
+    private let file: SQLiteFile
+    private let database: SQLiteDatabase
+    private let readQueue = DispatchQueue(label: "diff.sqlite.read")
+    private let isDurable: Bool
+    private let watch: SQLiteWatch
+    private let health: StoreHealth
+    let writer: SQLiteWriter
+    let pendingWrites = PendingWrites()
+    /// The id of the newest log entry.
+    private let lastEntry: Atomic<UInt64>
+    /// Counts records while they are read or written, of which the two threads make one each at a time, and the pages
+    /// that SQLite keeps.
+    let records: MemoryBudget
+    /// Large sessions that were read and not used yet. Their bytes are not charged, or small ones would leave memory
+    /// whenever another is read.
+    private let gate: RecordGate
+    private let loads: SharedLoads<String, SessionView?>
+
+    private let wall: @Sendable () -> WallClock
+    /// When the clock was last written down.
+    private let clockKept = Locked(Instant.now)
+
+    /// - Parameter newKey: the key of the digests of a new database if `digestKey` is nil.
+    /// - Throws: if the file cannot be used.
+    package init(
+        path: String, isDurable: Bool, digestKey: String?, newKey: String, table: SessionTable, records: MemoryBudget,
+        health: StoreHealth = StoreHealth(),
+        wall: @escaping @Sendable () -> WallClock = { WallClock() }
+    ) throws(StoreError) {
+        self.wall = wall
+        self.table = table
+        self.records = records
+        loads = SharedLoads(limit: table.bounds.waiting)
+        gate = RecordGate(MemoryBudget(limit: records.limit))
+        self.health = health
+        self.isDurable = isDurable
+        signal(SIGXFSZ, SIG_IGN)  // A file size limit fails the write, instead of ending the process.
+        file = try SQLiteFile(path: path)
+        let cache = min(table.bounds.bytes / 32, 16 << 20)
+        records.charge(2 * cache)
+        let connection = try file.connection(isDurable: isDurable, cache: cache)
+        watch = SQLiteWatch(path: path)
+        do throws(SQLiteDatabase.Failure) {
+            hash = .digests(try connection.digestKey(digestKey, orElse: newKey))
+            _ = watch.problem(connection)
+            try connection.startClock(wall: wall())
+            lastEntry = Atomic(try connection.lastEntry())
+        } catch { throw StoreError("\(path): \(error.message)") }
+        do throws(SQLiteDatabase.Failure) {
+            for (session, moment) in try connection.revoked() { table.revocations.add(session, upTo: moment) }
+        } catch {
+            health.warn(
+                "\(path): cannot read which tokens were revoked (\(error.message)); refusing all tokens made "
+                    + "before now")
+            table.revocations.addAll(upTo: WallTime.milliseconds)
+        }
+        writer = SQLiteWriter(connection, watch, health)
+        database = try file.connection(isDurable: isDurable, cache: cache)
+        database.clock = connection.clock
+    }
+
+    package var isReady: Bool { health.isHealthy }
+
+    /// Writes everything that waits, and moves the write-ahead log into the file, which is the whole database then.
+    package func close() {
+        readQueue.sync {
+            if watch.problem(database) == nil { database.close() }
+        }
+        keepClock()
+        writer.close()
+        file.release()
+    }
+
+    func logCommit(_ next: Session, after before: Session?) -> LogCommit {
+        LogCommit(
+            next, after: before, id: lastEntry.add(1, ordering: .relaxed).newValue,
+            revisions: table.bounds.history.revisions, by: hash)
+    }
+
+    // MARK: Reading
+
+    package func pending(_ name: String) -> Session? { pendingWrites.newest(name)?.session }
+
+    package func expected(_ name: String) -> SessionView? {
+        // Once the session has left memory its queue must drain, so that it can be read again.
+        guard let (slot, session) = pendingWrites.newest(name), table.slot(name) === slot else { return nil }
+        return SessionView(slot, session, of: table, isHead: false)
+    }
+
+    package func load(_ name: String, again: Bool, on executor: any WorkExecutor) -> Stored<SessionView?> {
+        if !again, let view = table.view(name) { return .done(.success(view)) }
+        return .of { done in
+            if again { pendingWrites.afterQueued(of: name) { [self] in open(name, done) } } else { open(name, done) }
+        }
+    }
+
+    private func open(_ name: String, _ done: @escaping Completion<SessionView?>) {
+        if let view = table.view(name) { return done(.success(view)) }
+        if loads.join(name, done) { load(name) }
+    }
+
+    private func load(_ name: String) {
+        guard pendingWrites.enterAlone(name, again: { [self] in load(name) }) else { return }
+        // As many bytes as others take at most; how many these are is only known then.
+        let least = WorkCost.turn.bytes
+        gate.enter(least) { [self] in
+            readQueue.async { [self] in
+                let result = found(name).map { view -> SessionView? in
+                    guard var view, view.isLong else {
+                        gate.leave(least)
+                        return view
+                    }
+                    gate.add(view.session.head.footprint)
+                    view.lease = RecordLease(of: gate, least + view.session.head.footprint)
+                    return view
+                }
+                if case .failure = result { gate.leave(least) }
+                // A write may follow at once, and whoever comes after that must not be told this result.
+                let waiting = loads.removeAll(for: name)
+                pendingWrites.leave(name, .success(()))
+                for done in waiting { done(result) }
+            }
+        }
+    }
+
+    private func found(_ name: String) -> Result<SessionView?, StoreFailure> {
+        // Another request may have made it meanwhile.
+        if let view = table.view(name) { return .success(view) }
+        let result = reading { (database) throws(SQLiteDatabase.Failure) in try database.session(named: name) }
+        return result.flatMap { found in found.map { adopt($0, name) } ?? .success(nil) }
+    }
+
+    /// Reads from the database, on its queue.
+    private func reading<Value>(
+        _ read: (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Value
+    ) -> Result<Value, StoreFailure> {
+        if watch.problem(database) != nil {
+            writer.check()
+            return .failure(.unavailable("its files were changed while in use"))
+        }
+        do throws(SQLiteDatabase.Failure) {
+            let value = try read(database)
+            health.recover(.reads)
+            return .success(value)
+        } catch {
+            if !error.isLocal { health.fail(.reads, because: error.message) }
+            return .failure(StoreFailure(error))
+        }
+    }
+
+    private func adopt(_ found: FoundSession, _ name: String) -> Result<SessionView?, StoreFailure> {
+        do throws(SessionRecord.Failure) {
+            guard hash.sum(found.record.meta) == found.sum, !found.hasGap else { throw .damaged }
+            let transition = SessionTransition(
+                name: name, bounds: table.bounds.history, hash: hash, now: .now, isLogged: true)
+            // The record, and the session that is made of it, until the table counts that.
+            let session = try records.charging(2 * found.record.head.count) { () throws(SessionRecord.Failure) in
+                try Session.found(
+                    found.record, covered: found.covered.map { FoundEntry($0.id, $0.body, by: hash) },
+                    behind: found.behind.map { FoundEntry($0.id, $0.body, by: hash) }, version: found.version,
+                    by: transition)
+            }
+            guard session.head.revision.text == found.revision else { throw .damaged }
+            guard let slot = table.adopt(session, as: name, inPlaceOf: nil) else { return self.found(name) }
+            let left = database.clock.moment(milliseconds: found.expires) - .now
+            table.stored(slot, until: .now + (left - session.settings.timeToLive / 16))
+            return .success(SessionView(slot, session, of: table))
+        } catch {
+            return .failure(StoreFailure(error, of: name))
+        }
+    }
+
+    // MARK: Listing
+
+    /// Lists what the database has; the table knows better when the sessions in memory end.
+    package func list(_ range: SessionRange) -> Stored<SessionPage> {
+        .of { done in
+            readQueue.async { [self] in
+                let found = reading { (database) throws(SQLiteDatabase.Failure) in try database.sessions(range) }
+                done(
+                    found.map { found in
+                        let listed = found.prefix(range.limit)
+                        return SessionPage(
+                            entries: listed.compactMap { entry in
+                                guard let (expires, isAlive) = table.end(of: entry.name) else { return entry }
+                                var entry = entry
+                                entry.expires = expires
+                                return isAlive ? entry : nil
+                            }, next: found.count > range.limit ? listed.last?.name : nil)
+                    })
+            }
+        }
+    }
+
+    // MARK: Time
+
+    /// Nothing to do: only this process changes sessions of this store.
+    package func watch(_ slot: SessionSlot) {}
+
+    package func sweep() {
+        for slot in table.sweep(at: .now) { forget(slot.name, within: slot.recency.timeToLive / 2) }
+        for (slot, left) in table.usedSinceStored() + table.readWhileAway() {
+            let name = slot.name
+            writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.extend(name, by: left) }
+        }
+        writer.check()
+        if clockKept.withLock({ $0 + .seconds(600) <= .now }) { keepClock() }
+        // This also finds out whether the database can be read again.
+        readQueue.async { [self] in forgetUnused() }
+        if !isDurable {
+            readQueue.async { [self] in
+                _ = reading { (database) throws(SQLiteDatabase.Failure) in
+                    try database.run("PRAGMA wal_checkpoint(PASSIVE)")
+                }
+            }
+        }
+        // A process that is not ready gets no writes, so it has to find out by itself when it is ready again.
+        if health.isFailing(.writes) {
+            writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.probe() }
+        }
+    }
+
+    /// Called every ten minutes and at the end: a process that is killed leaves a clock that is no later than that.
+    private func keepClock() {
+        clockKept.withLock { $0 = .now }
+        writer.submit { [wall] (database) throws(SQLiteDatabase.Failure) in try database.keepClock(wall: wall()) }
+    }
+
+    /// Removes sessions whose time ran out while they were not in memory. Those that are in memory were used since.
+    private func forgetUnused() {
+        let expired = reading { (database) throws(SQLiteDatabase.Failure) in try database.expired() }
+        for name in (try? expired.get()) ?? [] where !table.isInUse(name) { forget(name) }
+    }
+
+    /// Removes a session whose time is over, unless its row was written since and ends later than `span` from now. It
+    /// must be alone with the session, since the row may still be read.
+    private func forget(_ name: String, within span: Duration = .zero) {
+        // Otherwise the session is in use.
+        guard pendingWrites.enterAlone(name, again: {}) else { return }
+        guard !table.isInUse(name) else { return pendingWrites.leave(name, .success(())) }
+        writer.submit { (database) throws(SQLiteDatabase.Failure) in
+            try database.forgetExpired(name, within: span)
+            return .written
+        } done: { [pendingWrites] in
+            pendingWrites.leave(name, $0)
+        }
+    }
+}
+
+extension StoreFailure {
+    init(_ failure: SQLiteDatabase.Failure) { self = .unavailable(failure.message) }
+}

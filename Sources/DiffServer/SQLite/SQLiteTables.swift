@@ -1,0 +1,289 @@
+// The tables, and the statements about them. The log entries of all sessions are in one table, in the order in which
+// they were written, so those of many sessions that are written together touch few pages. An entry names the one before
+// it, so no index is needed, and a gap is noticed. A checksum is stored only where nothing else would reveal damage:
+// the digest in its revision verifies a head, and an entry ends with its own checksum (see `SessionRecord` and
+// `LogEntry`).
+
+import DiffClock
+import DiffSessions
+import DiffStores
+import SnapshotKit
+
+/// A session as it was found in the database.
+struct FoundSession: Sendable {
+    typealias Log = [(id: UInt64, body: [UInt8])]
+
+    var version: UInt64
+    var revision: String
+    /// Milliseconds since 1970.
+    var expires: Int
+    var record: SessionRecord
+    /// The checksum of `record.meta`.
+    var sum: UInt64
+    /// Entries that are in the record already, and those after it, oldest first.
+    var covered: Log = []
+    var behind: Log = []
+    /// Whether an entry after the record is missing.
+    var hasGap = false
+}
+
+extension SQLiteDatabase {
+    static let schema = [
+        "CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+        // `last` is the newest entry of the log, `covered` the newest that is in the checkpoint.
+        """
+        CREATE TABLE session (
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, revision TEXT NOT NULL,
+            expires INTEGER NOT NULL, last INTEGER NOT NULL, covered INTEGER NOT NULL, rows INTEGER NOT NULL,
+            bytes INTEGER NOT NULL)
+        """,
+        "CREATE INDEX session_by_end ON session (expires)",
+        """
+        CREATE TABLE checkpoint (
+            session INTEGER PRIMARY KEY REFERENCES session ON DELETE CASCADE, sum INTEGER NOT NULL, meta BLOB NOT NULL,
+            head BLOB NOT NULL)
+        """,
+        "CREATE TABLE entry (id INTEGER PRIMARY KEY, previous INTEGER NOT NULL, body BLOB NOT NULL)",
+        "CREATE TABLE revocation (session TEXT PRIMARY KEY, moment INTEGER NOT NULL) WITHOUT ROWID",
+        "CREATE INDEX revocation_by_moment ON revocation (moment)",
+    ]
+
+    // MARK: Sessions
+
+    func session(named name: String) throws(Failure) -> FoundSession? {
+        var found: FoundSession?
+        var (last, covered): (UInt64, UInt64) = (0, 0)
+        try run(
+            """
+            SELECT version, revision, expires, sum, meta, head, last, covered
+                FROM session JOIN checkpoint ON session.id = checkpoint.session WHERE name = ? AND expires > ?
+            """,
+            [.text(name), .integer(now)]
+        ) { row in
+            found = FoundSession(
+                version: row.word(0), revision: row.text(1), expires: row.integer(2),
+                record: SessionRecord(meta: row.blob(4), head: row.blob(5)), sum: row.word(3))
+            (last, covered) = (row.word(6), row.word(7))
+        }
+        guard var found else { return nil }
+        (found.covered, found.behind, found.hasGap) = try log(from: last, covered: covered)
+        return found
+    }
+
+    /// The sessions in a range, in order, and one more than is wanted.
+    func sessions(_ range: SessionRange) throws(Failure) -> [SessionEntry] {
+        var found: [SessionEntry] = []
+        try run(
+            """
+            SELECT name, revision, rows, bytes, expires FROM session
+                WHERE name >= ? AND name < ? AND expires > ? ORDER BY name LIMIT ?
+            """,
+            [.text(range.lower), .text(range.upper), .integer(now), .integer(range.limit + 1)]
+        ) { row in
+            let left = clock.moment(milliseconds: row.integer(4)) - .now
+            found.append(
+                SessionEntry(
+                    name: row.text(0), revision: row.text(1), rows: row.integer(2), bytes: row.integer(3),
+                    expires: WallTime.after(left)))
+        }
+        return found
+    }
+
+    private func log(
+        from last: UInt64, covered: UInt64
+    ) throws(Failure) -> (covered: FoundSession.Log, behind: FoundSession.Log, hasGap: Bool) {
+        var (past, behind): (FoundSession.Log, FoundSession.Log) = ([], [])
+        var (id, isPast) = (last, last == covered)
+        while id != 0 {
+            var entry: (previous: UInt64, body: [UInt8])?
+            try run("SELECT previous, body FROM entry WHERE id = ?", [.word(id)]) { entry = ($0.word(0), $0.blob(1)) }
+            guard let entry else { break }
+            if isPast { past.append((id, entry.body)) } else { behind.append((id, entry.body)) }
+            id = entry.previous
+            if id == covered { isPast = true }
+        }
+        return (past.reversed(), behind.reversed(), !isPast)
+    }
+
+    /// Writes a new session; false if there is one of this name.
+    func insert(_ commit: LogCommit, named name: String, by hash: KeyedHash) throws(Failure) -> Bool {
+        let session = commit.session
+        try forgetExpired(name)
+        let count = try run(
+            """
+            INSERT INTO session (name, version, revision, expires, last, covered, rows, bytes)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING
+            """,
+            [
+                .text(name), .word(session.version), .text(session.head.revision.text),
+                .integer(end(session.settings.timeToLive)), .word(commit.id), .word(commit.id), .integer(session.rows),
+                .integer(session.log.bytes),
+            ])
+        if count == 1 { try write(commit, name, previous: 0, hash) }
+        return count == 1
+    }
+
+    /// Writes a commit; false if the version before it is not there.
+    func update(
+        _ commit: LogCommit, named name: String, after before: Session, by hash: KeyedHash
+    ) throws(Failure) -> Bool {
+        let (session, time) = (commit.session, commit.session.settings.timeToLive)
+        let values: [Value] = [
+            .word(session.version), .text(session.head.revision.text), .word(commit.id),
+            .word(commit.isCheckpoint ? commit.id : 0), .integer(session.rows), .integer(session.log.bytes),
+            .text(name), .word(before.version),
+        ]
+        var count = 0
+        // Another end is only written if need be, since it has an index.
+        if before.settings.timeToLive == time {
+            count = try run(
+                """
+                UPDATE session SET version = ?, revision = ?, last = ?, covered = max(covered, ?), rows = ?, bytes = ?
+                    WHERE name = ? AND version = ? AND expires >= ?
+                """, values + [.integer(leastEnd(time))])
+        }
+        if count == 0 {
+            count = try run(
+                """
+                UPDATE session SET version = ?, revision = ?, last = ?, covered = max(covered, ?), rows = ?, bytes = ?,
+                    expires = ?9 WHERE name = ?7 AND version = ?8
+                """, values + [.integer(end(time))])
+        }
+        if count == 1 { try write(commit, name, previous: commit.isStart ? 0 : before.log.last, hash) }
+        return count == 1
+    }
+
+    /// Writes the entry of a commit, and its checkpoint if it has one, and removes what that makes superfluous.
+    private func write(
+        _ commit: LogCommit, _ name: String, previous: UInt64, _ hash: KeyedHash
+    ) throws(Failure) {
+        try run("INSERT INTO entry VALUES (?, ?, ?)", [.word(commit.id), .word(previous), .blob(commit.entry)])
+        if let record = commit.checkpoint(by: hash) {
+            try run(
+                "INSERT OR REPLACE INTO checkpoint SELECT id, ?, ?, ? FROM session WHERE name = ?",
+                [.word(hash.sum(record.meta)), .blob(record.meta), .blob(record.head), .text(name)])
+        }
+        for entry in commit.removed { try run("DELETE FROM entry WHERE id = ?", [.word(entry)]) }
+    }
+
+    /// Removes a session; false if it has another version, or none.
+    package func delete(_ name: String, version: UInt64) throws(Failure) -> Bool {
+        try delete(
+            "DELETE FROM session WHERE name = ? AND version = ? RETURNING last", [.text(name), .word(version)])
+    }
+
+    /// Removes whatever there is under a name.
+    package func delete(_ name: String) throws(Failure) {
+        _ = try delete("DELETE FROM session WHERE name = ? RETURNING last", [.text(name)])
+    }
+
+    /// Removes a session and its log; false if there is none.
+    private func delete(_ sql: StaticString, _ values: [Value]) throws(Failure) -> Bool {
+        var last: UInt64?
+        try run(sql, values) { last = $0.word(0) }
+        guard var id = last else { return false }
+        while id != 0 {
+            var previous: UInt64 = 0
+            try run("DELETE FROM entry WHERE id = ? RETURNING previous", [.word(id)]) { previous = $0.word(0) }
+            id = previous
+        }
+        return true
+    }
+
+    /// The id of the newest entry.
+    func lastEntry() throws(Failure) -> UInt64 { UInt64(try integer("SELECT ifnull(max(id), 0) FROM entry")) }
+
+    // MARK: Time
+
+    // Not every use is written down, so a row ends later than its session: it is written with 3/32 of the time to live
+    // on top. A use writes it again once the session's end has moved by 1/32, and a commit once less than 1/16 is left
+    // on top; not more often, since the column has an index. The table, which knows the session's own end, removes the
+    // row before.
+
+    /// Notes the use of a session, which ends this much later than now.
+    func extend(_ name: String, by left: Duration) throws(Failure) {
+        try run("UPDATE session SET expires = ? WHERE name = ?", [.integer(end(left)), .text(name)])
+    }
+
+    /// Names of some sessions whose time is over.
+    func expired() throws(Failure) -> [String] {
+        var names: [String] = []
+        try run("SELECT name FROM session WHERE expires <= ? LIMIT 500", [.integer(now)]) { names.append($0.text(0)) }
+        return names
+    }
+
+    /// Removes a session that ends within `span`.
+    func forgetExpired(_ name: String, within span: Duration = .zero) throws(Failure) {
+        let end = clock.milliseconds(.now + span)
+        _ = try delete(
+            "DELETE FROM session WHERE name = ? AND expires <= ? RETURNING last", [.text(name), .integer(end)])
+    }
+
+    // MARK: Revocations
+
+    /// Refuses tokens of a session that were made up to a moment, and forgets moments that no living token is older
+    /// than.
+    func revoke(_ session: String, upTo moment: Int) throws(Failure) {
+        try run("DELETE FROM revocation WHERE moment <= ?", [.integer(moment - Revocations.life)])
+        try run(
+            "INSERT INTO revocation VALUES (?, ?) ON CONFLICT DO UPDATE SET moment = max(moment, excluded.moment)",
+            [.text(session), .integer(moment)])
+    }
+
+    func revoked() throws(Failure) -> [(session: String, moment: Int)] {
+        var all: [(String, Int)] = []
+        try run("SELECT session, moment FROM revocation") { all.append(($0.text(0), $0.integer(1))) }
+        return all
+    }
+
+    // MARK: Settings
+
+    /// A setting, which becomes `value` if it was not there.
+    private func setting(_ name: String, orElse value: String) throws(Failure) -> String {
+        try run("INSERT INTO setting VALUES (?, ?) ON CONFLICT DO NOTHING", [.text(name), .text(value)])
+        var found = value
+        try run("SELECT value FROM setting WHERE name = ?", [.text(name)]) { found = $0.text(0) }
+        return found
+    }
+
+    /// The key of the digests that the database was made with; in a new one the given key, or else `new`.
+    ///
+    /// - Throws: if another key was given.
+    func digestKey(_ given: String?, orElse new: String) throws(Failure) -> String {
+        let key = try setting("digest-key", orElse: given ?? new)
+        if let given, given != key { throw Failure(message: "created with a different --digest-key") }
+        return key
+    }
+
+    /// Finds out whether the database can be written.
+    func probe() throws(Failure) {
+        try run("INSERT OR REPLACE INTO setting VALUES ('probe', ?)", [.text("\(now)")])
+    }
+
+    /// Milliseconds by the store's clock.
+    private var now: Int { clock.milliseconds(.now) }
+
+    private func leastEnd(_ left: Duration) -> Int { clock.milliseconds(.now + left + left / 16) }
+
+    private func end(_ left: Duration) -> Int { clock.milliseconds(.now + left + left * 3 / 32) }
+}
+
+extension SQLiteDatabase {
+    /// Sets the clock by what the previous process wrote down.
+    ///
+    /// A session that would end later than any may live was written under a wrong clock, and gets that much time now.
+    func startClock(wall: WallClock) throws(Failure) {
+        var mark: StoreClock.Mark?
+        try run("SELECT value FROM setting WHERE name = 'clock'") { mark = StoreClock.Mark($0.text(0)) }
+        clock = StoreClock(after: mark, wall: wall)
+        // Twice, since not every use of a session is written down.
+        let latest = clock.milliseconds(.now + .seconds(2 * Session.Settings.maxTimeToLive))
+        try run("UPDATE session SET expires = ? WHERE expires > ?", [.integer(latest), .integer(latest)])
+        try keepClock(wall: wall)
+    }
+
+    /// Writes down the time for the next process.
+    func keepClock(wall: WallClock) throws(Failure) {
+        try run("INSERT OR REPLACE INTO setting VALUES ('clock', ?)", [.text(clock.mark(wall: wall).text)])
+    }
+}

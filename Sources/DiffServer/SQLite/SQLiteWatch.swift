@@ -1,0 +1,93 @@
+// A database that is removed under the process still takes writes, into a file that nobody will ever find. One whose
+// write-ahead log is truncated takes them behind a hole, where the next start stops reading. And touching a wal-index
+// that was truncated raises SIGBUS. So the files are checked before each transaction, and again before its writes are
+// acknowledged: three calls of stat, some 3 µs.
+//
+// SQLite could keep the wal-index in its own memory, if no other process opened the file. But then a backup of the
+// running server by `VACUUM INTO` would find the file locked, and the backup is worth more.
+
+import CDiffSQLite
+import CDiffSystem
+import DiffClock
+
+/// Checks that the files of a database are the ones that were opened.
+final class SQLiteWatch: Sendable {
+    private struct FileState {
+        var device: dev_t
+        var number: ino_t
+        var size: Int
+    }
+
+    private enum Kind: String, CaseIterable {
+        case database = "", log = "-wal", index = "-shm"
+    }
+
+    private struct File {
+        let kind: Kind
+        let path: String
+        /// Nil until it is there.
+        var known: FileState?
+    }
+
+    private struct State {
+        var files: [File]
+        /// Once a file was truncated, it stays damaged.
+        var damage: String?
+    }
+
+    private let state: Locked<State>
+    /// Bytes before the log's frames, and before the page of each frame (https://www.sqlite.org/fileformat.html §4.1).
+    private static let (logHeader, frameHeader) = (32, 24)
+
+    /// - Parameter path: of an open database.
+    init(path: String) {
+        state = Locked(State(files: Kind.allCases.map { File(kind: $0, path: path + $0.rawValue) }))
+    }
+
+    /// Why the database cannot be used, now or for good; nil if nothing is wrong.
+    ///
+    /// - Parameter database: is asked if a file has become shorter, which a checkpoint may cause.
+    func problem(_ database: SQLiteDatabase) -> String? {
+        state.withLock { state in
+            if let damage = state.damage { return damage }
+            for index in state.files.indices {
+                let file = state.files[index]
+                var found = stat()
+                guard stat(file.path, &found) == 0 else {
+                    if errno != ENOENT { return "\(file.path): \(String(cString: strerror(errno)))" }
+                    if file.known != nil { return "\(file.path) was removed while in use" }
+                    continue
+                }
+                let now = FileState(device: found.st_dev, number: found.st_ino, size: Int(found.st_size))
+                if let known = file.known {
+                    guard known.device == now.device, known.number == now.number else {
+                        return "\(file.path) was replaced while in use"
+                    }
+                    if now.size < known.size, !Self.canShrink(now.size, file.kind, database) {
+                        state.damage = "\(file.path) was truncated while in use; restart the process"
+                        return state.damage
+                    }
+                }
+                state.files[index].known = now
+            }
+            return nil
+        }
+    }
+
+    /// Whether a `VACUUM` or a checkpoint can have made a file so short.
+    private static func canShrink(_ size: Int, _ kind: Kind, _ database: SQLiteDatabase) -> Bool {
+        do throws(SQLiteDatabase.Failure) {
+            let page = try database.integer("PRAGMA page_size")
+            switch kind {
+            case .database:
+                let pages = try database.integer("PRAGMA page_count")
+                return size > 0 && size >= page * pages
+            case .log:
+                var frames = 0
+                try database.run("PRAGMA wal_checkpoint(PASSIVE)") { frames = max(0, $0.integer(1)) }
+                return frames == 0 || size >= logHeader + frames * (frameHeader + page)
+            case .index: return false
+            }
+        } catch { return false }
+    }
+}

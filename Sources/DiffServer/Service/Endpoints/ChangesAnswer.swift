@@ -1,0 +1,306 @@
+import DiffSessions
+import HTTPCore
+import SnapshotKit
+import SnapshotViews
+
+/// How changes are to be written.
+struct ChangesStyle: Hashable, Sendable {
+    var form: ChangesForm
+    var staging = Staging.safe
+    var content = ContentStyle.full
+    /// With more operations than this, the answer is the whole state.
+    var maxChanges: Int?
+    /// Whether the answer is the whole state if changes take more bytes.
+    var smallest = false
+
+    static let parameters: Set<String> = ["dialect", "staging", "content", "maxChanges", "smallest"]
+
+    /// - Parameter streams: whether the endpoint can stream events.
+    init(_ call: Call, streams: Bool = false) throws(Problem) {
+        let (parameters, acceptance) = (call.parameters, call.acceptance)
+        var dialect: Dialect?
+        if !parameters.isEmpty {
+            dialect = try parameters.choice("dialect")
+            if let named: Staging = try parameters.choice("staging") { staging = named }
+            if let named: ContentStyle = try parameters.choice("content") { content = named }
+            maxChanges = try parameters.count("maxChanges")
+            smallest = try parameters.flag("smallest")
+        }
+        form =
+            streams && acceptance.best(of: ChangesForm.mediaTypes + [ChangesForm.eventType]) == ChangesForm.eventType
+            ? ChangesForm(event: dialect ?? .keyed) : try ChangesForm(named: dialect, acceptance)
+    }
+}
+
+/// How a client wants its changes, and of what.
+struct ChangesOptions: Hashable, Sendable {
+    var style: ChangesStyle
+    /// The part of the session that the client shows.
+    var projection: Projection
+
+    var form: ChangesForm { style.form }
+
+    /// - Parameter streams: whether the endpoint can stream events.
+    /// - Throws: 403 where the caller may not read.
+    init(_ call: Call, streams: Bool = false) throws(Problem) {
+        projection = try call.windowedProjection()
+        style = try ChangesStyle(call, streams: streams)
+        if projection.window != nil, form.dialect == .jsonPatch || !form.dialect.isAdopted {
+            throw .malformed("\(form.dialect.rawValue) cannot show a window: leave out at or around")
+        }
+    }
+}
+
+/// An answer with changes or the whole state: the body of a response, or an event.
+package struct ChangesAnswer: Sendable {
+    /// What is written for this reader alone: all of it, or what precedes `rest`.
+    private var own: [UInt8]
+    /// What other readers get as well.
+    private var rest: SharedBody?
+    var from: Revision?
+    var to: Revision?
+    var reset: ResetReason?
+    var counts: OperationCounts
+    /// The new window's.
+    let anchor: ElementID?
+    /// Whether it says that the session's source is silent.
+    private(set) var isStale = false
+    /// Whether it says that nothing changed: who waits for changes is not told.
+    var isOfNothing = false
+    let form: ChangesForm
+
+    private init(
+        _ own: [UInt8], _ rest: SharedBody? = nil, from: Revision?, to destination: Destination,
+        reset: ResetReason? = nil, counts: OperationCounts = OperationCounts(), anchor: ElementID? = nil,
+        form: ChangesForm
+    ) {
+        (self.own, self.rest, self.from, self.to, self.reset) = (own, rest, from, destination.revision, reset)
+        (self.counts, self.anchor, self.form) = (counts, anchor, form)
+    }
+
+    /// The same answer with a body that can be sent to others.
+    func shared(in budget: MemoryBudget) -> (answer: ChangesAnswer, body: SharedBody) {
+        precondition(rest == nil, "a part of the answer is shared already")
+        let body = form.isEvent ? SharedBody(partOfStream: own, in: budget) : SharedBody(own, in: budget)
+        return (with(body), body)
+    }
+
+    /// The same answer with another's body.
+    func with(_ body: SharedBody) -> ChangesAnswer {
+        var answer = self
+        (answer.own, answer.rest) = ([], body)
+        return answer
+    }
+
+    /// Adds warnings. A bare patch has no place for them.
+    consuming func with(_ warnings: Warnings) -> ChangesAnswer {
+        warnings.isEmpty ? self : with { warnings.write(into: &$0) }
+    }
+
+    /// Adds how long the list's source has been silent.
+    func with(staleness seconds: Int) -> ChangesAnswer {
+        var answer = with { writer in
+            writer.append(",\"stale\":")
+            writer.append(seconds)
+        }
+        answer.isStale = true
+        return answer
+    }
+
+    /// Adds members at the end, for this reader alone. Each is written after a comma.
+    private func with(_ members: (inout JSONWriter) -> Void) -> ChangesAnswer {
+        guard !form.isBarePatch else { return self }
+        let close: [UInt8] = form.isEvent ? Event.ended(Array("}".utf8)) : Array("}".utf8)
+        var end = JSONWriter()
+        members(&end)
+        var answer = self
+        if let rest { answer.own += rest.bytes }
+        answer.rest = nil
+        precondition(answer.own.suffix(close.count).elementsEqual(close), "an answer is an object")
+        answer.own.removeLast(close.count)
+        answer.own += end.bytes() + close
+        return answer
+    }
+
+    var withoutBody: ChangesAnswer {
+        var answer = self
+        (answer.own, answer.rest) = ([], nil)
+        return answer
+    }
+
+    var fields: [Field] {
+        var fields = [Field("Content-Type", form.mediaType), Field("Cache-Control", "no-store")]
+        guard form.isBarePatch else { return fields }
+        if let from, reset == nil { fields.append(Field("Delta-Base", "\"\(from.text)\"")) }
+        if let to { fields.append(Field("ETag", "\"\(to.text)\"")) }
+        return fields
+    }
+
+    func response(status: Int = 200, fields more: [Field] = []) -> Response {
+        Response(
+            status: status, fields: fields + more, body: rest.map { .shared(prefix: own, $0) } ?? .bytes(own),
+            isCompressible: true)
+    }
+
+    /// Writes the event.
+    ///
+    /// - Parameter start: its beginning, for this reader alone.
+    /// - Returns: its length in bytes.
+    func write(to writer: StreamWriter, after start: [UInt8]) -> Int {
+        let own = start.isEmpty ? own : start + own
+        if !own.isEmpty { writer.write(own) }
+        if let rest { writer.write(rest) }
+        return start.count + count
+    }
+
+    /// Compresses what is shared, ahead of writing it.
+    func deflate() { rest?.deflate() }
+
+    /// Its length in bytes.
+    package var count: Int { own.count + (rest?.count ?? 0) }
+
+    /// Writes all of it.
+    func write(into writer: inout JSONWriter) {
+        writer.append(own)
+        rest?.bytes.withUnsafeBytes { writer.append($0.baseAddress!, $0.count) }
+    }
+}
+
+/// What an answer leads to: a session's head as the reader sees it, or a state that is not stored.
+package struct Destination: Sendable {
+    var session: String?
+    var revision: Revision?
+    var snapshot: Snapshot
+    /// The window that the state is; nil without one.
+    var window: WindowedState?
+    /// Whether the state is a part of another, and shares its text.
+    var isPart = false
+
+    /// An estimate of the bytes that the state takes when written. O(1).
+    var size: Int { isPart ? 1024 + snapshot.textBytes + snapshot.itemCount * 32 : snapshot.footprint }
+}
+
+extension ChangesAnswer {
+    /// The whole state, for a reader without a usable base.
+    init(reset: ResetReason, from: Revision?, to destination: Destination, _ form: ChangesForm) {
+        let start = Self.start(ofReset: reset, from: from, to: destination, form)
+        self.init(
+            start + Self.end(ofReset: destination, form), from: from, to: destination, reset: reset,
+            anchor: destination.window?.anchor, form: form)
+    }
+
+    /// The same, where all but the start is shared.
+    init(reset: ResetReason, from: Revision?, to destination: Destination, _ form: ChangesForm, sharing end: SharedBody)
+    {
+        let start = Self.start(ofReset: reset, from: from, to: destination, form)
+        self.init(start, end, from: from, to: destination, reset: reset, form: form)
+    }
+
+    /// The part of a reset that differs between readers.
+    private static func start(
+        ofReset reset: ResetReason, from: Revision?, to destination: Destination, _ form: ChangesForm
+    ) -> [UInt8] {
+        if form.isBarePatch { return [] }
+        var writer = JSONWriter()
+        begin(from, destination, form, &writer)
+        writeStart(from, destination, form, &writer)
+        writer.append(",\"reset\":\"")
+        writer.append(verbatim: reset.rawValue)
+        writer.append(form.dialect.isAdopted ? "\",\"state\":" : "\",\"rows\":")
+        return writer.bytes()
+    }
+
+    /// The part of a reset that is the same for all readers.
+    static func end(ofReset destination: Destination, _ form: ChangesForm) -> [UInt8] {
+        let snapshot = destination.snapshot
+        // Exact rather than doubled on the way, which takes up to three times as much memory.
+        var writer = JSONWriter(capacity: form.dialect.isAdopted ? destination.size : 32)
+        if form.isBarePatch { writer.append("[{\"op\":\"replace\",\"path\":\"\",\"value\":") }
+        switch form.dialect {
+        case .jsonPatch: snapshot.writeDocument(into: &writer)
+        case .counts: writer.append(snapshot.rowCount)
+        default: snapshot.writeRows(into: &writer)
+        }
+        writer.append(byte: UInt8(ascii: "}"))
+        if form.isBarePatch { writer.append(byte: UInt8(ascii: "]")) }
+        let json = (consume writer).bytes()
+        return form.isEvent ? Event.ended(json) : json
+    }
+
+    /// A changeset, or a reset if that is larger than the options allow.
+    init(_ changeset: Changeset, from: Revision?, to destination: Destination, _ options: ChangesOptions) {
+        if let limit = options.style.maxChanges, changeset.counts.total > limit {
+            self.init(reset: .large, from: from, to: destination, options.form)
+            return
+        }
+        let form = options.form
+        var writer = JSONWriter(capacity: Self.capacity(for: changeset, to: destination, options))
+        Self.begin(from, destination, form, &writer)
+        let start = writer.count
+        if !form.isBarePatch {
+            Self.writeStart(from, destination, form, &writer)
+            if changeset.changesList, form.dialect.isAdopted, form.dialect != .jsonPatch {
+                writer.append(",\"list\":")
+                changeset.writeList(content: options.style.content, into: &writer)
+            }
+            writer.append(",\"changes\":")
+        }
+        let changes = writer.count
+        changeset.write(form.dialect, staging: options.style.staging, content: options.style.content, into: &writer)
+        if options.style.smallest, destination.snapshot.isShorter(than: writer.count - changes, in: form.dialect) {
+            self.init(reset: .large, from: from, to: destination, form)
+            return
+        }
+        if !form.isBarePatch { writer.append(byte: UInt8(ascii: "}")) }
+        let body = (consume writer).bytes()
+        self.init(
+            form.isEvent ? Event.ended(body, jsonFrom: start) : body, from: from, to: destination,
+            counts: changeset.counts, anchor: destination.window?.anchor, form: form)
+    }
+
+    /// Enough for most answers: one that is doubled on the way takes up to three times as much memory. O(1).
+    private static func capacity(
+        for changeset: Changeset, to destination: Destination, _ options: ChangesOptions
+    ) -> Int {
+        // Most answers are small, and allocators have blocks of this size at hand.
+        let small = 960
+        let (rows, snapshot) = (changeset.counts.insertions + changeset.counts.updates, destination.snapshot)
+        let all = snapshot.itemCount + snapshot.sectionCount
+        guard rows > 64, all > 0, !destination.isPart, options.style.content == .full, options.form.dialect != .counts
+        else {
+            return small
+        }
+        // At most a little more than the whole state.
+        return small + min(rows, all) * (32 + snapshot.textBytes * 9 / 8 / all)
+    }
+
+    /// Writes what precedes the JSON of an event.
+    private static func begin(
+        _ from: Revision?, _ destination: Destination, _ form: ChangesForm, _ writer: inout JSONWriter
+    ) {
+        guard form.isEvent else { return }
+        if form.isOfMany { return writer.append("data: ") }
+        Event.begin(form.dialect.isAdopted ? destination.revision : from, &writer)
+    }
+
+    private static func writeStart(
+        _ from: Revision?, _ destination: Destination, _ form: ChangesForm, _ writer: inout JSONWriter
+    ) {
+        writer.append("{\"session\":")
+        if let session = destination.session { writer.append(string: session) } else { writer.append("null") }
+        writer.append(",\"from\":")
+        write(from, &writer)
+        writer.append(",\"to\":")
+        write(destination.revision, &writer)
+        writer.append(",\"dialect\":\"")
+        writer.append(verbatim: form.dialect.rawValue)
+        writer.append("\"")
+        guard let window = destination.window else { return }
+        writer.append(",\"window\":")
+        window.write(into: &writer)
+    }
+
+    private static func write(_ revision: Revision?, _ writer: inout JSONWriter) {
+        if let revision { revision.write(into: &writer) } else { writer.append("null") }
+    }
+}

@@ -1,0 +1,52 @@
+import DiffSessions
+import SnapshotKit
+
+/// Server-sent events (the HTML standard, §9.2).
+package enum Event {
+    /// The beginning of a stream: the delay before a reconnect, and the revision to resume from.
+    ///
+    /// - Parameter id: empty if there is none.
+    static func primer(_ id: String) -> [UInt8] {
+        Array((id.isEmpty ? "retry: 1000\n\n" : "retry: 1000\n\nid: \(id)\n\n").utf8)
+    }
+
+    /// A newer revision of which the reader shows the same.
+    static func moved(_ id: String) -> [UInt8] { Array("id: \(id)\n\n".utf8) }
+
+    /// A comment, so that no proxy takes the stream for dead.
+    static let heartbeat = Array(": \n\n".utf8)
+
+    /// The lines before the `data` of an event on a stream of several sessions.
+    static func begin(_ cursor: String) -> [UInt8] {
+        Array((cursor.isEmpty ? "event: changes\n" : "event: changes\nid: \(cursor)\n").utf8)
+    }
+
+    /// Writes what precedes the JSON of a changeset or reset on a stream of one session.
+    ///
+    /// - Parameter base: the revision that a reconnect resumes from.
+    static func begin(_ base: Revision?, _ writer: inout JSONWriter) {
+        writer.append("event: changes\n")
+        if let base {
+            writer.append("id: ")
+            writer.append(verbatim: base.text)
+            writer.append("\n")
+        }
+        writer.append("data: ")
+    }
+
+    /// Ends an event, and puts its JSON, which begins at an offset, on one line. Line breaks in it can only be white
+    /// space.
+    static func ended(_ event: consuming [UInt8], jsonFrom start: Int = 0) -> [UInt8] {
+        if event[start...].contains(0x0A) || event[start...].contains(0x0D) {
+            event = event[..<start] + event[start...].filter { $0 != 0x0A && $0 != 0x0D }
+        }
+        event.append(contentsOf: [0x0A, 0x0A])
+        return event
+    }
+
+    /// The last event, with the reason.
+    static func end(_ problem: Problem, instance: String) -> [UInt8] {
+        let start = Array("event: end\ndata: ".utf8)
+        return ended(start + problem.json(instance: instance), jsonFrom: start.count)
+    }
+}

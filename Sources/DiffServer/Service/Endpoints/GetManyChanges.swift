@@ -1,0 +1,178 @@
+import DiffSessions
+import DiffStores
+import HTTPCore
+import SnapshotKit
+
+/// What changed in several sessions: one answer, or one stream.
+enum GetManyChanges {
+    /// Sessions of one request.
+    private static let maxSessions = 64
+
+    static func answer(_ call: Call) throws(Problem) -> Reply {
+        var bases = try bases(call)
+        guard bases.allSatisfy({ call.identity.has(.read, session: $0.session) }) else {
+            throw Problem(.forbidden, "these credentials do not cover all of these sessions")
+        }
+        let pace = try EventForm.pace(call.parameters)
+        let options = try ChangesOptions(call, streams: true)
+        guard !options.form.isBarePatch else {
+            throw .notAcceptable(ChangesForm.mediaTypes.filter { $0 != ChangesForm.patchType })
+        }
+        guard options.form.isEvent else { return .later { ManyAnswers(call, bases, options, $0).next() } }
+        resume(&bases, call)
+        call.share = MemoryShare(of: call.service.messages.incoming)
+        guard call.share?.resize(to: bases.count * Subscription.footprint) == true else { throw .crowded }
+        return .now(try EventStream.response(call, bases, EventForm(options, pace: pace, isOfMany: true)))
+    }
+
+    /// The sessions that the query names, each with the revision that the reader has: `feed@2-0c4f77d1aa19be02`.
+    private static func bases(_ call: Call) throws(Problem) -> [FollowedSession] {
+        let items = call.parameters.all(["session"])
+        guard !items.isEmpty else { throw .malformed("name the sessions: ?session=a&session=b@2-0c4f77d1aa19be02") }
+        guard items.count <= maxSessions else {
+            throw Problem(
+                .limitExceeded, "at most \(maxSessions) sessions are allowed in one request", limit: maxSessions,
+                actual: items.count)
+        }
+        var bases: [FollowedSession] = []
+        for item in items {
+            let (name, since) = try base(item.value)
+            try DiffService.check(session: name)
+            guard !bases.contains(where: { $0.session == name }) else {
+                throw .malformed("the session \"\(name)\" is given twice")
+            }
+            bases.append(FollowedSession(session: name, since: since))
+        }
+        return bases
+    }
+
+    private static func base(_ value: String) throws(Problem) -> (name: String, Since) {
+        guard let border = value.firstIndex(of: "@") else { return (value, .absent) }
+        return (String(value[..<border]), try Since(named: String(value[border...].dropFirst())))
+    }
+
+    /// Resumes from the last event that a reconnecting reader has seen, or from nothing if its id is no cursor.
+    private static func resume(_ bases: inout [FollowedSession], _ call: Call) {
+        guard let id = call.head["last-event-id"], !id.isEmpty else { return }
+        guard let revisions = StreamCursor.revisions(id, count: bases.count) else {
+            for place in bases.indices { bases[place].since = .unreadable }
+            return
+        }
+        for (place, revision) in revisions {
+            (bases[place].since, bases[place].isOfCursor) = (.revision(revision), true)
+        }
+    }
+}
+
+/// One answer about several sessions, which are read one after the other, so that memory need not hold all of them.
+private final class ManyAnswers: @unchecked Sendable {
+    // Sendable, since its steps follow one another, on whatever threads.
+
+    /// The limit of the answer, in bytes. The first session's part may exceed it.
+    private static let maxBytes = 16 << 20
+
+    private let call: Call
+    private let bases: [FollowedSession]
+    private let options: ChangesOptions
+    private let pending: Pending
+    private let share: MemoryShare
+    /// Not written yet: what other requests get as well is not copied before all of it is known.
+    private var parts: [Part] = []
+    /// The length of all parts, and of a byte between each two.
+    private var length = 0
+    /// What reading states has cost.
+    private var read = WorkCost.state(0)
+    /// All sessions together wait for sources as long as one.
+    private let deadline = Instant.now + Call.patience
+    /// Whether a session did not fit; later ones are not read.
+    private var isFull = false
+
+    private enum Part {
+        case answer(ChangesAnswer)
+        case other([UInt8])
+
+        var count: Int {
+            switch self {
+            case .answer(let answer): answer.count
+            case .other(let bytes): bytes.count
+            }
+        }
+    }
+
+    init(_ call: Call, _ bases: [FollowedSession], _ options: ChangesOptions, _ pending: Pending) {
+        (self.call, self.bases, self.options, self.pending) = (call, bases, options, pending)
+        share = MemoryShare(of: call.service.table.answers.budget)
+    }
+
+    /// Continues with the next session, or answers after the last one.
+    func next() {
+        while parts.count < bases.count, !pending.isGone {
+            // Many sessions take as long as a large one.
+            if read.isLong, !call.isLong {
+                guard call.service.takesLongWork else { return pending.answer(call.refusal(.crowded)) }
+                return call.offLoop(if: true) { self.next() }
+            }
+            let base = bases[parts.count]
+            if isFull {
+                put(later(base))
+                continue
+            }
+            switch call.of(base.session, until: deadline).find() {
+            case .done(let result): put(answer(result.mapError { Problem($0, of: base.session) }))
+            case .pending(let promise):
+                return promise.whenKept { [self] result in
+                    put(answer(result.mapError { Problem($0, of: base.session) }))
+                    next()
+                }
+            }
+        }
+        finish()
+    }
+
+    private func finish() {
+        var writer = JSONWriter(capacity: length + 16)
+        for (place, part) in parts.enumerated() {
+            writer.append(place == 0 ? "{\"answers\":[" : ",")
+            switch part {
+            case .answer(let answer): answer.write(into: &writer)
+            case .other(let bytes): writer.append(bytes)
+            }
+        }
+        writer.append("]}")
+        let body = SharedBody(writer.bytes(), in: call.service.table.answers.budget)
+        let fields = [Field("Content-Type", options.form.mediaType), Field("Cache-Control", "no-store")]
+        pending.answer(call.finish(Response(status: 200, fields: fields, body: .shared(body), isCompressible: true)))
+    }
+
+    private func put(_ part: Part) {
+        parts.append(part)
+        length += part.count + 1
+    }
+
+    private func answer(_ result: Result<SessionView?, Problem>) -> Part {
+        let base = bases[parts.count]
+        do throws(Problem) {
+            guard let view = try result.get() else { throw .noSession(base.session) }
+            try view.checkRoom()
+            if !view.hasNothing(since: base.since) { read = read + view.cost(scanCount: call.scanCount) }
+            let answer = call.service.annotated(view.answer(since: base.since, options), of: base.session)
+            guard parts.isEmpty || length + answer.count <= Self.maxBytes else {
+                isFull = true
+                return later(base)
+            }
+            guard share.resize(to: length + answer.count) else { throw .crowded }
+            return .answer(answer)
+        } catch {
+            return member(of: base, "problem", error.json(instance: call.instance))
+        }
+    }
+
+    private func later(_ base: FollowedSession) -> Part { member(of: base, "later", Array("true".utf8)) }
+
+    private func member(of base: FollowedSession, _ name: StaticString, _ value: [UInt8]) -> Part {
+        var object = JSONObject()
+        object.text("session", base.session)
+        object.json(name, value)
+        return .other(object.bytes())
+    }
+}

@@ -1,0 +1,220 @@
+// From ids to index paths and back: in the head, or in a remembered revision, which is answered without contents.
+
+import DiffSessions
+import DiffStores
+import HTTPCore
+import SnapshotKit
+
+/// The state that is looked up in.
+struct LookupSubject {
+    let revision: Revision
+    /// Whether the answer has contents. Only if no revision was named: an answer about a revision must not depend on
+    /// whether that is still the head.
+    let showsContent: Bool
+    let state: Snapshot
+
+    /// - Parameters:
+    ///   - revision: that of `?revision=`; nil for the head.
+    ///   - projection: the part of the session that the client sees.
+    ///   - isAskedOften: whether a table of ids pays, as it does for a handful of look-ups.
+    init(_ view: SessionView, at revision: Revision?, _ projection: Projection, isAskedOften: Bool) throws(Problem) {
+        let head = view.session.head
+        showsContent = revision == nil
+        let caches = view.table.answers
+        guard let revision else {
+            self.revision = view.name(of: ReaderState(revision: head.revision), projection)
+            state =
+                projection.showsAll ? head.snapshot : view.seen(through: projection.views).head.shown(keptIn: caches)
+            return
+        }
+        self.revision = revision
+        let found: Snapshot? =
+            switch view.resumePoint(revision, projection) {
+            case .none: nil
+            case _ where !projection.showsAll:
+                view.seen(at: revision, projection)?.shown(keptIn: caches)
+            case .head: head.snapshot
+            case .past(let place, _): view.session.state(at: place, isIndexed: isAskedOften)?.snapshot
+            }
+        guard let found else { throw Problem(.revisionGone, "the revision \(revision.text) is no longer kept") }
+        state = found
+    }
+}
+
+/// What can be looked up.
+protocol LookupElement {
+    /// The path's parameter for an id.
+    static var name: String { get }
+    /// The member of an answer that lists the elements found.
+    static var list: StaticString { get }
+
+    static func element(_ id: String, of subject: LookupSubject) -> Self?
+    static func missing(_ id: String, at revision: Revision) -> Problem
+
+    /// The position of an element.
+    associatedtype Position: Sendable
+
+    /// Reads a position from a query.
+    static func position(_ text: String) throws(Problem) -> Position
+    static func element(at position: Position, of subject: LookupSubject) -> Self?
+    static func write(_ position: Position, into writer: inout JSONWriter)
+
+    func writeLookup(into writer: inout JSONWriter, showsContent: Bool)
+}
+
+/// One element, by the id in the path.
+struct GetElement<Element: LookupElement>: ReadingEndpoint {
+    let call: Call
+    private let revision: Revision?
+    private let projection: Projection
+
+    init(_ call: Call) throws(Problem) {
+        self.call = call
+        revision = try call.parameters.revision()
+        projection = try call.viewedProjection()
+    }
+
+    func reply(_ view: SessionView) throws(Problem) -> Reply {
+        let subject = try LookupSubject(view, at: revision, projection, isAskedOften: false)
+        let id = call.place[Element.name]
+        guard let element = Element.element(id, of: subject) else {
+            throw Element.missing(id, at: subject.revision)
+        }
+        return subject.reply {
+            $0.writer.append(byte: UInt8(ascii: ","))
+            element.writeLookup(into: &$0.writer, showsContent: subject.showsContent)
+        }
+    }
+}
+
+/// Elements by id and by place, in the query's order.
+struct GetElements<Element: LookupElement>: ReadingEndpoint {
+    let call: Call
+    private let revision: Revision?
+    private let projection: Projection
+    private let questions: [Question]
+
+    private enum Question {
+        case id(String)
+        case position(Element.Position)
+    }
+
+    init(_ call: Call) throws(Problem) {
+        self.call = call
+        revision = try call.parameters.revision()
+        projection = try call.viewedProjection()
+        questions = try call.parameters.all(["at", "id"]).map { (item) throws(Problem) in
+            item.name == "at" ? .position(try Element.position(item.value)) : .id(item.value)
+        }
+        guard !questions.isEmpty else { throw .malformed("use at or id, or both; each may be repeated") }
+    }
+
+    /// `{"revision","items":[…],"missing":[…]}`.
+    func reply(_ view: SessionView) throws(Problem) -> Reply {
+        let isAskedOften = questions.count { if case .id = $0 { true } else { false } } > 4
+        let subject = try LookupSubject(view, at: revision, projection, isAskedOften: isAskedOften)
+        var found = JSONWriter()
+        var missing = JSONWriter()
+        for question in questions {
+            let element =
+                switch question {
+                case .id(let id): Element.element(id, of: subject)
+                case .position(let position): Element.element(at: position, of: subject)
+                }
+            if let element {
+                found.append(found.count == 0 ? "[{" : ",{")
+                element.writeLookup(into: &found, showsContent: subject.showsContent)
+                found.append(byte: UInt8(ascii: "}"))
+            } else {
+                missing.append(missing.count == 0 ? "[{" : ",{")
+                switch question {
+                case .id(let id):
+                    missing.append("\"id\":")
+                    missing.append(string: id)
+                case .position(let position):
+                    missing.append("\"at\":")
+                    Element.write(position, into: &missing)
+                }
+                missing.append(byte: UInt8(ascii: "}"))
+            }
+        }
+        found.append(found.count == 0 ? "[]" : "]")
+        missing.append(missing.count == 0 ? "[]" : "]")
+        return subject.reply {
+            $0.json(Element.list, found.bytes())
+            $0.json("missing", missing.bytes())
+        }
+    }
+}
+
+extension LookupSubject {
+    /// `{"revision":…,` and what `members` writes.
+    fileprivate func reply(_ members: (inout JSONObject) -> Void) -> Reply {
+        var object = JSONObject()
+        object.text("revision", revision.text)
+        members(&object)
+        return .now(Response(json: object.bytes()))
+    }
+}
+
+extension Parameters {
+    /// The revision that is asked for; nil for the head.
+    fileprivate func revision() throws(Problem) -> Revision? {
+        guard let text = self["revision"] else { return nil }
+        return try Revision(named: text)
+    }
+}
+
+// MARK: - Elements
+
+/// Items, at index paths.
+extension StateItem: LookupElement {
+    static var name: String { "item" }
+    static var list: StaticString { "items" }
+
+    static func element(_ id: String, of subject: LookupSubject) -> StateItem? { subject.state.item(withID: id) }
+
+    static func missing(_ id: String, at revision: Revision) -> Problem {
+        Problem(.itemNotFound, "no item \"\(id)\" at \(revision.text)")
+    }
+
+    /// - Parameter text: `section,row`.
+    static func position(_ text: String) throws(Problem) -> ItemPath {
+        let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.wholeNumber }
+        guard numbers.count == 2, let section = numbers[0], let row = numbers[1], max(section, row) < .max else {
+            throw .malformed("at must be an index path such as \"0,3\", not \"\(text)\"")
+        }
+        return ItemPath(section: section, row: row)
+    }
+
+    static func element(at path: ItemPath, of subject: LookupSubject) -> StateItem? { subject.state.item(at: path) }
+
+    static func write(_ path: ItemPath, into writer: inout JSONWriter) {
+        writer.append(verbatim: "[\(path.section),\(path.row)]")
+    }
+}
+
+/// Sections, at indexes.
+extension StateSection: LookupElement {
+    static var name: String { "section" }
+    static var list: StaticString { "sections" }
+
+    static func element(_ id: String, of subject: LookupSubject) -> StateSection? { subject.state.section(withID: id) }
+
+    static func missing(_ id: String, at revision: Revision) -> Problem {
+        Problem(.sectionNotFound, "no section \"\(id)\" at \(revision.text)")
+    }
+
+    static func position(_ text: String) throws(Problem) -> Int {
+        guard let index = text.wholeNumber, index < .max else {
+            throw .malformed("at must be a section's index, not \"\(text)\"")
+        }
+        return index
+    }
+
+    static func element(at index: Int, of subject: LookupSubject) -> StateSection? {
+        subject.state.sections.indices.contains(index) ? subject.state.sections[index] : nil
+    }
+
+    static func write(_ index: Int, into writer: inout JSONWriter) { writer.append(index) }
+}

@@ -1,0 +1,132 @@
+import DiffSessions
+import DiffStores
+import HTTPCore
+import SnapshotKit
+
+/// A new state or edits in, and what changed out.
+final class PostChanges: SessionEndpoint {
+    private let call: Call
+    /// The shape in the query.
+    private let shape: StateShape?
+    private let since: Since
+    /// How the caller wants the changes; nil if it may not read, and so is told of none.
+    private let options: ChangesOptions?
+    /// Whether readers are to draw everything again, instead of showing changes.
+    private let isReload: Bool
+    /// Whether the client prefers an answer without changes.
+    private let prefersMinimal: Bool
+    /// Set before the operation is carried out, and read afterwards.
+    private nonisolated(unsafe) var body: PostedBody?
+
+    init(_ call: Call) throws(Problem) {
+        self.call = call
+        since = try call.parameters.since()
+        shape = try call.parameters.shape()
+        isReload = try call.parameters.flag("reload")
+        if call.projection == nil {
+            _ = try ChangesStyle(call)
+            options = nil
+        } else {
+            options = try ChangesOptions(call)
+        }
+        if isReload, call.identity.operations?.contains(.reload) == false { throw .notPermitted([.reload]) }
+        prefersMinimal = call.head.preferences.contains { $0.name == "return" && $0.value == "minimal" }
+    }
+
+    // MARK: The request
+
+    func operation(_ bytes: consuming [UInt8]) throws(Problem) -> ChangeSession {
+        let key = try key()
+        let parameters = call.parameters.shapeMembers + (isReload ? ["reload"] : [])
+        let fingerprint = key == nil ? nil : RequestFingerprint(of: copy bytes, parameters, by: call.service.store.hash)
+        let consent = call.service.owners?.consent(for: call, key: key, body: copy bytes)
+        let service = call.service
+        let body = PostedBody(
+            StateDocument(consume bytes),
+            PostedBody.Rules(
+                shape: shape, takesStates: call.identity.maySendStates,
+                hasSource: service.source?.hasSource(call.session) ?? false,
+                operations: call.identity.operations, limits: service.settings.stateLimits,
+                defaults: service.settings.defaultSettings))
+        self.body = body
+        // The body is read against the session that it is expected to meet, which is most likely similar.
+        do throws(SessionError) { _ = try body.content(for: call.expected()) } catch {
+            switch error {
+            case .unreadable(.json), .notPermitted, .hasSource: throw Problem(error)
+            // Other failures may vanish once the session is known.
+            default: break
+            }
+        }
+        return ChangeSession(
+            body, isReload: isReload, condition: WriteCondition(match: call, through: options?.projection.names ?? []),
+            key: key, fingerprint: fingerprint, parameters: parameters, consent: consent)
+    }
+
+    /// The idempotency key: at most one, of 1 to 255 bytes.
+    private func key() throws(Problem) -> ReplayWindow.Key? {
+        let keys = call.head.values(of: "idempotency-key")
+        guard keys.count <= 1, keys.allSatisfy({ (1...255).contains($0.utf8.count) }) else {
+            throw .malformed("send at most one Idempotency-Key, of 1 to 255 bytes")
+        }
+        return keys.first.map { ReplayWindow.Key(writer: call.identity.name(in: call.session), key: $0) }
+    }
+
+    // MARK: The answer
+
+    func reply(_ outcome: ChangeSession.Outcome, in slot: SessionSlot?) -> Reply {
+        switch outcome {
+        case .made(let session): reply(slot, session, from: nil, isNew: true)
+        case .changed(let session, let changeset, let before): reply(slot, session, from: before, by: changeset)
+        case .repeated(let session, let made, let before): reply(slot, session, from: before, isNew: made)
+        }
+    }
+
+    private var warnings: Warnings { Warnings(body?.warnings ?? []) }
+
+    /// - Parameters:
+    ///   - before: the head before the write; nil if the write made the session.
+    ///   - changeset: leads from there to the head; nil if it is not at hand.
+    private func reply(
+        _ slot: SessionSlot?, _ session: Session, from before: Revision?, by changeset: Changeset? = nil,
+        isNew: Bool = false
+    ) -> Reply {
+        let view = SessionView(slot, session, of: call.service.table)
+        if let options, let before, let changeset, !prefersMinimal, !isReload, options.projection.showsAll,
+            since == .absent || since == .revision(before)
+        {
+            // The write's own changeset will do.
+            let answer = ChangesAnswer(changeset, from: before, to: view.destination, options)
+            return .now(call.annotated(answer.with(warnings.adding(changeset))).response())
+        }
+        let status = isNew ? 201 : 200
+        let fields = isNew ? [Field("Location", "/v1/sessions/\(call.session)")] : []
+        guard let options, !prefersMinimal else { return .now(minimal(from: before, view, status, fields)) }
+        // By the name that a reader of all its rows would know.
+        let base = before.map { view.name(of: ReaderState(revision: $0), options.projection) }
+        let write = changeset.flatMap { changeset in before.map { WriteStep(from: $0, changeset) } }
+        let answer = view.answer(since: since.orElse(base), options, after: write)
+        let seen = warnings.seen(
+            in: [view.seen(through: options.projection.views).head.seen.snapshot], options.projection)
+        return .now(call.annotated(answer.with(seen)).response(status: status, fields: fields))
+    }
+
+    /// The answer for a client that prefers no changes, or may not see any.
+    private func minimal(from before: Revision?, _ view: SessionView, _ status: Int, _ fields: [Field]) -> Response {
+        let projection = options?.projection
+        let name = { (base: ReaderState) in projection.map { view.name(of: base, $0) } ?? base.revision }
+        let place =
+            projection?.window == nil
+            ? nil : projection.flatMap { view.destination($0, from: since.place).window?.place }
+        var from = before.map { name(ReaderState(revision: $0)) }
+        if case .revision(let revision) = since { from = revision }
+        if since == .nothing { from = nil }
+        var object = JSONObject()
+        object.text("session", call.session)
+        if let from { object.text("from", from.text) } else { object.null("from") }
+        object.text("to", name(ReaderState(revision: view.session.head.revision, place: place)).text)
+        warnings.write(into: &object.writer)
+        return Response(
+            status: status, json: object.bytes(), fields: [Field("Preference-Applied", "return=minimal")] + fields,
+            isCompressible: false)
+    }
+}

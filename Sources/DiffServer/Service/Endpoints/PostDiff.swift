@@ -1,0 +1,37 @@
+import HTTPCore
+import SnapshotKit
+
+/// Two states in, and a changeset out. Nothing is stored.
+enum PostDiff {
+    @Sendable
+    static func prepare(_ call: Call) throws(Problem) -> Answer {
+        let shape = try call.parameters.shape() ?? .native
+        let options = try ChangesOptions(call)
+        return { (body) throws(Problem) in
+            let envelope = try states(body, shape, call.service.settings.stateLimits)
+            let (old, new) = (
+                envelope.states["old"]!.seen(options.projection), envelope.states["new"]!.seen(options.projection)
+            )
+            let changeset = Changeset(from: old, to: new)
+            let answer = ChangesAnswer(
+                changeset, from: nil, to: Destination(snapshot: new, isPart: !options.projection.showsAll), options)
+            call.service.metrics.count(answer)
+            let warnings = Warnings(envelope.warnings).seen(in: [old, new], options.projection).adding(changeset)
+            return .now(answer.with(warnings).response())
+        }
+    }
+
+    private static func states(
+        _ body: consuming [UInt8], _ shape: StateShape, _ limits: StateLimits
+    ) throws(Problem) -> Envelope {
+        do throws(StateError) {
+            return try Envelope(
+                json: body, members: .init(states: ["old", "new"], required: ["old", "new"]), shape: shape,
+                limits: limits)
+        } catch { throw Problem(error) }
+    }
+}
+
+extension Snapshot {
+    fileprivate func seen(_ projection: Projection) -> Snapshot { projection.views.reduce(self) { $0.applying($1) } }
+}

@@ -1,0 +1,107 @@
+import DiffSessions
+import HTTPCore
+import SnapshotKit
+import SnapshotViews
+
+/// Mints a client's token for sessions, which need not exist yet.
+enum PostTokens {
+    private static let defaultSeconds = 3600
+
+    /// For the path's session.
+    @Sendable
+    static func prepare(_ call: Call) throws(Problem) -> Answer {
+        { (body) throws(Problem) in
+            let envelope = try envelope(body)
+            return try mint(call, envelope, for: [call.session])
+        }
+    }
+
+    /// For the sessions that the body names.
+    @Sendable
+    static func prepareForSeveral(_ call: Call) throws(Problem) -> Answer {
+        { (body) throws(Problem) in
+            let envelope = try envelope(body, "sessions")
+            let names = try sessions(envelope)
+            for name in names where !call.identity.has(.write, session: name) {
+                throw Problem(.forbidden, "this key does not cover \"\(name)\"")
+            }
+            return try mint(call, envelope, for: names)
+        }
+    }
+
+    private static func mint(_ call: Call, _ envelope: Envelope, for sessions: [String]) throws(Problem) -> Reply {
+        let token = try token(envelope, for: sessions)
+        let signed = call.service.access.secrets.signed(token)
+        guard signed.utf8.count <= Token.maxBytes else {
+            throw Problem(
+                .limitExceeded, "a token may have at most \(Token.maxBytes) bytes: shorten the view",
+                limit: Token.maxBytes, actual: signed.utf8.count)
+        }
+        var object = JSONObject()
+        object.text("token", signed)
+        object.text("expiresAt", token.expires.text)
+        return .now(Response(status: 201, json: object.bytes(), isCompressible: false))
+    }
+
+    // MARK: The body
+
+    private static func envelope(_ body: consuming [UInt8], _ required: String...) throws(Problem) -> Envelope {
+        let members = Envelope.Members(
+            states: [], values: ["ttl", "scope", "view", "client_id"] + required, required: required)
+        do throws(StateError) { return try Envelope(json: body, members: members) } catch { throw Problem(error) }
+    }
+
+    private static func sessions(_ envelope: Envelope) throws(Problem) -> [String] {
+        guard let names = envelope.values["sessions"]?.strings, !names.isEmpty else {
+            throw .wrongMember("/sessions", "sessions must be an array of 1 to \(Token.maxSessions) names")
+        }
+        guard names.count <= Token.maxSessions else {
+            throw Problem(
+                StateError.limitExceeded(
+                    what: "sessions", limit: Token.maxSessions, actual: names.count,
+                    pointer: "/sessions/\(Token.maxSessions)"))
+        }
+        if let index = names.firstIndex(where: { !SessionName.isWhole($0) }) {
+            throw .wrongMember("/sessions/\(index)", SessionName.rule)
+        }
+        return names
+    }
+
+    private static func token(_ envelope: Envelope, for sessions: [String]) throws(Problem) -> Token {
+        let seconds = envelope.values["ttl"].map { $0.integer ?? 0 } ?? defaultSeconds
+        guard (1...Session.Settings.maxTimeToLive).contains(seconds) else {
+            throw .wrongMember(
+                "/ttl", "ttl must be a whole number of seconds from 1 to \(Session.Settings.maxTimeToLive)")
+        }
+        let words = envelope.values["scope"].map { $0.strings ?? [] } ?? [Token.Scope.read.text]
+        let scopes = words.compactMap { Token.Scope($0) }
+        guard !scopes.isEmpty, scopes.count == words.count else {
+            throw .wrongMember("/scope", "scope must be an array of \(Token.Scope.words)")
+        }
+        let token = Token(
+            sessions: sessions, scopes: Set(scopes), expires: WallTime.after(.seconds(seconds)),
+            made: WallTime.milliseconds, view: try view(envelope), client: try client(envelope))
+        guard token.view == nil || !token.mayEdit else {
+            throw .wrongMember("/view", "a token with a view may only have the scope read")
+        }
+        return token
+    }
+
+    private static func client(_ envelope: Envelope) throws(Problem) -> String? {
+        guard let value = envelope.values["client_id"] else { return nil }
+        guard let client = value.string, Token.clientBytes.contains(client.utf8.count) else {
+            throw .wrongMember(
+                "/client_id", "client_id must be a string of 1 to \(Token.clientBytes.upperBound) bytes")
+        }
+        return client
+    }
+
+    /// The view of every answer to the token.
+    private static func view(_ envelope: Envelope) throws(Problem) -> StateView? {
+        guard let value = envelope.values["view"] else { return nil }
+        do throws(StateViewError) { return try StateView(value, at: "/view", hidesContents: true) } catch {
+            guard case .invalid(let violation) = error else { throw Problem(error, "view") }
+            throw .wrongMember(violation.pointer, violation.detail)
+        }
+    }
+}

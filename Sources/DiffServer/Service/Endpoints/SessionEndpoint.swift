@@ -1,0 +1,46 @@
+import DiffSessions
+import DiffStores
+import HTTPCore
+
+/// An endpoint that works on a session: it reads a request into an operation, and writes the operation's outcome as the
+/// answer. A transaction carries out the operation in between.
+protocol SessionEndpoint: Sendable {
+    associatedtype Operation: SessionOperation
+
+    /// Checks the head, before the client sends its body.
+    init(_ call: Call) throws(Problem)
+
+    /// Reads the body.
+    func operation(_ body: consuming [UInt8]) throws(Problem) -> Operation
+
+    /// Writes the answer.
+    ///
+    /// - Parameter slot: the session's; nil if there is none.
+    func reply(_ outcome: Operation.Outcome, in slot: SessionSlot?) throws(Problem) -> Reply
+}
+
+extension Call {
+    /// From a request's body to its answer.
+    func respond<Endpoint: SessionEndpoint>(
+        _ endpoint: Endpoint, _ body: consuming [UInt8]
+    ) throws(Problem) -> Reply {
+        let operation = try endpoint.operation(body)
+        switch Transaction(operation, for: self).run() {
+        case .done(let result):
+            let done = try get(result)
+            return try endpoint.reply(done.outcome, in: done.slot)
+        case .pending(let promise):
+            return .later { [self] pending in
+                promise.whenKept { [self] result in
+                    offLoop { [self] in
+                        if pending.isGone { return }
+                        answer(pending) { () throws(Problem) in
+                            let done = try get(result)
+                            return try endpoint.reply(done.outcome, in: done.slot)
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+import DiffSessions
+import DiffStores
+import HTTPCore
+
+/// One reader's stream of events: of one session, or of several that it follows on one connection. Writes what its
+/// subscriptions answer, as soon as the peer has taken what was written before.
+final class EventStream: Subscriber, @unchecked Sendable {
+    // Sendable, since its subscriptions are; everything is confined to the loop of `writer`.
+
+    static let heartbeat = Duration.seconds(15)
+    /// What is written before the peer has to take it, in bytes.
+    private static let batch = 64 * 1024
+
+    let call: Call
+    let form: EventForm
+    let writer: StreamWriter
+    /// They hold the stream as well, until it is over: then there are none.
+    private(set) var lists: [Subscription] = []
+    /// The list whose turn it is to be sent first.
+    private var first = 0
+    private var timers: [Purpose: Timer] = [:]
+
+    private enum Purpose {
+        case heartbeat, expiry, life
+    }
+
+    private init(_ call: Call, _ form: EventForm, _ writer: StreamWriter) {
+        (self.call, self.form, self.writer) = (call, form, writer)
+    }
+
+    /// The answer that begins a stream.
+    ///
+    /// - Parameters:
+    ///   - bases: the sessions, and what the reader has of each.
+    ///   - view: the head of the first one, if it has been read and exists.
+    static func response(_ call: Call, _ bases: [FollowedSession], _ form: EventForm, first view: SessionView? = nil)
+        throws(Problem) -> Response
+    {
+        let table = call.service.table
+        let limit = table.bounds.readers
+        for base in bases where (table.anySlot(base.session)?.readerCount ?? 0) >= limit {
+            throw .tooManyReaders(limit)
+        }
+        return Response(
+            status: 200,
+            fields: [
+                Field("Content-Type", ChangesForm.eventType), Field("Cache-Control", "no-store"),
+                // Asks nginx not to buffer the stream.
+                Field("X-Accel-Buffering", "no"),
+            ],
+            body: .stream { writer in EventStream(call, form, writer).begin(bases, view) }, isCompressible: true)
+    }
+
+    // MARK: Life
+
+    private func begin(_ bases: [FollowedSession], _ view: SessionView?) {
+        lists = bases.map {
+            Subscription(call, $0, .stream(pace: form.pace), form.options, for: self, on: writer.loop)
+        }
+        call.follow(lists[0])
+        call.service.metrics.streamOpened()
+        writer.onClose { self.leave() }
+        for list in lists {
+            if let problem = list.join(at: view?.slot) { return end(problem) }
+        }
+        guard !writer.isClosed else { return }
+        writer.onWritable { self.send() }
+        if form.isOfMany {
+            // The lists follow as soon as that has left.
+            writer.write(Event.primer(cursor))
+        } else {
+            let isUsable = view?.isUsable(bases[0].since, form.options.projection) == true
+            writer.write(Event.primer(isUsable ? bases[0].since.revision?.text ?? "" : ""))
+            lists[0].begin(from: view)
+        }
+        beat()
+        if let expires = call.identity.expires {
+            let left = Duration.seconds(max(0, expires.seconds - WallTime.now.seconds))
+            after(left, .expiry) { $0.end(Problem(.unauthenticated, "the token has expired")) }
+        }
+        if let life = call.service.settings.streamLife {
+            // Spread out, since readers that came together would also come back together.
+            after(life * Double.random(in: 0.8...1), .life) { $0.close() }
+        }
+    }
+
+    /// What the reader has of all lists, on a stream of several.
+    var cursor: String { StreamCursor.text(lists.map(\.moved)) }
+
+    /// Has the lists send what is new, unless their last events were too recent.
+    func send() {
+        guard !writer.isClosed, writer.isWritable else { return }
+        var room = Self.batch
+        // One of them may end the stream.
+        let lists = lists
+        for index in lists.indices.map({ ($0 + first) % lists.count }) {
+            guard room > 0 else { return }
+            room -= lists[index].takeTurn()
+            if room <= 0 { first = (index + 1) % lists.count }
+        }
+    }
+
+    private func beat() {
+        after(Self.heartbeat, .heartbeat) { stream in
+            // An open stream is a read.
+            for list in stream.lists { _ = stream.call.service.table.slot(list.name) }
+            if stream.writer.isWritable { for list in stream.lists { list.beat() } }
+            if stream.writer.isWritable { stream.writer.write(Event.heartbeat) }
+            stream.beat()
+        }
+    }
+
+    private func after(_ time: Duration, _ purpose: Purpose, _ action: @escaping @Sendable (EventStream) -> Void) {
+        timers[purpose] = writer.loop.schedule(after: time) { [weak self] in
+            guard let self, !self.writer.isClosed else { return }
+            self.timers[purpose] = nil
+            action(self)
+        }
+    }
+
+    // MARK: Subscriptions
+
+    var isCompressed: Bool { writer.isCompressed }
+
+    func isDue(_ list: Subscription) { send() }
+
+    func answered(_ list: Subscription, _ answer: ChangesAnswer, lag: Duration) -> Int {
+        call.service.metrics.streamLagged(lag)
+        return answer.write(to: writer, after: form.isOfMany ? Event.begin(cursor) : [])
+    }
+
+    func renamed(_ list: Subscription, _ name: Revision) -> Int {
+        let event = Event.moved(form.isOfMany ? cursor : name.text)
+        writer.write(event)
+        return event.count
+    }
+
+    func refused(_ list: Subscription, _ problem: Problem) { end(problem) }
+
+    /// A session has ended. A stream of several goes on, and waits for the session.
+    func ended(_ list: Subscription, _ problem: Problem) {
+        guard form.isOfMany, problem.type == .sessionNotFound else { return end(problem) }
+        var problem = problem
+        problem.session = list.name
+        writer.write(Event.end(problem, instance: call.instance))
+        if let problem = list.restart() { end(problem) }
+    }
+
+    private func end(_ problem: Problem) {
+        guard !writer.isClosed else { return }
+        writer.write(Event.end(problem, instance: call.instance))
+        close()
+    }
+
+    private func close() {
+        writer.finish()
+        leave()
+    }
+
+    private func leave() {
+        let left = exchange(&lists, with: [])
+        for list in left { list.leave() }
+        call.leave(left[0])
+        for timer in timers.values { timer.cancel() }
+        timers = [:]
+        call.service.metrics.streamClosed()
+    }
+}
+
+/// How a stream writes its events, and how often.
+struct EventForm: Sendable {
+    private(set) var options: ChangesOptions
+    /// The least time between two events of one session.
+    let pace: Duration
+
+    /// Whether each event names its session, and the reader's cursor in all of them.
+    var isOfMany: Bool { options.form.isOfMany }
+
+    /// The shortest and the default pace, in milliseconds.
+    private static let minPace = 50
+
+    /// - Parameter isOfMany: whether the stream is of several sessions.
+    init(_ options: ChangesOptions, pace: Duration, isOfMany: Bool = false) {
+        (self.options, self.pace) = (options, pace)
+        self.options.style.form.isOfMany = isOfMany
+    }
+
+    /// The pace that a request asks for.
+    static func pace(_ parameters: Parameters) throws(Problem) -> Duration {
+        try parameters.seconds("every", milliseconds: minPace...60_000) ?? .milliseconds(minPace)
+    }
+}

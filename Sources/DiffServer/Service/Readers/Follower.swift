@@ -1,0 +1,284 @@
+import DiffSessions
+import HTTPCore
+
+/// What a reader that waits for a session is to do next. A pure value that reads no session and no clock.
+///
+/// A held request, a stream, and each list of a stream of several do the same: they compare the head with what the
+/// reader has, and answer if the reader sees a difference. `Subscription` carries out the actions.
+///
+///               changed        turn             same, different, missing
+///     upToDate ─────────→ due ──────→ working ────────────────────────────→ upToDate
+///                         ↑ ↓ too early  ↓ failed      (due if the session has changed meanwhile)
+///                        paused ←────────┘
+///
+/// There is no queue: whatever has happened, the next answer leads from what the reader has to the head, so a slow
+/// reader gets fewer and larger answers. Commits during work only say that it has to be done again.
+struct Follower: Hashable, Sendable {
+    enum Purpose: Hashable, Sendable {
+        /// One answer: a long poll.
+        case answer
+        /// One answer after another, with the least time between two of them.
+        case stream(pace: Duration)
+    }
+
+    enum Phase: Hashable, Sendable {
+        /// The reader has been compared with the newest head that is known.
+        case upToDate
+        /// The session has to be read in the reader's next turn.
+        case due
+        /// The same, once a pause is over.
+        case paused
+        /// The session is being read or compared.
+        case working(Work)
+        case over
+    }
+
+    enum Work: Hashable, Sendable {
+        case valid
+        /// Valid, but the session has changed since it began.
+        case overtaken
+        /// Useless: the session has ended since it began.
+        case abandoned
+    }
+
+    enum Event: Hashable, Sendable {
+        /// The session has changed, or its source is silent or heard again.
+        case changed
+        /// The time of a held request is up.
+        case deadline
+        /// The reader can take an answer.
+        case turn(at: Instant)
+        case pauseEnded
+        case worked(Outcome)
+        /// The reader sees what it has, after work or when it caught up. `name`: what it is to call that, since its own
+        /// revision will soon be forgotten.
+        case same(ReaderState, name: Revision?)
+        /// The heartbeat of a stream.
+        case beat
+        /// The session has ended, and the reader waits for it to be created again. A pause is over.
+        case restarted
+        case ended
+    }
+
+    /// What came of reading or comparing.
+    enum Outcome: Hashable, Sendable {
+        /// The session was read. `isStale`: its source is silent.
+        case found(Revision, isStale: Bool)
+        /// There is no session.
+        case missing
+        /// There is an answer that leads to a state, which the reader knows as `name`.
+        case different(ReaderState, name: Revision?, isStale: Bool, at: Instant)
+        /// The session left memory before it was compared.
+        case vanished
+        /// The store cannot be reached, or there is no memory for an answer.
+        case failed
+    }
+
+    enum Action: Hashable, Sendable {
+        case wait
+        /// Report `turn` as soon as the reader can take an answer.
+        case askForTurn
+        /// Report `pauseEnded` after this time.
+        case pause(Duration)
+        /// Read the session, and report `found`, `missing` or `failed`.
+        case read
+        /// Compare the head with what the reader has, and report `same`, `different`, `vanished` or `failed`.
+        case compare(Comparison)
+        /// Do so if that is quick and the reader's revision will soon be forgotten, and report `same` if it is.
+        case catchUp(Comparison)
+        /// Send the answer that was just reported.
+        case answer
+        /// Send the reader the name that was just reported.
+        case rename(Revision)
+        /// Refuse the request, for the reason that was just reported.
+        case refuse
+    }
+
+    let purpose: Purpose
+    /// Whether the reader shows the whole session: each commit matters to it.
+    let showsAll: Bool
+    /// Whether answers move the reader on. Otherwise each one starts from the request's revision.
+    let isAdopted: Bool
+
+    private(set) var phase = Phase.due
+    /// What the reader has: the last answer's revision, or the request's if answers are not adopted.
+    private(set) var since: Since
+    /// Whether `since` differs from what the request says.
+    private(set) var hasMoved: Bool
+    /// The newest state that shows the same, if it is known.
+    private(set) var base: ReaderState?
+    /// The head that the reader was last compared with.
+    private var head: Revision?
+    /// Whether the next answer comes even if the reader sees nothing new.
+    private var owesAnswer = false
+    /// Whether the last answer said that the session's source is silent.
+    private var isAnnouncedStale = false
+    private var lastAnswer: Instant?
+
+    /// - Parameters:
+    ///   - followed: what the reader has.
+    ///   - compared: shows the same as that, if it has been compared.
+    init(
+        _ purpose: Purpose, _ followed: FollowedSession, compared: ReaderState? = nil, showsAll: Bool, isAdopted: Bool
+    ) {
+        (self.purpose, self.showsAll, self.isAdopted) = (purpose, showsAll, isAdopted)
+        (since, hasMoved) = (followed.since, followed.isOfCursor)
+        (base, head) = (compared, compared?.revision)
+    }
+
+    mutating func handle(_ event: Event) -> Action {
+        switch event {
+        case .changed: return change()
+        case .deadline:
+            owesAnswer = true
+            return change()
+        case .turn(let now): return takeTurn(at: now)
+        case .pauseEnded: return phase == .paused ? again() : .wait
+        case .beat: return catchUp()
+        case .restarted: return restart()
+        case .ended:
+            phase = .over
+            return .wait
+        case .same(let state, let name): return stay(at: state, name)
+        case .worked(let outcome):
+            guard case .working(let work) = phase else { return .wait }
+            return work == .abandoned ? again() : finish(work, outcome)
+        }
+    }
+
+    private mutating func again() -> Action {
+        phase = .due
+        return .askForTurn
+    }
+
+    private mutating func change() -> Action {
+        switch phase {
+        case .upToDate, .due: return again()
+        case .paused: return .askForTurn
+        case .working(.valid): phase = .working(.overtaken)
+        case .working, .over: break
+        }
+        return .wait
+    }
+
+    private mutating func takeTurn(at now: Instant) -> Action {
+        switch phase {
+        case .due:
+            if case .stream(let pace) = purpose, let lastAnswer, now - lastAnswer < pace {
+                phase = .paused
+                return .pause(pace - (now - lastAnswer))
+            }
+            phase = .working(.valid)
+            return .read
+        case .paused: return catchUp()
+        case .upToDate, .working, .over: return .wait
+        }
+    }
+
+    // MARK: Work
+
+    private mutating func finish(_ work: Work, _ outcome: Outcome) -> Action {
+        switch outcome {
+        case .found(let head, let isStale):
+            let isOwed = owesAnswer || differsFromAnnounced(isStale)
+            guard head != self.head || isOwed else { return settle(work) }
+            // A reader of the whole session is told of each commit once it has its first answer.
+            return .compare(comparison(always: isOwed || showsAll && self.head != nil))
+        case .missing: return owesAnswer && purpose == .answer ? refuse() : settle(work)
+        case .different(let state, let name, let isStale, let now):
+            // The source may have been heard again while it was written that it is silent.
+            if state.revision == head, !owesAnswer, !differsFromAnnounced(isStale) { return settle(work) }
+            if isAdopted {
+                (base, hasMoved) = (state, true)
+                if let name { since = .revision(name) }
+            }
+            (head, isAnnouncedStale, owesAnswer, lastAnswer) = (state.revision, isStale, false, now)
+            if purpose == .answer { phase = .over } else { _ = settle(work) }
+            return .answer
+        case .failed:
+            if purpose == .answer { return refuse() }
+            phase = .paused
+            return .pause(Self.retry)
+        case .vanished: return again()
+        }
+    }
+
+    /// Until a stream tries again.
+    static let retry = Duration.seconds(1)
+
+    private mutating func settle(_ work: Work) -> Action {
+        if work != .valid { return again() }
+        phase = .upToDate
+        return .wait
+    }
+
+    private mutating func refuse() -> Action {
+        phase = .over
+        return .refuse
+    }
+
+    private func differsFromAnnounced(_ isStale: Bool) -> Bool { purpose != .answer && isStale != isAnnouncedStale }
+
+    private func comparison(always: Bool) -> Comparison {
+        Comparison(since: since, base: base, lastSeen: isAdopted ? nil : head, always: always)
+    }
+
+    /// The reader goes on from a newer state, after work, or when it caught up.
+    private mutating func stay(at state: ReaderState, _ name: Revision?) -> Action {
+        var next = Action.wait
+        switch phase {
+        case .over: return .wait
+        case .working(.abandoned): return again()
+        case .working(let work): next = settle(work)
+        case .upToDate, .due, .paused: break
+        }
+        head = state.revision
+        // What the request says stays what the reader has.
+        guard isAdopted else { return next }
+        base = state
+        guard let name else { return next }
+        if purpose == .answer {
+            // The answer has the new name.
+            owesAnswer = true
+            return again()
+        }
+        (since, hasMoved) = (.revision(name), true)
+        return .rename(name)
+    }
+
+    private func catchUp() -> Action {
+        if case .working = phase { return .wait }
+        guard phase != .over, purpose != .answer, !showsAll, base != nil else { return .wait }
+        return .catchUp(comparison(always: false))
+    }
+
+    private mutating func restart() -> Action {
+        (base, head, owesAnswer) = (nil, nil, true)
+        switch phase {
+        case .upToDate, .due, .paused: return again()
+        case .working: phase = .working(.abandoned)
+        case .over: break
+        }
+        return .wait
+    }
+}
+
+/// What the head is compared with.
+struct Comparison: Hashable, Sendable {
+    /// What the reader says that it has.
+    let since: Since
+    /// Shows the same as that, if it is known.
+    let base: ReaderState?
+    /// What the reader last saw, if that is not what changes start from.
+    let lastSeen: Revision?
+    /// Whether the reader is answered even if it sees nothing new.
+    let always: Bool
+}
+
+/// A session that is followed, and what its reader has of it.
+struct FollowedSession: Sendable {
+    let session: String
+    var since: Since
+    /// Whether `since` comes from a cursor, and not from the query.
+    var isOfCursor = false
+}

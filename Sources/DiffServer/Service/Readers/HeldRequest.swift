@@ -1,0 +1,70 @@
+import DiffSessions
+import DiffStores
+import HTTPCore
+
+/// A request that is held until its session changes or is created, or its time is up (a long poll). Confined to its
+/// loop.
+final class HeldRequest: Subscriber, @unchecked Sendable {
+    private let call: Call
+    private let pending: Pending
+    /// They hold this as well, until it is answered.
+    private var subscription: Subscription?
+    private var timer: Timer?
+
+    let isCompressed = false
+
+    private init(_ call: Call, _ pending: Pending) { (self.call, self.pending) = (call, pending) }
+
+    /// Holds a request for at most `time`.
+    ///
+    /// - Parameters:
+    ///   - view: the head; nil if there is no session yet.
+    ///   - since: what the reader has.
+    ///   - compared: shows the same as that.
+    static func hold(
+        _ call: Call, _ view: SessionView?, since: Since, compared: ReaderState?, _ options: ChangesOptions,
+        for time: Duration, _ pending: Pending
+    ) {
+        pending.loop.perform {
+            let request = HeldRequest(call, pending)
+            let subscription = Subscription(
+                call, FollowedSession(session: call.session, since: since), .answer, options, compared: compared,
+                for: request, on: pending.loop)
+            if let problem = subscription.join(at: view?.slot) { return pending.answer(call.refusal(problem)) }
+            request.subscription = subscription
+            call.follow(subscription)
+            request.timer = pending.loop.schedule(after: time) { subscription.endTime() }
+            pending.onGone { _ = request.leave() }
+            subscription.begin(from: view)
+        }
+    }
+
+    func isDue(_ subscription: Subscription) { _ = subscription.takeTurn() }
+
+    func answered(_ subscription: Subscription, _ answer: ChangesAnswer, lag: Duration) -> Int {
+        if leave() { pending.answer(call.finish(answer.response())) }
+        return 0
+    }
+
+    func renamed(_ subscription: Subscription, _ name: Revision) -> Int {
+        preconditionFailure("a held request is answered under a new name")
+    }
+
+    func refused(_ subscription: Subscription, _ problem: Problem) {
+        if leave() { pending.answer(call.refusal(problem)) }
+    }
+
+    func ended(_ subscription: Subscription, _ problem: Problem) { refused(subscription, problem) }
+
+    /// Stops waiting.
+    ///
+    /// - Returns: whether this is the first call.
+    private func leave() -> Bool {
+        guard let subscription = exchange(&subscription, with: nil) else { return false }
+        subscription.leave()
+        call.leave(subscription)
+        timer?.cancel()
+        timer = nil
+        return true
+    }
+}

@@ -1,0 +1,99 @@
+// What a caller may see is decided once, when it is admitted: `Call.projection`. Nothing else makes a projection, and
+// whatever answers with contents, or with what depends on them, takes one. So an endpoint that is open to callers who
+// may not read has nothing to read with.
+
+import DiffSessions
+import HTTPCore
+import SnapshotKit
+import SnapshotViews
+
+/// The part of a session that a reader shows: what it sees through views, or a window of that.
+struct Projection: Hashable, Sendable {
+    /// A token's view, and the request's view of what that shows; without those that show everything.
+    private(set) var views: [StateView] = []
+    var window: StateWindow?
+
+    /// What revisions seen through the views are named by.
+    var names: [ViewName] { views.map(\.json) }
+
+    /// What a caller may see of a session, before the request says what it wants to see of that; nil if it may not
+    /// read.
+    ///
+    /// - Parameter session: nil for a request about several, each of which is checked later.
+    init?(of identity: Identity, in session: String?) {
+        guard identity.has(.read, session: session) else { return nil }
+        if let view = identity.view, !view.isAll { views.append(view) }
+    }
+
+    /// Parameters that choose what a reader sees.
+    static let view: Set<String> = ["view"]
+    /// The same, and those of a window.
+    static let parameters = view.union(StateWindow.Parameter.allCases.map(\.rawValue))
+
+    /// Whether the reader shows the whole session.
+    var showsAll: Bool { views.isEmpty && window == nil }
+
+    /// The same, seen through a view of the request.
+    func through(_ view: StateView?) -> Projection {
+        guard let view, !view.isAll else { return self }
+        var projection = self
+        projection.views.append(view)
+        return projection
+    }
+
+    /// How often it reads through a state's contents.
+    var scanCount: Int { views.reduce(1) { $0 + $1.scanCount } }
+}
+
+extension Call {
+    /// What the request shows, by its token and its query.
+    ///
+    /// - Throws: 403 where the caller may not read.
+    func windowedProjection() throws(Problem) -> Projection {
+        var projection = try viewedProjection()
+        projection.window = try parameters.window()
+        return projection
+    }
+
+    /// The same without a window.
+    func viewedProjection() throws(Problem) -> Projection {
+        guard let projection else { throw .forbidden(identity, .read, nil) }
+        if parameters.isEmpty, projection.showsAll { return projection }
+        let seen = projection.through(try parameters.view(of: head))
+        scanCount = seen.scanCount
+        return seen
+    }
+}
+
+extension Parameters {
+    /// A view is JSON, and so is encoded by a program. Some of them, such as curl and `URLSearchParams`, write `+` for
+    /// a space, and all of them write `%2B` for a plus.
+    fileprivate func view(of head: RequestHead) throws(Problem) -> StateView? {
+        guard var text = self["view"] else { return nil }
+        if text.contains("+") { text = head.formQuery.first { $0.name == "view" }?.value ?? text }
+        do throws(StateViewError) { return try StateView(json: text) } catch { throw Problem(error, "view") }
+    }
+
+    fileprivate func window() throws(Problem) -> StateWindow? {
+        if isEmpty { return nil }
+        do throws(StateWindow.Failure) { return try StateWindow { self[$0.rawValue] } } catch {
+            throw .malformed(error.detail)
+        }
+    }
+}
+
+extension Problem {
+    /// A view that cannot be read.
+    ///
+    /// - Parameter name: of the parameter or member.
+    package init(_ error: StateViewError, _ name: String) {
+        switch error {
+        case .json(let error): self = .malformed("\(name) is not JSON: \(error.description)")
+        case .invalid(let violation):
+            self = .malformed("\(name): \(violation.detail)")
+            errors = [violation]
+        case .limitExceeded(let what, let limit, let actual, let pointer):
+            self.init(StateError.limitExceeded(what: what, limit: limit, actual: actual, pointer: pointer))
+        }
+    }
+}

@@ -1,0 +1,220 @@
+// What readers' views show of a session's head is kept while there are such readers, and advanced by each commit at the
+// cost of what that changed. What the views showed of the previous revision is kept for a moment, for all readers whose
+// next answer starts from there.
+//
+// It refers to the text of the states that it shows. So what shows a state that is no longer the head counts as much as
+// that state, once for all views; readers that do not continue from there lose it.
+
+import DiffSessions
+import HTTPCore
+import SnapshotKit
+import SnapshotViews
+
+/// What views show of one session.
+final class SeenStates: Sendable {
+    private let content = Locked(Content())
+    private let budget: MemoryBudget
+
+    private struct Content {
+        /// The newest known revision, and its state's generation.
+        var head: Revision?
+        weak var generation: Generation?
+        /// Only readers keep them after the next release.
+        var views: [[StateView]: Releasable<SeenView>] = [:]
+        /// Keeps what the last commit changed until the first view has advanced: `Head.change` is weak.
+        var arrived: Changeset?
+        var step: (from: Revision, to: Revision, StateStep)?
+
+        var all: [SeenView] { views.values.compactMap(\.object) }
+    }
+
+    /// A state that views show. It counts from when it is no longer the head until no view shows it.
+    fileprivate final class Generation: Sendable {
+        private let bytes: Int
+        private let share: MemoryShare
+
+        init(_ source: Snapshot, in budget: MemoryBudget) {
+            // An upper bound: a state made by edits shares most of its text with the one before.
+            (bytes, share) = (source.footprint, MemoryShare(of: budget))
+        }
+
+        /// - Returns: false if there is no memory for it.
+        func count() -> Bool { share.resize(to: bytes) }
+    }
+
+    init(in budget: MemoryBudget) { self.budget = budget }
+
+    /// Whether there are no readers with views.
+    var isEmpty: Bool { content.withLock { $0.views.isEmpty } }
+
+    /// What some views show, kept up to date while the result is held.
+    func view(_ views: [StateView]) -> SeenView {
+        content.withLock { content in
+            let view = content.views[views]?.object ?? SeenView()
+            content.views[views] = Releasable(view)
+            return view
+        }
+    }
+
+    /// There is a new head.
+    ///
+    /// - Parameter change: from the previous head, if that is known.
+    func move(to head: Revision, over change: Changeset? = nil) {
+        let (left, old) = content.withLock { content -> (Generation?, (Changeset?, StateStep?)) in
+            guard content.head != head else { return (nil, (nil, nil)) }
+            let left = content.generation
+            let change = left == nil ? nil : change
+            let old = (content.arrived, content.step?.2)
+            (content.head, content.generation, content.arrived, content.step) = (head, nil, change, nil)
+            return (left, old)
+        }
+        withExtendedLifetime(old) {}
+        guard let left, !left.count() else { return }
+        let (views, change) = content.withLock { ($0.all, $0.head == head ? exchange(&$0.arrived, with: nil) : nil) }
+        withExtendedLifetime(change) {}
+        for view in views { view.forget(left) }
+    }
+
+    /// The step from a state that views show to the head, computed once for all views.
+    ///
+    /// - Parameter change: used if it leads from one to the other.
+    func step(
+        from source: Snapshot, at revision: Revision, to head: Session.Head, over change: Changeset?
+    ) -> StateStep {
+        let known = content.withLock { content in
+            content.step.flatMap { $0.from == revision && $0.to == head.revision ? $0.2 : nil }
+        }
+        if let known, known.old.isIdentical(to: source), known.new.isIdentical(to: head.snapshot) { return known }
+        let change =
+            change.flatMap { $0.leads(from: source, to: head.snapshot) ? $0 : nil }
+            ?? Changeset(from: source, to: head.snapshot)
+        let step = StateStep(change)
+        content.withLock { content in
+            if content.head == head.revision { content.step = (revision, head.revision, step) }
+        }
+        return step
+    }
+
+    /// Replaces what a view shows by what it shows of the head.
+    func advance(_ view: SeenView, to next: SeenState) {
+        if content.withLock({ $0.head.map { $0.sequence < next.revision.sequence } ?? true }) {
+            move(to: next.revision)
+        }
+        let generation = content.withLock { content -> Generation? in
+            guard content.head == next.revision else { return nil }
+            let generation = content.generation ?? Generation(next.source, in: budget)
+            content.generation = generation
+            return generation
+        }
+        guard let generation else { return }
+        if next.reserveMemory() { view.move(to: next, generation) } else { view.refuse() }
+    }
+
+    /// Releases views without readers, and states from which no reader has continued since the last release.
+    ///
+    /// - Returns: whether something is left for the next release.
+    func release() -> Bool {
+        let (views, old) = content.withLock { content -> ([SeenView], (Changeset?, StateStep?)) in
+            let (views, old) = (content.all, (content.arrived, content.step?.2))
+            (content.arrived, content.step) = (nil, nil)
+            content.views = content.views.compactMapValues { $0.object.map { Releasable($0, isKept: false) } }
+            return (views, old)
+        }
+        withExtendedLifetime(old) {}
+        let head = content.withLock { $0.head }
+        return views.reduce(false) { $1.release(at: head) || $0 }
+    }
+
+    /// Releases everything, as the session leaves memory.
+    func forget() {
+        let (views, old) = content.withLock { content in
+            let old = exchange(&content, with: Content())
+            return (old.all, old)
+        }
+        for view in views { view.forget() }
+        _ = consume old
+    }
+}
+
+/// What some views show of a session now, and what they showed just before.
+final class SeenView: Sendable {
+    private let content = Locked(Content())
+
+    private struct Content {
+        var now: Kept?
+        var before: Kept?
+        /// What `now` was at the last release, if that was behind the head.
+        var stale: SeenState?
+        var isRefused = false
+    }
+
+    fileprivate struct Kept {
+        let state: SeenState
+        let generation: SeenStates.Generation
+    }
+
+    /// Of the newest revision that a reader has asked for.
+    var now: SeenState? { content.withLock { $0.now?.state } }
+
+    /// Whether there was no memory for the last state. To read on would cost O(n) for each commit.
+    var isRefused: Bool { content.withLock { $0.isRefused } }
+
+    /// What was shown of a revision, if that is still known.
+    func state(at revision: Revision) -> SeenState? {
+        content.withLock { content in
+            [content.now, content.before].lazy.compactMap { $0?.state }.first { $0.isSame(since: revision) }
+        }
+    }
+
+    fileprivate func move(to next: SeenState, _ generation: SeenStates.Generation) {
+        change { content in
+            if let now = content.now, now.state.revision.sequence >= next.revision.sequence,
+                now.generation === generation
+            {
+                return
+            }
+            content = Content(now: Kept(state: next, generation: generation), before: content.now)
+        }
+    }
+
+    fileprivate func refuse() {
+        change { content in
+            content = Content()
+            content.isRefused = true
+        }
+    }
+
+    /// - Returns: whether `now` is behind the head.
+    fileprivate func release(at head: Revision?) -> Bool {
+        change { content in
+            content.before = nil
+            let stale = content.now.flatMap { $0.state.revision == head ? nil : $0.state }
+            if let stale, stale === content.stale {
+                content = Content()
+            } else {
+                content.stale = stale
+            }
+        }
+        now?.release()
+        return content.withLock { $0.stale != nil }
+    }
+
+    fileprivate func forget(_ generation: SeenStates.Generation) {
+        change { content in
+            if content.now?.generation === generation { content.now = nil }
+            if content.before?.generation === generation { content.before = nil }
+        }
+    }
+
+    fileprivate func forget() { change { $0 = Content() } }
+
+    /// Frees what is dropped outside of the lock.
+    private func change(_ work: (inout Content) -> Void) {
+        let old = content.withLock { content in
+            let old = content
+            work(&content)
+            return old
+        }
+        withExtendedLifetime(old) {}
+    }
+}

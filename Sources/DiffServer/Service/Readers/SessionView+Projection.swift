@@ -1,0 +1,278 @@
+// A reader that shows a part of a session gets changes from what it shows to what it is to show. Both are states, made
+// from the base and the head by the same pure function.
+
+import DiffSessions
+import DiffStores
+import HTTPCore
+import SnapshotKit
+import SnapshotViews
+
+/// What a reader shows, by the session's own revision.
+package struct ReaderState: Hashable, Sendable {
+    let revision: Revision
+    /// Its window; nil for all that it sees.
+    var place: WindowPosition?
+}
+
+/// What there is to tell a reader.
+package enum Update: Sendable {
+    /// The reader is up to date: what it has shows the same as this.
+    case nothing(ReaderState)
+    case changes(ChangesAnswer)
+}
+
+extension SessionView {
+    /// Whether an update to the head takes long to compute.
+    ///
+    /// - Parameter base: the session's revision that the reader shows; nil if it is not known.
+    func isLong(_ projection: Projection, from base: Revision? = nil) -> Bool {
+        guard isLong(scanCount: projection.scanCount) else { return false }
+        // A single view that is kept up to date and shows little is quick.
+        guard let seen = seen(of: projection), let known = seen.now, projection.views.count < 2,
+            projection.window != nil || !WorkCost.rows(known.seen.itemCount).isLong, let base,
+            seen.state(at: base) != nil
+        else { return true }
+        let head = session.head
+        return known.revision != head.revision
+            && (known.revision != head.parent || head.change.map { WorkCost.rows($0.counts.total).isLong } ?? true)
+    }
+
+    func resumePoint(_ revision: Revision, _ projection: Projection) -> ResumePoint {
+        session.resumePoint(revision, through: projection.names, at: .now, bounds: table.bounds.history)
+    }
+
+    /// The same for the session's own revision, which also differs by what is ignored.
+    func resumePoint(of revision: Revision) -> ResumePoint {
+        session.resumePoint(of: revision, at: .now, bounds: table.bounds.history)
+    }
+
+    /// Whether changes can start from what a reader has. Otherwise it gets the whole state.
+    func isUsable(_ since: Since, _ projection: Projection) -> Bool {
+        guard case .revision(let revision) = since else { return false }
+        if case .none = resumePoint(revision, projection) { return false }
+        return true
+    }
+
+    /// Whether a reader's base will be forgotten before long, or is already.
+    func isFading(_ revision: Revision) -> Bool {
+        revision.sequence < session.startedOverAt
+            || session.history.isFading(revision.sequence, at: .now, bounds: table.bounds.history)
+    }
+
+    /// A base by the revision that its reader knows.
+    func name(of base: ReaderState, _ projection: Projection) -> Revision {
+        session.name(of: base.revision, through: projection.names).showing(base.place)
+    }
+
+    /// Update for a reader that shows a part.
+    ///
+    /// - Parameters:
+    ///   - since: what the reader says that it has.
+    ///   - base: shows the same as that, if it is known.
+    ///   - always: whether the answer is changes even if there are none.
+    ///   - write: made the head; its base is usable even if it is not remembered.
+    func projectedUpdate(
+        since: Since, from base: ReaderState?, _ options: ChangesOptions, always: Bool, after write: WriteStep? = nil
+    ) -> Update {
+        ProjectedReader(view: self, options: options, since: since, base: base, write: write).update(always: always)
+    }
+
+    /// What a reader without a usable base is to show of the head.
+    ///
+    /// - Parameter place: its last window.
+    func destination(_ projection: Projection, from place: WindowPosition? = nil) -> Destination {
+        let seen = seen(through: projection.views).head
+        return destination(
+            projection, seen, projection.window.map { seen.seen.window($0, since: WindowOrigin(nil, at: place)) })
+    }
+
+    fileprivate func destination(_ projection: Projection, _ seen: SeenState, _ window: WindowedState?) -> Destination {
+        let base = ReaderState(revision: session.head.revision, place: window?.place)
+        return Destination(
+            session: slot.name, revision: name(of: base, projection),
+            snapshot: window?.state ?? seen.shown(keptIn: table.answers), window: window, isPart: true)
+    }
+
+    /// The options of a reader that resumes a stream: its window keeps the anchor that it had.
+    func resuming(_ options: ChangesOptions, since: Since) -> ChangesOptions {
+        guard case .around = options.projection.window?.anchor, case .revision(let revision) = since,
+            let place = revision.place, let base = seen(at: revision, options.projection),
+            let anchor = base.seen.window(at: place)?.anchor
+        else { return options }
+        var options = options
+        options.projection.window?.anchor = .around(anchor)
+        return options
+    }
+}
+
+// MARK: Views
+
+extension SessionView {
+    /// What is kept up to date for a reader while the result is held; nil for a reader of the whole session.
+    func seen(of projection: Projection) -> SeenView? {
+        projection.showsAll ? nil : slot.answers(in: table.answers).seenStates.view(projection.views)
+    }
+
+    /// What views show of the head, and what they showed before if that was of another revision.
+    func seen(through views: [StateView]) -> (head: SeenState, before: SeenState?) {
+        let states = slot.answers(in: table.answers).seenStates
+        let view = states.view(views)
+        let known = view.now
+        if let known, known.revision == session.head.revision { return (known, nil) }
+        let next = known.flatMap { advanced($0, states) } ?? anew(views, session.head.snapshot, session.head.revision)
+        states.advance(view, to: next)
+        return (next, known)
+    }
+
+    /// What views show of a revision that a reader names; nil if that is not remembered.
+    func seen(at revision: Revision, _ projection: Projection) -> SeenState? {
+        switch resumePoint(revision, projection) {
+        case .none: nil
+        case .head: seen(through: projection.views).head
+        case .past(let place, _): seen(through: projection.views, at: place)
+        }
+    }
+
+    /// What views show of a past state. O(n) unless that was the head until just now.
+    fileprivate func seen(through views: [StateView], at place: Int, before: SeenState? = nil) -> SeenState? {
+        let revision = session.history.revision(at: place)
+        let known =
+            before.flatMap { $0.isSame(since: revision) ? $0 : nil }
+            ?? slot.answers(in: table.answers).seenStates.view(views).state(at: revision)
+        if let known, session.knows(known.revision) { return known }
+        return session.state(at: place).map { anew(views, $0.snapshot, revision) }
+    }
+
+    /// What views show of the state before a write.
+    fileprivate func seen(through views: [StateView], before write: WriteStep) -> SeenState {
+        anew(views, write.changeset.oldState, write.base)
+    }
+
+    private func anew(_ views: [StateView], _ snapshot: Snapshot, _ revision: Revision) -> SeenState {
+        SeenState(views, of: snapshot, at: revision, in: table.answers.views)
+    }
+
+    /// Advances what was seen of an earlier revision to the head; nil if nothing leads from there.
+    private func advanced(_ known: SeenState, _ states: SeenStates) -> SeenState? {
+        let head = session.head
+        guard known.revision.sequence < head.revision.sequence else { return nil }
+        let marks: Marks
+        switch resumePoint(of: known.revision) {
+        case .none: return nil
+        case .head(let all), .past(_, let all): marks = all
+        }
+        if known.source.isIdentical(to: head.snapshot) {
+            return known.relabeled(head.revision, marks: marks, in: table.answers.views)
+        }
+        // A view may depend on what the session's changes ignore.
+        let step = states.step(
+            from: known.source, at: known.revision, to: head, over: session.settings.ignored.isEmpty ? head.change : nil
+        )
+        return known.advanced(to: head.revision, over: step, marks: marks, in: table.answers.views)
+    }
+}
+
+// MARK: One reader
+
+/// What one reader shows, and is to show.
+private struct ProjectedReader {
+    let view: SessionView
+    let options: ChangesOptions
+    let since: Since
+    let base: ReaderState?
+    let write: WriteStep?
+
+    private var projection: Projection { options.projection }
+    private var head: Revision { view.session.head.revision }
+
+    func update(always: Bool) -> Update {
+        guard case .revision(let named) = since else {
+            return .changes(view.reset(since == .unreadable ? .unknown : .initial, from: nil, options))
+        }
+        let place = base.map(\.place) ?? named.place
+        // A window is no document that a JSON patch could change.
+        if place != nil, options.form.dialect == .jsonPatch { return reset(.unknown, named) }
+        let point = base.map { view.resumePoint(of: $0.revision) } ?? view.resumePoint(named, projection)
+        let marks: Marks
+        switch point {
+        case .none(let reason):
+            guard leadsFromWrite(named) else { return reset(reason, named) }
+            marks = view.session.head.marks
+            if marks.isReload { return reset(.reloaded, named) }
+        case .head(let all), .past(_, let all): marks = all
+        }
+        let (seen, before) = view.seen(through: projection.views)
+        if !always, isSame(seen, point, marks, since: base?.revision ?? named),
+            window(of: seen, since: seen, place)?.place == place
+        {
+            return .nothing(ReaderState(revision: head, place: place))
+        }
+        let key = AnswerCache.Key.changes(from: named, options)
+        let answers = view.slot.answers(in: view.table.answers)
+        if let known = answers.answer(key, at: head), always || !known.isOfNothing { return .changes(known) }
+        let past: SeenState? =
+            switch point {
+            case .past(let index, _): view.seen(through: projection.views, at: index, before: before)
+            case .head: seen
+            case .none: write.map { view.seen(through: projection.views, before: $0) }
+            }
+        guard let past else { return reset(.expired, named) }
+        let shown = place.map { past.seen.window(at: $0)?.state } ?? past.shown(keptIn: view.table.answers)
+        guard let shown else { return reset(.unknown, named) }
+        let window = window(of: seen, since: past, place)
+        let destination = view.destination(projection, seen, window)
+        let changeset = Changeset(
+            from: shown, to: destination.snapshot, marks: marks, ignoring: view.session.settings.ignored,
+            readersMayDiffer: view.session.head.mayDiffer(for: base?.revision ?? named, knownAs: known(at: point)))
+        // A reader that asks for another window than it shows is told the new place, even if the rows are the same.
+        let isAsked = base == nil && self.window(of: past, since: past, place)?.place != place
+        let isOfNothing = isEmpty(changeset)
+        if !always, isOfNothing, !isAsked {
+            return .nothing(ReaderState(revision: head, place: window?.place))
+        }
+        var answer = ChangesAnswer(changeset, from: named, to: destination, options)
+        answer.isOfNothing = isOfNothing
+        return .changes(answers.remember(answer, key, at: head))
+    }
+
+    /// The revision with the reader's base state.
+    private func known(at point: ResumePoint) -> Revision {
+        switch point {
+        case .head: head
+        case .past(let place, _): view.session.history.revision(at: place)
+        case .none: write?.base ?? head
+        }
+    }
+
+    /// Whether a revision names the head before the write.
+    private func leadsFromWrite(_ named: Revision) -> Bool {
+        guard let write else { return false }
+        return view.name(of: ReaderState(revision: write.base), projection) == named.showing(nil)
+    }
+
+    /// Whether the reader sees what it saw of its revision.
+    private func isSame(_ seen: SeenState, _ point: ResumePoint, _ marks: Marks, since known: Revision) -> Bool {
+        switch point {
+        case .head: return marks.isEmpty
+        case .past(let place, _):
+            // A later revision has the same state as a forgotten one, but rows may have been marked in between.
+            let found = view.session.history.revision(at: place)
+            return seen.isSame(since: found) && (marks.isEmpty || found.sequence <= known.sequence)
+        case .none: return false
+        }
+    }
+
+    /// Whether the reader has what a changeset leads to. For a document the rows do not tell, since it has hidden
+    /// items.
+    private func isEmpty(_ changeset: Changeset) -> Bool {
+        changeset.isEmpty && (options.form.dialect != .jsonPatch || changeset.json(.jsonPatch).count == 2)
+    }
+
+    private func window(of seen: SeenState, since base: SeenState, _ place: WindowPosition?) -> WindowedState? {
+        projection.window.map { seen.seen.window($0, since: WindowOrigin(base.seen, at: place)) }
+    }
+
+    private func reset(_ reason: ResetReason, _ named: Revision) -> Update {
+        .changes(view.reset(reason, from: named, options))
+    }
+}

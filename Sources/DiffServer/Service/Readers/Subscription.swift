@@ -1,0 +1,293 @@
+import DiffSessions
+import DiffStores
+import HTTPCore
+import Synchronization
+
+/// A reader's place among the readers of one session: does what its `Follower` decides. Confined to the reader's loop.
+final class Subscription: SessionReader, @unchecked Sendable {
+    // Sendable for the slot; everything but `isWoken` and constants is confined to the loop.
+
+    let name: String
+    private var follower: Follower
+    /// With the current anchor of a window.
+    private var options: ChangesOptions
+    private let call: Call
+    private let loop: EventLoop
+    /// Gets the answers, until `leave`.
+    private var subscriber: (any Subscriber)?
+    private var slot: SessionSlot?
+    /// Keeps the reader's view up to date.
+    private var seen: SeenView?
+    private var timer: Timer?
+    private let isWoken = Atomic<Bool>(false)
+    /// A held request waits for the session alone.
+    private let followsSource: Bool
+
+    /// Its memory in bytes, besides its slot's.
+    static let footprint = 512
+
+    /// - Parameters:
+    ///   - compared: shows the same as what the reader has, if that has been compared.
+    ///   - subscriber: whose calls all come on `loop`.
+    init(
+        _ call: Call, _ followed: FollowedSession, _ purpose: Follower.Purpose, _ options: ChangesOptions,
+        compared: ReaderState? = nil, for subscriber: any Subscriber, on loop: EventLoop
+    ) {
+        (self.call, name, self.options, self.subscriber, self.loop) = (
+            call, followed.session, options, subscriber, loop
+        )
+        followsSource = purpose != .answer
+        follower = Follower(
+            purpose, followed, compared: compared, showsAll: options.projection.showsAll,
+            isAdopted: options.form.dialect.isAdopted)
+    }
+
+    private var service: DiffService { call.service }
+
+    /// What the reader has, if the request says something else.
+    var moved: Revision? {
+        follower.hasMoved ? follower.since.revision : nil
+    }
+
+    // MARK: Life
+
+    /// Registers with the session's slot, or with the slot where the session will appear.
+    ///
+    /// - Parameter known: the slot, if it has been found.
+    /// - Returns: why it could not.
+    func join(at known: SessionSlot? = nil) -> Problem? {
+        var known = known
+        while true {
+            guard let slot = known ?? service.table.slotToAwait(name) else { return .tooManyAwaited }
+            switch slot.add(self, limit: service.table.bounds.readers) {
+            case .tooMany: return .tooManyReaders(service.table.bounds.readers)
+            // The session has just been deleted.
+            case .gone: known = nil
+            case .added:
+                self.slot = slot
+                service.watch(slot)
+                return nil
+            }
+        }
+    }
+
+    /// Compares the reader with the session, which was read before the subscription joined.
+    ///
+    /// - Parameter view: nil if there was no session.
+    func begin(from view: SessionView?) {
+        guard case .read = follower.handle(.turn(at: .now)) else { return }
+        if slot?.revision != view?.session.head.revision { _ = read() } else { _ = found(view) }
+    }
+
+    func leave() {
+        _ = follower.handle(.ended)
+        forgetSlot()
+        subscriber = nil
+    }
+
+    private func forgetSlot() {
+        timer?.cancel()
+        if let slot {
+            service.table.remove(self, from: slot)
+            service.watch(slot)
+        }
+        (timer, slot, seen) = (nil, nil, nil)
+    }
+
+    /// Waits for the session again, of whose end the reader was told.
+    ///
+    /// - Returns: why it could not.
+    func restart() -> Problem? {
+        forgetSlot()
+        if let problem = join() { return problem }
+        _ = perform(follower.handle(.restarted))
+        return nil
+    }
+
+    func sessionChanged() {
+        guard !isWoken.exchange(true, ordering: .relaxed) else { return }
+        loop.execute { [self] in
+            isWoken.store(false, ordering: .relaxed)
+            _ = perform(follower.handle(.changed))
+        }
+    }
+
+    func sourceChanged() { if followsSource { sessionChanged() } }
+
+    func sessionEnded(_ end: SessionEnd) {
+        loop.execute { self.subscriber?.ended(self, Problem(end, of: self.name)) }
+    }
+
+    // MARK: Turns
+
+    /// Sends the reader what is new to it, if there is anything.
+    ///
+    /// - Returns: the bytes written so far.
+    func takeTurn() -> Int { perform(follower.handle(.turn(at: .now))) }
+
+    /// Keeps the reader's revision from being forgotten while nothing happens.
+    func beat() { _ = perform(follower.handle(.beat)) }
+
+    /// Answers the reader in any case.
+    func endTime() { _ = perform(follower.handle(.deadline)) }
+
+    /// Does what needs no session. What is done with a session that was read follows in `found` and `finish`.
+    private func perform(_ action: Follower.Action, because problem: Problem = .crowded) -> Int {
+        switch action {
+        case .wait: return 0
+        case .askForTurn:
+            subscriber?.isDue(self)
+            return 0
+        case .pause(let time):
+            timer = loop.schedule(after: time) { [weak self] in
+                guard let self else { return }
+                _ = self.perform(self.follower.handle(.pauseEnded))
+            }
+            return takeTurn()
+        case .read: return read()
+        case .catchUp(let comparison): return catchUp(comparison)
+        case .rename(let name):
+            let count = subscriber?.renamed(self, name) ?? 0
+            return count + takeTurn()
+        case .refuse:
+            subscriber?.refused(self, problem)
+            return 0
+        case .compare, .answer: preconditionFailure("only what was read can be compared or answered")
+        }
+    }
+
+    /// Reads the session, from memory or from the store.
+    private func read() -> Int {
+        guard let slot else { return perform(follower.handle(.worked(.missing))) }
+        if let view = SessionView(slot, of: service.table) { return found(view) }
+        // If the session was there before.
+        let known = slot.version
+        let call = options.form.isOfMany ? call.of(name) : call
+        call.find().whenDone { [self] result in
+            loop.execute { [self] in
+                switch result.mapError({ Problem($0, of: name) }) {
+                case .success(let view):
+                    // It may have ended without notice.
+                    if view == nil, let known { _ = service.table.drop(slot, .version(known)) }
+                    _ = found(view)
+                case .failure(let problem): _ = perform(follower.handle(.worked(.failed)), because: problem)
+                }
+            }
+        }
+        return 0
+    }
+
+    private func found(_ view: SessionView?) -> Int {
+        guard let view else { return perform(follower.handle(.worked(.missing)), because: notCreated) }
+        seen = view.seen(of: options.projection)
+        let action = follower.handle(.worked(.found(view.session.head.revision, isStale: isStale)))
+        guard case .compare(let comparison) = action else { return perform(action) }
+        guard view.isLong(options.projection, from: comparison.base?.revision) else {
+            return finish(view.update(comparison, options), with: view)
+        }
+        let isCompressed = subscriber?.isCompressed == true
+        service.workers.run { [self, options, slot = view.slot, pinned = view.pinned] in
+            guard let view = pinned ?? SessionView(slot, of: service.table) else {
+                return loop.execute { _ = self.perform(self.follower.handle(.worked(.vanished))) }
+            }
+            let update = view.hasRoom ? view.update(comparison, options) : nil
+            if isCompressed, case .changes(let answer) = update { answer.deflate() }
+            loop.execute {
+                _ = update.map { self.finish($0, with: view) } ?? self.perform(self.follower.handle(.worked(.failed)))
+            }
+        }
+        return 0
+    }
+
+    /// Sends the result of a comparison with the head.
+    private func finish(_ update: Update, with view: SessionView) -> Int {
+        if seen?.isRefused == true {
+            subscriber?.refused(self, .crowded)
+            return 0
+        }
+        switch update {
+        case .nothing(let state): return stay(at: state, in: view)
+        case .changes(let answer):
+            let (head, now) = (view.session.head, Instant.now)
+            let state = ReaderState(revision: head.revision, place: answer.to?.place)
+            let action = follower.handle(.worked(.different(state, name: answer.to, isStale: isStale, at: now)))
+            guard case .answer = action else { return perform(action) }
+            if let anchor = answer.anchor, case .around = options.projection.window?.anchor {
+                options.projection.window?.anchor = .around(anchor)
+            }
+            let count = subscriber?.answered(self, service.annotated(answer, of: name), lag: now - head.made) ?? 0
+            return count + takeTurn()
+        }
+    }
+
+    /// The reader sees what it has. It is told a new name for that if its own will soon be forgotten.
+    private func stay(at state: ReaderState, in view: SessionView) -> Int {
+        var name: Revision?
+        if !options.projection.showsAll, let known = follower.since.revision, view.isFading(known) {
+            name = view.name(of: state, options.projection)
+            if name == known { name = nil }
+        }
+        return perform(follower.handle(.same(state, name: name)))
+    }
+
+    /// Moves the reader on before its revision is forgotten, if it sees nothing of the commits since.
+    private func catchUp(_ comparison: Comparison) -> Int {
+        guard let slot, let session = slot.awakeSession, let known = comparison.since.revision,
+            let base = comparison.base
+        else { return 0 }
+        let view = SessionView(slot, session, of: service.table)
+        guard view.isFading(known) else { return 0 }
+        if base.revision == session.head.revision { return stay(at: base, in: view) }
+        guard !view.isLong(options.projection, from: base.revision),
+            case .nothing(let same) = view.update(comparison, options)
+        else { return 0 }
+        return stay(at: same, in: view)
+    }
+
+    private var isStale: Bool { service.source?.staleness(of: name) != nil }
+
+    /// The session was not created in time. The next request may wait again at once.
+    private var notCreated: Problem {
+        var problem = Problem.noSession(name)
+        if slot?.isAwaited == true { problem.fields.append(Field("Retry-After", "0")) }
+        return problem
+    }
+}
+
+/// Where a subscription's answers go. All calls come on its loop.
+protocol Subscriber: AnyObject, Sendable {
+    /// Whether answers are compressed.
+    var isCompressed: Bool { get }
+    /// A subscription is to take a turn as soon as its answer can be sent.
+    func isDue(_ subscription: Subscription)
+    /// - Parameter lag: the time since the commit.
+    /// - Returns: the bytes written.
+    func answered(_ subscription: Subscription, _ answer: ChangesAnswer, lag: Duration) -> Int
+    /// What the reader has is called otherwise from now on.
+    ///
+    /// - Returns: the bytes written.
+    func renamed(_ subscription: Subscription, _ name: Revision) -> Int
+    func refused(_ subscription: Subscription, _ problem: Problem)
+    func ended(_ subscription: Subscription, _ problem: Problem)
+}
+
+extension SessionView {
+    fileprivate func update(_ comparison: Comparison, _ options: ChangesOptions) -> Update {
+        let (since, base) = (comparison.since, comparison.base)
+        if comparison.always { return .changes(answer(since: since, from: base, options)) }
+        guard let seen = comparison.lastSeen else { return update(since: since, from: base, options) }
+        let update = update(since: .revision(seen), from: ReaderState(revision: seen), options)
+        if case .nothing = update { return update }
+        return .changes(answer(since: since, options))
+    }
+}
+
+extension Problem {
+    static var tooManyAwaited: Problem {
+        Problem(.capacity, "too many readers are waiting for sessions that do not exist")
+    }
+
+    static func tooManyReaders(_ limit: Int) -> Problem {
+        Problem(.tooManyStreams, "\(limit) readers are already waiting")
+    }
+}

@@ -1,0 +1,32 @@
+import DiffSessions
+import DiffStores
+import HTTPCore
+
+/// Where sessions come from that fetch themselves (CONTRACT §11).
+package protocol SessionSource: AnyObject, Sendable {
+    /// Whether a session fetches itself.
+    func hasSource(_ name: String) -> Bool
+    /// What a reader of a session has to wait for; nil for nothing.
+    ///
+    /// - Parameter patience: the longest that the reader waits if there is a session already.
+    func readiness(of name: String, sessionExists: Bool, patience: Duration) -> Progress<Void, SourceFailure>?
+    /// Asks a session's source now.
+    func fetch(_ name: String) -> Progress<Void, SourceFailure>
+    /// Why the last fetch of a session failed, for those who may know.
+    func failureDetail(of name: String) -> String
+    /// The seconds since a session's source was last heard of, if that is too long ago.
+    func staleness(of name: String) -> Int?
+    /// The number of a slot's readers has changed.
+    func watch(_ slot: SessionSlot)
+    /// Forgets what nobody reads. Called each second.
+    func sweep()
+    func write(into text: inout MetricsText)
+}
+
+/// Who consents to edits before they are committed (CONTRACT §11).
+package protocol EditOwners: AnyObject, Sendable {
+    /// The consent that the edits of a request need; nil if nobody has to agree.
+    ///
+    /// - Parameter key: of a request that may be repeated.
+    func consent(for call: Call, key: ReplayWindow.Key?, body: [UInt8]) -> (any Consent)?
+}

@@ -1,0 +1,242 @@
+import DiffSessions
+import SnapshotKit
+
+/// Reads a file of lists, and continues after each fault, so that all are reported at once.
+struct ListsFileParser {
+    private let environment: (String) -> String?
+    private var faults: [(offset: Int, message: String)] = []
+    /// The names so far, by form.
+    private var names: [String: String] = [:]
+
+    init(environment: @escaping (String) -> String?) { self.environment = environment }
+
+    mutating func read(_ json: [UInt8]) throws(ListsFileError) -> [ListDefinition] {
+        guard json.count <= ListsFile.maxBytes else {
+            throw ListsFileError([(0, "a file of lists may have at most \(ListsFile.maxBytes) bytes")], in: json)
+        }
+        let document: JSONSlice
+        do throws(JSONError) { document = try JSONSlice(document: json, maxDepth: 64) } catch {
+            throw ListsFileError([(error.offset, "not valid JSON: \(error.reason.rawValue)")], in: json)
+        }
+        let lists = (members(of: document, "a file of lists") ?? []).compactMap { readList($0) }
+        guard faults.isEmpty else { throw ListsFileError(faults, in: json) }
+        return lists
+    }
+
+    // MARK: Lists
+
+    private mutating func readList(_ list: JSONSlice.Member) -> ListDefinition? {
+        let name = readName(list)
+        guard let members = members(of: list.value, "a list") else { return nil }
+        var settings = Session.SettingsChange()
+        var (source, hook): (ListDefinition.Source?, ListDefinition.Hook?)
+        for member in members {
+            switch member.name {
+            case "source": source = readSource(member.value, of: name)
+            case "hook": hook = readHook(member.value, of: name)
+            case let setting where Session.Settings.members.contains(setting):
+                do throws(StateError) { try settings.take(setting, member.value) } catch { note(error, in: list.value) }
+            default: noteUnknown(member, "a list")
+            }
+        }
+        if !members.contains(where: { $0.name == "source" || $0.name == "hook" }) {
+            note(list.offset, "a list needs a source, a hook, or both")
+        }
+        return name.map { ListDefinition(name: $0, settings: settings, source: source, hook: hook) }
+    }
+
+    private mutating func readName(_ list: JSONSlice.Member) -> NamePattern? {
+        do throws(NamePattern.Failure) {
+            let name = try NamePattern(list.name)
+            if let other = names[name.form] {
+                note(list.offset, "no session can belong to this list: \"\(other)\" matches every name that it could")
+            } else {
+                names[name.form] = name.text
+            }
+            return name
+        } catch {
+            return fault(list.offset, "\(error)")
+        }
+    }
+
+    private mutating func readSource(_ value: JSONSlice, of name: NamePattern?) -> ListDefinition.Source? {
+        guard let members = members(of: value, "a source") else { return nil }
+        var (url, every, timeout): (URLTemplate?, Duration?, Duration?)
+        var headers: [RequestHeader] = []
+        for member in members {
+            switch member.name {
+            case "url": url = readURL(member.value, of: name)
+            case "every": every = readTime(member, 0.1...3600)
+            case "timeout": timeout = readTime(member, 0.1...60)
+            case "headers": headers = readHeaders(member.value)
+            default: noteUnknown(member, "a source")
+            }
+        }
+        noteMissing("url", of: members, at: value, "a source")
+        return url.map { url in
+            var source = ListDefinition.Source(url: url, headers: headers)
+            if let every { source.every = every }
+            if let timeout { source.timeout = timeout }
+            return source
+        }
+    }
+
+    private mutating func readHook(_ value: JSONSlice, of name: NamePattern?) -> ListDefinition.Hook? {
+        guard let members = members(of: value, "a hook") else { return nil }
+        var (url, timeout, secret): (URLTemplate?, Duration?, WebhookSecret?)
+        for member in members {
+            switch member.name {
+            case "url": url = readURL(member.value, of: name)
+            case "timeout": timeout = readTime(member, 0.1...60)
+            case "secret": secret = readSecret(member.value)
+            default: noteUnknown(member, "a hook")
+            }
+        }
+        noteMissing("url", of: members, at: value, "a hook")
+        noteMissing("secret", of: members, at: value, "a hook")
+        guard let url, let secret else { return nil }
+        var hook = ListDefinition.Hook(url: url, secret: secret)
+        if let timeout { hook.timeout = timeout }
+        return hook
+    }
+
+    // MARK: Values
+
+    private mutating func members(of value: JSONSlice, _ whole: String) -> [JSONSlice.Member]? {
+        value.orderedMembers ?? fault(value.offset, "\(whole) must be an object")
+    }
+
+    private mutating func readURL(_ value: JSONSlice, of name: NamePattern?) -> URLTemplate? {
+        guard let text = value.string else {
+            return fault(value.offset, "a URL must be a string")
+        }
+        do throws(URLTemplate.Failure) {
+            let url = try URLTemplate(text)
+            guard let name, let other = url.segments.first(where: { !name.segments.contains($0) }) else { return url }
+            return fault(value.offset, "the list's name has no segment {\(other)}")
+        } catch { return fault(value.offset, error.rawValue) }
+    }
+
+    /// A number of seconds, to the millisecond.
+    private mutating func readTime(_ member: JSONSlice.Member, _ range: ClosedRange<Double>) -> Duration? {
+        guard let seconds = member.value.number, range.contains(seconds) else {
+            let bounds = "from \(range.lowerBound) to \(Int(range.upperBound))"
+            return fault(member.value.offset, "\(member.name) must be a number of seconds \(bounds)")
+        }
+        return .milliseconds(Int((seconds * 1000).rounded()))
+    }
+
+    private mutating func readHeaders(_ value: JSONSlice) -> [RequestHeader] {
+        var headers: [RequestHeader] = []
+        var names: Set<String> = []
+        for member in members(of: value, "headers") ?? [] {
+            if !names.insert(member.name.lowercased()).inserted {
+                note(member.offset, "duplicate header \(member.name)")
+            } else if let header = readHeader(member) {
+                headers.append(header)
+            }
+        }
+        return headers
+    }
+
+    private mutating func readHeader(_ member: JSONSlice.Member) -> RequestHeader? {
+        let (name, value) = (member.name, member.value)
+        guard RequestHeader.isName(name) else {
+            return fault(member.offset, "a header's name may only contain letters, digits and !#$%&'*+-.^_`|~")
+        }
+        guard !RequestHeader.isReserved(name) else {
+            return fault(member.offset, "the server sets the header \(name) itself")
+        }
+        guard let text = value.string else {
+            return fault(value.offset, "a header's value must be a string")
+        }
+        let variable = readVariable(text)
+        guard variable != nil || !RequestHeader.isSecret(name) else {
+            return fault(
+                value.offset, "\(name) is a secret: write \"env:NAME\", where the variable NAME holds the whole value")
+        }
+        guard let fieldValue = variable.map({ readEnvironment($0, at: value) }) ?? text else { return nil }
+        guard RequestHeader.isValue(fieldValue) else {
+            let whose = variable.map { "the variable \($0) holds" } ?? "a header has"
+            return fault(
+                value.offset,
+                "\(whose) a value that is empty, contains control characters, or begins or ends with a blank")
+        }
+        return RequestHeader(name: name, value: fieldValue)
+    }
+
+    private mutating func readSecret(_ value: JSONSlice) -> WebhookSecret? {
+        guard let name = value.string.flatMap(readVariable) else {
+            return fault(value.offset, "a secret must be \"env:NAME\", where the variable NAME holds it")
+        }
+        guard let text = readEnvironment(name, at: value) else { return nil }
+        return WebhookSecret(text)
+            ?? fault(value.offset, "the variable \(name) does not hold a secret: \(WebhookSecret.rule)")
+    }
+
+    /// The name after `env:`; nil if the text does not begin with that.
+    private func readVariable(_ text: String) -> String? {
+        text.hasPrefix("env:") ? String(text.dropFirst(4)) : nil
+    }
+
+    /// The value of a variable, which no message repeats.
+    private mutating func readEnvironment(_ name: String, at value: JSONSlice) -> String? {
+        guard Self.isVariable(name) else {
+            return fault(value.offset, "a variable's name may only contain letters, digits and _")
+        }
+        guard let text = environment(name), !text.isEmpty else {
+            return fault(value.offset, "the variable \(name) is unset or empty")
+        }
+        return text
+    }
+
+    private static func isVariable(_ name: String) -> Bool {
+        !name.isEmpty
+            && name.utf8.allSatisfy { $0 == UInt8(ascii: "_") || SessionName.isOfName($0) && !".~:-".utf8.contains($0) }
+    }
+
+    // MARK: Faults
+
+    private mutating func note(_ offset: Int, _ message: String) { faults.append((offset, message)) }
+
+    /// Notes a fault in place of a value.
+    private mutating func fault<Value>(_ offset: Int, _ message: String) -> Value? {
+        note(offset, message)
+        return nil
+    }
+
+    private mutating func noteUnknown(_ member: JSONSlice.Member, _ whole: String) {
+        note(member.offset, "\(whole) has no member \"\(member.name)\"")
+    }
+
+    private mutating func noteMissing(
+        _ name: String, of members: [JSONSlice.Member], at value: JSONSlice, _ whole: String
+    ) {
+        if !members.contains(where: { $0.name == name }) { note(value.offset, "\(whole) needs a member \"\(name)\"") }
+    }
+
+    /// - Parameter error: of a setting, with pointers from the list.
+    private mutating func note(_ error: StateError, in list: JSONSlice) {
+        switch error {
+        case .wrongShape(let violations), .invalid(let violations):
+            for violation in violations {
+                let isName = violation.code == "unknown-member"
+                note(list.offset(at: violation.pointer, isName: isName), violation.detail)
+            }
+        case .limitExceeded(let what, let limit, let actual, let pointer):
+            note(list.offset(at: pointer), "there are \(actual) \(what), and at most \(limit) are allowed")
+        case .json, .unwanted: preconditionFailure("a setting of a text that was read as JSON")
+        }
+    }
+}
+
+extension JSONSlice {
+    /// The offset of the value that a pointer leads to from here, or of its member's name. If the pointer leads
+    /// nowhere, that of the last value on the way.
+    fileprivate func offset(at pointer: String, isName: Bool = false) -> Int {
+        let tokens = JSONPointer(pointer)?.tokens ?? []
+        let way = (0...tokens.count).reversed().compactMap { value(at: JSONPointer(tokens: Array(tokens.prefix($0)))) }
+        let name = isName ? way.dropFirst().first?.orderedMembers?.first { $0.value.offset == way[0].offset } : nil
+        return name?.offset ?? way[0].offset
+    }
+}

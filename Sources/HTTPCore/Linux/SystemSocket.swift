@@ -1,0 +1,52 @@
+import CDiffSystem
+
+/// The calls on sockets that differ from system to system. Every socket is non-blocking, and closed on exec.
+enum SystemSocket {
+    /// A new stream socket; negative if it failed, as socket(2) tells.
+    static func open(_ family: Int32) -> Int32 {
+        #if os(Linux)
+            socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        #else
+            prepared(socket(family, SOCK_STREAM, 0))
+        #endif
+    }
+
+    /// Accepts a connection; negative if there is none, as accept(2) tells.
+    static func accept(_ listening: Int32, _ storage: inout sockaddr_storage) -> Int32 {
+        #if os(Linux)
+            let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+            return storage.fill { accept4(listening, $0, $1, flags) }.result
+        #else
+            return prepared(storage.fill { CDiffSystem.accept(listening, $0, $1) }.result)
+        #endif
+    }
+
+    /// The flags of send(2): no signal if the peer is gone. `hasMore`: another send follows at once.
+    static func sendFlags(hasMore: Bool) -> Int32 {
+        #if os(Linux)
+            Int32(MSG_NOSIGNAL) | (hasMore ? Int32(MSG_MORE) : 0)
+        #else
+            0  // SO_NOSIGPIPE is set on the socket
+        #endif
+    }
+
+    /// How long a peer may leave octets unacknowledged before the connection is lost.
+    static func limitUnacknowledged(_ descriptor: Int32, milliseconds: Int32) {
+        #if os(Linux)
+            setOption(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, milliseconds)
+        #else
+            setOption(descriptor, Int32(IPPROTO_TCP), TCP_RXT_CONNDROPTIME, max(1, milliseconds / 1000))
+        #endif
+    }
+
+    #if !os(Linux)
+        /// What Linux does in the call that makes the socket.
+        private static func prepared(_ descriptor: Int32) -> Int32 {
+            guard descriptor >= 0 else { return descriptor }
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+            setOption(descriptor, SOL_SOCKET, SO_NOSIGPIPE, 1)
+            return descriptor
+        }
+    #endif
+}

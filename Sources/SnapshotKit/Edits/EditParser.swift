@@ -1,0 +1,365 @@
+// From bytes to edits, without a state. Members of an edit come in any order, and what `items` holds depends on `op`;
+// so each edit is walked twice: once to check its grammar and note where its members stand, once to read them. Inserted
+// items and sections are read by the reader of states, whose columns then hold the items of the whole batch; its
+// violations are reported in the words of edits.
+
+/// Reads a batch.
+struct EditParser {
+    var reader: StateParser
+    private let limits: StateLimits
+    private let pointer: String
+    private(set) var edits: [Edit] = []
+    var ids: [EditID] = []
+    var updates: [EditUpdate] = []
+    /// Edits seen, including those beyond the limit.
+    private var count = 0
+
+    /// A reader of the value at `range` of padded memory; `tail` is where bytes that it stores will stand.
+    init(base: UnsafeRawPointer, range: Range<Int>, tail: Int, limits: StateLimits, pointer: String) {
+        var inner = limits
+        // What is inserted may be deleted by a later edit: only the resulting state is held to the number of items.
+        inner.maxItems = StateLimits.none.maxItems
+        reader = StateParser(base: base, count: range.upperBound, limits: inner)
+        reader.scanner.at = range.lowerBound
+        reader.store = TokenBuffer(base: tail)
+        (self.limits, self.pointer) = (limits, pointer)
+    }
+
+    /// Reads all edits; violations are only noted.
+    mutating func read(depth: Int) throws(JSONError) {
+        reader.scanner.skipSpace()
+        guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "[") else {
+            reader.note("wrong-shape", "edits must be an array", at: pointer)
+            try reader.scanner.skipValue(depth: depth)
+            return try reader.scanner.finish()
+        }
+        try reader.scanner.checkDepth(depth + 1)
+        reader.scanner.at += 1
+        if !reader.scanner.takes(UInt8(ascii: "]")) {
+            repeat { try readElement(depth: depth + 1) } while try reader.scanner.takesComma(or: UInt8(ascii: "]"))
+        }
+        try reader.scanner.finish()
+    }
+
+    private mutating func readElement(depth: Int) throws(JSONError) {
+        count += 1
+        guard count <= limits.maxEdits else { return try reader.scanner.skipValue(depth: depth) }
+        reader.scanner.skipSpace()
+        guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "{") else {
+            note("an edit must be an object")
+            return try reader.scanner.skipValue(depth: depth)
+        }
+        let members = try findMembers(depth: depth + 1)
+        let end = reader.scanner.at
+        if let edit = try interpret(members, depth: depth + 1) { edits.append(edit) }
+        reader.scanner.at = end
+    }
+
+    /// The edit that is being read.
+    var place: EditPointer { EditPointer(batch: pointer, edit: count - 1) }
+
+    /// Notes that the edit has the wrong shape, at a place in it.
+    mutating func note(_ detail: @autoclosure () -> String, at rest: String = "") {
+        let place = place
+        reader.note("wrong-shape", detail(), at: place(rest))
+    }
+
+    // MARK: Members
+
+    /// What an edit may have.
+    enum Member: String, CaseIterable {
+        case op, items, sections, before, after, into, at
+    }
+
+    /// Where the values of an edit's members start.
+    struct Members {
+        private var starts: [(member: Member, at: Int)] = []
+
+        subscript(member: Member) -> Int? {
+            get { starts.first { $0.member == member }?.at }
+            set { if let newValue { starts.append((member, newValue)) } }
+        }
+    }
+
+    private mutating func findMembers(depth: Int) throws(JSONError) -> Members {
+        var members = Members()
+        try reader.readObject(depth: depth) { [place] (reader, token) throws(JSONError) in
+            reader.scanner.skipSpace()
+            let name = reader.scanner.string(token)
+            if let member = name.word(of: Member.allCases) {
+                members[member] = reader.scanner.at
+            } else {
+                reader.note(
+                    "unknown-member", "an edit has no member \"\(Violations.shown(Array(name.text)))\"",
+                    at: place("/\(JSONPointer.escaped(name.text))"))
+            }
+            try reader.scanner.skipValue(depth: depth)
+        }
+        return members
+    }
+
+    /// An edit from its members; nil, with a violation noted, if it has no operation.
+    private mutating func interpret(_ members: Members, depth: Int) throws(JSONError) -> Edit? {
+        guard let operation = operation(members) else { return nil }
+        var edit = Edit(operation: operation)
+        switch (members[.items], members[.sections]) {
+        case (.some, .some): note("an edit may have items or sections, not both")
+        case (let items?, nil): try readOperands(of: &edit, .items, from: items, depth: depth)
+        case (nil, let sections?): try readOperands(of: &edit, .sections, from: sections, depth: depth)
+        case (nil, nil): if operation != .clear { note("an edit needs items or sections") }
+        }
+        edit.destination = try readDestination(members, of: edit, depth: depth) ?? .at(.end)
+        return edit
+    }
+
+    private mutating func operation(_ members: Members) -> Edit.Operation? {
+        guard let start = members[.op] else {
+            note("an edit needs an op")
+            return nil
+        }
+        if let operation = word(at: start, of: Edit.Operation.allCases) { return operation }
+        note("op must be one of \(Edit.Operation.allCases.map(\.rawValue).joined(separator: ", "))", at: "/op")
+        return nil
+    }
+
+    /// Which word the string at an offset is; nil for anything else.
+    func word<Word: RawRepresentable<String>>(at start: Int, of words: [Word]) -> Word? {
+        guard reader.scanner.byte(start) == UInt8(ascii: "\"") else { return nil }
+        var cursor = JSONCursor(reader.scanner.base + start)
+        return cursor.takeString().word(of: words)
+    }
+
+    // MARK: The end
+
+    /// Throws what was found wrong.
+    func check() throws(EditError) {
+        if count > limits.maxEdits {
+            throw .limitExceeded(
+                what: "edits", limit: limits.maxEdits, actual: count, pointer: "\(pointer)/\(limits.maxEdits)")
+        }
+        if case .limitExceeded(let what, let limit, let actual, let pointer) = reader.excess {
+            throw .limitExceeded(what: what, limit: limit, actual: actual, pointer: pointer)
+        }
+        guard reader.violations.list.isEmpty else {
+            throw .wrongShape(reader.violations.list.map(Self.editViolation))
+        }
+    }
+
+    /// A state has codes of its own for a value of the wrong type and for a missing one; edits have one code for both.
+    private static func editViolation(_ violation: Violation) -> Violation {
+        switch violation.code {
+        case "unknown-member", "invalid-id": violation
+        default: Violation(pointer: violation.pointer, code: "wrong-shape", detail: violation.detail)
+        }
+    }
+}
+
+extension JSONString {
+    /// The one of a few words that this is.
+    fileprivate func word<Word: RawRepresentable<String>>(of words: [Word]) -> Word? {
+        words.first { (isEscaped || count == $0.rawValue.utf8.count) && text.elementsEqual($0.rawValue.utf8) }
+    }
+}
+
+/// A JSON Pointer to an edit, written only when a violation is reported.
+struct EditPointer {
+    /// Pointer to all edits.
+    let batch: String
+    let edit: Int
+
+    /// The pointer to the edit, or to something in it.
+    func callAsFunction(_ rest: String = "") -> String { "\(batch)/\(edit)\(rest)" }
+}
+
+// MARK: - Operands
+//
+// What an edit is about, and where it puts it.
+
+extension EditParser {
+    /// Reads the array at `start` as the edit's operands.
+    private mutating func readOperands(
+        of edit: inout Edit, _ subject: Edit.Subject, from start: Int, depth: Int
+    ) throws(JSONError) {
+        edit.subject = subject
+        reader.scanner.at = start
+        if reader.scanner.byte(start) == UInt8(ascii: "n") {
+            note("\(subject.rawValue) must be an array", at: "/\(subject.rawValue)")
+            return
+        }
+        switch (edit.operation, subject) {
+        case (.insert, .items): edit.operands = try readInsertedItems(depth: depth)
+        case (.insert, .sections): edit.operands = try readInsertedSections(depth: depth)
+        case (.update, _):
+            let first = updates.count
+            updates += try readElements(of: subject, depth: depth) { (reader, ordinal) throws(JSONError) in
+                try reader.readEditUpdate(of: subject, ordinal, depth: depth + 1)
+            }
+            edit.operands = first..<updates.count
+        default:
+            let first = ids.count
+            ids += try readElements(of: subject, depth: depth) { (reader, ordinal) throws(JSONError) in
+                try reader.readEditID(depth: depth + 1, at: .element(ordinal, ""))
+            }
+            edit.operands = first..<ids.count
+        }
+    }
+
+    private mutating func readInsertedItems(depth: Int) throws(JSONError) -> Range<Int> {
+        reader.path = DocumentPointers(root: place.batch, edit: place.edit, layout: .items)
+        let first = reader.builder.nodes.count
+        reader.builder.beginSection()
+        try reader.readItems(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
+            try reader.readItem(item, level: 0, depth: depth + 1)
+        }
+        reader.builder.endSection()
+        return first..<reader.builder.nodes.count
+    }
+
+    private mutating func readInsertedSections(depth: Int) throws(JSONError) -> Range<Int> {
+        let first = reader.builder.sections.count
+        reader.path = DocumentPointers(
+            root: place.batch, edit: place.edit, firstSection: first, layout: .sections)
+        try reader.readSections(depth: depth) { (reader) throws(JSONError) in
+            try reader.readSection(depth: depth + 1)
+        }
+        return first..<reader.builder.sections.count
+    }
+
+    /// Reads an array, but for elements that `read` has noted a violation of.
+    private mutating func readElements<Element>(
+        of subject: Edit.Subject, depth: Int, _ read: (inout StateParser, Int) throws(JSONError) -> Element?
+    ) throws(JSONError) -> [Element] {
+        reader.path = DocumentPointers(root: place.batch, edit: place.edit, member: subject.rawValue)
+        var elements: [Element] = []
+        var ordinal = 0
+        try reader.readElements(depth: depth, of: subject.rawValue, at: .root) { (reader) throws(JSONError) in
+            if let element = try read(&reader, ordinal) { elements.append(element) }
+            ordinal += 1
+        }
+        return elements
+    }
+
+    // MARK: Destinations
+
+    /// Where an edit puts its operands; nil if it does not say, or with a violation noted.
+    private mutating func readDestination(
+        _ members: Members, of edit: Edit, depth: Int
+    ) throws(JSONError) -> Edit.Destination? {
+        let named = [Member.before, .after, .into].filter { members[$0] != nil }
+        guard edit.operation.places else {
+            for member in named + (members[.at] == nil ? [] : [.at]) {
+                note(
+                    "only insert and move take a position, not \(edit.operation.rawValue)", at: "/\(member.rawValue)")
+            }
+            return nil
+        }
+        if named.count > 1 {
+            note("an edit may have at most one of before, after and into")
+            return nil
+        }
+        let end = members[.at].flatMap { word(at: $0, of: Edit.End.allCases) }
+        if members[.at] != nil, end == nil { note("at must be \"start\" or \"end\"", at: "/at") }
+        guard let anchor = named.first, let start = members[anchor] else { return end.map { .at($0) } }
+        reader.scanner.at = start
+        if anchor == .into {
+            if edit.subject == .sections {
+                note("sections cannot be nested: use before, after or at", at: "/into")
+                return nil
+            }
+            return try readParent(depth: depth).map { .into($0, end ?? .end) }
+        }
+        if members[.at] != nil { note("at can only be used with into or alone", at: "/at") }
+        reader.path = DocumentPointers(root: place("/\(anchor.rawValue)"))
+        guard let id = try reader.readEditID(depth: depth, at: .root) else { return nil }
+        return anchor == .before ? .before(id) : .after(id)
+    }
+
+    /// `{"section":id}`, `{"item":id}` or an id.
+    private mutating func readParent(depth: Int) throws(JSONError) -> Edit.Parent? {
+        guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "{") else {
+            reader.path = DocumentPointers(root: place("/into"))
+            return try reader.readEditID(depth: depth, at: .root).map { Edit.Parent(id: $0, subject: nil) }
+        }
+        var parents: [Edit.Parent] = []
+        var count = 0
+        try reader.readObject(depth: depth + 1) { [place] (reader, token) throws(JSONError) in
+            let name = reader.scanner.string(token).string
+            reader.path = DocumentPointers(root: place("/into/\(JSONPointer.escaped(name.utf8))"))
+            count += 1
+            guard name == "section" || name == "item" else {
+                return try reader.refuse(
+                    "unknown-member", "into has no member \"\(Violations.shown(Array(name.utf8)))\"", at: .root,
+                    depth: depth + 1)
+            }
+            if let id = try reader.readEditID(depth: depth + 1, at: .root) {
+                parents.append(Edit.Parent(id: id, subject: name == "item" ? .items : .sections))
+            }
+        }
+        if count != 1 { note("into must name one section or one item", at: "/into") }
+        return parents.count == 1 ? parents[0] : nil
+    }
+}
+
+extension StateParser {
+    /// Takes an id on its own; nil, with a violation noted, for anything else.
+    fileprivate mutating func readEditID(depth: Int, at place: Location) throws(JSONError) -> EditID? {
+        scanner.skipSpace()
+        switch scanner.byte(scanner.at) {
+        case UInt8(ascii: "\""), UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            return try readID(depth: depth, at: place).map(editID)
+        default:
+            try refuse("wrong-shape", "an id must be a string or an integer", at: place, depth: depth)
+            return nil
+        }
+    }
+
+    /// Takes an object that names what is to change, the element `ordinal` of its array.
+    fileprivate mutating func readEditUpdate(
+        of subject: Edit.Subject, _ ordinal: Int, depth: Int
+    ) throws(JSONError) -> EditUpdate? {
+        scanner.skipSpace()
+        guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
+            try refuse(
+                "wrong-shape", "each element of an update must be an object", at: .element(ordinal, ""), depth: depth)
+            return nil
+        }
+        var id: FoundID?
+        var update = EditUpdate(id: EditID(start: 0, count: 0, hash: 0))
+        let what = subject == .items ? "item" : "section"
+        let seen = try readMembers(depth: depth + 1, of: what, at: .element(ordinal, "")) {
+            (reader, member) throws(JSONError) in
+            switch member {
+            case .id: id = try reader.readID(depth: depth + 1, at: .element(ordinal, "/id"))
+            case .content:
+                let range = try reader.readContent(depth: depth + 1)
+                update.content =
+                    UInt32(truncatingIfNeeded: range.lowerBound)..<UInt32(truncatingIfNeeded: range.upperBound)
+            case .expanded:
+                update.isExpanded = try reader.readExpanded(depth: depth + 1, at: .element(ordinal, "/expanded"))
+            case .kind where subject == .items:
+                update.kindStart = try reader.readKind(depth: depth + 1, at: .element(ordinal, "/kind"))
+                    .map { UInt32(truncatingIfNeeded: $0) }
+            case .kind:
+                try reader.refuse(
+                    "unknown-member", "a section has no kind", at: .element(ordinal, "/kind"), depth: depth + 1)
+            case .items:
+                try reader.refuse(
+                    "wrong-shape", "an update cannot change items: insert, move or delete them",
+                    at: .element(ordinal, "/items"), depth: depth + 1)
+            }
+        }
+        if seen & StateMember.id.bit == 0 {
+            note("wrong-shape", "an update needs an id", at: .element(ordinal, ""))
+        }
+        guard let id else { return nil }
+        update.id = editID(id)
+        return update
+    }
+
+    private func editID(_ id: FoundID) -> EditID {
+        EditID(
+            start: UInt32(truncatingIfNeeded: id.start), count: UInt16(truncatingIfNeeded: id.count),
+            hash: id.flags.contains(.escapedID)
+                ? store.idHash(at: id.start, id.count) : idHash(scanner.base + id.start, id.count))
+    }
+}

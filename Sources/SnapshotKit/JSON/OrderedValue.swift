@@ -1,0 +1,208 @@
+// The order of JSON values: absent, null, false, true, numbers by value, strings by the UTF-8 of their text, arrays and
+// objects, which are all equal. A key of 64 bits decides most comparisons: the sort in the highest three, and as much
+// of a number or a string as fits below. Two values whose keys differ are in the order of the keys; if the keys are the
+// same, they tell whether the values are equal, or only begin alike.
+
+/// A JSON value, to be compared with others by value.
+package struct OrderedValue {
+    package enum Sort: UInt8 {
+        case absent, null, no, yes, number, string, container
+    }
+
+    package let sort: Sort
+    /// Of a number the token, of a string what stands between its quotes.
+    package let text: UnsafeRawBufferPointer
+    /// Whether a string holds escapes.
+    let isEscaped: Bool
+
+    private init(_ sort: Sort, _ text: UnsafeRawBufferPointer, isEscaped: Bool = false) {
+        (self.sort, self.text, self.isEscaped) = (sort, text, isEscaped)
+    }
+
+    package static var absent: OrderedValue { OrderedValue(.absent, UnsafeRawBufferPointer(start: nil, count: 0)) }
+
+    init(_ flag: Bool) { self.init(flag ? .yes : .no, UnsafeRawBufferPointer(start: nil, count: 0)) }
+
+    /// A string, or the text of one.
+    init(_ string: JSONString) {
+        self.init(
+            .string, UnsafeRawBufferPointer(start: string.start, count: string.count), isEscaped: string.isEscaped)
+    }
+
+    /// An id as readers see it; its text is resolved already.
+    init(_ id: IDText) { self.init(id.isInteger ? .number : .string, id.text) }
+
+    /// The value that starts at an address in accepted text.
+    package init(at start: UnsafeRawPointer) {
+        var cursor = JSONCursor(start)
+        switch cursor.byte {
+        case UInt8(ascii: "\""): self.init(cursor.takeString())
+        case UInt8(ascii: "{"), UInt8(ascii: "["): self.init(.container, UnsafeRawBufferPointer(start: start, count: 0))
+        case UInt8(ascii: "n"): self.init(.null, UnsafeRawBufferPointer(start: start, count: 0))
+        case UInt8(ascii: "t"): self.init(true)
+        case UInt8(ascii: "f"): self.init(false)
+        default: self.init(.number, cursor.takeToken())
+        }
+    }
+
+    /// A number's text as a string.
+    package var quoted: OrderedValue { OrderedValue(.string, text) }
+
+    /// A hash, by the process's key, that is the same for equal values: numbers by their value, at any depth. Two other
+    /// values have the same with a chance of 1 in 2^64. O(bytes).
+    package var hash: UInt64 {
+        switch sort {
+        case .number: DecimalToken(text).hashed(by: .process)
+        case .string: fingerprint(of: string, by: .process)
+        case .container: numericHash(at: text.baseAddress!)
+        case .absent, .null, .no, .yes: KeyedHash.process.mixed(UInt64(sort.rawValue))
+        }
+    }
+
+    /// Of a string.
+    package var string: JSONString { JSONString(start: text.baseAddress!, count: text.count, isEscaped: isEscaped) }
+
+    /// Below, at or above zero as one comes before, with or after the other. O(bytes).
+    package static func compare(_ one: OrderedValue, _ other: OrderedValue) -> Int {
+        guard one.sort == other.sort else { return one.sort.rawValue < other.sort.rawValue ? -1 : 1 }
+        switch one.sort {
+        case .number: return DecimalToken.compare(DecimalToken(one.text), DecimalToken(other.text))
+        case .string: return compareStrings(one, other)
+        case .absent, .null, .no, .yes, .container: return 0
+        }
+    }
+
+    private static func compareStrings(_ one: OrderedValue, _ other: OrderedValue) -> Int {
+        guard one.isEscaped || other.isEscaped else {
+            let shorter = min(one.text.count, other.text.count)
+            let order = shorter == 0 ? 0 : compareBytes(one.text.baseAddress!, other.text.baseAddress!, shorter)
+            return order != 0 ? order : one.text.count - other.text.count
+        }
+        var (left, right) = (one.string.text, other.string.text)
+        while true {
+            guard let byte = left.next() else { return right.next() == nil ? 0 : -1 }
+            guard let second = right.next() else { return 1 }
+            if byte != second { return byte < second ? -1 : 1 }
+        }
+    }
+
+    /// The same value; a string with escapes as one without, in memory that is appended.
+    package func withoutEscapes(in memory: inout [UnsafeMutableRawPointer]) -> OrderedValue {
+        guard isEscaped else { return self }
+        let room = UnsafeMutableRawPointer.allocate(byteCount: text.count + JSONScanner.padding, alignment: 8)
+        memory.append(room)
+        var count = 0
+        for byte in string.text {
+            room.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+            count += 1
+        }
+        room.advanced(by: count).initializeMemory(as: UInt8.self, repeating: 0, count: JSONScanner.padding)
+        return OrderedValue(JSONString(start: room, count: count, isEscaped: false))
+    }
+}
+
+/// A value's place in the order, as far as 64 bits tell.
+package struct OrderKey {
+    package let bits: UInt64
+
+    /// A key that was taken before.
+    package init(bits: UInt64) { self.bits = bits }
+
+    /// The key of a value. O(1), except for a number of many digits.
+    ///
+    /// - Parameter offset: bytes to leave out at the start of a string.
+    package init(_ value: OrderedValue, from offset: Int = 0) {
+        let rest: UInt64
+        switch value.sort {
+        case .number: rest = Self.bits(ofNumber: value.text)
+        case .string: rest = Self.bits(ofText: value, from: offset)
+        case .absent, .null, .no, .yes, .container: rest = 0
+        }
+        bits = UInt64(value.sort.rawValue) << 61 | rest
+    }
+
+    private var sort: UInt8 { UInt8(truncatingIfNeeded: bits >> 61) }
+
+    /// Whether two values with this key may differ.
+    package var isPrefix: Bool {
+        switch sort {
+        case OrderedValue.Sort.string.rawValue: return bits & 15 == 8
+        case OrderedValue.Sort.number.rawValue:
+            let isNegative = bits & Self.positive == 0
+            return (bits & 1 == 1) != isNegative
+        default: return false
+        }
+    }
+
+    package var isString: Bool { sort == OrderedValue.Sort.string.rawValue }
+
+    // MARK: Strings
+
+    /// The number of a string's bytes that a key holds.
+    static let textBytes = 7
+
+    /// Seven bytes, padded with zeros, and their number, which is eight if there are more.
+    private static func bits(ofText value: OrderedValue, from offset: Int) -> UInt64 {
+        var word: UInt64 = 0
+        let count: Int
+        if value.isEscaped {
+            var (text, used) = (value.string.text, 0)
+            for _ in 0..<offset { _ = text.next() }
+            while used < textBytes, let byte = text.next() {
+                word |= UInt64(byte) << UInt64(56 - 8 * used)
+                used += 1
+            }
+            count = used == textBytes && text.next() != nil ? 8 : used
+        } else {
+            let left = value.text.count - offset
+            // Any string is followed by at least a quote and the padding.
+            if left > 0 { word = load64(value.text.baseAddress! + offset).byteSwapped }
+            count = min(left, 8)
+            if count < 8 { word &= ~(UInt64.max >> UInt64(8 * max(0, count))) }
+        }
+        return (word >> 8) << 4 | UInt64(truncatingIfNeeded: count)
+    }
+
+    // MARK: Numbers
+
+    /// Set for zero and positive numbers.
+    private static let positive: UInt64 = 1 << 60
+    private static let powers = -511...510
+
+    /// Sign, power of ten, the first 14 digits, and whether more follow; of a negative number all but the sign is
+    /// inverted.
+    private static func bits(ofNumber token: UnsafeRawBufferPointer) -> UInt64 {
+        let number = DecimalToken(token)
+        if number.isZero { return positive }
+        var magnitude: UInt64
+        if case .small(let power) = number.power, powers.contains(power) {
+            var (digits, count, isCut): (UInt64, Int, Bool) = (0, 0, false)
+            for digit in number.significand {
+                if count < 14 {
+                    digits = digits * 10 + UInt64(digit)
+                    count += 1
+                } else if digit != 0 {
+                    isCut = true
+                    break
+                }
+            }
+            while count < 14 {
+                digits *= 10
+                count += 1
+            }
+            magnitude = UInt64(power + 512) << 48 | digits << 1 | (isCut ? 1 : 0)
+        } else {
+            magnitude = number.power.isBelow(powers.lowerBound) ? 1 : UInt64(1023) << 48 | 1
+        }
+        return number.isNegative ? ~magnitude & (positive - 1) : positive | magnitude
+    }
+}
+
+extension DecimalToken.Power {
+    fileprivate func isBelow(_ limit: Int) -> Bool {
+        switch self {
+        case .small(let power): power < limit
+        case .large(let isNegative, _): isNegative
+        }
+    }
+}

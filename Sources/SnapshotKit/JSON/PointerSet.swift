@@ -1,0 +1,267 @@
+// Whoever looks for values at JSON Pointers does it here: what equality ignores, what a view shows, tests and orders
+// by, where a shape finds its list. The pointers form a tree of names, built once, and a walk down a value descends the
+// tree alongside it. Where no pointer leads there is no step, so nothing is looked up below. The next step is searched
+// among the names of one, however many pointers there are. Nothing is allocated, and no reference counted: all steps
+// stand in one piece of memory, each with the distances to its name and to the steps below it.
+//
+// Rejected: an object for each step, which a walk would retain for each value it enters; and comparing each pointer
+// with each name, pointers times names.
+
+/// Pointers that are followed together through a value.
+package struct PointerSet: Sendable {
+    /// Nil without pointers.
+    private let tree: Tree?
+
+    static let none = PointerSet([])
+
+    /// Builds the tree. O(bytes · log pointers).
+    package init(_ pointers: [JSONPointer]) { tree = pointers.isEmpty ? nil : Tree(pointers) }
+
+    /// The pointers, as they were given.
+    package var pointers: [JSONPointer] { tree?.pointers ?? [] }
+
+    @inline(__always)
+    package var isEmpty: Bool { tree == nil }
+
+    /// Calls `body` with the place where all pointers begin, which is that of the whole value. Places are valid while
+    /// it runs.
+    @inline(__always)
+    func withRoot<Result, Failure: Error>(
+        _ body: (PointerPlace) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        defer { withExtendedLifetime(tree) {} }
+        return try body(PointerPlace(step: tree?.root))
+    }
+}
+
+extension PointerSet: Hashable {
+    package static func == (one: PointerSet, other: PointerSet) -> Bool {
+        one.tree === other.tree || one.pointers == other.pointers
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(pointers) }
+}
+
+/// How far some pointers of a set have led.
+struct PointerPlace {
+    /// Pointers by their numbers, a bit each; from the 64th on they share the last.
+    typealias Numbers = UInt64
+
+    /// Nil where no pointer leads.
+    fileprivate let step: UnsafePointer<Step>?
+
+    /// Whether no pointer ends here or leads on.
+    @inline(__always)
+    var isAside: Bool { step == nil }
+
+    /// Whether a pointer ends here.
+    @inline(__always)
+    var isEnd: Bool { ending != 0 }
+
+    /// The pointers that end here.
+    @inline(__always)
+    var ending: Numbers { step?.pointee.ending ?? 0 }
+
+    /// The pointers that end here or lead on.
+    @inline(__always)
+    var passing: Numbers { step?.pointee.passing ?? 0 }
+
+    /// The place of a member. O(log pointers).
+    @inline(__always)
+    func below(_ name: JSONString) -> PointerPlace {
+        guard let step, step.pointee.count > 0 else { return PointerPlace(step: nil) }
+        return name.isEscaped
+            ? Array(name.text).withUnsafeBytes(step.below)
+            : step.below(UnsafeRawBufferPointer(start: name.start, count: name.count))
+    }
+
+    /// The place of an element. O(pointers).
+    @inline(__always)
+    func below(_ index: Int) -> PointerPlace {
+        guard let step, step.pointee.count > 0 else { return PointerPlace(step: nil) }
+        return step.below(index)
+    }
+}
+
+// MARK: The tree
+
+/// A name that comes next in some pointers, after the same names.
+private struct Step {
+    /// How far away the name is, in bytes.
+    var name = 0
+    var nameCount = 0
+    /// How far away the first step below is, in steps, and how many there are: by their names' lengths, then by bytes.
+    var below = 0
+    var count = 0
+    /// The name as an array's index; -1 if it is none.
+    var index = -1
+    var ending: PointerPlace.Numbers = 0
+    var passing: PointerPlace.Numbers = 0
+}
+
+extension UnsafePointer<Step> {
+    fileprivate func below(_ name: UnsafeRawBufferPointer) -> PointerPlace {
+        let steps = self + pointee.below
+        var (low, high) = (0, pointee.count)
+        while low < high {
+            let middle = (low + high) >> 1
+            let step = steps + middle
+            var order = step.pointee.nameCount - name.count
+            if order == 0 {
+                let text = UnsafeRawPointer(step) + step.pointee.name
+                if name.count == 0 || sameBytes(text, name.baseAddress!, name.count) { return PointerPlace(step: step) }
+                order = compareBytes(text, name.baseAddress!, name.count)
+            }
+            if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return PointerPlace(step: nil)
+    }
+
+    fileprivate func below(_ index: Int) -> PointerPlace {
+        let steps = self + pointee.below
+        return PointerPlace(step: (0..<pointee.count).first { steps[$0].index == index }.map { steps + $0 })
+    }
+}
+
+/// The steps, the root first and those below one side by side; behind them their names.
+private final class Tree: @unchecked Sendable {
+    let pointers: [JSONPointer]
+    /// Written by the initializer alone.
+    let root: UnsafePointer<Step>
+
+    init(_ pointers: [JSONPointer]) {
+        self.pointers = pointers
+        // Sorted, those that pass a step stand side by side, and those that end there are the first.
+        let sorted = pointers.indices.sorted { Self.precedes(pointers[$0].tokens, pointers[$1].tokens) }
+        let most = pointers.reduce(1) { $0 + $1.tokens.count }
+        let bytes = pointers.reduce(0) { $1.tokens.reduce($0) { $0 + $1.count } }
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: most * MemoryLayout<Step>.stride + bytes, alignment: MemoryLayout<Step>.alignment)
+        let steps = memory.initializeMemory(as: Step.self, repeating: Step(), count: most)
+        var end = UnsafeMutableRawPointer(steps + most)
+        // Of each step, the pointers that pass it, and how many of their names lead to it.
+        var passing = [(sorted.indices, level: 0)]
+        passing.reserveCapacity(most)
+        var next = 0
+        while next < passing.count {
+            let (places, level) = passing[next]
+            steps[next].below = passing.count - next
+            var last: [UInt8]?
+            for place in places {
+                let tokens = pointers[sorted[place]].tokens
+                let bit: PointerPlace.Numbers = 1 << min(sorted[place], 63)
+                steps[next].passing |= bit
+                guard tokens.count > level else {
+                    steps[next].ending |= bit
+                    continue
+                }
+                if tokens[level] != last {
+                    let (name, step) = (tokens[level], steps + passing.count)
+                    step.pointee.name = end - UnsafeMutableRawPointer(step)
+                    step.pointee.nameCount = name.count
+                    step.pointee.index = name.arrayIndex ?? -1
+                    end.copyMemory(from: name, byteCount: name.count)
+                    end += name.count
+                    passing.append((place..<place, level + 1))
+                    steps[next].count += 1
+                    last = name
+                }
+                passing[passing.count - 1].0 = passing[passing.count - 1].0.lowerBound..<place + 1
+            }
+            next += 1
+        }
+        root = UnsafePointer(steps)
+    }
+
+    /// Whether a pointer comes before another: by the first names that differ, in the order of steps.
+    private static func precedes(_ one: [[UInt8]], _ other: [[UInt8]]) -> Bool {
+        for (name, second) in zip(one, other) where name != second {
+            return name.count == second.count ? name.lexicographicallyPrecedes(second) : name.count < second.count
+        }
+        return one.count < other.count
+    }
+
+    deinit { root.deallocate() }
+}
+
+// MARK: Walks
+
+extension PointerSet {
+    /// Whether an accepted JSON text has a value at a place inside it. O(n).
+    func holdValue(of text: UnsafeRawBufferPointer) -> Bool {
+        guard !isEmpty, let start = text.baseAddress, text.count > 0 else { return false }
+        var cursor = JSONCursor(start)
+        return withRoot { cursor.findsValue(below: $0, entersArrays: true) }
+    }
+
+    /// The start of the value at the first of the places that an accepted JSON value has; nil if it has none of them.
+    /// O(n).
+    func value(in whole: UnsafeRawPointer, entersArrays: Bool) -> UnsafeRawPointer? {
+        withRoot { root in
+            var cursor = JSONCursor(whole)
+            return root.isEnd || cursor.findsValue(below: root, entersArrays: entersArrays) ? cursor.at : nil
+        }
+    }
+}
+
+extension JSONCursor {
+    /// Moves to the first value at the end of a pointer inside the one here; takes the one here if there is none.
+    fileprivate mutating func findsValue(below place: PointerPlace, entersArrays: Bool) -> Bool {
+        let isObject = byte == UInt8(ascii: "{")
+        guard isObject || entersArrays && byte == UInt8(ascii: "[") else {
+            skipValue()
+            return false
+        }
+        guard enter() else { return false }
+        var index = 0
+        repeat {
+            let inner = isObject ? place.below(takeName()) : place.below(index)
+            if inner.isEnd { return true }
+            if inner.isAside {
+                skipValue()
+            } else if findsValue(below: inner, entersArrays: entersArrays) {
+                return true
+            }
+            index += 1
+        } while takesComma()
+        return false
+    }
+}
+
+extension JSONWriter {
+    /// Appends an object with those of its members that are at the places, as they are written; false, and nothing
+    /// appended, for any other value. Arrays are not entered, and an inner object that would be left with no members is
+    /// left out. O(bytes).
+    package mutating func append(membersOf value: UnsafeRawBufferPointer, at places: PointerSet) -> Bool {
+        guard value.first == UInt8(ascii: "{") else { return false }
+        var cursor = JSONCursor(value.baseAddress!)
+        _ = places.withRoot { append(membersOf: &cursor, below: $0) }
+        return true
+    }
+
+    /// Takes an object, and appends it with those of its members that are at the places; whether there are any.
+    private mutating func append(membersOf cursor: inout JSONCursor, below place: PointerPlace) -> Bool {
+        append("{")
+        let first = count
+        if cursor.enter() {
+            repeat {
+                let name = cursor.takeName()
+                let inner = place.below(name)
+                guard inner.isEnd || !inner.isAside && cursor.byte == UInt8(ascii: "{") else {
+                    cursor.skipValue()
+                    continue
+                }
+                let start = count
+                separate()
+                append(name: name)
+                if inner.isEnd {
+                    append(cursor.takeValue())
+                } else if !append(membersOf: &cursor, below: inner) {
+                    truncate(to: start)
+                }
+            } while cursor.takesComma()
+        }
+        defer { append("}") }
+        return count > first
+    }
+}

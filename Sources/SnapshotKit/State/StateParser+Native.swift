@@ -1,0 +1,273 @@
+// The library's own shape: {"sections":[{"id","content","expanded","items":[…]}]}, its shorthands, and nothing else.
+// An unknown member is refused, since it would vanish silently.
+
+/// Members that sections and items may have.
+enum StateMember: UInt8, CaseIterable {
+    case id, content, kind, expanded, items
+
+    var name: StaticString {
+        switch self {
+        case .id: "id"
+        case .content: "content"
+        case .kind: "kind"
+        case .expanded: "expanded"
+        case .items: "items"
+        }
+    }
+
+    var bit: UInt8 { 1 << rawValue }
+}
+
+extension StateParser {
+    /// Takes a state in the library's own shape; `depth` counts the arrays and objects around it.
+    mutating func readState(depth: Int, at root: String) throws(JSONError) {
+        path = DocumentPointers(root: root)
+        scanner.skipSpace()
+        switch scanner.byte(scanner.at) {
+        case UInt8(ascii: "["): try readMain(depth: depth)
+        case UInt8(ascii: "{"): try readStateObject(depth: depth + 1)
+        default: try refuse("wrong-type", "a state must be an array or an object", at: .root, depth: depth)
+        }
+    }
+
+    /// Begins the section `main` of a document without sections.
+    mutating func beginMain() {
+        builder.beginSection()
+        builder.setID(ofSection: 0, FoundID(start: DocumentText.mainStart(scanner.end), count: 4, flags: []))
+    }
+
+    /// Takes an array of items as the only section, `main`.
+    mutating func readMain(depth: Int) throws(JSONError) {
+        beginMain()
+        try readTopItems(depth: depth) { (reader, item) throws(JSONError) in
+            try reader.readItem(item, level: 0, depth: depth + 1)
+        }
+        builder.endSection()
+    }
+
+    private mutating func readStateObject(depth: Int) throws(JSONError) {
+        var holdsList = false
+        try readObject(depth: depth) { (reader, name) throws(JSONError) in
+            if reader.scanner.string(name).isText("content") { return try reader.readListContent(depth: depth) }
+            guard let list = StateList(reader.scanner.string(name)) else {
+                return try reader.refuseUnknown(name, of: "state", at: .root, depth: depth)
+            }
+            guard !holdsList else {
+                return try reader.refuse(
+                    "ambiguous-state", "a state must have sections or items, not both", at: .root, depth: depth)
+            }
+            holdsList = true
+            try reader.readList(list, depth: depth)
+        }
+        if !holdsList { note("missing-sections", "a state needs sections or items", at: .root) }
+    }
+
+    /// Takes the list's own content.
+    mutating func readListContent(depth: Int) throws(JSONError) {
+        builder.list = ListContent(try readContent(depth: depth))
+    }
+
+    /// Takes the value of a state's `sections` or `items`.
+    mutating func readList(_ list: StateList, depth: Int) throws(JSONError) {
+        switch list {
+        case .sections:
+            path.layout = .sections
+            try readSections(depth: depth) { (reader) throws(JSONError) in try reader.readSection(depth: depth + 1) }
+        case .items:
+            path.layout = .items
+            try readMain(depth: depth)
+        }
+    }
+
+    // MARK: One section, one item
+
+    /// Takes a section into the open one. Without items it is empty.
+    mutating func readSection(depth: Int) throws(JSONError) {
+        scanner.skipSpace()
+        guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
+            return try refuse("wrong-type", "a section must be an object", at: .section(""), depth: depth)
+        }
+        let section = builder.openSection
+        let seen = try readMembers(depth: depth + 1, of: "section", at: .section("")) {
+            (reader, member) throws(JSONError) in
+            switch member {
+            case .id:
+                guard let id = try reader.readID(depth: depth + 1, at: .section("/id")) else { return }
+                reader.builder.setID(ofSection: section, id)
+            case .content: reader.builder.setContent(ofSection: section, try reader.readContent(depth: depth + 1))
+            case .expanded:
+                reader.setExpanded(
+                    .section(section), try reader.readExpanded(depth: depth + 1, at: .section("/expanded")))
+            case .items:
+                try reader.readTopItems(depth: depth + 1) { (reader, item) throws(JSONError) in
+                    try reader.readItem(item, level: 0, depth: depth + 2)
+                }
+            case .kind:
+                try reader.refuse(
+                    "unknown-member", "a section has no kind", at: .section("/kind"), depth: depth + 1)
+            }
+        }
+        if seen & StateMember.id.bit == 0 { note("missing-id", "a section needs an id", at: .section("")) }
+    }
+
+    /// Takes an item and its children: an object, or a bare id.
+    mutating func readItem(_ item: Int, level: Int, depth: Int) throws(JSONError) {
+        scanner.skipSpace()
+        guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
+            guard let id = try readID(depth: depth, at: .item("")) else { return }
+            builder.setID(ofItem: item, id)
+            return builder.nodes[item].flags.formUnion(.isBare)
+        }
+        let seen = try readMembers(depth: depth + 1, of: "item", at: .item("")) { (reader, member) throws(JSONError) in
+            switch member {
+            case .id:
+                guard let id = try reader.readID(depth: depth + 1, at: .item("/id")) else { return }
+                reader.builder.setID(ofItem: item, id)
+            case .content: reader.builder.setContent(ofItem: item, try reader.readContent(depth: depth + 1))
+            case .kind:
+                if let start = try reader.readKind(depth: depth + 1, at: .kind) {
+                    reader.builder.setKind(ofItem: item, start: start)
+                }
+            case .expanded:
+                reader.setExpanded(.item(item), try reader.readExpanded(depth: depth + 1, at: .expanded))
+            case .items:
+                try reader.readItems(parent: item, level: level + 1, depth: depth + 1) {
+                    (reader, child) throws(JSONError) in
+                    try reader.readItem(child, level: level + 1, depth: depth + 2)
+                }
+            }
+        }
+        if seen & StateMember.id.bit == 0 { note("missing-id", "an item needs an id", at: .item("")) }
+    }
+
+    /// Takes an object's members and returns the bits of those seen.
+    @inline(__always)
+    mutating func readMembers(
+        depth: Int, of what: String, at place: Location,
+        reading: (inout StateParser, StateMember) throws(JSONError) -> Void
+    ) throws(JSONError) -> UInt8 {
+        try scanner.checkDepth(depth)
+        scanner.at += 1
+        if scanner.takes(UInt8(ascii: "}")) { return 0 }
+        let frame = scanner.names.open()
+        var seen: UInt8 = 0
+        repeat {
+            scanner.skipSpace()
+            let start = scanner.at
+            guard scanner.byte(start) == UInt8(ascii: "\"") else { throw scanner.unexpected(start) }
+            let name = try scanner.takeString()
+            guard let member = StateMember(scanner.string(name)) else {
+                scanner.at = start
+                try refuseUnknown(try scanner.takeName(in: frame), of: what, at: place, depth: depth)
+                continue
+            }
+            // A bit each is enough to find duplicates of known members.
+            guard seen & member.bit == 0 else { throw JSONError(.duplicateMember, at: start) }
+            seen |= member.bit
+            try scanner.take(UInt8(ascii: ":"))
+            try reading(&self, member)
+        } while try scanner.takesComma(or: UInt8(ascii: "}"))
+        scanner.names.close(frame)
+        return seen
+    }
+
+    /// Notes an unknown member and takes its value.
+    mutating func refuseUnknown(
+        _ name: StringToken, of what: String, at place: Location, depth: Int
+    ) throws(JSONError) {
+        if !violations.isFull {
+            let text = Array(scanner.string(name).text)
+            let subject = "\(what == "item" ? "an" : "a") \(what) has no member \"\(Violations.shown(text))\""
+            let pointer = "\(pointer(place))/\(JSONPointer.escaped(text))"
+            note(
+                "unknown-member", "\(subject); put it into content, or post the document as it is with ?idAt=/id",
+                at: pointer)
+        }
+        try scanner.skipValue(depth: depth)
+    }
+
+    // MARK: Values
+
+    mutating func readContent(depth: Int) throws(JSONError) -> Range<Int> { try scanner.takeValue(depth: depth) }
+
+    /// Takes a kind and returns where its quote is; nil, with a violation noted, if it is none.
+    mutating func readKind(depth: Int, at place: Location) throws(JSONError) -> Int? {
+        scanner.skipSpace()
+        let start = scanner.at
+        guard scanner.byte(start) == UInt8(ascii: "\"") else {
+            try refuse("wrong-type", "a kind must be a string", at: place, depth: depth)
+            return nil
+        }
+        _ = try scanner.takeString()
+        return start
+    }
+
+    /// Takes true or false; anything else is a violation.
+    mutating func readExpanded(depth: Int, at place: Location) throws(JSONError) -> Bool? {
+        scanner.skipSpace()
+        switch scanner.byte(scanner.at) {
+        case UInt8(ascii: "t"):
+            try scanner.takeLiteral("true")
+            return true
+        case UInt8(ascii: "f"):
+            try scanner.takeLiteral("false")
+            return false
+        default:
+            try refuse("wrong-type", "expanded must be true or false", at: place, depth: depth)
+            return nil
+        }
+    }
+
+    /// Sets whether a section or an item is expanded; nil if the document does not say.
+    mutating func setExpanded(_ record: RecordIndex, _ isExpanded: Bool?) {
+        switch isExpanded {
+        case false: builder.collapse(record)
+        case true: mentioned?.insert(record)
+        case nil: break
+        }
+    }
+}
+
+/// The member of a state that holds its list.
+enum StateList {
+    case sections, items
+
+    init?(_ name: JSONString) {
+        if name.isText("sections") {
+            self = .sections
+        } else if name.isText("items") {
+            self = .items
+        } else {
+            return nil
+        }
+    }
+}
+
+extension StateMember {
+    /// Compares names as words, since none is longer than eight bytes: every item names its members, so nothing runs
+    /// more often.
+    @inline(__always)
+    init?(_ name: JSONString) {
+        if name.isEscaped {
+            guard let member = Self.allCases.first(where: { name.isText($0.name) }) else { return nil }
+            self = member
+            return
+        }
+        switch (name.count, load64(name.start) << UInt64(64 - 8 * min(max(name.count, 1), 8))) {
+        case (2, Self.word("id")): self = .id
+        case (4, Self.word("kind")): self = .kind
+        case (5, Self.word("items")): self = .items
+        case (7, Self.word("content")): self = .content
+        case (8, Self.word("expanded")): self = .expanded
+        default: return nil
+        }
+    }
+
+    /// The letters of a name in the high bytes of a word, the first one lowest.
+    @inline(__always)
+    private static func word(_ name: StaticString) -> UInt64 {
+        var word: UInt64 = 0
+        for index in 0..<name.utf8CodeUnitCount { word = word >> 8 | UInt64(name.utf8Start[index]) << 56 }
+        return word
+    }
+}

@@ -1,0 +1,392 @@
+// A list inside any JSON document, found by pointers. A walk follows several pointers at once, since a section's id and
+// its items are in the same element; whatever no pointer leads into is skipped.
+
+extension StateShape.Element {
+    /// Whether an item is its element, unchanged: that is its content, and its id is a value in it.
+    var isInPlace: Bool { childrenAt == nil && idAt.count == 1 && !isMap }
+}
+
+extension StateParser {
+    /// What a walk through one element found.
+    private struct Finding {
+        /// -1 in a section or the document.
+        let item: Int
+        let level: Int
+        /// Where in `foundIDs` the id is, or its parts.
+        let firstID: Int
+        var seenParts = 0
+        var sawList = false
+        /// Whether something that holds no list is on the way to it: a string, a number or a boolean.
+        var isBlocked = false
+        /// The member or element that held the list, to be cut out of the content.
+        var listMember: Range<Int>?
+    }
+
+    /// Walks along all `targets` of one element, whose id has so many parts. The caller drops these of `foundIDs`.
+    @inline(__always)
+    private mutating func walkElement(
+        _ targets: Targets, of document: DocumentTargets, parts: Int, item: Int = -1, level: Int = -1, depth: Int
+    ) throws(JSONError) -> Finding {
+        var finding = Finding(item: item, level: level, firstID: foundIDs.count)
+        for _ in 0..<parts { foundIDs.append(nil) }
+        try targets.pointers.withRoot { (root) throws(JSONError) in
+            try walk(targets, root, document, &finding, depth: depth)
+        }
+        return finding
+    }
+
+    /// Takes a document and reads the list that stands at `places` in it.
+    mutating func readDocument(
+        _ shape: StateShape, _ places: StateShape.Places, depth: Int, at root: String
+    ) throws(JSONError) {
+        (keepsFirst, skipsInvalid) = (places.keepsFirst, places.skipsInvalid)
+        path = DocumentPointers(root: root, layout: DocumentPointers.Layout(places))
+        builder.place.shape = shape
+        let targets = DocumentTargets(places)
+        let sections = places.sectionsAt
+        scanner.skipSpace()
+        let start = scanner.at
+        if sections == nil { beginMain() }
+        let finding = try walkElement(targets.document, of: targets, parts: 0, depth: depth)
+        if sections == nil { builder.endSection() }
+        if !finding.sawList, finding.isBlocked || !places.takesMissing {
+            let detail = sections.map { "no sections at \($0)" } ?? "no items at \"\(places.items)\""
+            note("not-found", detail, at: root + (sections ?? places.items).description)
+        }
+        if !places.takesMissing, sectionsWithItems == 0 {
+            for step in sectionsWithoutItems where !violations.isFull {
+                let section = section(at: step)
+                note("missing-items", "no items at \"\(places.items)\" in this section", at: section)
+            }
+        }
+        if finding.listMember != nil || !finding.sawList {
+            keep(places.rest, of: start..<scanner.at, without: finding.listMember)
+        }
+    }
+
+    // MARK: Elements
+
+    private mutating func readSectionElement(_ targets: DocumentTargets, depth: Int) throws(JSONError) {
+        scanner.skipSpace()
+        let section = builder.openSection
+        let start = scanner.at
+        let finding = try walkElement(targets.section, of: targets, parts: 1, depth: depth)
+        let id = foundIDs.removeLast()
+        if let id {
+            builder.setID(ofSection: section, id)
+        } else if finding.seenParts == 0, !targets.places.sectionsAreMap {
+            note("missing-id", "no id at \"\(targets.places.sectionIDAt)\" in this section", at: .section(""))
+        }
+        if finding.isBlocked {
+            note("missing-items", "no items at \"\(targets.places.items)\" in this section", at: .section(""))
+        } else if finding.sawList {
+            sectionsWithItems += 1
+        } else {
+            sectionsWithoutItems.append(openStep)
+        }
+        if let cut = finding.listMember {
+            builder.setContent(ofSection: section, stored(start..<scanner.at, without: cut))
+        } else if !finding.sawList {
+            builder.setContent(ofSection: section, start..<scanner.at)
+        }
+    }
+
+    private mutating func readItemElement(
+        _ item: Int, level: Int, _ targets: DocumentTargets, depth: Int
+    ) throws(JSONError) {
+        scanner.skipSpace()
+        let start = scanner.at
+        let element = targets.places.element
+        let finding = try walkElement(
+            targets.item, of: targets, parts: element.idAt.count, item: item, level: level, depth: depth)
+        defer { foundIDs.removeLast(element.idAt.count) }
+        if let cut = finding.listMember {
+            builder.setContent(ofItem: item, stored(start..<scanner.at, without: cut))
+        } else if !finding.sawList {
+            builder.setContent(ofItem: item, start..<scanner.at)
+        }
+        if element.isMap { return }
+        // A part that was seen but is no id has been noted already.
+        if finding.seenParts != 1 << element.idAt.count - 1 {
+            for (part, pointer) in element.idAt.enumerated() where finding.seenParts & 1 << part == 0 {
+                note("missing-id", "no id at \"\(pointer)\" in this element", at: .item(""))
+            }
+        } else if let id = element.idAt.count == 1 ? foundIDs[finding.firstID] : joinedID(from: finding.firstID) {
+            builder.setID(ofItem: item, id)
+        }
+    }
+
+    /// The last ids found, joined to one: each escaped as in a JSON Pointer, and slashes between them. Nil if one of
+    /// them was invalid.
+    private mutating func joinedID(from first: Int) -> FoundID? {
+        var text: [UInt8] = []
+        text.reserveCapacity(64)
+        for index in first..<foundIDs.count {
+            guard let part = foundIDs[index] else { return nil }
+            if index > first { text.append(UInt8(ascii: "/")) }
+            if part.flags.contains(.escapedID) {
+                JSONPointer.escape(store.bytes(at: part.start, part.count), into: &text)
+            } else {
+                JSONPointer.escape(scanner.text(part.start..<part.start + part.count), into: &text)
+            }
+        }
+        guard text.count <= StateLimits.maxIDBytes else {
+            noteLongID(text.count, at: .item(""))
+            return nil
+        }
+        // Stored like an id written with escapes: token and text, behind the document. An id has no control characters.
+        var token = [UInt8(ascii: "\"")]
+        token.reserveCapacity(text.count + 8)
+        for byte in text {
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { token.append(UInt8(ascii: "\\")) }
+            token.append(byte)
+        }
+        token.append(UInt8(ascii: "\""))
+        let start = token.withUnsafeBytes { token in
+            text.withUnsafeBytes { store.append(escapedID: token, text: $0) }
+        }
+        return FoundID(start: start, count: text.count, flags: .escapedID)
+    }
+
+    /// Stores an element without one of its members and a comma beside that; returns where.
+    private mutating func stored(_ element: Range<Int>, without member: Range<Int>) -> Range<Int> {
+        let cut = withComma(member)
+        let start = store.append(scanner.text(element.lowerBound..<cut.lowerBound))
+        _ = store.append(scanner.text(cut.upperBound..<element.upperBound))
+        return start..<start + element.count - cut.count
+    }
+
+    /// A member or an element, and one comma beside it.
+    func withComma(_ member: Range<Int>) -> Range<Int> {
+        var after = member.upperBound
+        while isSpace(scanner.byte(after)) { after += 1 }
+        if scanner.byte(after) == UInt8(ascii: ",") { return member.lowerBound..<after + 1 }
+        var before = member.lowerBound - 1
+        while isSpace(scanner.byte(before)) { before -= 1 }
+        return scanner.byte(before) == UInt8(ascii: ",") ? before..<member.upperBound : member
+    }
+
+    private func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
+
+    // MARK: The walk
+
+    /// Takes the value at a place.
+    private mutating func walk(
+        _ goals: Targets, _ place: PointerPlace, _ targets: DocumentTargets, _ finding: inout Finding, depth: Int
+    ) throws(JSONError) {
+        scanner.skipSpace()
+        if place.isEnd { return try arrive(goals.goals(at: place), targets, &finding, depth: depth) }
+        switch scanner.byte(scanner.at) {
+        case _ where place.isAside: try scanner.skipValue(depth: depth)
+        case UInt8(ascii: "{"):
+            try readObject(depth: depth + 1) { (reader, token) throws(JSONError) in
+                let inner = place.below(reader.scanner.string(token))
+                try reader.walk(goals, inner, from: token.start - 1, targets, &finding, depth: depth + 1)
+            }
+        case UInt8(ascii: "["): try walkArray(goals, place, targets, &finding, depth: depth + 1)
+        default:
+            let isNull = scanner.byte(scanner.at) == UInt8(ascii: "n")
+            if !isNull, goals.leadsToList(place) { finding.isBlocked = true }
+            try scanner.skipValue(depth: depth)
+        }
+    }
+
+    private mutating func walkArray(
+        _ goals: Targets, _ place: PointerPlace, _ targets: DocumentTargets, _ finding: inout Finding, depth: Int
+    ) throws(JSONError) {
+        var index = 0
+        try readArray(depth: depth) { (reader) throws(JSONError) in
+            reader.scanner.skipSpace()
+            let inner = place.below(index)
+            try reader.walk(goals, inner, from: reader.scanner.at, targets, &finding, depth: depth)
+            index += 1
+        }
+    }
+
+    /// Takes a member or element that starts at `start`.
+    @inline(__always)
+    private mutating func walk(
+        _ goals: Targets, _ place: PointerPlace, from start: Int, _ targets: DocumentTargets,
+        _ finding: inout Finding, depth: Int
+    ) throws(JSONError) {
+        if place.isAside { return try scanner.skipValue(depth: depth) }
+        try walk(goals, place, targets, &finding, depth: depth)
+        if finding.sawList, finding.listMember == nil, goals.hasList(at: place) {
+            finding.listMember = start..<scanner.at
+        }
+    }
+
+    /// Takes the value that some pointers lead to. An array or object is taken only as a list, and only once.
+    private mutating func arrive(
+        _ goals: some Sequence<Targets.Goal>, _ targets: DocumentTargets, _ finding: inout Finding, depth: Int
+    ) throws(JSONError) {
+        let start = scanner.at
+        let isContainer = scanner.byte(start) == UInt8(ascii: "[") || scanner.byte(start) == UInt8(ascii: "{")
+        for goal in goals where goal.isList || !isContainer {
+            scanner.at = start
+            try arrive(goal, targets, &finding, depth: depth)
+        }
+        guard isContainer else { return }
+        for goal in goals where !goal.isList { refuseContainer(goal, &finding) }
+        if scanner.at == start { try scanner.skipValue(depth: depth) }
+    }
+
+    private mutating func refuseContainer(_ goal: Targets.Goal, _ finding: inout Finding) {
+        switch goal {
+        case .id(let part):
+            finding.seenParts |= 1 << part
+            note(
+                "invalid-id", "an id must be a string or an integer",
+                at: finding.item < 0 ? .section("") : .item(""))
+        case .kind: noteKind()
+        case .expanded: note("wrong-type", "expanded must be true or false", at: expandedPlace(finding))
+        case .sections, .items, .children: preconditionFailure("a list may be an array or an object")
+        }
+    }
+
+    private func expandedPlace(_ finding: Finding) -> Location { finding.item < 0 ? .sectionExpanded : .expanded }
+
+    private mutating func arrive(
+        _ goal: Targets.Goal, _ targets: DocumentTargets, _ finding: inout Finding, depth: Int
+    ) throws(JSONError) {
+        switch goal {
+        case .id(let part):
+            finding.seenParts |= 1 << part
+            let id = try readID(depth: depth, at: finding.item < 0 ? .section("") : .item(""))
+            foundIDs[finding.firstID + part] = id
+        case .kind: try readKindValue(of: finding.item, depth: depth)
+        case .expanded:
+            if try takeNull() { return }
+            let isExpanded = try readExpanded(depth: depth, at: expandedPlace(finding))
+            setExpanded(finding.item < 0 ? .section(builder.openSection) : .item(finding.item), isExpanded)
+        case .sections:
+            finding.sawList = true
+            let reading = { (reader: inout StateParser) throws(JSONError) in
+                try reader.readSectionElement(targets, depth: depth + 1)
+            }
+            if targets.places.sectionsAreMap {
+                try readSectionMap(depth: depth, reading: reading)
+            } else {
+                try readSections(depth: depth, reading: reading)
+            }
+        case .items:
+            finding.sawList = true
+            try readItemElements(targets, depth: depth)
+        case .children:
+            finding.sawList = true
+            try readChildren(of: finding.item, level: finding.level + 1, targets, depth: depth)
+        }
+    }
+
+    private mutating func readItemElements(_ targets: DocumentTargets, depth: Int) throws(JSONError) {
+        guard !targets.places.element.isMap else {
+            return try readMap(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
+                try reader.readItemElement(item, level: 0, targets, depth: depth + 1)
+            }
+        }
+        try readTopItems(depth: depth) { (reader, item) throws(JSONError) in
+            try reader.readItemElement(item, level: 0, targets, depth: depth + 1)
+        }
+    }
+
+    private mutating func readChildren(
+        of item: Int, level: Int, _ targets: DocumentTargets, depth: Int
+    ) throws(JSONError) {
+        if targets.places.element.isMap {
+            try readMap(parent: item, level: level, depth: depth) { (reader, child) throws(JSONError) in
+                try reader.readItemElement(child, level: level, targets, depth: depth + 1)
+            }
+        } else {
+            try readItems(parent: item, level: level, depth: depth) { (reader, child) throws(JSONError) in
+                try reader.readItemElement(child, level: level, targets, depth: depth + 1)
+            }
+        }
+    }
+
+    // MARK: Values
+
+    /// Takes a string, or an integer, whose digits are the kind; null is none, all else a violation.
+    private mutating func readKindValue(of item: Int, depth: Int) throws(JSONError) {
+        if try takeNull() { return }
+        let start = scanner.at
+        switch scanner.byte(start) {
+        case UInt8(ascii: "\""):
+            _ = try scanner.takeString()
+            return builder.setKind(ofItem: item, start: start)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            if try scanner.takeNumber() {
+                builder.place.hasStoredKinds = true
+                let digits = scanner.text(start..<scanner.at)
+                return builder.setKind(ofItem: item, start: store.append(string: digits) - 1)
+            }
+        default: try scanner.skipValue(depth: depth)
+        }
+        noteKind()
+    }
+
+    private mutating func noteKind() { note("wrong-type", "a kind must be a string or an integer", at: .kind) }
+}
+
+// MARK: - Targets
+
+/// What a walk through one value looks for, and where.
+private struct Targets {
+    /// What stands at a place.
+    enum Goal {
+        case id(part: Int), kind, expanded
+        /// Lists, whose elements are walked through in turn.
+        case sections, items, children
+
+        var isList: Bool {
+            switch self {
+            case .id, .kind, .expanded: false
+            case .sections, .items, .children: true
+            }
+        }
+    }
+
+    /// In the order of the goals.
+    let pointers: PointerSet
+    private let goals: [Goal]
+    private let lists: PointerPlace.Numbers
+
+    /// - Parameter targets: lists last, since whatever else is at the place of one is read before it.
+    init(_ targets: [(Goal, JSONPointer?)]) {
+        let targets = targets.compactMap { goal, pointer in pointer.map { (goal: goal, pointer: $0) } }
+        goals = targets.map(\.goal)
+        pointers = PointerSet(targets.map(\.pointer))
+        lists = targets.indices.reduce(0) { targets[$1].goal.isList ? $0 | 1 << $1 : $0 }
+    }
+
+    /// What is at a place, in order.
+    func goals(at place: PointerPlace) -> some Sequence<Goal> {
+        goals.indices.lazy.filter { place.ending & 1 << $0 != 0 }.map { goals[$0] }
+    }
+
+    /// Whether a list is at a place.
+    func hasList(at place: PointerPlace) -> Bool { place.ending & lists != 0 }
+
+    /// Whether a list is at a place, or below it.
+    func leadsToList(_ place: PointerPlace) -> Bool { place.passing & lists != 0 }
+}
+
+/// What is looked for in a document, in its sections and in its items.
+private final class DocumentTargets {
+    let places: StateShape.Places
+    let document: Targets
+    let section: Targets
+    let item: Targets
+
+    init(_ places: StateShape.Places) {
+        self.places = places
+        let element = places.element
+        document = Targets([places.sectionsAt.map { (.sections, $0) } ?? (.items, places.items)])
+        section = Targets([
+            (.id(part: 0), places.sectionsAreMap ? nil : places.sectionIDAt), (.expanded, places.sectionExpandedAt),
+            (.items, places.items),
+        ])
+        let ids = element.isMap ? [] : element.idAt.enumerated().map { (Targets.Goal.id(part: $0), Optional($1)) }
+        item = Targets(
+            ids + [(.kind, element.kindAt), (.expanded, element.expandedAt), (.children, element.childrenAt)])
+    }
+}

@@ -1,0 +1,166 @@
+// What is shown of a state. A view picks items, orders them and cuts their contents; a window takes some rows. Either
+// makes a state again, by a pure function of the state, and `ViewedState` advances the result over a commit.
+//
+// The target knows the list engine alone: no session, no revision, and not who looks. What an app has to say to ask for
+// a window is in SnapshotKit, so that it need not build this.
+
+import SnapshotKit
+
+/// What a reader shows of a state: some sections, the items that pass tests, in another order, up to a limit, and some
+/// members of their contents. The result is again a state, made by `Snapshot.applying(_:)`.
+///
+/// ```swift
+/// let view = try StateView(
+///     json: #"{"where":[{"at":"/content/done","is":false}],"order":[{"at":"/content/due"}],"limit":20}"#)
+/// let shown = list.applying(view)
+/// ```
+///
+/// Two views are equal when their `json` is: one written differently (white space, member order, defaults, or fields
+/// without effect) is equal; one that is phrased differently and means the same may not be.
+public struct StateView: Sendable, Hashable {
+    /// The view in canonical form: members in one order, no white space, defaults left out.
+    public let json: [UInt8]
+    /// A class, since views are passed around a lot: a copy retains one reference.
+    private let box: Box
+
+    private final class Box: Sendable {
+        let parts: Parts
+
+        init(_ parts: Parts) { self.parts = parts }
+    }
+
+    /// What a view is made of; nil or empty where it leaves things as they are.
+    struct Parts: Sendable {
+        /// The texts of ids.
+        var sections: Set<[UInt8]>?
+        /// All must hold.
+        var tests: [ItemTest] = []
+        var orders: [Order] = []
+        var limit: Int?
+        /// Which members of contents are shown.
+        var kept = KeptMembers()
+    }
+
+    /// What siblings are ordered by.
+    struct Order: Sendable {
+        let place: ItemPointer
+        let isDescending: Bool
+    }
+
+    var parts: Parts { box.parts }
+
+    init(_ parts: Parts, json: [UInt8]) { (box, self.json) = (Box(parts), json) }
+
+    /// The view that shows everything.
+    public static let all = StateView(Parts(), json: Array("{}".utf8))
+
+    /// The view as `init(json:hidesContents:)` reads it where it hides contents: those of sections and of the list that
+    /// are shown whole are named.
+    public var jsonHidingContents: [UInt8] {
+        var members = JSONWriter()
+        members.append(Array(json.dropLast()))
+        for (name, places) in [("sectionFields", parts.kept.sections), ("listFields", parts.kept.list)]
+        where places == nil {
+            if members.count > 1 { members.append(",") }
+            members.append(string: name)
+            members.append(":[\"/content\"]")
+        }
+        members.append("}")
+        return members.bytes()
+    }
+
+    /// Whether it shows everything, unchanged.
+    public var isAll: Bool { json.count == 2 }
+
+    /// Whether it cuts contents.
+    public var cutsContents: Bool { !parts.kept.areAll }
+
+    /// How often viewing a whole state reads each content: once per test, order and list of fields.
+    public var scanCount: Int {
+        parts.tests.count + parts.orders.count
+            + [parts.kept.items, parts.kept.sections, parts.kept.list].count { $0 != nil }
+    }
+
+    /// The largest number of tests.
+    public static let maxTests = 16
+    /// The largest number of orders.
+    public static let maxOrders = 4
+    /// The largest number of pointers in each of `fields`, `sectionFields` and `listFields`.
+    public static let maxFields = 64
+
+    /// Whether both have the same canonical form.
+    public static func == (one: StateView, other: StateView) -> Bool {
+        one.box === other.box || one.json == other.json
+    }
+
+    /// Hashes the canonical form.
+    public func hash(into hasher: inout Hasher) { json.withUnsafeBytes { hasher.combine(bytes: $0) } }
+}
+
+/// Why a text is not a view.
+public enum StateViewError: Error, Equatable, Sendable {
+    /// The text is not JSON.
+    case json(JSONError)
+    /// Part of it is not understood.
+    case invalid(Violation)
+    /// More of something than a view may have. `what` is a phrase such as "tests".
+    case limitExceeded(what: String, limit: Int, actual: Int, pointer: String)
+}
+
+extension Snapshot {
+    /// What a view shows of the state, as a separate state.
+    ///
+    /// It shares ids and kinds with this state, and contents that the view does not cut. O(n), O(n log n) if the view
+    /// orders items, O(1) if it shows everything.
+    public func applying(_ view: StateView) -> Snapshot { view.isAll ? self : ViewedState(view, of: self).snapshot }
+}
+
+// MARK: - Tests
+
+/// A test that a view's items have to pass.
+struct ItemTest: Sendable {
+    let place: ItemPointer
+    let condition: Condition
+
+    enum Condition: Sendable {
+        /// Whether the value is one of several, given by their hashes.
+        case isAmong(Set<UInt64>, Bool)
+        /// The signs of a comparison with a number or a string that pass: -1, 0 and 1.
+        case compares(ClosedRange<Int>, to: JSONText)
+        case contains(TextSearch)
+        case exists(Bool)
+    }
+
+    /// Whether an item passes. O(bytes of its content).
+    func passes(_ item: Int, of view: ColumnsView) -> Bool {
+        let value = view.value(ofItem: item, at: place)
+        switch condition {
+        case .isAmong(let hashes, let isAmong):
+            // `1` and `"1"` are the same id; and the number `1` equals `1.0`, which is no id.
+            let isFound =
+                value.sort != .absent && hashes.contains(value.hash)
+                || place == .id && value.sort == .number && hashes.contains(value.quoted.hash)
+            return isFound == isAmong
+        case .exists(let exists): return (value.sort != .absent) == exists
+        case .compares(let signs, let operand):
+            return operand.withBytes { bytes in
+                let operand = OrderedValue(at: bytes.baseAddress!)
+                return value.sort == operand.sort && signs.contains(OrderedValue.compare(value, operand).signum())
+            }
+        case .contains(let search): return value.sort == .string && search.isFound(in: value.string)
+        }
+    }
+
+    /// The hashes of which a value must have one to equal any of these values at a place.
+    static func hashes(of values: [JSONSlice], at place: ItemPointer) -> Set<UInt64> {
+        var hashes: Set<UInt64> = []
+        for value in values {
+            value.json.withBytes { bytes in
+                let operand = OrderedValue(at: bytes.baseAddress!)
+                hashes.insert(operand.hash)
+                if place == .id, operand.sort == .number { hashes.insert(operand.quoted.hash) }
+            }
+        }
+        return hashes
+    }
+}

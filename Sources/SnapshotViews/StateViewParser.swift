@@ -1,0 +1,288 @@
+// Read strictly: an unknown member, or a value of the wrong type, is refused with its place, since a view that is half
+// understood shows what nobody asked for. What is read is written at once in canonical form.
+
+import SnapshotKit
+
+extension StateView {
+    /// Reads a view. O(bytes).
+    ///
+    /// - Parameters:
+    ///   - json: an object, in the form of `json`.
+    ///   - hidesContents: whether to leave out contents of sections and of the list unless the view names their
+    ///     members, as for a token's view; otherwise they are shown whole.
+    /// - Throws: `StateViewError`; the first error.
+    public init(json: [UInt8], hidesContents: Bool = false) throws(StateViewError) {
+        let value: JSONSlice
+        do throws(JSONError) {
+            value = try JSONText(json).slice
+        } catch {
+            throw .json(error)
+        }
+        try self.init(value, hidesContents: hidesContents)
+    }
+
+    /// Reads a view from text.
+    public init(json: String, hidesContents: Bool = false) throws(StateViewError) {
+        try self.init(json: Array(json.utf8), hidesContents: hidesContents)
+    }
+
+    /// Reads a view in a document.
+    ///
+    /// - Parameter pointer: where it is.
+    public init(_ value: JSONSlice, at pointer: String = "", hidesContents: Bool = false) throws(StateViewError) {
+        var reader = ViewParser(members: try ViewMembers(value, at: pointer, "a view", Self.names))
+        self = try reader.read(hidesContents: hidesContents)
+    }
+
+    fileprivate static let names = ["sections", "where", "order", "limit", "fields", "sectionFields", "listFields"]
+}
+
+/// The members of an object, all of them known.
+private struct ViewMembers {
+    let pointer: String
+    private let values: [String: JSONSlice]
+
+    /// - Parameter what: the object, in words.
+    init(_ value: JSONSlice, at pointer: String, _ what: String, _ names: [String]) throws(StateViewError) {
+        guard let values = value.members else {
+            throw .refusal("wrong-type", "\(what) must be an object", at: pointer)
+        }
+        if let unknown = values.keys.filter({ !names.contains($0) }).min() {
+            throw .refusal(
+                "unknown-member", "\(what) has no member \"\(Violations.shown(Array(unknown.utf8)))\"",
+                at: "\(pointer)/\(JSONPointer.escaped(unknown.utf8))")
+        }
+        (self.pointer, self.values) = (pointer, values)
+    }
+
+    subscript(name: String) -> JSONSlice? { values[name] }
+
+    /// The elements of a list; nil if it is not there.
+    func list(_ name: String, _ what: String) throws(StateViewError) -> [JSONSlice]? {
+        guard let value = values[name] else { return nil }
+        guard let elements = value.elements else {
+            throw .refusal("wrong-type", "\(name) must be an array of \(what)", at: "\(pointer)/\(name)")
+        }
+        return elements
+    }
+
+    /// The place in an item that the member `at` points to.
+    func place(_ what: String) throws(StateViewError) -> ItemPointer {
+        guard let text = values["at"]?.string else {
+            throw .refusal(
+                "wrong-type", "\(what) needs a member \"at\", a JSON Pointer to its value", at: "\(pointer)/at")
+        }
+        return try ItemPointer(text, ofWhat: "an item", at: "\(pointer)/at")
+    }
+}
+
+extension StateViewError {
+    fileprivate static func refusal(_ code: String, _ detail: String, at pointer: String) -> StateViewError {
+        .invalid(Violation(pointer: pointer, code: code, detail: detail))
+    }
+}
+
+extension ItemPointer {
+    /// - Parameter places: those that there are besides the content.
+    fileprivate init(
+        _ text: String, ofWhat what: String, places: [ItemPointer] = [.id, .kind, .expanded], at pointer: String
+    ) throws(StateViewError) {
+        guard let parsed = JSONPointer(text), let place = ItemPointer(parsed),
+            place.inside != nil || places.contains(place)
+        else {
+            let names = places.map { "\($0.pointer), " }.joined()
+            throw .refusal(
+                "wrong-pointer",
+                "\"\(Violations.shown(Array(text.utf8)))\" points to nothing in \(what): use \(names)/content "
+                    + "or a place below it", at: pointer)
+        }
+        guard parsed.tokens.count <= StateShape.maxSegments else {
+            throw .refusal("wrong-pointer", "the pointer has more than \(StateShape.maxSegments) segments", at: pointer)
+        }
+        self = place
+    }
+
+    /// From the content on; nil of any other place.
+    fileprivate var inside: JSONPointer? { if case .content(let inside) = self { inside.pointers[0] } else { nil } }
+}
+
+private struct ViewParser {
+    let members: ViewMembers
+    private var parts = StateView.Parts()
+    private var writer = JSONWriter()
+
+    init(members: ViewMembers) { self.members = members }
+
+    mutating func read(hidesContents: Bool) throws(StateViewError) -> StateView {
+        writer.append("{")
+        try readSections()
+        try readEach("where", "tests", atMost: StateView.maxTests) { (reader, test, pointer) throws(StateViewError) in
+            try reader.readTest(test, at: pointer)
+        }
+        try readEach("order", "orders", atMost: StateView.maxOrders) {
+            (reader, order, pointer) throws(StateViewError) in try reader.readOrder(order, at: pointer)
+        }
+        try readLimit()
+        parts.kept.items = try readFields("fields", of: "an item", [.id, .kind, .expanded])
+        parts.kept.sections = try readFields(
+            "sectionFields", of: "a section", [.id, .expanded], default: hidesContents ? [] : nil)
+        parts.kept.list = try readFields("listFields", of: "a list", [], default: hidesContents ? [] : nil)
+        writer.append("}")
+        return StateView(parts, json: exchange(&writer, with: JSONWriter(capacity: 0)).bytes())
+    }
+
+    private mutating func write(name: String) {
+        writer.separate()
+        writer.append(string: name)
+        writer.append(":")
+    }
+
+    private mutating func write(name: String, sorted strings: some Sequence<[UInt8]>) {
+        write(name: name)
+        writer.append(array: strings.sorted { $0.lexicographicallyPrecedes($1) }) { $0.append(string: $1) }
+    }
+
+    private func pointer(_ name: String, _ index: Int) -> String { "\(members.pointer)/\(name)/\(index)" }
+
+    private func check(_ count: Int, _ limit: Int, _ name: String, _ what: String) throws(StateViewError) {
+        guard count <= limit else {
+            throw .limitExceeded(what: what, limit: limit, actual: count, pointer: "\(members.pointer)/\(name)")
+        }
+    }
+
+    /// Reads a list with `read`, which writes each element; an empty one is not written.
+    private mutating func readEach(
+        _ name: String, _ what: String, atMost limit: Int,
+        _ read: (inout ViewParser, JSONSlice, String) throws(StateViewError) -> Void
+    ) throws(StateViewError) {
+        guard let elements = try members.list(name, what), !elements.isEmpty else { return }
+        try check(elements.count, limit, name, what)
+        write(name: name)
+        writer.append("[")
+        for (index, element) in elements.enumerated() {
+            writer.separate()
+            try read(&self, element, pointer(name, index))
+        }
+        writer.append("]")
+    }
+
+    private mutating func readSections() throws(StateViewError) {
+        guard let elements = try members.list("sections", "ids") else { return }
+        var ids: Set<[UInt8]> = []
+        for (index, element) in elements.enumerated() {
+            guard let id = element.idText else {
+                throw .refusal("wrong-type", "an id must be a string or an integer", at: pointer("sections", index))
+            }
+            ids.insert(id)
+        }
+        parts.sections = ids
+        write(name: "sections", sorted: ids)
+    }
+
+    // MARK: Tests
+
+    /// The signs of the comparison that pass.
+    private static let comparisons = ["below": -1 ... -1, "above": 1...1, "atMost": -1...0, "atLeast": 0...1]
+    private static let operators = ["is", "not", "in", "below", "above", "atMost", "atLeast", "has", "exists"]
+
+    private mutating func readTest(_ element: JSONSlice, at pointer: String) throws(StateViewError) {
+        let test = try ViewMembers(element, at: pointer, "a test", ["at"] + Self.operators)
+        let place = try test.place("a test")
+        let names = Self.operators.filter { test[$0] != nil }
+        guard names.count == 1, let operand = test[names[0]] else {
+            throw .refusal(
+                "wrong-shape", "a test must have exactly one of \(Self.operators.joined(separator: ", "))", at: pointer)
+        }
+        let condition = try self.condition(names[0], operand, place, at: "\(pointer)/\(names[0])")
+        parts.tests.append(ItemTest(place: place, condition: condition))
+        writer.append("{\"at\":")
+        writer.append(string: place.pointer.description)
+        write(name: names[0])
+        writer.append(canonical: operand)
+        writer.append("}")
+    }
+
+    private func condition(
+        _ name: String, _ operand: JSONSlice, _ place: ItemPointer, at pointer: String
+    ) throws(StateViewError) -> ItemTest.Condition {
+        switch name {
+        case "is", "not": return .isAmong(ItemTest.hashes(of: [operand], at: place), name == "is")
+        case "in":
+            guard let values = operand.elements else {
+                throw .refusal("wrong-type", "in must be an array of values", at: pointer)
+            }
+            return .isAmong(ItemTest.hashes(of: values, at: place), true)
+        case "has":
+            guard let text = operand.string else { throw .refusal("wrong-type", "has must be a string", at: pointer) }
+            return .contains(TextSearch(Array(text.utf8)))
+        case "exists":
+            guard let flag = operand.flag else {
+                throw .refusal("wrong-type", "exists must be true or false", at: pointer)
+            }
+            return .exists(flag)
+        default:
+            let text = operand.json
+            let sort = text.withBytes { OrderedValue(at: $0.baseAddress!).sort }
+            guard sort == .number || sort == .string else {
+                throw .refusal("wrong-type", "\(name) must be a number or a string", at: pointer)
+            }
+            return .compares(Self.comparisons[name]!, to: text)
+        }
+    }
+
+    // MARK: Orders and the limit
+
+    private mutating func readOrder(_ element: JSONSlice, at pointer: String) throws(StateViewError) {
+        let order = try ViewMembers(element, at: pointer, "an order", ["at", "descending"])
+        let place = try order.place("an order")
+        let isDescending = order["descending"]?.flag ?? false
+        if let value = order["descending"], value.flag == nil {
+            throw .refusal("wrong-type", "descending must be true or false", at: "\(pointer)/descending")
+        }
+        parts.orders.append(StateView.Order(place: place, isDescending: isDescending))
+        writer.append("{\"at\":")
+        writer.append(string: place.pointer.description)
+        writer.append(isDescending ? ",\"descending\":true}" : "}")
+    }
+
+    private mutating func readLimit() throws(StateViewError) {
+        guard let value = members["limit"] else { return }
+        guard let limit = value.integer, limit >= 0 else {
+            throw .refusal("wrong-type", "limit must be a whole number, 0 or more", at: "\(members.pointer)/limit")
+        }
+        parts.limit = limit
+        write(name: "limit")
+        writer.append(limit)
+    }
+
+    // MARK: Fields
+
+    /// The members that are shown of a content; nil if all are.
+    private mutating func readFields(
+        _ name: String, of what: String, _ places: [ItemPointer], default standard: [JSONSlice]? = nil
+    ) throws(StateViewError) -> PointerSet? {
+        guard let elements = try members.list(name, "JSON Pointers") ?? standard else { return nil }
+        try check(elements.count, StateView.maxFields, name, "fields")
+        var fields: Set<ItemPointer> = []
+        for (index, element) in elements.enumerated() {
+            guard let text = element.string else {
+                throw .refusal("wrong-type", "a field must be a JSON Pointer", at: pointer(name, index))
+            }
+            fields.insert(try ItemPointer(text, ofWhat: what, places: places, at: pointer(name, index)))
+        }
+        let inside = fields.compactMap(\.inside)
+        if inside.contains(.root) { return nil }
+        write(name: name, sorted: fields.filter { $0.inside != nil }.map { Array($0.pointer.description.utf8) })
+        return PointerSet(inside)
+    }
+}
+
+extension JSONSlice {
+    /// The text of an id; nil for any other value.
+    fileprivate var idText: [UInt8]? {
+        if let string { return Array(string.utf8) }
+        let digits = text
+        let magnitude = digits.first == UInt8(ascii: "-") ? digits.dropFirst() : digits[...]
+        return magnitude.allSatisfy { $0 &- UInt8(ascii: "0") < 10 } ? digits : nil
+    }
+}

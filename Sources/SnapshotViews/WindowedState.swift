@@ -1,0 +1,185 @@
+import SnapshotKit
+
+/// A part of a state: the rows of a window, in their sections.
+public struct WindowedState: Sendable {
+    /// The rows, and their sections, as a state: rows have their levels, parents and numbers of children as in the
+    /// whole. Empty sections between them are included, and at either end if nothing is outside.
+    ///
+    /// Use it for its rows: changesets from one to another in any dialect but `json-patch`, `Snapshot.writeRows` and
+    /// `sections`. As a document it would show less than there is.
+    public let state: Snapshot
+    /// The id of the anchor, which is one of the rows; nil if there are none.
+    public let anchor: ElementID?
+    /// The rows' place in the whole.
+    public let place: WindowPosition
+    /// The number of rows after the last.
+    public let below: Int
+
+    /// The number of rows before the first.
+    public var above: Int { place.above }
+
+    /// Writes `{"anchor":id,"above":n,"below":m}`; without an anchor it is null.
+    public func write(into writer: inout JSONWriter) {
+        writer.append("{\"anchor\":")
+        if let anchor { writer.append(id: anchor) } else { writer.append("null") }
+        writer.emit(",\"above\":", above, ",\"below\":")
+        writer.append(below)
+        writer.append("}")
+    }
+}
+
+/// What a reader showed before: tells where an anchor was that is gone.
+public struct WindowOrigin: Sendable {
+    /// What the window was a part of; nil if that is forgotten.
+    public let seen: ViewedState?
+    /// The window's place in it; nil if it showed all.
+    public let place: WindowPosition?
+
+    /// What a reader shows: a window, or all.
+    public init(_ seen: ViewedState?, at place: WindowPosition?) { (self.seen, self.place) = (seen, place) }
+}
+
+extension Snapshot {
+    /// The rows of a window, as `ViewedState.window(_:since:)` finds them in all of this state. O(rows + log n).
+    public func window(_ window: StateWindow, since base: WindowOrigin? = nil) -> WindowedState {
+        ViewedState(.all, of: self).window(window, since: base)
+    }
+}
+
+// MARK: - The window of a view
+//
+// A window is a state of its own: its rows, and the ancestors that its first row has outside it, so that all rows find
+// their parents. It costs what it shows, however long the list is.
+
+extension ViewedState {
+    /// The rows of a window.
+    ///
+    /// The anchor of `.around` is its item's row, or its nearest visible ancestor's. If there is none, it is the next
+    /// row after it in the base that still exists, else the nearest one before it, else the row at its old place, else
+    /// the first.
+    ///
+    /// O(rows + log n), and with a view's orders the bytes of O(log n) contents; if the anchor is gone, as much for
+    /// each row that is gone with it.
+    ///
+    /// - Parameter base: what the reader has shown so far. Its anchor is used if neither state has the window's.
+    public func window(_ window: StateWindow, since base: WindowOrigin? = nil) -> WindowedState {
+        let count = rowCount
+        guard count > 0 else { return windowed(0..<0, anchor: 0) }
+        let anchor: Int =
+            switch window.anchor {
+            case .start: 0
+            case .end: count - 1
+            case .row(let row): min(row, count - 1)
+            case .around(let id):
+                source.columns.withView { columns in
+                    Array(id.text.utf8).withUnsafeBytes {
+                        row(ofAnchor: $0, in: columns) ?? row(inPlaceOf: $0, base, columns)
+                    }
+                }
+            }
+        return windowed(max(0, anchor - window.before)..<min(count, anchor + window.after + 1), anchor: anchor)
+    }
+
+    /// The rows at a place that was recorded earlier; nil if there are fewer. O(rows + log n).
+    public func window(at place: WindowPosition) -> WindowedState? {
+        let count = rowCount
+        guard place.above + place.rows <= count, place.rows > 0 || count == 0 else { return nil }
+        return windowed(place.above..<place.above + place.rows, anchor: place.anchor)
+    }
+
+    private func windowed(_ rows: Range<Int>, anchor: Int) -> WindowedState {
+        guard let place = WindowPosition(above: rows.lowerBound, rows: rows.count, anchor: anchor) else {
+            preconditionFailure("the anchor is one of the rows")
+        }
+        return source.columns.withView { columns in
+            WindowedState(
+                state: Snapshot(self.columns(ofRows: rows, of: columns)),
+                anchor: rows.isEmpty ? nil : ElementID(columns.id(ofItem: item(at: position(ofRow: anchor)))),
+                place: place, below: rowCount - rows.upperBound)
+        }
+    }
+
+    // MARK: The anchor
+
+    /// The row of an item with an id, or of its nearest visible ancestor.
+    private func row(ofAnchor id: UnsafeRawBufferPointer, in columns: ColumnsView) -> Int? {
+        guard var item = columns.item(withID: id), position(ofItem: item, in: columns) != nil else { return nil }
+        while columns.nodes[item].flags.contains(.isHidden) {
+            guard columns.nodes[item].parent >= 0 else { return nil }
+            item = Int(columns.nodes[item].parent)
+        }
+        return row(ofItem: item, in: columns)
+    }
+
+    /// The row that is the anchor now that the one with this id is gone.
+    private func row(
+        inPlaceOf id: UnsafeRawBufferPointer, _ base: WindowOrigin?, _ columns: ColumnsView
+    ) -> Int {
+        guard let base else { return 0 }
+        let survivor = base.seen.flatMap { seen in
+            seen.source.columns.withView { others -> Int? in
+                let count = seen.rowCount
+                guard let old = seen.row(ofAnchor: id, in: others) ?? base.place?.anchor else { return nil }
+                let start = min(old, count)
+                let survivor = { (row: Int) -> Int? in
+                    let other = others.id(ofItem: seen.item(at: seen.position(ofRow: row)))
+                    return columns.item(withID: other.text).flatMap { self.row(ofItem: $0, in: columns) }
+                }
+                for row in start..<count { if let found = survivor(row) { return found } }
+                for row in (0..<start).reversed() { if let found = survivor(row) { return found } }
+                return nil
+            }
+        }
+        return survivor ?? min(base.place?.anchor ?? 0, rowCount - 1)
+    }
+
+    // MARK: The rows as a state
+
+    private func columns(ofRows rows: Range<Int>, of source: ColumnsView) -> Columns {
+        let positions = rows.map(position(ofRow:))
+        var items = positions.map { UInt32(truncatingIfNeeded: item(at: $0)) }
+        let rowSections = sections(around: rows, items, source)
+        var outsiders = 0
+        while let first = items.first, case let parent = source.nodes[Int(first)].parent, parent >= 0 {
+            items.insert(UInt32(truncatingIfNeeded: parent), at: 0)
+            outsiders += 1
+        }
+        var next = 0
+        let sections = rowSections.map { section in
+            let start = next
+            while next < items.count, Int(source.nodes[Int(items[next])].section) == section { next += 1 }
+            return source.sections[section].holding(start..<next)
+        }
+        let children = positions.map { UInt32(truncatingIfNeeded: childCount(at: $0, source)) }
+        let columns = source.columns(
+            of: items, in: sections, hasCollapsed: false, outsiders: outsiders,
+            childCounts: outsiders > 0 || children.contains { $0 > 0 }
+                ? [UInt32](repeating: 0, count: outsiders) + children : [])
+        return view.cutsContents ? columns.compacted(keeping: view.parts.kept) : columns
+    }
+
+    /// The sections of the state that a window shows: from that of its first row to that of its last row, and at an end
+    /// with no rows outside, also the empty ones there.
+    private func sections(around rows: Range<Int>, _ items: [UInt32], _ source: ColumnsView) -> [Int] {
+        let span = { (item: UInt32) -> Int in
+            let section = Int(source.nodes[Int(item)].section)
+            return picked == nil ? section : self.span(ofSection: section) ?? 0
+        }
+        let first = rows.lowerBound == 0 ? 0 : span(items[0])
+        let end = rows.upperBound == rowCount ? sectionCount : span(items[items.count - 1]) + 1
+        return (first..<end).map(sourceSection)
+    }
+
+    /// The children that an item has in the view, hidden ones included.
+    private func childCount(at position: Int, _ source: ColumnsView) -> Int {
+        guard let picked else { return source.childCount(ofItem: position) }
+        let level = source.nodes[Int(picked[position])].level
+        var (count, next) = (0, position + 1)
+        // The last item of a section is followed by one of the top level.
+        while next < shownCount, source.nodes[Int(picked[next])].level > level {
+            if source.nodes[Int(picked[next])].level == level + 1 { count += 1 }
+            next += 1
+        }
+        return count
+    }
+}

@@ -1,0 +1,151 @@
+import HTTPCore
+import SnapshotKit
+import SnapshotViews
+import Testing
+
+@testable import DiffService
+@testable import DiffSessions
+@testable import DiffStores
+
+/// What views show is carried along by commits, for as long as somebody holds it and there is room.
+@Suite struct SeenStatesTests {
+    private static let rows = 2_000
+    private let messages: MessageMemory
+    private let table: SessionTable
+    private let slot: SessionSlot
+    private let odd: [StateView]
+
+    init() throws { try self.init(memory: 256 << 20) }
+
+    private init(memory: Int) throws {
+        let hash = KeyedHash.digests("tests")
+        messages = MessageMemory(memory: memory, maxBody: 1024)
+        table = SessionTable(bounds: .init(), messages: messages, hash: hash)
+        odd = [
+            try StateView(
+                json: #"{"where":[{"at":"/content/odd","is":1}],"order":[{"at":"/content/n","descending":true}]}"#)
+        ]
+        let state = "[" + (0..<Self.rows).map { Self.row($0, $0) }.joined(separator: ",") + "]"
+        let transition = SessionTransition(name: "s", bounds: .init(), hash: hash, now: .now)
+        let first = transition.firstSession(
+            try Snapshot(json: state), settings: .init(timeToLive: .seconds(60), ignored: []), after: nil, maker: nil)
+        slot = try table.create("s", first).get()
+    }
+
+    private static func row(_ id: Int, _ value: Int) -> String {
+        #"{"id":"r\#(id)","content":{"n":\#(value),"odd":\#(id % 2)}}"#
+    }
+
+    private var view: SessionView {
+        get throws { try #require(SessionView(slot, of: table)) }
+    }
+
+    /// Gives rows other values.
+    private var projection: Projection { odd.reduce(Projection(of: .anyone, in: "s")!) { $0.through($1) } }
+
+    private func commit(_ ids: Int..., value: Int = -1) throws {
+        let before = try #require(slot.session)
+        let rows = ids.map { Self.row($0, value) }.joined(separator: ",")
+        let batch = try EditBatch(json: #"[{"op":"update","items":[\#(rows)]}]"#)
+        let transition = SessionTransition(name: "s", bounds: .init(), hash: .digests("tests"), now: .now)
+        let edited = try before.head.snapshot.applying(batch)
+        let (next, changeset) = transition.session(after: before, edited.snapshot, edited.reused, maker: nil)
+        try withExtendedLifetime(changeset) { try table.commit(next, to: slot, after: before).get() }
+    }
+
+    private func expectIsRight(_ state: SeenState) throws {
+        #expect(state.seen.snapshot.documentJSON() == (try view).session.head.snapshot.applying(odd[0]).documentJSON())
+    }
+
+    @Test func `a commit carries along what somebody holds`() throws {
+        let held = try view.seen(of: projection)
+        let first = try view.seen(through: odd).head
+        try commit(7, 9, value: 5000)
+        let (second, before) = try view.seen(through: odd)
+        #expect(before === first && second !== first && held?.now === second)
+        #expect(!second.isSame(since: first.revision))
+        try expectIsRight(second)
+        // What another window starts from is there for a moment.
+        #expect(held?.state(at: first.revision) === first)
+        table.answers.release()
+        #expect(held?.state(at: first.revision) == nil && held?.now === second)
+    }
+
+    @Test func `what is not seen is known to be the same, over several commits`() throws {
+        let first = try view.seen(through: odd).head
+        let held = try view.seen(of: projection)
+        for id in [2, 4, 6] {
+            try commit(id)
+            _ = try view.seen(through: odd)
+        }
+        let last = try view.seen(through: odd).head
+        #expect(last.isSame(since: first.revision) && last.revision.sequence == 4)
+        // A session that was made again has the same sequences.
+        #expect(!last.isSame(since: Revision(sequence: 2, digest: first.revision.digest)))
+        #expect(held?.state(at: first.revision) === last)
+        try expectIsRight(last)
+        try commit(1)
+        #expect(try !view.seen(through: odd).head.isSame(since: last.revision))
+    }
+
+    @Test func `commits that nobody looked at between are one step`() throws {
+        let held = try view.seen(of: projection)
+        let first = try view.seen(through: odd).head
+        for id in 0..<20 { try commit(id, value: 3000 - id) }
+        let (last, before) = try view.seen(through: odd)
+        #expect(before === first && held?.now === last)
+        try expectIsRight(last)
+    }
+
+    @Test func `nobody holds what nobody reads`() throws {
+        weak let state = try view.seen(through: odd).head
+        #expect(state != nil)
+        table.answers.release()
+        #expect(state == nil)
+    }
+
+    @Test func `a sweep between a commit and its readers takes nothing from them`() throws {
+        let held = try view.seen(of: projection)
+        weak let first = try view.seen(through: odd).head
+        try commit(7)
+        table.answers.release()
+        #expect(first != nil)
+        // But whoever does not go on must not keep the old state for ever.
+        table.answers.release()
+        #expect(first == nil && held?.now == nil)
+        try expectIsRight(try view.seen(through: odd).head)
+    }
+
+    @Test func `a session that leaves memory takes along what its readers see`() throws {
+        let held = try view.seen(of: projection)
+        weak let first = try view.seen(through: odd).head
+        _ = slot.compact()
+        #expect(first == nil && held?.now == nil)
+        try expectIsRight(try view.seen(through: odd).head)
+    }
+
+    @Test func `what is carried along is counted, and refused where there is no room`() throws {
+        let held = try view.seen(of: projection)
+        _ = try view.seen(through: odd)
+        let inUse = messages.views.inUse
+        // 4 bytes an item that passes, and little else.
+        #expect((Self.rows * 2...Self.rows * 2 + 4096) ~= inUse)
+        table.answers.release()
+        #expect(messages.views.inUse == inUse && held?.isRefused == false)
+        let small = try SeenStatesTests(memory: 32 * 1024)
+        let none = try small.view.seen(of: projection)
+        try small.expectIsRight(try small.view.seen(through: odd).head)
+        #expect(none?.isRefused == true && none?.now == nil && small.messages.views.inUse == 0)
+    }
+
+    @Test func `a name through views says nothing of the digest`() throws {
+        let session = try #require(slot.session)
+        let revision = session.head.revision
+        let odd = projection.names
+        let name = session.name(of: revision, through: odd)
+        #expect(name.sequence == revision.sequence && name.digest != revision.digest)
+        #expect(session.name(of: Revision(sequence: 9, digest: revision.digest), through: odd).digest != name.digest)
+        #expect(session.name(of: revision, through: odd + odd).digest != name.digest)
+        #expect(session.name(of: revision, through: []) == revision)
+    }
+}

@@ -1,0 +1,335 @@
+"""What is drawn: settings, shapes, documents, edits. Whatever a run wants to see is drawn more often."""
+
+import copy
+import random
+import zlib
+
+from support import states, views
+from support.jsontext import Number, exact, key, text
+
+from model import every_item, steps
+
+IGNORED = ["/n", "/title", "/tags", "/a~1b/c~0d", "/deep/x", "/deep", "/long"]
+BAD_IDS = [None, True, 1.5, "", "a\u0001b", {}, [1], "x" * 2049]
+BIG = 2**53 + 1
+DIALECTS = {"rows": ["keyed", "indexed", "staged", "diffable"], "sequential": ["sequential"], "json-patch": ["json-patch"],
+            "counts": ["counts"]}
+
+
+# Members of contents, and what they may be.
+MEMBERS = {"n": [0, 1, 1.0, 2, 22], "title": ["one", "two", "t\u00e9xt"], "tags": [["x", "y"], [], None], "long": ["x" * 60, "y" * 60],
+           "deep": [{"x": 1, "y": 2}, {"x": 2, "y": 2}, {"y": 2}, {}], "a/b": [{"c~d": 1}, {"c~d": 2, "e": 0}, 5], "big": [BIG, 10**30]}
+# Features, and what else is drawn here by a name, that are left out.
+WITHOUT = set()
+
+
+class Draw(random.Random):
+    """Chances that favour some features."""
+
+    def __init__(self, seed, wanted=()):
+        super().__init__(seed)
+        self.wanted = frozenset(wanted)
+
+    def likes(self, feature, chance):
+        return feature not in WITHOUT and self.random() < (0.9 if feature in self.wanted else chance)
+
+    def one_of(self, features):
+        """One of these, by their weights."""
+        features = {name: weight for name, weight in features.items() if name not in WITHOUT}
+        wanted = [each for each in features if each in self.wanted]
+        if wanted and self.random() < 0.85:
+            return self.choice(wanted)
+        return self.choices(list(features), list(features.values()))[0]
+
+
+# Settings
+
+
+def settings(draw):
+    """Of a session: what PUT takes beside `state`."""
+    made = {}
+    if draw.likes("ignore", 0.3):
+        made["ignore"] = draw.sample(IGNORED, draw.choice([1, 1, 2]))
+    if draw.likes("keep", 0.3):
+        made["keep"] = ["expanded"]
+    shaped = {"shape", "sections", "map", "rest", "duplicates", "missing", "invalid", "children", "kind", "parts", "expandedAt"}
+    if draw.likes("shape", 0.9 if shaped & draw.wanted else 0.35):
+        made["shape"] = shape(draw)
+    return made
+
+
+def shape(draw):
+    made = {"itemsAt": draw.choice(["/rows", "/data/rows"])}
+    has_sections = draw.likes("sections", 0.35)
+    if has_sections:
+        made["sectionsAt"] = draw.choice(["/groups", "/data/groups", ""])
+    elif draw.random() < 0.2:
+        made["itemsAt"] = ""
+    is_map = draw.likes("map", 0.25) and not (has_sections and "nulls" in WITHOUT)
+    if is_map:
+        made["map"] = True
+    if not is_map or has_sections and draw.random() < 0.4:
+        made["idAt"] = draw.choice(["/uid", "/key/id"])
+        if draw.likes("parts", 0.2):
+            made["idAt"] = ["/type", "/no"]
+    if has_sections and not is_map:
+        made["sectionIdAt"] = draw.choice(["/gid", "/head/id"])
+    if draw.likes("kind", 0.3):
+        made["kindAt"] = draw.choice(["/kind", "/key/kind"])
+    if draw.likes("children", 0.35):
+        made["childrenAt"] = draw.choice(["/sub", "/deep/sub"])
+    if draw.likes("expandedAt", 0.35):
+        made["expandedAt"] = "/open"
+        if has_sections and "sectionExpandedAt" not in WITHOUT:
+            made["sectionExpandedAt"] = "/isExpanded"
+    whole = made["sectionsAt" if has_sections else "itemsAt"]
+    if whole and draw.likes("rest", 0.3):
+        made["rest"] = draw.choice([True, ["/total"], ["/total", "/meta/v"]])
+    for name, value in (("duplicates", "first"), ("missing", "empty"), ("invalid", "skip")):
+        if draw.likes(name, 0.2):
+            made[name] = value
+    return made
+
+
+def features(settings):
+    """Which of the table's settings these are."""
+    found = {name for name in ("ignore", "shape") if settings.get(name)} | ({"keep"} if settings.get("keep") else set())
+    shape = settings.get("shape", {})
+    found |= {name for name in ("map", "rest", "duplicates", "missing", "invalid") if name in shape}
+    found |= {feature for feature, name in (("sections", "sectionsAt"), ("children", "childrenAt"), ("kind", "kindAt"),
+                                            ("expandedAt", "expandedAt")) if name in shape}
+    return found | ({"parts"} if isinstance(shape.get("idAt"), list) else set())
+
+
+# States
+
+
+def content(draw, old=None):
+    if draw.random() < 0.3:
+        return copy.deepcopy(draw.choice(states.CONTENTS))
+    made = dict(old) if isinstance(old, dict) else {}
+    if draw.likes("gzip", 0):
+        made["text"] = draw.choice("xyz") * 500
+    for _ in range(draw.randint(1, 3)):
+        name = draw.choice(list(MEMBERS))
+        value = draw.choice(MEMBERS[name])
+        if draw.random() < 0.2:
+            made.pop(name, None)
+        else:
+            made[name] = value
+    return made
+
+
+def native(draw, old=None, is_flat=False):
+    """A state, or a neighbour of one."""
+    if old is None or draw.random() < 0.1:
+        made = states.random_state(draw, 10, not is_flat)
+        if not made["sections"] and draw.random() < 0.8:
+            made = states.random_state(draw, 10, not is_flat)
+    else:
+        old = copy.deepcopy(old)
+        for each in [*old["sections"], *every_item(old)]:
+            each["id"] = int(each["id"].token) if isinstance(each["id"], Number) else each["id"]
+        made = states.changed(draw, old, not is_flat) if draw.random() < 0.8 else old
+    for each in every_item(made):
+        if draw.random() < 0.15:
+            each["content"] = content(draw, each.get("content"))
+    if draw.likes("big ids", 0.04) and made["sections"] and not any(key(each["id"]) == str(BIG) for each in every_item(made)):
+        made["sections"][0]["items"].append({"id": BIG, "content": content(draw)})
+    return exact(text(made))
+
+
+def posted(draw, state):
+    """The state as a writer may write it: shorthand, things left out."""
+    state = copy.deepcopy(state)
+    for each in [*state["sections"], *every_item(state)]:
+        if "expanded" not in each and draw.random() < 0.2:
+            each["expanded"] = True
+        elif "expanded" in each and draw.random() < 0.4:
+            del each["expanded"]
+    for each in state["sections"]:
+        each["items"] = [item["id"] if set(item) == {"id"} and draw.random() < 0.3 else item for item in each["items"]]
+        if not each["items"] and draw.likes("nulls", 1):
+            draw.choice([lambda each=each: each.pop("items"), lambda each=each: each.update(items=None), lambda: None])()
+    if draw.random() < 0.04 and state["sections"]:
+        state["sections"].append(copy.deepcopy(state["sections"][0]))
+    if [key(each["id"]) for each in state["sections"]] == ["main"] and set(state["sections"][0]) <= {"id", "items"} and draw.random() < 0.5:
+        items = state["sections"][0].get("items")
+        kept = {name: state[name] for name in ("content",) if name in state}
+        return {**kept, "items": items} if kept or items is None else items
+    return state
+
+
+# Documents
+
+
+def put(value, pointer, inner):
+    """The value with this at the place."""
+    names = steps(pointer)
+    if not names:
+        return inner
+    owner = value if isinstance(value, dict) else {}
+    rest = "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in names[1:])
+    return {**owner, names[0]: put(owner.get(names[0]), rest, inner)}
+
+
+class Document:
+    """A state written as a shape says, with what is wrong with other people's JSON."""
+
+    def __init__(self, draw, state, shape):
+        self.draw, self.shape = draw, shape
+        state = exact(text(state))
+        is_map = shape.get("map") and "idAt" not in shape
+        if "sectionsAt" in shape:
+            lists = self.listed([self.section(each, is_map) for each in state["sections"]], shape.get("map"))
+            place = shape["sectionsAt"]
+        else:
+            lists = self.list([item for each in state["sections"] for item in each["items"]], is_map)
+            place = shape["itemsAt"]
+        rest = {"total": draw.randint(0, 2), "meta": {"v": draw.randint(0, 1), "at": draw.randint(0, 99)}}
+        document = put(rest if place else None, place, lists)
+        if draw.random() < (0.25 if "missing" in shape else 0.02):
+            document = self.lacking(document, place)
+        elif draw.likes("nulls", 0.04):
+            document = put(document, place, None)
+        self.value = exact(text(document))
+
+    def lacking(self, document, place):
+        if not place:
+            return None
+        first = "/" + place.split("/")[1]
+        if self.draw.random() < 0.5 and first != place:
+            return put(document, first, None)
+        return {name: value for name, value in document.items() if "/" + name != first}
+
+    def empty(self, is_map):
+        return None if self.draw.likes("nulls", 0.5) else {} if is_map else []
+
+    def spoils(self, name):
+        return self.draw.random() < (0.4 if name in self.shape else 0.02)
+
+    def list(self, items, is_map):
+        return self.listed([self.element(each, is_map) for each in items], is_map)
+
+    def listed(self, pairs, is_map):
+        """Names and elements as an object, or as an array."""
+        draw = self.draw
+        if is_map:
+            if draw.likes("nulls", 0.1):
+                return [element if draw.random() < 0.7 else None for _, element in pairs]
+            if self.spoils("invalid"):
+                pairs.insert(draw.randint(0, len(pairs)), (draw.choice(["", "a\u0001"]), {"n": 1}))
+            return {key(name): (draw.choice([None, 5, "text"]) if draw.random() < 0.03 else element) for name, element in pairs}
+        elements = [element for _, element in pairs]
+        if self.spoils("invalid"):
+            bad = draw.choice([None, {"n": 1}, *[self.named({"n": 2}, each, each) for each in BAD_IDS]])
+            elements.insert(draw.randint(0, len(elements)), bad)
+        if elements and self.spoils("duplicates"):
+            again = copy.deepcopy(draw.choice(elements))
+            elements.insert(draw.randint(0, len(elements)), {**again, "again": 1} if isinstance(again, dict) else again)
+        return elements
+
+    def named(self, element, identity, section):
+        shape = self.shape
+        if isinstance(shape.get("idAt"), list):
+            kind = ["p", "a/b", "x~y"][zlib.crc32(text(identity).encode()) % 3]
+            return put(put(element, "/type", kind), "/no", identity)
+        element = put(element, shape["idAt"], identity) if "idAt" in shape else element
+        return put(element, shape["sectionIdAt"], section) if "sectionIdAt" in shape and section is not None else element
+
+    def element(self, item, is_map):
+        """The name and the element of an item."""
+        shape, draw = self.shape, self.draw
+        own = item.get("content")
+        made = dict(own) if isinstance(own, dict) else {"v": own}
+        if not is_map:
+            made = self.named(made, item["id"], None)
+        if "kindAt" in shape:
+            if "kind" in item or draw.random() < 0.2:
+                made = put(made, shape["kindAt"], item.get("kind", draw.choice([7, None])))
+            if draw.random() < 0.004:
+                made = put(made, shape["kindAt"], draw.choice([True, 1.5, []]))
+        if "childrenAt" in shape and (item.get("items") or draw.random() < 0.1):
+            made = put(made, shape["childrenAt"], self.list(item.get("items", []), is_map) or self.empty(is_map))
+        if "expandedAt" in shape and draw.random() < 0.5:
+            made = put(made, shape["expandedAt"], item.get("expanded", draw.choice([True, None])))
+        return item["id"], made
+
+    def section(self, section, is_map):
+        shape, draw = self.shape, self.draw
+        own = section.get("content")
+        made = dict(own) if isinstance(own, dict) else {"v": own}
+        if "sectionIdAt" in shape:
+            made = put(made, shape["sectionIdAt"], section["id"])
+        if "sectionExpandedAt" in shape and draw.random() < 0.5:
+            made = put(made, shape["sectionExpandedAt"], section.get("expanded", draw.choice([True, None])))
+        if section["items"] or draw.random() < 0.7 or "nulls" in WITHOUT:
+            made = put(made, shape["itemsAt"], self.list(section["items"], is_map) or self.empty(is_map))
+        return section["id"], made
+
+
+# Edits
+
+
+def edits(draw, state):
+    """A few of them, of which some do not fit."""
+    found = [each["id"] for each in every_item(state)]
+    heads = [each["id"] for each in state["sections"]]
+    return [exact(text(edit(draw, found, heads))) for _ in range(draw.choice([1, 1, 2, 3]))]
+
+
+def edit(draw, found, heads):
+    marks = {"reload": 2, "reconfigure": 2} if "marks" in draw.wanted else {"reload": 1, "reconfigure": 1}
+    verbs = {"insert": 3, "delete": 1, "move": 3, "update": 3, "expand": 1, "collapse": 1, "clear": 0.2, **marks}
+    verb = draw.choices(list(verbs), list(verbs.values()))[0]
+    what = draw.choice(["items", "items", "sections"])
+    there = found if what == "items" else heads
+    chosen = draw.sample(there, min(len(there), draw.choice([1, 1, 2])))
+    if draw.random() < 0.03:
+        chosen = [*chosen, "nobody"]
+    if verb == "clear" and draw.random() < 0.3:
+        return {"op": "clear"}
+    if verb in ("insert", "move"):
+        return {"op": verb, what: new(draw, found, heads, what) if verb == "insert" else chosen, **place(draw, found, heads, what)}
+    if verb == "update":
+        return {"op": verb, what: [{"id": each, **({"content": content(draw)} if draw.random() < 0.8 else {
+            "expanded": draw.choice([True, False])})} for each in chosen]}
+    return {"op": verb, what: chosen}
+
+
+def new(draw, found, heads, what):
+    taken = {key(each) for each in (found if what == "items" else heads)}
+    free = [each for each in (states.IDS if what == "items" else states.SECTIONS) if str(each) not in taken or draw.random() < 0.01]
+    chosen = draw.sample(free, min(len(free), draw.choice([1, 1, 2])))
+    if what == "items":
+        return [each if draw.random() < 0.2 else states.random_item(draw, each) for each in chosen]
+    return [{"id": each, "content": content(draw), "items": []} for each in chosen]
+
+
+def place(draw, found, heads, what):
+    there = found if what == "items" else heads
+    match draw.choice(["before", "after", "into", "at", "none"]):
+        case "into" if what == "items" and found + heads:
+            kind = draw.choice([name for name, ids in (("item", found), ("section", heads)) if ids])
+            return {"into": {kind: draw.choice(found if kind == "item" else heads)}, **draw.choice([{}, {"at": "start"}, {"at": "end"}])}
+        case "before" | "after" as side if there:
+            return {side: draw.choice(there) if draw.random() < 0.97 else "nobody"}
+        case "at":
+            return {"at": draw.choice(["start", "end"])}
+    return {}
+
+
+def view(draw):
+    """One that shows less than all."""
+    while True:
+        made = views.random_view(draw)
+        if made and not (set(made) == {"fields"} and "/content" in made["fields"]):
+            return text(made)
+
+
+def window(draw, state):
+    """Which rows of a state."""
+    found = [each["id"] for each in every_item(state)] + ["nobody"]
+    made = draw.choice([{"at": "start"}, {"at": "end"}, {"at": draw.randint(0, 9)}, {"around": key(draw.choice(found))}])
+    made.update({name: draw.randint(0, 4) for name in ("before", "after") if draw.random() < 0.8})
+    return made

@@ -1,0 +1,74 @@
+"""Which settings meet: what may be in force together, what the contract forbids, and the table of how often."""
+
+import itertools
+import random
+
+from drawing import WITHOUT
+
+SETTINGS = ["ignore", "keep", "shape", "sections", "map", "rest", "duplicates", "missing", "invalid", "children", "kind", "parts",
+            "expandedAt"]
+WRITES = ["state", "edits", "marks", "reload", "put", "source", "hook", "history-short", "history-off"]
+READERS = ["token", "view", "window"]
+DIALECTS = ["keyed", "indexed", "staged", "diffable", "sequential", "counts", "json-patch"]
+FORMS = ["bare", "compact", "accept", "patch", "smallest", "maxChanges", "gzip"]
+WAYS = ["plain", "post", "held", "stream", "many", "many-stream", "lookup", "whole"]
+FEATURES = SETTINGS + WRITES + READERS + DIALECTS + FORMS + WAYS
+
+# What cannot even be asked for together: one answer has one way and one dialect.
+APART = {frozenset(pair) for group in (DIALECTS, WAYS) for pair in itertools.combinations(group, 2)}
+APART |= {frozenset(("compact", each)) for each in DIALECTS if each != "staged"}
+APART |= {frozenset(("bare", each)) for each in DIALECTS + ["compact"] if each != "json-patch"}
+APART |= {frozenset((one, other)) for one in ("lookup", "whole") for other in ("reload", "compact", "accept", "bare", "marks")}
+APART |= {frozenset((way, each)) for way in ("stream", "many-stream") for each in ("accept", "bare")}
+APART |= {frozenset(pair) for pair in (("marks", "json-patch"), ("marks", "bare"), ("history-short", "history-off"))}
+
+# What the contract refuses.
+FORBIDDEN = {frozenset(pair) for pair in (
+    ("window", "json-patch"), ("window", "bare"), ("window", "counts"), ("window", "many"), ("window", "many-stream"), ("window", "lookup"),
+    ("window", "whole"), ("held", "counts"), ("many", "bare"), ("put", "source"), ("state", "source"),
+    *(("lookup", each) for each in DIALECTS + ["patch", "smallest", "maxChanges"]),
+    *(("whole", each) for each in DIALECTS + ["patch", "smallest", "maxChanges"]))}
+
+
+def is_allowed(one, other):
+    return frozenset((one, other)) not in APART | FORBIDDEN
+
+
+PAIRS = [pair for pair in itertools.combinations(FEATURES, 2) if is_allowed(*pair)]
+
+
+def count(met, features):
+    """Counts each pair of what was in force in one answer."""
+    for pair in itertools.combinations([each for each in FEATURES if each in features], 2):
+        met[pair] += 1
+
+
+def scarce(met, seed):
+    """What a session is to have in force: two of the rarest pairs that go together."""
+    chance = random.Random(seed)
+    rarest = sorted([pair for pair in PAIRS if not WITHOUT & set(pair)], key=lambda pair: (met[pair], chance.random()))[:40]
+    wanted = set(chance.choice(rarest))
+    chance.shuffle(rarest)
+    for pair in rarest:
+        if all(one == other or is_allowed(one, other) for one in wanted for other in pair):
+            return sorted(wanted | set(pair))
+    return sorted(wanted)
+
+
+def shown(met, refused):
+    """The table, and the pairs that met too seldom."""
+    names = [f"{index + 1:2} {name}" for index, name in enumerate(FEATURES)]
+    width = max(map(len, names))
+    lines = [" " * width + "".join(f"{index + 1:6}" for index in range(len(FEATURES) - 1))]
+    for row, name in enumerate(FEATURES):
+        cells = []
+        for column in FEATURES[:row]:
+            pair = frozenset((name, column))
+            number = met[column, name]
+            cells.append(f"-{refused[pair]}" if pair in FORBIDDEN else "" if pair in APART else str(number))
+        lines.append(f"{names[row]:{width}}" + "".join(f"{cell:>6}" for cell in cells))
+    return "\n".join(lines)
+
+
+def rare(met, enough):
+    return [(pair, met[pair]) for pair in PAIRS if met[pair] < enough and not WITHOUT & set(pair)]

@@ -1,0 +1,283 @@
+"""The writers of a random session: states, documents, edits, fetches, PUTs."""
+
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+import drawing
+from drawing_wire import KEYHOLDER
+from model import Board, Editing, Reading, Refused, Unsaid, said
+from model_answers import check_cursor, require
+from support.jsontext import exact, text
+from support.upstream import says
+
+BOM = b"\xef\xbb\xbf"
+
+
+@dataclass
+class Write:
+    """What is written, what the state is after it, and the codes for which it is refused."""
+
+    deed: str
+    body: object = None
+    reload: bool = False
+    is_native: bool = False
+    state: object = None
+    marks: dict = field(default_factory=dict)
+    warnings: list = field(default_factory=list)
+    codes: tuple = None
+    features: set = field(default_factory=set)
+
+
+class Writers:
+    """What a session writes, and what it checks of the answers."""
+
+    # Boards
+
+    def new_board(self):
+        draw = self.draw
+        wanted = draw.wanted & {"source", "hook"}
+        name = f"b{self.name}.{len(self.lines)}"
+        settings, has_source, has_hook = None, False, False
+        if draw.random() < (0.9 if wanted else 0.25):
+            fitting = [each for each in self.stage.patterns if (each[2] or "source" not in wanted) and (each[3] or "hook" not in wanted)]
+            if draw.wanted & {"put", "state"}:
+                fitting = [each for each in fitting if not each[2]] or fitting
+            score = {each[0]: len(drawing.features(each[1]) & draw.wanted) for each in fitting}
+            pattern, settings, has_source, has_hook = draw.choice([each for each in fitting if score[each[0]] == max(score.values())])
+            name = f"{pattern}:{name}"
+        board = Board(name, settings if has_source else drawing.settings(draw), self.remembered)
+        board.has_source, board.has_hook = has_source, has_hook
+        board.by_query = "shape" in board.settings and not has_source and draw.random() < 0.3
+        board.path = f"/v1/sessions/{quote(name, safe='~:')}"
+        board.upstream = name.partition(":")[2]
+        self.stage.upstream.set(f"/hook/{board.upstream}", says(b"", 204))
+        self.create(board)
+        return board
+
+    def create(self, board):
+        while True:
+            document = self.document(board, None)
+            try:
+                state = said(self.reading(board, document).state)
+                break
+            except Refused:
+                continue
+        features = self.of_document(board)
+        if board.has_source:
+            self.serve(board, document)
+            answer = self.request("GET", board.path, {}, KEYHOLDER.headers)
+            require(answer.status == 200, "the first read:", answer)
+            revision = answer.exact["revision"]
+            features |= {"source"}
+        else:
+            body = text({"state": document, **self.sent_settings(board)}).encode()
+            is_post = self.draw.random() < 0.5 and not board.by_query
+            answer = self.request(*(("POST", board.path + "/changes") if is_post else ("PUT", board.path)), self.shape_query(board),
+                                  KEYHOLDER.headers, body)
+            require(answer.status == 201, "a session is made:", answer)
+            require(not is_post or answer.exact["reset"] == "initial", "no first answer:", answer)
+            revision = answer.exact["to" if is_post else "revision"]
+            features |= {"state" if is_post else "put"}
+        board.commit(state, features=features)
+        self.learn(board, revision)
+
+    def sent_settings(self, board):
+        return {name: value for name, value in board.settings.items() if name != "shape" or not board.by_query}
+
+    def shape_query(self, board):
+        """The parameters that say where the list stands, where the session does not keep it."""
+        shape = {**board.settings["shape"]} if board.by_query else {}
+        if isinstance(shape.get("rest"), list):
+            shape["rest"] = shape["rest"][0]
+        return {name: "true" if value is True else value for name, value in shape.items()}
+
+    def of_document(self, board):
+        return drawing.features(board.settings) - {"ignore", "keep"}
+
+    def document(self, board, old, is_native=False):
+        """What a writer posts: the state itself, or somebody's own JSON."""
+        draw, shape = self.draw, None if is_native else board.settings.get("shape")
+        state = drawing.native(draw, old, bool(shape) and "childrenAt" not in shape)
+        while shape:
+            document = drawing.Document(draw, state, shape).value
+            try:
+                self.reading(board, document)
+            except Unsaid:
+                continue
+            except Refused:
+                pass
+            return document
+        return exact(text(drawing.posted(draw, state)))
+
+    def reading(self, board, document, is_native=False):
+        shape = None if is_native else board.settings.get("shape")
+        if board.by_query and shape and isinstance(shape.get("rest"), list):
+            shape = {**shape, "rest": shape["rest"][:1]}
+        return Reading(document, shape)
+
+    def serve(self, board, document):
+        """What the upstream answers from now on. A text may be cut inside an emoji: it is read as U+FFFD."""
+        data = text(document)
+        self.note(f"# upstream: {data}")
+        self.stage.upstream.set(f"/list/{board.upstream}", says(data.replace("\ufffd", "\\ud83d").encode()))
+
+    def learn(self, board, revision):
+        """The sequence of the head, told by the answer to the write that made it."""
+        sequence = int(revision.split("-")[0])
+        known = board.sequences.get(sequence)
+        require(known in (None, board.head), "the sequence", sequence, "is that of", known and known.number)
+        require(known is board.head or sequence > max(board.sequences, default=0), "the sequence goes back:", revision)
+        board.sequences[sequence] = board.head
+
+    def head_of(self, board, revision):
+        found = board.sequences.get(int(revision.split("-")[0]))
+        require(found is not None, "nobody wrote", revision)
+        return found
+
+    # Writes
+
+    def write(self, board):
+        draw = self.draw
+        edits = 9 if draw.wanted & {"edits", "marks", "hook"} else 3
+        if board.has_source:
+            deeds = {"fetch": 4, "edits": edits}
+        else:
+            deeds = {"state": 9 if "state" in draw.wanted else 5, "edits": edits, "put": 4 if "put" in draw.wanted else 0.4, "keep": 0.2}
+        deed = draw.choices(list(deeds), list(deeds.values()))[0]
+        if deed == "put":
+            self.put(board)
+        elif deed == "keep":
+            self.change_keep(board)
+        else:
+            self.post(board, self.drawn_write(board, deed))
+
+    def drawn_write(self, board, deed):
+        draw, old = self.draw, board.head.state
+        write = Write(deed, reload=deed != "fetch" and draw.likes("reload", 0.08))
+        write.features |= {deed if deed != "fetch" else "source"} | ({"reload"} if write.reload else set())
+        try:
+            if deed == "edits":
+                write.body = {"edits": drawing.edits(draw, old)}
+                done = Editing(old, write.body["edits"])
+                write.state, write.marks = done.state, done.marks
+                write.features |= {"marks"} if done.marks else set()
+            else:
+                write.is_native = deed == "state" and not board.by_query and draw.random() < 0.1
+                write.body = self.document(board, old, write.is_native)
+                if deed == "fetch" and draw.likes("surrogates", 0.1):
+                    write.body = exact(text(write.body).replace('"one"', '"on\ufffd"'))
+                write.features |= set() if write.is_native else self.of_document(board)
+                reading = self.reading(board, write.body, write.is_native)
+                write.state, write.warnings = said(reading.state, old if board.settings.get("keep") else None), reading.warnings
+        except Refused as refusal:
+            write.codes = refusal.codes
+        return write
+
+    def post(self, board, write):
+        """Sends it, and holds the answer against the model."""
+        draw, before = self.draw, board.head
+        is_fetch = write.deed == "fetch"
+        credential = self.writer(board, write)
+        self.asking = reader = self.reader(board, credential, has_view=not is_fetch, is_temporary=draw.random() < 0.5)
+        ask = self.options(reader, "post", may_see_less=not is_fetch)
+        if reader.base is None:
+            ask.since = None
+        query = {**ask.query, **({"reload": "true"} if write.reload else {})}
+        headers = {**credential.headers, **ask.headers}
+        data = None
+        if is_fetch:
+            self.serve(board, write.body)
+        else:
+            data = self.encoded(board, write)
+            headers["Content-Type"] = "application/json"
+            query.update({"shape": "native"} if write.is_native else self.shape_query(board) if write.deed == "state" else {})
+            if draw.likes("gzip", 0.15):
+                headers["Content-Encoding"] = "gzip"
+                ask.features.add("gzip")
+            if draw.random() < 0.06:
+                headers["Idempotency-Key"] = f"k{len(self.lines)}"
+        status, problem = self.refused_status(board, write, credential, headers, () not in before.cursors or is_fetch)
+        answer = self.request("POST", board.path + ("/fetch" if is_fetch else "/changes"), query, headers, data)
+        if status != 200:
+            require(answer.status == status and problem in answer.body, "not refused as", status, problem, write.codes, "but", answer)
+            self.count(ask.features | write.features, board)
+            return
+        require(answer.status == 200, "a write:", answer)
+        told = self.changeset(answer, ask)
+        board.commit(write.state, write.marks, write.reload, features=write.features)
+        self.learn(board, told["to"])
+        if ask.since is None:
+            ask.since = told["from"] or ("?" if ask.is_bare else None)
+            require(ask.since is not None, "from where?", told)
+            reader.shows_head_before(before, ask.since)
+            if ask.since != "?":
+                check_cursor(board, reader.through, ask.since, before)
+            ask.is_lenient = True
+        ask.is_lenient = ask.is_lenient or reader.base is before
+        ask.may_warn = "either" if is_fetch else write.warnings
+        self.judged(reader, ask, told, board.head)
+        if "Idempotency-Key" in headers:
+            again = self.request("POST", board.path + "/changes", query, headers, data)
+            require(again.status == 200, "the same once more:", again)
+            found = self.changeset(again, ask)
+            # A window's place may be lost with its base.
+            require(found["to"].split("~")[0] == told["to"].split("~")[0], "written twice:", told, found)
+            if "changes" in told and "changes" in found:
+                require(found["changes"] == told["changes"], "not the same once more:", told, found)
+
+    def writer(self, board, write):
+        """Who may write it: a key, or a token for edits."""
+        able = [each for each in self.credentials if each.may_read(board) and each.edits] if write.deed == "edits" else [KEYHOLDER]
+        credential = able[-1] if "token" in self.draw.wanted or "hook" in self.draw.wanted and board.has_hook else self.draw.choice(able)
+        if board.has_hook and write.deed == "edits" and credential is not KEYHOLDER:
+            write.features.add("hook")
+        return credential
+
+    def refused_status(self, board, write, credential, headers, is_unknown):
+        """200, or what the write is refused with; draws a condition, and an owner who says no."""
+        draw = self.draw
+        if not is_unknown and draw.random() < 0.08:
+            is_met = draw.random() < 0.6
+            headers["If-Match"] = f'"{self.plain_head(board) if is_met else "1-0123456789abcdef"}"'
+            if not is_met and (write.codes is None or write.deed == "edits"):
+                return 412, b"revision-mismatch"
+        if write.codes is not None:
+            return (503, b"source-unavailable") if write.deed == "fetch" else (422, b"/problems/")
+        if "hook" in write.features:
+            refuses = draw.random() < 0.1
+            self.stage.upstream.set(f"/hook/{board.upstream}", says({"detail": "no"}, 403) if refuses else says(b"", 204))
+            if refuses:
+                return 422, b"edit-refused"
+        return 200, b""
+
+    def plain_head(self, board):
+        return board.head.cursors[()]
+
+    def encoded(self, board, write):
+        body, draw = write.body, self.draw
+        if write.deed == "state" and not board.by_query and (draw.random() < 0.3 or body is None):
+            body = {"state": body}
+        data = text(body).encode()
+        return BOM + data if draw.likes("bom", 0.05) else data
+
+    def put(self, board):
+        """Starts the session over."""
+        document = self.document(board, board.head.state)
+        body = text({"state": document, **self.sent_settings(board)}).encode()
+        answer = self.request("PUT", board.path, self.shape_query(board), KEYHOLDER.headers, body)
+        try:
+            state = said(self.reading(board, document).state)
+        except Refused as refusal:
+            require(answer.status == 422, "a PUT is refused for", refusal.codes, "by", answer)
+            return
+        require(answer.status == 200, "a PUT:", answer)
+        board.commit(state, is_start=True, features=self.of_document(board) | {"put"})
+        self.learn(board, answer.exact["revision"])
+
+    def change_keep(self, board):
+        """Changes a setting, and nothing else."""
+        keep = self.draw.choice([[], ["expanded"]])
+        answer = self.request("PUT", board.path, {}, KEYHOLDER.headers, text({"keep": keep}).encode())
+        require(answer.status == 200, "a setting:", answer)
+        require(self.head_of(board, answer.exact["revision"]) is board.head, "a setting makes a revision:", answer)
+        board.settings = {**board.settings, "keep": keep}

@@ -1,0 +1,173 @@
+"""States in pairs: both show the same to a caller, and differ in all else."""
+
+import copy
+
+from support.jsontext import text
+from support.states import CONTENTS, IDS, SECTIONS, canonical, changed, containers, items, random_state
+from support.views import random_view, viewed
+
+# Ids of what no caller with a view ever sees; they may be named by it all the same.
+HIDDEN = [f"h{number}" for number in range(12)]
+HIDDEN_SECTIONS = [f"hs{number}" for number in range(4)]
+# Many rows that one world has and the other has not: so many that the server works on them elsewhere than on a loop.
+BULK = [{"id": f"bulk {number}", "kind": "secret", "content": {"secret": f"{number} " + "x" * 120}} for number in range(4000)]
+SECRETS = [*CONTENTS, {"secret": "s"}, {"title": "a", "n": -1, "secret": 2}, {"title": "zz", "n": 99}, {"n": "9"}]
+EVERYTHING, NOTHING = "everything", "nothing"
+
+
+def random_sight(chance):
+    """A token's view: it shows something of states as they are below, and hides something of most."""
+    samples = [canonical(begun(chance)) for _ in range(4)]
+    for _ in range(20):
+        view = narrowed(chance)
+        if sum(len(items(viewed(each, view)["sections"])) for each in samples) >= 6:
+            break
+    return view
+
+
+def narrowed(chance):
+    view = random_view(chance)
+    if chance.random() < 0.4:
+        view.setdefault("where", []).append({"at": chance.choice(["/content/secret", "/content/long"]), "exists": False})
+    if chance.random() < 0.3:
+        view["fields"] = chance.choice([["/content/title"], ["/content/title", "/content/n"], ["/content/a~1b/c~0d", "/content/tags"]])
+    return view
+
+
+def seen(state, sight):
+    """What a caller sees of a state, as text: the order of members counts too. A token's view shows contents of sections and of
+    the list only where it says so."""
+    if sight in (EVERYTHING, NOTHING):
+        return text(canonical(state)) if sight is EVERYTHING else ""
+    return text(viewed(canonical(state), {"sectionFields": [], "listFields": [], **sight}))
+
+
+def begun(chance):
+    """A state to begin with."""
+    base = random_state(chance, size=12)
+    base["sections"] = base["sections"] or [{"id": "main", "items": []}]
+    for item in items(base["sections"]):
+        if chance.random() < 0.5:
+            item["content"] = {"title": chance.choice(["one", "two", "three"]), "n": chance.randint(0, 4)}
+            # What many views ask for.
+            item["content"] |= {"secret": 1} if chance.random() < 0.5 else {}
+    return base
+
+
+class Secrets:
+    """The states of one session in both worlds."""
+
+    def __init__(self, chance, sight, may_be_bulky=True):
+        self.chance, self.sight = chance, sight
+        self.counter = 0
+        self.is_bulky = may_be_bulky and isinstance(sight, dict) and chance.random() < 0.1
+        self.base = begun(self.chance)
+        self.pair = None
+        self.hide()
+
+    def change(self):
+        """Changes what is seen, most likely, and with it all that is not."""
+        self.base = changed(self.chance, self.base)
+        self.hide()
+
+    def restart(self):
+        self.base = begun(self.chance)
+        self.hide()
+
+    def hide(self):
+        """New secrets beside what is seen as before. Each state is new, so that both worlds make a revision."""
+        self.counter += 1
+        if self.sight is EVERYTHING:
+            self.pair = (self._noisy(self.base, 0),) * 2
+        else:
+            self.pair = tuple(self._noisy(self._hidden(world), world + 1) for world in (0, 1))
+        assert seen(self.pair[0], self.sight) == seen(self.pair[1], self.sight)
+
+    def _noisy(self, state, world):
+        """The list's own content has a number that no other has; a view shows nothing of it but that it is an object."""
+        content = state.get("content")
+        noise = {"noise": f"{self.counter}/{world}"}
+        return {**state, "content": {**noise, **content} if isinstance(content, dict) else noise}
+
+    def _hidden(self, world):
+        state, shown = self.base, seen(self.base, self.sight)
+        for _ in range(self.chance.choice([0, 0, 4, 8, 12, 16])):
+            other = copy.deepcopy(state)
+            self._mutate(other)
+            if self.sight is NOTHING or seen(other, self.sight) == shown:
+                state = other
+        return self._bulky(state, shown) if self.is_bulky and world else state
+
+    def _bulky(self, state, shown):
+        """The state with many rows more, in a section of their own or behind all others, if they are not seen there."""
+        own = {**state, "sections": [*state["sections"], {"id": "bulk", "items": BULK}]}
+        *heads, last = state["sections"] or [{"id": "none", "items": []}]
+        behind = {**state, "sections": [*heads, {**last, "items": [*last["items"], *BULK]}]}
+        return next((each for each in (own, behind) if seen(each, self.sight) == shown), state)
+
+    def _mutate(self, state):
+        chance, sections = self.chance, state["sections"]
+        found = items(sections)
+        # Who may edit knows ids by their refusals: what it names stays where it is, more often than not.
+        deeds = ["row", "row", "content", "content", "content", "member", "kind", "flip", "section", "header"]
+        deeds += ["go", "move", "swap", "drop"] if self.sight is not NOTHING or chance.random() < 0.1 else []
+        deed = chance.choice(deeds)
+        if deed == "row" and sections:
+            self._insert(state, {"id": None, "content": chance.choice(SECRETS), **chance.choice([{}, {"kind": "secret"}])})
+        elif deed == "section":
+            name = chance.choice(HIDDEN_SECTIONS)
+            if all(each["id"] != name for each in sections):
+                sections.insert(chance.randint(0, len(sections)), {"id": name, "content": chance.choice(SECRETS), "items": []})
+        elif deed == "header" and sections:
+            chance.choice(sections)["content"] = chance.choice(SECRETS)
+        elif found:
+            self._alter(deed, chance.choice(found), sections)
+
+    def _insert(self, state, new):
+        free = [each for each in HIDDEN if each not in [used["id"] for used in items(state["sections"])]]
+        if free:
+            place = self.chance.choice(containers(state["sections"]))
+            place.insert(self.chance.randint(0, len(place)), {**new, "id": self.chance.choice(free), "items": []})
+
+    def _alter(self, deed, item, sections):
+        chance, lists = self.chance, containers(sections)
+        place = next(each for each in lists if any(one is item for one in each))
+        index = next(index for index, one in enumerate(place) if one is item)
+        if deed == "content":
+            item["content"] = chance.choice(SECRETS)
+        elif deed == "member" and isinstance(item.get("content"), dict):
+            item["content"] = {**item["content"], chance.choice(["secret", "n", "title", "other"]): chance.choice(SECRETS)}
+        elif deed == "kind":
+            item["kind"] = chance.choice(["cell", "banner", "secret"])
+        elif deed == "flip":
+            item["expanded"] = not item.get("expanded", True)
+        elif deed == "go":
+            del place[index]
+        elif deed == "swap" and index:
+            place[index - 1], place[index] = place[index], place[index - 1]
+        elif deed == "move":
+            del place[index]
+            chance.choice(containers(sections)).append(item)
+        elif deed == "drop":
+            sections.remove(chance.choice(sections))
+
+    def hidden_ids(self, world):
+        """Items and sections of a world that no view ever shows."""
+        own = self.pair[world]["sections"]
+        return ([each["id"] for each in items(own) if each["id"] in HIDDEN],
+                [each["id"] for each in own if each["id"] in HIDDEN_SECTIONS])
+
+    def stays_hidden(self, world, identity, **members):
+        """Whether an item with other members would still not be seen."""
+        state = copy.deepcopy(self.pair[world])
+        next(each for each in items(state["sections"]) if each["id"] == identity).update(members)
+        return seen(state, self.sight) == seen(self.pair[world], self.sight)
+
+    def common_ids(self):
+        """Items that are there in both worlds."""
+        there = [{str(each["id"]) for each in items(state["sections"])} for state in self.pair]
+        return [each["id"] for each in items(self.base["sections"]) if all(str(each["id"]) in ids for ids in there)]
+
+
+NAMED = [*IDS, *HIDDEN[:4], "none"]
+NAMED_SECTIONS = [*SECTIONS, *HIDDEN_SECTIONS[:2], "none"]
