@@ -3,6 +3,7 @@
 
 import DiffSessions
 import DiffStores
+import FoundationEssentials
 import HTTPCore
 import SnapshotKit
 import SnapshotViews
@@ -162,4 +163,75 @@ extension Token.Scope {
     package static let words =
         "read, edit, or edit:OPERATION, where OPERATION is one of "
         + EditOperation.allCases.map(\.rawValue).joined(separator: ", ")
+}
+
+/// The secrets of tokens. The first one signs and all verify, which allows a rotation without refusing anyone: the new
+/// one is added after the old one on all nodes, then moved before it, and the old one is removed when its tokens have
+/// expired.
+package final class TokenSecrets: Sendable {
+    /// Of a secret, as HS256 requires (RFC 7518 §3.2).
+    package static let minBytes = 32
+    /// Limited, since an invalid token is checked against each.
+    package static let maxCount = 16
+
+    private let secrets: Locked<[[UInt8]]>
+
+    /// - Parameter secrets: at least one.
+    package init(_ secrets: [[UInt8]]) {
+        precondition(!secrets.isEmpty, "without a secret nothing can be signed")
+        self.secrets = Locked(secrets)
+    }
+
+    private var all: [[UInt8]] { secrets.withLock { $0 } }
+
+    package func replace(by others: [[UInt8]]) {
+        precondition(!others.isEmpty, "without a secret nothing can be signed")
+        secrets.withLock { $0 = others }
+    }
+
+    func signed(_ token: Token) -> String { token.signed(by: all[0]) }
+
+    /// Reads a token; nil unless one of the secrets signed it and it is valid at `now`.
+    package func token(_ text: String, at now: WallTime) -> Token? { Token(text, secrets: all, at: now) }
+
+    /// The lines of a text, without empty ones; nil if one is too short or there are too many.
+    package static func read(_ text: some Sequence<UInt8>) -> [[UInt8]]? {
+        let lines = Array(text).split(separator: UInt8(ascii: "\n")).compactMap { line -> [UInt8]? in
+            let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+            return line.isEmpty ? nil : Array(line)
+        }
+        return (1...maxCount).contains(lines.count) && lines.allSatisfy { $0.count >= minBytes } ? lines : nil
+    }
+
+    /// The requirements of `read`, for error messages.
+    package static let rule = "up to \(maxCount) secrets of at least \(minBytes) bytes each, one per line"
+}
+
+/// Base64 for URLs, without padding (RFC 4648 §5, RFC 7515 §2).
+package enum Base64URL {
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
+        let standard = Data(bytes).base64EncodedData().prefix { $0 != UInt8(ascii: "=") }
+        return String(decoding: standard.map(swapped), as: UTF8.self)
+    }
+
+    /// Nil for what `encode` never writes: letters outside of the alphabet, padding, or trailing bits that are not
+    /// zero.
+    package static func decode(_ letters: some Collection<UInt8>) -> [UInt8]? {
+        let padding = [UInt8](repeating: UInt8(ascii: "="), count: -letters.count & 3)
+        guard let bytes = Data(base64Encoded: Data(letters.map(swapped) + padding)).map(Array.init) else { return nil }
+        // The incomplete last group must be as `encode` writes it.
+        let end = encode(bytes.suffix(bytes.count % 3)).utf8
+        return letters.suffix(end.count).elementsEqual(end) ? bytes : nil
+    }
+
+    /// Translates between the alphabets of Base64 and this one, which differ in two letters.
+    private static func swapped(_ letter: UInt8) -> UInt8 {
+        switch letter {
+        case UInt8(ascii: "+"): UInt8(ascii: "-")
+        case UInt8(ascii: "-"): UInt8(ascii: "+")
+        case UInt8(ascii: "/"): UInt8(ascii: "_")
+        case UInt8(ascii: "_"): UInt8(ascii: "/")
+        default: letter
+        }
+    }
 }

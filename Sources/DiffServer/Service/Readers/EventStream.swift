@@ -1,6 +1,7 @@
 import DiffSessions
 import DiffStores
 import HTTPCore
+import SnapshotKit
 
 /// One reader's stream of events: of one session, or of several that it follows on one connection. Writes what its
 /// subscriptions answer, as soon as the peer has taken what was written before.
@@ -188,5 +189,29 @@ struct EventForm: Sendable {
     /// The pace that a request asks for.
     static func pace(_ parameters: Parameters) throws(Problem) -> Duration {
         try parameters.seconds("every", milliseconds: minPace...60_000) ?? .milliseconds(minPace)
+    }
+}
+
+/// What a reader of several sessions has, as the id of an event, which browsers send back when they reconnect. Opaque
+/// to clients.
+///
+/// The request names the sessions and what the reader had of each. A cursor has what is newer, by the sessions' places
+/// in the request: `3=17-9f86d081884c7d65,5=2-…`. With other sessions it leads to resets, since their digests differ.
+enum StreamCursor {
+    static func text(_ revisions: [Revision?]) -> String {
+        revisions.enumerated().compactMap { place, revision in revision.map { "\(place)=\($0.text)" } }
+            .joined(separator: ",")
+    }
+
+    /// A cursor's revisions by place; nil if it is malformed or has other places.
+    static func revisions(_ text: String, count: Int) -> [Int: Revision]? {
+        var revisions: [Int: Revision] = [:]
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let pair = part.split(separator: "=", omittingEmptySubsequences: false)
+            guard pair.count == 2, let place = pair[0].wholeNumber, place < count,
+                let revision = Revision(String(pair[1])), revisions.updateValue(revision, forKey: place) == nil
+            else { return nil }
+        }
+        return revisions
     }
 }

@@ -1,7 +1,6 @@
-import Testing
-
 @testable import DiffService
 @testable import DiffSessions
+import Testing
 
 struct StreamCursorTests {
     private let one = Revision("17-9f86d081884c7d65")!, two = Revision("2-0c4f77d1aa19be02")!

@@ -1,0 +1,160 @@
+import DiffPage
+import DiffSessions
+import FoundationEssentials
+import HTTPCore
+import SnapshotKit
+
+/// Whether the process is alive, and whether it is ready for work.
+enum GetHealth {
+    /// Made once: making it was a tenth of the request.
+    private static let alive = Response(status: 200, text: "ok\n", fields: [Field("Cache-Control", "no-store")])
+
+    @Sendable
+    static func live(_ call: OpenCall) -> Response { alive }
+
+    @Sendable
+    static func ready(_ call: OpenCall) throws(Problem) -> Response {
+        try call.service.checkDraining()
+        guard call.service.store.isReady else {
+            throw Problem(.storeUnavailable, "the store cannot be reached or refuses writes")
+        }
+        guard !call.service.isFull else { throw Problem(.capacity, "the connection limit is reached") }
+        return Response(status: 200, text: "ready\n", fields: [Field("Cache-Control", "no-store")])
+    }
+}
+
+/// The page of a problem's type: what it means, and what to do.
+enum GetProblem {
+    private static let style = """
+        <style>
+        body{font:1rem/1.5 system-ui;max-width:40rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}
+        </style>
+        """
+    /// The same for all, since nothing else in a page is inline.
+    private static let policy = PagePolicy(of: Array(style.utf8))
+
+    @Sendable
+    static func answer(_ call: OpenCall) throws(Problem) -> Response {
+        guard let type = ProblemType(rawValue: call.place["name"]) else {
+            throw Problem(.routeNotFound, "no problem is called \"\(call.place["name"])\"")
+        }
+        let page = """
+            <!doctype html>
+            <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+            <title>\(type.title)</title>
+            \(style)
+            <h1>\(type.title)</h1>
+            <p><code>\(type.rawValue)</code>, status \(type.status)</p>
+            <p>\(type.advice)</p>
+            </html>
+
+            """
+        let fields = [Field("Content-Type", "text/html; charset=utf-8")] + policy.fields
+        return Response(status: 200, fields: fields, body: .bytes(Array(page.utf8)))
+    }
+}
+
+/// A file in the binary: the playground, the JavaScript client, or the API's description.
+struct GetFile: Sendable {
+    private let bytes: [UInt8]
+    private let type: String
+    private let tag: String
+    private let fields: [Field]
+
+    static let page = GetFile(
+        page_index(), "text/html; charset=utf-8",
+        policy: { PagePolicy(of: $0, scripts: "'self'", others: "img-src data:; connect-src 'self'; ") })
+    static let client = GetFile(page_client(), "text/javascript; charset=utf-8")
+    static let apply = GetFile(page_apply(), "text/javascript; charset=utf-8")
+    static let bind = GetFile(page_bind(), "text/javascript; charset=utf-8")
+    static let updates = GetFile(page_updates(), "text/javascript; charset=utf-8")
+    static let edits = GetFile(page_edits(), "text/javascript; charset=utf-8")
+    static let clientTypes = GetFile(page_client_types(), "text/plain; charset=utf-8")
+    static let description = GetFile(page_openapi(), "application/json")
+    /// The playground's own modules, by their names.
+    private static let modules = Dictionary(
+        uniqueKeysWithValues: (0..<page_module_count()).map { at in
+            let module = page_module(at)
+            return (String(cString: module.name), GetFile(module.file, "text/javascript; charset=utf-8"))
+        })
+
+    /// - Parameter policy: of a page, made from its bytes.
+    private init(_ file: page_file, _ type: String, policy: ([UInt8]) -> PagePolicy? = { _ in nil }) {
+        bytes = Array(UnsafeBufferPointer(start: file.bytes, count: Int(file.count)))
+        self.type = type
+        // Not with the process's own key: the tag must stay the same after a restart.
+        let digest = bytes.withUnsafeBytes { KeyedHash(seed: 0, 0).digest(of: $0) }
+        tag = String(digest, radix: 16)
+        fields = policy(bytes)?.fields ?? []
+    }
+
+    @Sendable
+    static func module(_ call: OpenCall) throws(Problem) -> Response {
+        guard let file = modules[call.place["file"]] else {
+            throw Problem(.routeNotFound, "the playground has no file \"\(call.place["file"])\"")
+        }
+        return file.answer(call)
+    }
+
+    @Sendable
+    func answer(_ call: OpenCall) -> Response {
+        let common = [Field("ETag", "\"\(tag)\""), Field("Cache-Control", "no-cache")]
+        if RevisionTags(call.head, "if-none-match")?.names(tag) == true {
+            return .notModified(common, unsent: bytes.count)
+        }
+        return Response(
+            status: 200, fields: [Field("Content-Type", type)] + common + fields, body: .bytes(bytes),
+            isCompressible: true)
+    }
+}
+
+// What a page of this server may load and run (Content Security Policy Level 3). Inline scripts and styles are allowed
+// by their hashes, which are computed from the bytes that are sent: there is no list to maintain, and nothing that is
+// injected into a page runs.
+
+/// The policy of one page.
+struct PagePolicy: Sendable {
+    let fields: [Field]
+
+    /// - Parameters:
+    ///   - page: HTML with inline scripts and styles in elements, never in attributes. O(bytes).
+    ///   - scripts: sources of other scripts.
+    ///   - others: further directives, each with its semicolon.
+    init(of page: [UInt8], scripts: String = "", others: String = "") {
+        func sources(_ tag: String, _ more: String = "") -> String {
+            let all = [more] + Self.contents(of: tag, in: page).map(Self.hash)
+            let some = all.filter { !$0.isEmpty }
+            return some.isEmpty ? "'none'" : some.joined(separator: " ")
+        }
+        fields = [
+            Field(
+                "Content-Security-Policy",
+                "default-src 'none'; script-src \(sources("script", scripts)); style-src \(sources("style")); \(others)"
+                    + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
+            Field("Referrer-Policy", "no-referrer"),
+        ]
+    }
+
+    /// The contents of all elements of a name.
+    private static func contents(of tag: String, in page: [UInt8]) -> [ArraySlice<UInt8>] {
+        let (start, end) = (Array("<\(tag)".utf8), Array("</\(tag)>".utf8))
+        var found: [ArraySlice<UInt8>] = []
+        var rest = page[...]
+        while let from = place(of: start, in: rest), let open = rest[from...].firstIndex(of: UInt8(ascii: ">")),
+            let to = place(of: end, in: rest[open...])
+        {
+            found.append(rest[(open + 1)..<to])
+            rest = rest[to...].dropFirst(end.count)
+        }
+        return found
+    }
+
+    private static func place(of tag: [UInt8], in text: ArraySlice<UInt8>) -> Int? {
+        text.indices.first { text[$0...].starts(with: tag) }
+    }
+
+    /// `'sha256-…'`.
+    private static func hash(_ text: ArraySlice<UInt8>) -> String {
+        "'sha256-\(Data(Digests.sha256(Array(text))).base64EncodedString())'"
+    }
+}

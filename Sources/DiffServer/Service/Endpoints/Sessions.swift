@@ -1,0 +1,144 @@
+import DiffSessions
+import DiffStores
+import HTTPCore
+import SnapshotKit
+
+/// The whole state, with the revision as its entity tag.
+struct GetSession: ReadingEndpoint {
+    let call: Call
+    private let projection: Projection
+
+    init(_ call: Call) throws(Problem) {
+        self.call = call
+        projection = try call.viewedProjection()
+    }
+
+    func reply(_ view: SessionView) throws(Problem) -> Reply {
+        let revision = view.name(of: ReaderState(revision: view.session.head.revision), projection)
+        var fields = [
+            Field("Content-Type", "application/json"), Field("ETag", "\"\(revision.text)\""),
+            Field("Cache-Control", "private, no-cache"),
+            Field("Diffserver-Expires", view.table.expiry(of: view.slot).text),
+        ]
+        if let seconds = call.service.source?.staleness(of: call.session) {
+            fields.append(Field("Diffserver-Stale", "\(seconds)"))
+        }
+        if RevisionTags(call.head, "if-none-match")?.matches(revision) == true {
+            return .now(.notModified(Array(fields.dropFirst()), unsent: view.documentSize(projection)))
+        }
+        try view.checkRoom()
+        return .now(Response(status: 200, fields: fields, body: view.document(projection), isCompressible: true))
+    }
+}
+
+/// Creates or replaces a session, or changes its settings.
+final class PutSession: SessionEndpoint {
+    private let call: Call
+    /// The shape in the query.
+    private let shape: StateShape?
+    /// Set before the operation is carried out, and read afterwards.
+    private nonisolated(unsafe) var warnings = Warnings()
+
+    init(_ call: Call) throws(Problem) {
+        self.call = call
+        shape = try call.parameters.shape()
+    }
+
+    func operation(_ body: consuming [UInt8]) throws(Problem) -> ReplaceSession {
+        let options = call.service.settings
+        do throws(StateError) {
+            if call.service.source?.hasSource(call.session) == true {
+                try StateDocument(body).check(options.stateLimits)
+                throw .unwanted
+            }
+            var members = Session.Settings.besideState
+            if shape != nil { members.shape = nil }
+            let envelope = try Envelope(
+                json: body, members: members, shape: shape ?? .native, limits: options.stateLimits)
+            warnings = Warnings(envelope.warnings)
+            let named = try Session.SettingsChange(envelope)
+            return ReplaceSession(
+                state: envelope.states["state"], settings: named.applied(to: options.defaultSettings), named: named,
+                condition: WriteCondition(call))
+        } catch {
+            if case .unwanted = error { throw .hasSource }
+            throw Problem(error)
+        }
+    }
+
+    func reply(_ outcome: ReplaceSession.Outcome, in slot: SessionSlot?) -> Reply {
+        let view = SessionView(slot, outcome.session, of: call.service.table)
+        let revision = outcome.session.head.revision.text
+        var object = JSONObject()
+        object.text("session", call.session)
+        object.text("revision", revision)
+        object.text("expiresAt", view.table.expiry(of: view.slot).text)
+        warnings.write(into: &object.writer)
+        var fields = [Field("Content-Type", "application/json"), Field("ETag", "\"\(revision)\"")]
+        if outcome.isNew { fields.append(Field("Location", "/v1/sessions/\(call.session)")) }
+        return .now(Response(status: outcome.isNew ? 201 : 200, fields: fields, body: .bytes(object.bytes())))
+    }
+}
+
+/// Deletes a session, if there is one.
+struct DeleteSession: SessionEndpoint {
+    private let condition: WriteCondition
+
+    init(_ call: Call) { condition = WriteCondition(call) }
+
+    func operation(_ body: consuming [UInt8]) -> RemoveSession { RemoveSession(condition: condition) }
+
+    func reply(_ outcome: Void, in slot: SessionSlot?) -> Reply { .now(Response(status: 204)) }
+}
+
+/// The list of sessions by name, in pages.
+enum GetSessions {
+    private static let standardLimit = 100
+    private static let limits = 1...1000
+
+    @Sendable
+    static func answer(_ call: Call) throws(Problem) -> Reply {
+        let limit = try call.parameters.count("limit") ?? standardLimit
+        guard limits.contains(limit) else {
+            throw .malformed("limit must be from \(limits.lowerBound) to \(limits.upperBound), not \(limit)")
+        }
+        let (asked, after) = (try start("prefix", call), try start("after", call))
+        try call.checkAcceptance()
+        let own = call.identity.prefix
+        guard asked.hasPrefix(own) || own.hasPrefix(asked) else {
+            return .now(response(call, SessionPage(entries: [], next: nil)))
+        }
+        let range = SessionRange(prefix: asked.hasPrefix(own) ? asked : own, after: after, limit: limit)
+        return .later { pending in
+            call.service.workers.run {
+                call.service.store.list(range).whenDone { result in
+                    call.answer(pending) { () throws(Problem) in .now(response(call, try call.get(result))) }
+                }
+            }
+        }
+    }
+
+    /// A parameter that names may start with; empty if it is not given.
+    private static func start(_ parameter: String, _ call: Call) throws(Problem) -> String {
+        guard let text = call.parameters[parameter], !text.isEmpty else { return "" }
+        guard SessionName.isStart(text) else { throw .malformed("no session's name can start with this \(parameter)") }
+        return text
+    }
+
+    private static func response(_ call: Call, _ page: SessionPage) -> Response {
+        var object = JSONObject()
+        object.list("sessions", page.entries) { list, entry in
+            list.object {
+                $0.text("session", entry.name)
+                $0.text("revision", entry.revision)
+                $0.number("rows", entry.rows)
+                $0.number("bytes", entry.bytes)
+                $0.text("expiresAt", entry.expires.text)
+                // Of this node.
+                $0.number("readers", call.service.table.anySlot(entry.name)?.readerCount ?? 0)
+            }
+        }
+        object.text("next", page.next)
+        return Response(json: object.bytes())
+    }
+}
