@@ -7,14 +7,34 @@ import SnapshotKit
 
 /// `diffserver check-lists [--try] FILE [SESSION…]`: whether a server with the same variables could start with
 /// `--lists FILE`, and whether the sources answer with lists.
-struct CheckLists {
-    let path: String
+struct CheckLists: CommandOptions {
+    private(set) var path = ""
     /// Whether the sources are fetched.
-    let tries: Bool
+    private var tries = false
     /// Sessions to try besides the lists without segments.
-    let sessions: [String]
+    private var sessions: [String] = []
 
-    static let options = [Option.foreign("--try", nil)]
+    init() {}
+
+    init(_ arguments: [String]) throws(UsageError) {
+        let others: [String]
+        (self, others) = try CommandLineParser(arguments).read()
+        guard let file = others.first, tries || others.count == 1 else {
+            throw UsageError(
+                "check-lists takes one lists file, and with --try also sessions; \(Self.topic.pointer)")
+        }
+        (path, sessions) = (file, Array(others.dropFirst()))
+    }
+
+    static let topic = Help.Topic.checkLists
+
+    static let groups = [
+        OptionGroup<Self>(
+            title: "Options",
+            options: [
+                .toggle("--try", "also fetch the sources of lists without segments and of the sessions named", \.tries)
+            ])
+    ]
 
     /// Prints the faults of the file and ends with 1, or says that there are none and ends with 0.
     func run(environment: @escaping (String) -> String?) -> Never {

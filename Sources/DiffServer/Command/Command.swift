@@ -9,7 +9,7 @@ enum Command {
     case serve(Options)
     case diff(DiffCommand)
     case key(name: String)
-    case token(sessions: [String], scopes: Set<Token.Scope>, client: String?, seconds: Int, secret: [UInt8])
+    case token(TokenCommand)
     case healthCheck(Options)
     case checkLists(CheckLists)
     case help(Help.Topic)
@@ -42,10 +42,10 @@ extension Command {
             self = .serve(try Self.options(arguments, environment, group).checked(environment: environment))
         case "serve": self = .serve(try Self.options(rest, environment, group).checked(environment: environment))
         case "key": self = try Self.key(rest)
-        case "token": self = try Self.token(rest, environment)
+        case "token": self = .token(try TokenCommand(rest, environment))
         case "healthcheck": self = .healthCheck(try Self.options(rest, environment, group))
-        case "diff": self = try Self.diff(rest)
-        case "check-lists": self = try Self.checkLists(rest)
+        case "diff": self = .diff(try DiffCommand(rest))
+        case "check-lists": self = .checkLists(try CheckLists(rest))
         case "version", "--version": self = .version
         case let other: throw UsageError("unknown command \"\(other)\"; see diffserver help")
         }
@@ -68,15 +68,47 @@ extension Command {
     ) throws(UsageError) -> Options {
         var options = Options()
         if let limit = group.memoryLimit { options.tableBounds.bytes = min(options.tableBounds.bytes, limit / 2) }
-        let flags = try flags(arguments, known: OptionTable.all, of: .serve)
-        for option in OptionTable.all {
+        let others: [String]
+        (options, others) = try CommandLineParser<Options>(arguments).read(environment, into: options)
+        if let other = others.first { throw UsageError("\"\(other)\" is not an option; \(Options.topic.pointer)") }
+        return options
+    }
+
+    private static func key(_ arguments: [String]) throws(UsageError) -> Command {
+        if let option = arguments.first(where: { $0.hasPrefix("-") }) {
+            throw UsageError("unknown option \"\(option)\"; \(Help.Topic.key.pointer)")
+        }
+        guard arguments.count <= 1 else { throw UsageError("key takes at most one name; \(Help.Topic.key.pointer)") }
+        guard arguments.first?.contains(":") != true else { throw UsageError("a key's name cannot contain a colon") }
+        return .key(name: arguments.first ?? "writer")
+    }
+}
+
+// MARK: - Parsing
+
+/// Reads a command's arguments, and the variables that stand in for flags, into its options.
+struct CommandLineParser<Target: CommandOptions> {
+    private let arguments: [String]
+
+    init(_ arguments: [String]) { self.arguments = arguments }
+
+    /// Flags win over variables.
+    ///
+    /// - Returns: the options, and the other arguments, such as `-`.
+    func read(
+        _ environment: (String) -> String? = { _ in nil }, into defaults: Target = Target()
+    ) throws(UsageError) -> (Target, others: [String]) {
+        var options = defaults
+        let known = Target.all
+        let (flags, others) = try split(known)
+        for option in known {
             let given = flags.filter { $0.flag == option.flag }
-            if given.isEmpty, let text = try Self.variable(option.variable, environment) {
-                try option.read(text, from: option.variable, into: &options)
+            if given.isEmpty, let name = option.variable, let text = try Self.variable(name, environment) {
+                try option.read(text, from: name, into: &options)
             }
             for (flag, value) in given { try option.read(value, from: flag, into: &options) }
         }
-        return options
+        return (options, others)
     }
 
     /// The value of a variable. An empty one is an error: a script that failed to fill in a key must not start a server
@@ -87,17 +119,9 @@ extension Command {
         return text
     }
 
-    private static func flags(
-        _ arguments: [String], known: [Option], of command: Help.Topic
-    ) throws(UsageError) -> [(flag: String, value: String)] {
-        let (flags, others) = try split(arguments, known: known, of: command)
-        if let other = others.first { throw UsageError("\"\(other)\" is not an option; \(command.pointer)") }
-        return flags
-    }
-
     /// Splits options (`--flag value`, `--flag=value`, or a switch) from other arguments, such as `-`.
-    private static func split(
-        _ arguments: [String], known: [Option], of command: Help.Topic
+    private func split(
+        _ known: [Option<Target>]
     ) throws(UsageError) -> (flags: [(flag: String, value: String)], others: [String]) {
         var flags: [(String, String)] = []
         var others: [String] = []
@@ -106,7 +130,8 @@ extension Command {
             guard argument.hasPrefix("--") else {
                 // Perhaps the rest of a secret with a blank: it is not printed.
                 if let last = flags.last?.0, known.contains(where: { $0.flag == last && $0.isSecret }) {
-                    throw UsageError("the argument after the value of \(last) is not an option; \(command.pointer)")
+                    throw UsageError(
+                        "the argument after the value of \(last) is not an option; \(Target.topic.pointer)")
                 }
                 others.append(argument)
                 continue
@@ -115,7 +140,7 @@ extension Command {
             guard let option = known.first(where: { $0.flag == parts[0] }) else {
                 // A secret may follow without a separator: it is not printed.
                 let name = parts[0].prefix { $0 == "-" || ("a"..."z").contains($0) }
-                throw UsageError("unknown option \"\(name)\"; \(command.pointer)")
+                throw UsageError("unknown option \"\(name)\"; \(Target.topic.pointer)")
             }
             if parts.count > 1 {
                 flags.append((option.flag, parts[1]))
@@ -129,106 +154,91 @@ extension Command {
         }
         return (flags, others)
     }
-
-    private static func key(_ arguments: [String]) throws(UsageError) -> Command {
-        if let option = arguments.first(where: { $0.hasPrefix("-") }) {
-            throw UsageError("unknown option \"\(option)\"; \(Help.Topic.key.pointer)")
-        }
-        guard arguments.count <= 1 else { throw UsageError("key takes at most one name; \(Help.Topic.key.pointer)") }
-        guard arguments.first?.contains(":") != true else { throw UsageError("a key's name cannot contain a colon") }
-        return .key(name: arguments.first ?? "writer")
-    }
-
-    private static func token(_ arguments: [String], _ environment: (String) -> String?) throws(UsageError) -> Command {
-        let known =
-            ["--session", "--scope", "--client-id", "--ttl", "--token-secret-file"].map { Option.foreign($0) }
-            + [Option.foreign("--token-secret", isSecret: true)]
-        let given = try flags(arguments, known: known, of: .token)
-        let flags = Dictionary(given) { _, last in last }
-        let sessions = given.filter { $0.flag == "--session" }.map(\.value)
-        guard (1...Token.maxSessions).contains(sessions.count) else {
-            throw UsageError(
-                "token needs 1 to \(Token.maxSessions) sessions, each as --session NAME; \(Help.Topic.token.pointer)")
-        }
-        let secret = try secret(flags, environment)
-        let names = (flags["--scope"] ?? "read").split { $0 == "," || $0 == " " }.map(String.init)
-        let scopes = names.compactMap { Token.Scope($0) }
-        let time = Unit.time(flags["--ttl"] ?? "1h") ?? .zero
-        guard !scopes.isEmpty, scopes.count == names.count else {
-            throw UsageError("--scope takes a comma-separated list of \(Token.Scope.words)")
-        }
-        guard time >= .seconds(1), time <= .seconds(Session.Settings.maxTimeToLive) else {
-            throw UsageError("--ttl must be a time from 1s to 7d")
-        }
-        let client = flags["--client-id"]
-        guard client.map({ Token.clientBytes.contains($0.utf8.count) }) ?? true else {
-            throw UsageError("--client-id takes a name of 1 to \(Token.clientBytes.upperBound) bytes")
-        }
-        return .token(
-            sessions: sessions, scopes: Set(scopes), client: client, seconds: Int(time.components.seconds),
-            secret: secret)
-    }
-
-    /// The server's secret that signs tokens, from the command line or else from a variable.
-    private static func secret(
-        _ flags: [String: String], _ environment: (String) -> String?
-    ) throws(UsageError) -> [UInt8] {
-        var (text, path) = (flags["--token-secret"], flags["--token-secret-file"])
-        var name = "--token-secret"
-        if text == nil, path == nil {
-            name = "DIFFSERVER_TOKEN_SECRET"
-            text = try variable(name, environment)
-            path = try variable("DIFFSERVER_TOKEN_SECRET_FILE", environment)
-        }
-        switch (text, path) {
-        case (let text?, nil):
-            if let secrets = TokenSecrets.read(text.utf8) { return secrets[0] }
-            throw UsageError("the value of \(name) is shorter than \(TokenSecrets.minBytes) bytes")
-        case (nil, let path?):
-            var warnings: [String] = []
-            return try Options.tokenSecrets(in: path, warnings: &warnings)[0]
-        case (nil, nil):
-            throw UsageError("no secret to sign with: give the server's --token-secret or --token-secret-file")
-        default:
-            throw UsageError("give --token-secret or --token-secret-file, not both")
-        }
-    }
-
-    private static func checkLists(_ arguments: [String]) throws(UsageError) -> Command {
-        let (flags, others) = try split(arguments, known: CheckLists.options, of: .checkLists)
-        guard let file = others.first, flags.count == 1 || others.count == 1 else {
-            throw UsageError(
-                "check-lists takes one lists file, and with --try also sessions; \(Help.Topic.checkLists.pointer)")
-        }
-        return .checkLists(CheckLists(path: file, tries: !flags.isEmpty, sessions: Array(others.dropFirst())))
-    }
-
-    private static func diff(_ arguments: [String]) throws(UsageError) -> Command {
-        let (flags, files) = try split(arguments, known: DiffCommand.options, of: .diff)
-        guard files.count == 2 else {
-            throw UsageError("diff takes two files, OLD.json and NEW.json; \(Help.Topic.diff.pointer)")
-        }
-        return .diff(try DiffCommand(old: files[0], new: files[1], flags: flags))
-    }
 }
 
 // MARK: - Keys
 
-/// `diffserver key` and `diffserver token`: credentials without a server.
-enum KeyCommands {
-    /// Makes a key: the secret for the client, and the option for the server.
-    static func key(name: String) {
+/// `diffserver key`: makes a writer's key, without a server.
+enum KeyCommand {
+    /// Makes the secret for the client, and the option for the server.
+    static func run(name: String) {
         let secret = KeyRing.newSecret()
         let hash = Hex.encode(Digests.sha256(Array(secret.utf8)))
         print("key:     \(secret)\noption:  --key \(name):\(hash)")
     }
+}
 
-    /// Mints a token with the server's secret.
-    static func token(sessions: [String], scopes: Set<Token.Scope>, client: String?, seconds: Int, secret: [UInt8]) {
+/// `diffserver token`: mints a client's token with the server's secret.
+struct TokenCommand: CommandOptions {
+    private var sessions: [String] = []
+    private var scopes: Set<Token.Scope> = [.read]
+    private var client: String?
+    private var life = Duration.seconds(3600)
+    private var secrets: [[UInt8]] = []
+    private var secretFile: String?
+
+    init() {}
+
+    init(_ arguments: [String], _ environment: (String) -> String?) throws(UsageError) {
+        let others: [String]
+        // A secret on the command line stands in for both variables.
+        let isGiven = arguments.contains { $0.hasPrefix("--token-secret") }
+        (self, others) = try CommandLineParser(arguments).read { isGiven ? nil : environment($0) }
+        if let other = others.first { throw UsageError("\"\(other)\" is not an option; \(Self.topic.pointer)") }
+        guard (1...Token.maxSessions).contains(sessions.count) else {
+            throw UsageError(
+                "token needs 1 to \(Token.maxSessions) sessions, each as --session NAME; \(Self.topic.pointer)")
+        }
+        if let secretFile {
+            guard secrets.isEmpty else { throw UsageError("give --token-secret or --token-secret-file, not both") }
+            var warnings: [String] = []
+            secrets = try Options.tokenSecrets(in: secretFile, warnings: &warnings)
+        }
+        if secrets.isEmpty {
+            throw UsageError("no secret to sign with: give the server's --token-secret or --token-secret-file")
+        }
+    }
+
+    static let topic = Help.Topic.token
+
+    static func variable(for flag: String) -> String? {
+        flag.hasPrefix("--token-secret") ? Options.variable(for: flag) : nil
+    }
+
+    static let groups = [
+        OptionGroup<Self>(
+            title: "Options",
+            options: [
+                .list(
+                    "--session", "NAME", "a session it is good for; up to \(Token.maxSessions) times", "is empty",
+                    \.sessions
+                ) { $0.isEmpty ? nil : $0 },
+                .value(
+                    "--scope", "SCOPES", "comma-separated (default read): \(Token.Scope.words)",
+                    "is not a comma-separated list of \(Token.Scope.words)", \.scopes
+                ) { text in
+                    let names = text.split { $0 == "," || $0 == " " }.map(String.init)
+                    let scopes = names.compactMap { Token.Scope($0) }
+                    return scopes.isEmpty || scopes.count < names.count ? nil : Set(scopes)
+                },
+                .optional(
+                    "--client-id", "NAME", "the client it is for, which gets Idempotency-Keys of its own",
+                    "is not a name of 1 to \(Token.clientBytes.upperBound) bytes", \.client
+                ) { Token.clientBytes.contains($0.utf8.count) ? $0 : nil },
+                .time(
+                    "--ttl", "lifetime, from 1s to 7d", \.life, .seconds(1)...OptionRange.times.upperBound),
+                .text("--token-secret-file", "FILE", "the file with the server's secret", \.secretFile),
+                .tokenSecret(
+                    "the secret itself, which ps shows to every user; or set DIFFSERVER_TOKEN_SECRET or "
+                        + "DIFFSERVER_TOKEN_SECRET_FILE", \.secrets),
+            ])
+    ]
+
+    func run() {
         let token = Token(
-            sessions: sessions, scopes: scopes, expires: WallTime.after(.seconds(seconds)),
-            made: WallTime.milliseconds, client: client)
-        print(token.signed(by: secret))
+            sessions: sessions, scopes: scopes, expires: WallTime.after(life), made: WallTime.milliseconds,
+            client: client)
+        print(token.signed(by: secrets[0]))
     }
 }
 

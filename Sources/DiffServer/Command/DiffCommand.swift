@@ -3,42 +3,54 @@ import DiffService
 import SnapshotKit
 
 /// `diffserver diff OLD.json NEW.json`: the changeset between two files.
-struct DiffCommand {
-    let old: String
-    let new: String
-    let dialect: Dialect
-    let staging: Staging
-    let content: ContentStyle
-    let shape: StateShape
+struct DiffCommand: CommandOptions {
+    var old = ""
+    var new = ""
+    var dialect = Dialect.keyed
+    var staging = Staging.safe
+    var content = ContentStyle.full
+    /// What is given of a shape, in order.
+    private var members: [(StateShape.Member, String)] = []
+    private(set) var shape = StateShape.native
 
-    /// - Parameter flags: of `options`, in order. The last one counts, except for the parts of an id.
-    init(old: String, new: String, flags: [(flag: String, value: String)]) throws(UsageError) {
-        (self.old, self.new) = (old, new)
-        dialect = try Self.choice(flags, "--dialect") ?? .keyed
-        staging = try Self.choice(flags, "--staging") ?? .safe
-        content = try Self.choice(flags, "--content") ?? .full
-        let members = flags.compactMap { given in
-            StateShape.Member.allCases.first { $0.flag == given.flag }.map { ($0, given.value) }
+    init() {}
+
+    init(_ arguments: [String]) throws(UsageError) {
+        let files: [String]
+        (self, files) = try CommandLineParser(arguments).read()
+        guard files.count == 2 else {
+            throw UsageError("diff takes two files, OLD.json and NEW.json; \(Self.topic.pointer)")
         }
-        do throws(StateShape.Failure) {
-            shape = members.isEmpty ? .native : try StateShape(members)
-        } catch {
+        (old, new) = (files[0], files[1])
+        if members.isEmpty { return }
+        do throws(StateShape.Failure) { shape = try StateShape(members) } catch {
             let flag = error.member.map { "\($0.flag): " } ?? ""
             throw UsageError(flag + error.detail)
         }
     }
 
-    static let options =
-        ["--dialect", "--staging", "--content"].map { Option.foreign($0) }
-        + StateShape.Member.allCases.map { Option.foreign($0.flag, $0 == .map ? nil : "VALUE") }
+    static let topic = Help.Topic.diff
 
-    private static func choice<Choice: RawRepresentable & CaseIterable>(
-        _ flags: [(flag: String, value: String)], _ flag: String
-    ) throws(UsageError) -> Choice? where Choice.RawValue == String {
-        guard let text = flags.last(where: { $0.flag == flag })?.value else { return nil }
-        if let choice = Choice(rawValue: text) { return choice }
-        throw UsageError("\(flag) must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
-    }
+    static let groups = [
+        OptionGroup<Self>(
+            title: "Options",
+            options: [
+                .choice("--dialect", "keyed (default), or another of those below", \.dialect, "NAME"),
+                .choice(
+                    "--staging",
+                    "staged only: no step that a list view could reject (default), or the fewest steps", \.staging),
+                .choice(
+                    "--content", "updates carry the row's whole content (default), or a merge patch", \.content),
+            ]),
+        OptionGroup<Self>(
+            title: "Where the list is in a document of another form, by JSON Pointers (P)",
+            options: StateShape.Member.allCases.map { member in
+                Option(flag: member.flag, value: member.placeholder, help: member.help) {
+                    $0.members.append((member, $1))
+                    return true
+                }
+            }),
+    ]
 
     /// Prints the changeset, and warnings to standard error.
     func run() -> Never {
@@ -76,5 +88,34 @@ extension StateShape.Member {
     /// On the command line: `--section-id-at` for `sectionIdAt`.
     var flag: String {
         rawValue.reduce("--") { $0 + ($1.isUppercase ? "-" : "") + $1.lowercased() }
+    }
+
+    fileprivate var placeholder: String? {
+        switch self {
+        case .map: nil
+        case .rest: "true|P"
+        case .duplicates: "refuse|first"
+        case .missing: "refuse|empty"
+        case .invalid: "refuse|skip"
+        default: "P"
+        }
+    }
+
+    fileprivate var help: String {
+        switch self {
+        case .sectionsAt: "the array of sections"
+        case .sectionIDAt: "the id in each section"
+        case .itemsAt: "the array of items, in the document or in each section"
+        case .idAt: "the id in each item; up to \(StateShape.maxParts) times for an id of several parts"
+        case .kindAt: "the kind in each item"
+        case .childrenAt: "the array of children in each item"
+        case .expandedAt: "whether an item is expanded"
+        case .sectionExpandedAt: "whether a section is expanded"
+        case .map: "an object's members are the rows, their names the ids"
+        case .rest: "other parts of the document to compare; may be repeated"
+        case .duplicates: "what to do with a duplicate id (default refuse)"
+        case .missing: "what to do where the list is not there (default refuse)"
+        case .invalid: "what to do with an element without a usable id (default refuse)"
+        }
     }
 }

@@ -43,7 +43,7 @@ enum Help {
 
         \(dialects)
 
-        \(options(OptionTable.groups.filter { !$0.isRare }))
+        \(serverOptions(Options.groups.filter { !$0.isRare }))
         `diffserver serve --help` also lists the limits whose defaults suit nearly everyone.
 
         """
@@ -64,7 +64,7 @@ enum Help {
           diffserver --store sqlite:/var/lib/diffserver/sessions.db
           diffserver --store redis://10.0.0.5 --digest-key "$(cat digests)" --listen :8080 --key-file keys
 
-        \(options(OptionTable.groups))
+        \(serverOptions(Options.groups))
         """
     }
 
@@ -74,20 +74,7 @@ enum Help {
 
         Prints the changeset between two files; - means standard input. Exit status 1 if a file cannot be used.
 
-          [--dialect NAME]            keyed (default), or another of those below
-          [--staging safe|compact]    staged only: no step that a list view could reject (default), or the fewest steps
-          [--content full|patch]      updates carry the row's whole content (default), or a merge patch
-
-        Where the list is in a document of another form (JSON Pointers):
-
-          [--items-at P]  [--id-at P]…  [--kind-at P]  [--children-at P]  [--expanded-at P]
-          [--sections-at P]  [--section-id-at P]  [--section-expanded-at P]
-          [--map]                     an object's members are the rows, their names the ids
-          [--rest true|P]…            other parts of the document to compare
-          [--duplicates refuse|first] what to do with a duplicate id
-          [--missing refuse|empty]    what to do where the list is not there
-          [--invalid refuse|skip]     what to do with an element without a usable id
-
+        \(options(DiffCommand.groups))
         Examples:
 
           diffserver diff old.json new.json
@@ -120,15 +107,7 @@ enum Help {
 
         Mints a client's token from the server's secret. No server needs to run.
 
-          --session NAME              a session it is good for; up to \(Token.maxSessions) times
-          --scope SCOPES              comma-separated (default read):
-                                      \(Token.Scope.words)
-          --client-id NAME            the client it is for, which gets Idempotency-Keys of its own
-          --ttl TIME                  lifetime, from 1s to 7d (default 1h)
-          --token-secret-file FILE    the file with the server's secret
-          --token-secret TEXT         the secret itself, which ps shows to every user; or set
-                                      DIFFSERVER_TOKEN_SECRET or DIFFSERVER_TOKEN_SECRET_FILE
-
+        \(options(TokenCommand.groups))
         Example:
 
           diffserver token --session shop --scope read,edit --ttl 15m --token-secret-file /run/secrets/tokens
@@ -157,8 +136,7 @@ enum Help {
         Checks a file of lists and prints one line per fault. Exit status: 0 if there are none, else 1. docs/upstream.md
         describes such files.
 
-          --try                       also fetch the sources of lists without segments and of the sessions named
-
+        \(options(CheckLists.groups))
         Example:
 
           diffserver check-lists --try lists.json team-7
@@ -175,18 +153,21 @@ enum Help {
         }.joined(separator: "\n")
     }
 
-    /// Options of `serve`, group by group.
-    private static func options(_ groups: [OptionGroup]) -> String {
+    private static func serverOptions(_ groups: [OptionGroup<Options>]) -> String {
         """
         Options of serve. Each can also be an environment variable: --max-body is DIFFSERVER_MAX_BODY. Sizes are written
         16MiB, times 500ms, 10s or 1h. docs/operations.md says how to choose them.
 
-        \(groups.map { "\($0.title):\n\n" + $0.options.map(line).joined(separator: "\n") + "\n" }
-            .joined(separator: "\n"))
+        \(options(groups))
         """
     }
 
-    private static func line(_ option: Option) -> String {
+    /// Group by group.
+    private static func options<Target>(_ groups: [OptionGroup<Target>]) -> String {
+        groups.map { "\($0.title):\n\n" + $0.options.map(line).joined(separator: "\n") + "\n" }.joined(separator: "\n")
+    }
+
+    private static func line<Target>(_ option: Option<Target>) -> String {
         "  \(option.flag)\(option.value.map { " " + $0 } ?? "")\n" + wrapped(option.help)
     }
 

@@ -4,8 +4,30 @@ import DiffSessions
 import HTTPCore
 import SnapshotKit
 
+/// A command's options with their defaults, which a command line and the environment change.
+protocol CommandOptions: Sendable {
+    init()
+    static var topic: Help.Topic { get }
+    static var groups: [OptionGroup<Self>] { get }
+    /// The environment variable that stands in for a flag; nil if there is none.
+    static func variable(for flag: String) -> String?
+}
+
+extension CommandOptions {
+    static func variable(for flag: String) -> String? { nil }
+    static var all: [Option<Self>] { groups.flatMap(\.options) }
+}
+
+/// Options of one subject.
+struct OptionGroup<Target: CommandOptions>: Sendable {
+    let title: String
+    let options: [Option<Target>]
+    /// Whether only the help of `serve` shows them.
+    var isRare = false
+}
+
 /// One option.
-struct Option: Sendable {
+struct Option<Target: CommandOptions>: Sendable {
     let flag: String
     /// The value's placeholder in help; nil for a switch.
     let value: String?
@@ -15,14 +37,12 @@ struct Option: Sendable {
     /// Whether the value may be a secret, which messages do not repeat.
     var isSecret = false
     /// Sets the option from a text; false if the text is invalid.
-    let set: @Sendable (inout Options, String) -> Bool
+    let set: @Sendable (inout Target, String) -> Bool
 
-    var variable: String {
-        "DIFFSERVER_" + flag.dropFirst(2).map { $0 == "-" ? "_" : $0.uppercased() }.joined()
-    }
+    var variable: String? { Target.variable(for: flag) }
 
     /// - Parameter name: where the text comes from: the flag or the variable.
-    func read(_ text: String, from name: String, into options: inout Options) throws(UsageError) {
+    func read(_ text: String, from name: String, into options: inout Target) throws(UsageError) {
         guard !set(&options, text) else { return }
         if text.isEmpty { throw UsageError("\(name) is empty") }
         throw UsageError(isSecret ? "the value of \(name) \(fault)" : "\(name): \"\(text)\" \(fault)")
@@ -37,21 +57,25 @@ struct Option: Sendable {
 
 // MARK: - Ranges
 
-extension Option {
-    private static let counts = 1...1_000_000_000
+/// What amounts are taken unless an option says otherwise.
+enum OptionRange {
+    static let counts = 1...1_000_000_000
     /// Up to 1 TiB: sums of such amounts stay far from overflowing.
-    private static let sizes = 1...1 << 40
+    static let sizes = 1...1 << 40
     /// Up to the longest life of a session.
-    private static let times = Duration.nanoseconds(1)...Duration.seconds(Session.Settings.maxTimeToLive)
-    private static let timeFault =
-        "is not a time above 0 and up to \(Unit.time(times.upperBound)), such as 500ms, 10s or 1h"
+    static let times = Duration.nanoseconds(1)...Duration.seconds(Session.Settings.maxTimeToLive)
 
-    private static func fault(_ range: ClosedRange<Int>) -> String {
+    fileprivate static func fault(_ range: ClosedRange<Int>) -> String {
         "is not a whole number from \(range.lowerBound) to \(range.upperBound)"
     }
 
-    private static func sizeFault(_ range: ClosedRange<Int>) -> String {
+    fileprivate static func sizeFault(_ range: ClosedRange<Int>) -> String {
         "is not an amount from \(Unit.bytes(range.lowerBound)) to \(Unit.bytes(range.upperBound)), such as 16MiB"
+    }
+
+    fileprivate static func timeFault(_ range: ClosedRange<Duration>) -> String {
+        let start = range.lowerBound < .milliseconds(1) ? "above 0 and up" : "from \(Unit.time(range.lowerBound))"
+        return "is not a time \(start) to \(Unit.time(range.upperBound)), such as 500ms, 10s or 1h"
     }
 }
 
@@ -61,7 +85,7 @@ extension Option {
     /// - Parameter read: nil for an invalid text.
     static func value<Value>(
         _ flag: String, _ value: String?, _ help: String, _ fault: String,
-        _ path: WritableKeyPath<Options, Value> & Sendable, _ read: @escaping @Sendable (String) -> Value?
+        _ path: WritableKeyPath<Target, Value> & Sendable, _ read: @escaping @Sendable (String) -> Value?
     ) -> Option {
         Option(flag: flag, value: value, help: help, fault: fault) { options, text in
             guard let value = read(text) else { return false }
@@ -73,7 +97,7 @@ extension Option {
     /// Without a default; the help says what that means.
     static func optional<Value>(
         _ flag: String, _ value: String, _ help: String, _ fault: String,
-        _ path: WritableKeyPath<Options, Value?> & Sendable, _ read: @escaping @Sendable (String) -> Value?
+        _ path: WritableKeyPath<Target, Value?> & Sendable, _ read: @escaping @Sendable (String) -> Value?
     ) -> Option {
         .value(flag, value, help, fault, path) { read($0).map(Optional.some) }
     }
@@ -81,7 +105,7 @@ extension Option {
     /// May be repeated. In the environment, commas separate the values.
     static func list<Value>(
         _ flag: String, _ value: String, _ help: String, _ fault: String,
-        _ path: WritableKeyPath<Options, [Value]> & Sendable, _ read: @escaping @Sendable (String) -> Value?
+        _ path: WritableKeyPath<Target, [Value]> & Sendable, _ read: @escaping @Sendable (String) -> Value?
     ) -> Option {
         Option(flag: flag, value: value, help: help, fault: fault) { options, text in
             let texts = text.split(separator: ",", omittingEmptySubsequences: false)
@@ -93,56 +117,66 @@ extension Option {
 
     /// Any text that is not empty.
     static func text(
-        _ flag: String, _ value: String, _ help: String, _ path: WritableKeyPath<Options, String?> & Sendable
+        _ flag: String, _ value: String, _ help: String, _ path: WritableKeyPath<Target, String?> & Sendable
     ) -> Option {
         .optional(flag, value, help, "is empty", path) { $0.isEmpty ? nil : $0 }
     }
 
     static func toggle(
-        _ flag: String, _ help: String, _ path: WritableKeyPath<Options, Bool> & Sendable
+        _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Bool> & Sendable
     ) -> Option {
         .value(flag, nil, help, "is neither true nor false", path) { ["true": true, "false": false][$0] }
     }
 
     static func count(
-        _ flag: String, _ help: String, _ path: WritableKeyPath<Options, Int> & Sendable,
-        _ range: ClosedRange<Int> = counts
+        _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Int> & Sendable,
+        _ range: ClosedRange<Int> = OptionRange.counts
     ) -> Option {
-        let help = help + " (default \(Options()[keyPath: path]))"
-        return .value(flag, "COUNT", help, fault(range), path) { range.checked(Int($0)) }
+        let help = help + " (default \(Target()[keyPath: path]))"
+        return .value(flag, "COUNT", help, OptionRange.fault(range), path) { range.checked(Int($0)) }
     }
 
     static func count(
-        _ flag: String, _ help: String, _ path: WritableKeyPath<Options, Int?> & Sendable,
-        _ range: ClosedRange<Int> = counts
+        _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Int?> & Sendable,
+        _ range: ClosedRange<Int> = OptionRange.counts
     ) -> Option {
-        .optional(flag, "COUNT", help, fault(range), path) { range.checked(Int($0)) }
+        .optional(flag, "COUNT", help, OptionRange.fault(range), path) { range.checked(Int($0)) }
     }
 
     static func bytes(
-        _ flag: String, _ help: String, _ path: WritableKeyPath<Options, Int> & Sendable,
-        _ range: ClosedRange<Int> = sizes
+        _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Int> & Sendable,
+        _ range: ClosedRange<Int> = OptionRange.sizes
     ) -> Option {
-        let standard = help.contains("default") ? "" : " (default \(Unit.bytes(Options()[keyPath: path])))"
-        return .value(flag, "BYTES", help + standard, sizeFault(range), path) { range.checked(Unit.bytes($0)) }
+        let standard = help.contains("default") ? "" : " (default \(Unit.bytes(Target()[keyPath: path])))"
+        return .value(flag, "BYTES", help + standard, OptionRange.sizeFault(range), path) {
+            range.checked(Unit.bytes($0))
+        }
     }
 
     static func time(
-        _ flag: String, _ help: String, _ path: WritableKeyPath<Options, Duration> & Sendable
+        _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Duration> & Sendable,
+        _ range: ClosedRange<Duration> = OptionRange.times
     ) -> Option {
-        let help = help + " (default \(Unit.time(Options()[keyPath: path])))"
-        return .value(flag, "TIME", help, timeFault, path) { times.checked(Unit.time($0)) }
+        let help = help + " (default \(Unit.time(Target()[keyPath: path])))"
+        return .value(flag, "TIME", help, OptionRange.timeFault(range), path) { range.checked(Unit.time($0)) }
     }
 
     static func time(
-        _ flag: String, _ help: String, _ path: WritableKeyPath<Options, Duration?> & Sendable
+        _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Duration?> & Sendable,
+        _ range: ClosedRange<Duration> = OptionRange.times
     ) -> Option {
-        .optional(flag, "TIME", help, timeFault, path) { times.checked(Unit.time($0)) }
+        .optional(flag, "TIME", help, OptionRange.timeFault(range), path) { range.checked(Unit.time($0)) }
     }
 
-    /// An option of another command than `serve`, which reads it by itself.
-    static func foreign(_ flag: String, _ value: String? = "VALUE", isSecret: Bool = false) -> Option {
-        Option(flag: flag, value: value, help: "", isSecret: isSecret) { _, _ in true }
+    /// One of a few words.
+    ///
+    /// - Parameter value: the placeholder, if not the words themselves.
+    static func choice<Value: RawRepresentable & CaseIterable & Sendable>(
+        _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Value> & Sendable, _ value: String? = nil
+    ) -> Option where Value.RawValue == String {
+        let words = Value.allCases.map(\.rawValue)
+        let fault = "is not \(words.dropLast().joined(separator: ", ")) or \(words.last ?? "")"
+        return .value(flag, value ?? words.joined(separator: "|"), help, fault, path) { Value(rawValue: $0) }
     }
 }
 

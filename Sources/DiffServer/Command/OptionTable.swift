@@ -1,20 +1,18 @@
-// Each option once, with its flag, variable (`--max-body` is `DIFFSERVER_MAX_BODY`), unit, default and range. Help,
-// errors and the environment all come from here. `Options.checked()` checks combinations of options.
+// Each option of the server once, with its flag, variable (`--max-body` is `DIFFSERVER_MAX_BODY`), unit, default and
+// range. Help, errors and the environment all come from here. `Options.checked()` checks combinations of options.
 
 import DiffService
 import HTTPCore
 import SnapshotKit
 
-/// Options of one subject.
-struct OptionGroup: Sendable {
-    let title: String
-    let options: [Option]
-    /// Whether only the help of `serve` shows them.
-    var isRare = false
-}
+/// In the order of the help of `diffserver serve`.
+extension Options: CommandOptions {
+    static let topic = Help.Topic.serve
 
-/// All options of `diffserver serve`, in the order of its help.
-enum OptionTable {
+    static func variable(for flag: String) -> String? {
+        "DIFFSERVER_" + flag.dropFirst(2).map { $0 == "-" ? "_" : $0.uppercased() }.joined()
+    }
+
     static let groups = [
         OptionGroup(title: "Addresses and TLS", options: addresses),
         OptionGroup(title: "Authentication", options: authentication),
@@ -26,9 +24,8 @@ enum OptionTable {
         OptionGroup(title: "Process and log", options: process),
         OptionGroup(title: "Limits whose defaults suit nearly everyone", options: rare, isRare: true),
     ]
-    static let all = groups.flatMap(\.options)
 
-    private static let addresses: [Option] = [
+    private static let addresses: [Option<Options>] = [
         .list(
             "--listen", "ADDRESS",
             "where to listen: 127.0.0.1:8080 (default), [::1]:8080, :8080, unix:/path; may be repeated",
@@ -48,7 +45,7 @@ enum OptionTable {
             "PEM file: the CAs of client certificates, which are then required", \.clientAuthority),
     ]
 
-    private static let authentication: [Option] = [
+    private static let authentication: [Option<Options>] = [
         .toggle("--open", "turn authentication off: anyone who can reach the server can do anything", \.isOpen),
         .list(
             "--key", "NAME:SHA256[:PREFIX]",
@@ -56,24 +53,16 @@ enum OptionTable {
             KeyRing.Key.fault, \.keys
         ) { KeyRing.Key($0) }.keptSecret(),
         .text("--key-file", "FILE", "file with such keys, one per line", \.keyFile),
-        Option(
-            flag: "--token-secret", value: "TEXT",
-            help: "secret that signs clients' tokens, at least \(TokenSecrets.minBytes) bytes (default: random at each "
-                + "start); may be repeated, or have several lines: the first signs, all verify",
-            fault: "is shorter than \(TokenSecrets.minBytes) bytes, or there are more than \(TokenSecrets.maxCount)",
-            isSecret: true
-        ) {
-            guard let secrets = TokenSecrets.read($1.utf8) else { return false }
-            $0.tokenSecrets += secrets
-            return $0.tokenSecrets.count <= TokenSecrets.maxCount
-        },
+        .tokenSecret(
+            "secret that signs clients' tokens, at least \(TokenSecrets.minBytes) bytes (default: random at each "
+                + "start); may be repeated, or have several lines: the first signs, all verify", \.tokenSecrets),
         .text(
             "--token-secret-file", "FILE",
             "file with such secrets, one per line, so that ps does not show them; reloaded on SIGHUP",
             \.tokenSecretFile),
     ]
 
-    private static let stores: [Option] = [
+    private static let stores: [Option<Options>] = [
         .value(
             "--store", "ADDRESS",
             "memory (default), sqlite:PATH, redis://HOST, rediss://HOST, unix:/path, redis-sentinel://HOSTS/NAME, "
@@ -100,7 +89,7 @@ enum OptionTable {
         ).keptSecret(),
     ]
 
-    private static let writes: [Option] = [
+    private static let writes: [Option<Options>] = [
         .toggle("--require-if-match", "require If-Match on every write to a session", \.service.requiresIfMatch),
         .text(
             "--lists", "FILE",
@@ -108,7 +97,7 @@ enum OptionTable {
             \.listsPath),
     ]
 
-    private static let requests: [Option] = [
+    private static let requests: [Option<Options>] = [
         .count("--rate", "requests per second per key or token (default no limit)", \.service.rate),
         .count(
             "--peer-rate", "requests per second per IPv4 address or IPv6 /64 (default no limit)",
@@ -120,7 +109,7 @@ enum OptionTable {
         .count("--max-items", "items in a state, including children", \.service.stateLimits.maxItems),
     ]
 
-    private static let sessions: [Option] = [
+    private static let sessions: [Option<Options>] = [
         .bytes(
             "--memory",
             "memory for all sessions and their history (default 512 MiB, or half of the cgroup's limit if less)",
@@ -137,25 +126,20 @@ enum OptionTable {
             \.service.streamLife),
     ]
 
-    private static let connections: [Option] = [
+    private static let connections: [Option<Options>] = [
         .count("--max-connections", "concurrent connections", \.maxConnections),
         .count(
             "--peer-connections", "concurrent connections per IPv4 address or IPv6 /64 (default no limit)",
             \.peerConnections),
     ]
 
-    private static let process: [Option] = [
+    private static let process: [Option<Options>] = [
         .time("--drain", "time for running requests to finish on shutdown", \.drain),
-        .value(
-            "--log", "text|json|none", "format of the log on standard error (default text)",
-            "is not text, json or none", \.logFormat
-        ) { LogFormat(rawValue: $0) },
+        .choice("--log", "format of the log on standard error (default text)", \.logFormat),
         .toggle("--log-requests", "log one line per request", \.logsRequests),
     ]
 
-    private static let pollings = Polling.allCases.map(\.rawValue)
-
-    private static let rare: [Option] = [
+    private static let rare: [Option<Options>] = [
         .count("--max-nesting", "levels of nested items, at most 64", \.service.stateLimits.maxNesting, 1...64),
         .count(
             "--max-depth", "levels of nested JSON arrays and objects, at most 512", \.service.stateLimits.maxDepth,
@@ -188,10 +172,24 @@ enum OptionTable {
             return true
         },
         .count("--loops", "event loops (default: one per core)", \.loops, 1...1024),
-        .value(
-            "--event-loop", pollings.joined(separator: "|"),
+        .choice(
+            "--event-loop",
             "how event loops wait for sockets (default \(Polling.preferred.rawValue)); dispatch costs more per request",
-            "is not \(pollings.joined(separator: " or "))", \.polling
-        ) { Polling(rawValue: $0) },
+            \.polling),
     ]
+}
+
+extension Option {
+    /// A secret of the server for tokens, or several in lines.
+    static func tokenSecret(_ help: String, _ path: WritableKeyPath<Target, [[UInt8]]> & Sendable) -> Option {
+        Option(
+            flag: "--token-secret", value: "TEXT", help: help,
+            fault: "is shorter than \(TokenSecrets.minBytes) bytes, or there are more than \(TokenSecrets.maxCount)",
+            isSecret: true
+        ) {
+            guard let secrets = TokenSecrets.read($1.utf8) else { return false }
+            $0[keyPath: path] += secrets
+            return $0[keyPath: path].count <= TokenSecrets.maxCount
+        }
+    }
 }

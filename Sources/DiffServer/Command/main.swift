@@ -13,9 +13,8 @@ do throws(UsageError) {
     switch try Command(Array(CommandLine.arguments.dropFirst()), environment: { variables[$0] }) {
     case .serve(let options): Serve.run(options)
     case .diff(let diff): diff.run()
-    case .key(let name): KeyCommands.key(name: name)
-    case .token(let sessions, let scopes, let client, let seconds, let secret):
-        KeyCommands.token(sessions: sessions, scopes: scopes, client: client, seconds: seconds, secret: secret)
+    case .key(let name): KeyCommand.run(name: name)
+    case .token(let token): token.run()
     case .healthCheck(let options): HealthCheck.run(options)
     case .checkLists(let check): check.run { variables[$0] }
     case .help(let topic): print(Help.text(of: topic), terminator: "")

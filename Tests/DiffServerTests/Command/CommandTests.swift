@@ -36,7 +36,7 @@ import Testing
         "604801",
     ]
 
-    @Test(arguments: OptionTable.all.map(\.flag))
+    @Test(arguments: Options.all.map(\.flag))
     func `an amount is taken or told to be of no use`(_ flag: String) {
         for amount in Self.amounts {
             for message in [refusal(["\(flag)=\(amount)"]), refusal([], [variable(flag): amount])].compactMap(\.self) {
@@ -73,9 +73,9 @@ import Testing
         }
     }
 
-    private func variable(_ flag: String) -> String { OptionTable.all.first { $0.flag == flag }!.variable }
+    private func variable(_ flag: String) -> String { Options.variable(for: flag)! }
 
-    @Test(arguments: OptionTable.all.map(\.flag))
+    @Test(arguments: Options.all.map(\.flag))
     func `an empty value is no value`(_ flag: String) {
         #expect(refusal(["\(flag)="])?.contains(flag) == true)
         #expect(refusal([], [variable(flag): ""])?.contains(variable(flag)) == true)

@@ -18,7 +18,7 @@ struct DiffCommandTests {
                 "--expanded-at", "--section-expanded-at", "--map", "--rest", "--duplicates", "--missing", "--invalid",
             ])
         for member in StateShape.Member.allCases {
-            #expect(Help.text(of: .diff).contains("[\(member.flag)"), "\(member)")
+            #expect(Help.text(of: .diff).contains("  \(member.flag)"), "\(member)")
         }
         #expect(try command().shape == .native)
         let all = try command(
@@ -34,7 +34,7 @@ struct DiffCommandTests {
 
     @Test(arguments: [
         ("--id-at=k", "--id-at"), ("--map", "at least one"), ("--duplicates=last", "at least one"),
-        ("--dialect=none", "--dialect must be one of keyed"), ("--idAt=/k", "unknown option"),
+        ("--dialect=none", "is not keyed, indexed"), ("--idAt=/k", "unknown option"),
     ])
     func `what makes no sense is told by its flag`(_ flag: String, _ reason: String) {
         do {
