@@ -1,5 +1,6 @@
 import DiffService
 import DiffSessions
+import DiffStores
 import FoundationEssentials
 import HTTPCore
 import SnapshotKit
@@ -79,6 +80,110 @@ extension Token {
     }
 }
 
+// MARK: - Turns
+
+/// The edits of one session that wait to call its hook, as a value that is driven as `SourceLife` is: one calls at a
+/// time, over all nodes.
+struct HookTurns: Sendable {
+    /// Who waits for its turn.
+    struct Waiter: Sendable {
+        let id: Int
+        /// How long its call may take.
+        let timeout: Duration
+        /// When it gives up.
+        let deadline: Instant
+    }
+
+    private enum Phase {
+        case idle
+        /// - Parameter deadline: after which a lease that another node has is not waited for.
+        case acquiring(Waiter, until: Instant)
+        case calling
+        case releasing
+    }
+
+    enum Event: Sendable {
+        case arrived(id: Int, timeout: Duration)
+        /// The time of `wake` has come.
+        case woke
+        /// - Parameter isOurs: false while another node has the lease.
+        case leased(Result<Bool, StoreFailure>)
+        /// Whoever had the turn has committed its edits, or will not.
+        case ended
+        case released
+    }
+
+    enum Action: Sendable {
+        case acquire(hold: Duration)
+        case release
+        case give(Int)
+        case refuse(Int, ConsentFailure)
+        /// Nobody waits any more, so that this value is not needed.
+        case forget
+    }
+
+    private var phase = Phase.idle
+    private var waiting: [Waiter] = []
+    /// When the lease is asked for again.
+    private var retryAt: Instant?
+
+    /// How many may wait.
+    private static let maxWaiting = 8
+    /// Until a node tries again to take the lease from another one.
+    private static let retry = Duration.milliseconds(20)
+
+    /// When `woke` has to happen; nil for never.
+    var wake: Instant? { ([retryAt] + waiting.map(\.deadline)).compactMap(\.self).min() }
+
+    /// - Returns: what is to be done, in order. A question is the last action, since its answer may come at once.
+    mutating func happen(_ event: Event, _ now: Instant) -> [Action] {
+        switch (event, phase) {
+        case (.arrived(let id, let timeout), .idle):
+            return acquire(Waiter(id: id, timeout: timeout, deadline: now), now)
+        case (.arrived(let id, _), _) where waiting.count >= Self.maxWaiting: return [.refuse(id, .busy)]
+        case (.arrived(let id, let timeout), _):
+            waiting.append(Waiter(id: id, timeout: timeout, deadline: now + timeout * Self.maxWaiting))
+            return []
+        case (.woke, _):
+            let late = waiting.filter { $0.deadline <= now }
+            waiting.removeAll { $0.deadline <= now }
+            return late.map { .refuse($0.id, .busy) } + retry(now)
+        case (.leased(let result), .acquiring(let waiter, let deadline)):
+            switch result {
+            case .success(true):
+                phase = .calling
+                return [.give(waiter.id)]
+            case .success where now < deadline:
+                retryAt = now + Self.retry
+                return []
+            case .success: return [.refuse(waiter.id, .busy)] + next(now)
+            case .failure(let failure): return [.refuse(waiter.id, .leaseFailed(failure.summary))] + next(now)
+            }
+        case (.ended, .calling):
+            phase = .releasing
+            return [.release]
+        case (.released, .releasing): return next(now)
+        case (.leased, _), (.ended, _), (.released, _): preconditionFailure("an answer without its question")
+        }
+    }
+
+    private mutating func acquire(_ waiter: Waiter, _ now: Instant) -> [Action] {
+        phase = .acquiring(waiter, until: now + waiter.timeout * 2)
+        return [.acquire(hold: waiter.timeout * 2)]
+    }
+
+    private mutating func retry(_ now: Instant) -> [Action] {
+        guard let time = retryAt, time <= now, case .acquiring(let waiter, _) = phase else { return [] }
+        retryAt = nil
+        return [.acquire(hold: waiter.timeout * 2)]
+    }
+
+    private mutating func next(_ now: Instant) -> [Action] {
+        phase = .idle
+        return waiting.isEmpty ? [.forget] : acquire(waiting.removeFirst(), now)
+    }
+}
+
 // MARK: - Calls of hooks
 
 /// Calls of hooks: one per session at a time, over all nodes, and a limited number per list in this one, so that a hook
@@ -86,21 +191,21 @@ extension Token {
 final class HookCalls: @unchecked Sendable {
     private unowned let upstream: Upstream
     /// Sessions whose hooks are being called, and who waits to call them next.
-    private var queues: [String: Queue] = [:]
+    private var sessions: [String: Turns] = [:]
     /// How many calls are under way, by the names of their lists in the file.
     private var calls: [String: Int] = [:]
+    private var arrivals = 0
 
-    private struct Queue {
+    private struct Turns {
         let list: String
-        var waiting: [(promise: Promise<HookLease, ConsentFailure>, timer: Timer)] = []
+        var life = HookTurns()
+        var timer = LifeTimer()
+        /// Those who wait, by their ids in `life`.
+        var promises: [Int: Promise<HookLease, ConsentFailure>] = [:]
     }
 
     /// Calls of one list in this node at a time.
     static let maxCalls = 64
-    /// Edits of one session that wait for their call.
-    private static let maxQueue = 8
-    /// Until a node tries again to take the lease from another one.
-    private static let retry = Duration.milliseconds(20)
     /// How much of an answer is read, in bytes: it holds a detail for a person.
     private static let maxAnswer = 64 * 1024
     /// How much of the detail is passed on, in characters.
@@ -109,82 +214,60 @@ final class HookCalls: @unchecked Sendable {
     init(_ upstream: Upstream) { self.upstream = upstream }
 
     private var loop: EventLoop { upstream.loop }
-
-    // MARK: The queue
+    private var store: any SessionStore { upstream.service.store }
 
     /// Waits for the lease to call the hook of a session. From any thread.
     ///
-    /// - Parameter time: how long each call before it may take.
+    /// - Parameter time: how long the call may take.
     func lease(of session: String, within time: Duration) -> Progress<HookLease, ConsentFailure> {
         let promise = Promise<HookLease, ConsentFailure>()
-        loop.execute { [self] in enter(session, within: time, promise) }
+        loop.execute { [self] in
+            if sessions[session] == nil {
+                let list = upstream.match(session)?.definition.name.text ?? ""
+                guard calls[list] ?? 0 < Self.maxCalls else { return promise.keep(.failure(.busy)) }
+                calls[list, default: 0] += 1
+                sessions[session] = Turns(list: list)
+            }
+            arrivals += 1
+            sessions[session]?.promises[arrivals] = promise
+            happen(.arrived(id: arrivals, timeout: time), to: session)
+        }
         return .pending(promise)
     }
 
-    private func enter(_ session: String, within time: Duration, _ promise: Promise<HookLease, ConsentFailure>) {
-        if let queue = queues[session] {
-            guard queue.waiting.count < Self.maxQueue else { return promise.keep(.failure(.busy)) }
-            let timer = loop.schedule(after: time * Self.maxQueue) { self.giveUp(promise, session) }
-            queues[session]!.waiting.append((promise, timer))
-            return
+    /// The turn of a session is over. From any thread.
+    fileprivate func end(_ session: String) { loop.execute { self.happen(.ended, to: session) } }
+
+    private func happen(_ event: HookTurns.Event, to session: String) {
+        guard let actions = sessions[session]?.life.happen(event, .now) else { return }
+        let wake = sessions[session]?.life.wake
+        sessions[session]?.timer.set(wake, on: loop) { [self] in
+            sessions[session]?.timer.rang()
+            happen(.woke, to: session)
         }
-        let list = upstream.match(session)?.definition.name.text ?? ""
-        guard calls[list] ?? 0 < Self.maxCalls else { return promise.keep(.failure(.busy)) }
-        calls[list, default: 0] += 1
-        queues[session] = Queue(list: list)
-        acquireLease(session, within: time, promise)
+        for action in actions { perform(action, for: session) }
     }
 
-    private func giveUp(_ promise: Promise<HookLease, ConsentFailure>, _ session: String) {
-        guard let index = queues[session]?.waiting.firstIndex(where: { $0.promise === promise }) else { return }
-        queues[session]!.waiting.remove(at: index)
-        promise.keep(.failure(.busy))
-    }
-
-    /// Takes the lease from the other nodes.
-    private func acquireLease(
-        _ session: String, within time: Duration, until deadline: Instant? = nil,
-        _ promise: Promise<HookLease, ConsentFailure>
-    ) {
-        let (store, deadline) = (upstream.service.store, deadline ?? .now + time * 2)
-        store.acquireLease(.hook, of: session, for: time * 2, isForced: false, on: loop).whenDone { [self] result in
-            loop.perform { [self] in
-                switch result {
-                case .success(.acquired): return promise.keep(.success(HookLease(session, self)))
-                case .success where Instant.now < deadline:
-                    loop.schedule(after: Self.retry) {
-                        self.acquireLease(session, within: time, until: deadline, promise)
-                    }
-                    return
-                case .success: promise.keep(.failure(.busy))
-                case .failure(let failure): promise.keep(.failure(.leaseFailed(failure.summary)))
+    private func perform(_ action: HookTurns.Action, for session: String) {
+        switch action {
+        case .acquire(let hold):
+            store.acquireLease(.hook, of: session, for: hold, isForced: false, on: loop).whenDone { [self] result in
+                loop.perform { [self] in
+                    happen(.leased(result.map { if case .acquired = $0 { true } else { false } }), to: session)
                 }
-                leave(session)
             }
-        }
-    }
-
-    /// From any thread.
-    fileprivate func end(_ session: String) {
-        loop.execute { [self] in
-            let store = upstream.service.store
+        case .release:
             store.releaseLease(.hook, of: session, nil, next: .zero, on: loop).whenDone { [self] _ in
-                loop.perform { self.leave(session) }
+                loop.perform { self.happen(.released, to: session) }
             }
-        }
-    }
-
-    /// Lets the next one in the queue have the lease.
-    private func leave(_ session: String) {
-        guard queues[session]?.waiting.isEmpty == false else {
-            guard let list = queues.removeValue(forKey: session)?.list else { return }
+        case .give(let id):
+            sessions[session]?.promises.removeValue(forKey: id)?.keep(.success(HookLease(session, self)))
+        case .refuse(let id, let failure):
+            sessions[session]?.promises.removeValue(forKey: id)?.keep(.failure(failure))
+        case .forget:
+            guard let list = sessions.removeValue(forKey: session)?.list else { return }
             calls[list] = calls[list].flatMap { $0 > 1 ? $0 - 1 : nil }
-            return
         }
-        let (promise, timer) = queues[session]!.waiting.removeFirst()
-        // It holds the promise, and so would hold the lease.
-        timer.cancel()
-        acquireLease(session, within: upstream.match(session)?.definition.hook?.timeout ?? .seconds(1), promise)
     }
 
     // MARK: The call

@@ -111,7 +111,7 @@ package final class Upstream: SessionSource {
 
     /// Why the last fetch of a session failed, for those who may know.
     package func failureDetail(of name: String) -> String {
-        lists.withLock { $0[name] }?.failureDetail.withLock { $0 } ?? ""
+        lists.withLock { $0[name] }?.failureDetail ?? ""
     }
 
     /// The seconds since a session's source was last heard of, if that is too long ago.

@@ -1,0 +1,377 @@
+import DiffSessions
+import DiffStores
+import HTTPCore
+
+/// How a list lives that fetches itself, as a value: what happens to it goes in, and what is to be done comes out.
+///
+/// It knows no store, loop or clock, so that a test can play any order of events. At most one thing is under way at a
+/// time: the lease is asked for, the session is looked up, the source is asked, or the lease is returned.
+struct SourceLife: Sendable {
+    /// What is under way.
+    enum Phase: Sendable {
+        case idle
+        /// The lease is asked for.
+        case acquiring(isForced: Bool)
+        /// Another node's fetch succeeded: is there a session?
+        case looking
+        case fetching(Attempt)
+        /// The lease is returned; then those who wait are told.
+        case releasing(Result<Void, SourceFailure>)
+
+        var isIdle: Bool { if case .idle = self { true } else { false } }
+    }
+
+    /// A request to the source.
+    struct Attempt: Sendable {
+        /// The list's name in the file.
+        let list: String
+        let every: Duration
+        let time: Instant
+    }
+
+    /// Who waits for a fetch.
+    struct Waiter: Sendable {
+        let id: Int
+        /// Whether there is no session yet, so that a failed fetch is a failure for whoever waits.
+        let needsSession: Bool
+        /// Whether it takes a fetch of its own, and not one that another node has made.
+        var isForced = false
+        /// When it goes on without; nil for never.
+        var deadline: Instant?
+
+        func isImpatient(at now: Instant) -> Bool { deadline.map { $0 <= now } ?? false }
+    }
+
+    /// How things are when something happens.
+    struct Surroundings: Sendable {
+        var now: Instant
+        /// What the file says; nil if it has no source for the session any more.
+        var list: (name: String, every: Duration, origin: UInt64)?
+        /// The session's head on this node.
+        var head: Revision?
+        var hasReaders: Bool
+        /// Whether anybody reads or writes the session on this node.
+        var hasSlot: Bool
+        /// Whether no other node shares the store.
+        var isSole: Bool
+        /// From 0 to 1, so that lists that fail together are not asked again together.
+        var jitter = 0.0
+    }
+
+    enum Event: Sendable {
+        case arrived(Waiter)
+        /// Somebody reads the session from now on.
+        case readersArrived
+        /// The file was read again, and says something else of the list.
+        case settingsChanged
+        /// The time of `wake` has come.
+        case woke
+        case leased(Result<SourceLease, StoreFailure>)
+        case looked(isMissing: Bool)
+        /// The source's answer is about to be committed.
+        case heard
+        case fetched(SourceFetch.Outcome)
+        case released
+    }
+
+    enum Action: Sendable {
+        /// Asks for the lease, to hold it for so long without word.
+        case acquire(isForced: Bool, hold: Duration)
+        /// Keeps the lease.
+        case renew(hold: Duration)
+        case look
+        /// - Parameter validators: what a conditional request names; nil where the source has to send its state.
+        case fetch(validators: SourceValidators?)
+        /// Returns the lease.
+        ///
+        /// - Parameter next: until the source may be asked again.
+        case release(SourceNote?, next: Duration)
+        case finish(Int, Result<Void, SourceFailure>)
+        /// Tells readers that the source is silent, or heard again.
+        case announce
+        case count(SourceNote.Outcome, list: String)
+        case beginOutage(String, list: String)
+        case endOutage(list: String)
+        /// Another node has heard from the source.
+        case forgetOutage
+    }
+
+    private(set) var phase = Phase.idle
+    /// What is known of the source.
+    private(set) var record: SourceRecord
+    /// Why the last fetch failed, for those who may know.
+    private(set) var failureDetail = ""
+    /// When somebody last asked for the list.
+    private(set) var used: Instant
+    /// Readers that wait for the fetch that is under way or about to begin.
+    private var waiting: [Waiter] = []
+    /// Those who arrived during a fetch and need a newer one.
+    private var nextWaiting: [Waiter] = []
+    /// When the source is asked again, or the lease.
+    private var dueAt: Instant?
+    /// When the source will have been silent for too long.
+    private var staleAt: Instant?
+    /// When the lease is renewed.
+    private var renewAt: Instant?
+    /// Whether it was announced to readers that the source is silent.
+    private var isAnnouncedStale = false
+    /// How many fetches in a row were overtaken by edits.
+    private var overtakings = 0
+
+    private var actions: [Action] = []
+
+    /// Until the lease is asked for again after the store has failed.
+    private static let patience = Duration.seconds(1)
+    /// Until a node tries again to take the lease from another one: if somebody waits, and if nobody does.
+    private static let retry = (soon: Duration.milliseconds(50), late: Duration.seconds(1))
+    /// How long a lease lasts without word from its holder, who may have died: an interval, within these bounds.
+    private static let hold = (least: Duration.seconds(1), most: Duration.seconds(3))
+    private static let maxOvertakings = 3
+
+    init(every interval: Duration, at now: Instant) {
+        (record, used) = (SourceRecord(every: interval, at: now), now)
+    }
+
+    // MARK: What is known
+
+    /// When `woke` has to happen; nil for never.
+    var wake: Instant? {
+        ([dueAt, staleAt, renewAt] + waiting.map(\.deadline)).compactMap(\.self).min()
+    }
+
+    /// The seconds since the source was last heard of, if that is too long ago.
+    func staleness(at now: Instant) -> Int? { record.staleness(at: now) }
+
+    /// What a reader is told at once; nil if it has to wait.
+    mutating func answer(sessionExists: Bool, isSole: Bool, at now: Instant) -> Result<Void, SourceFailure>? {
+        used = now
+        if sessionExists {
+            // While the source fails, readers get what there is.
+            let mayWait = record.outcome == .failed && record.nextTry(isSole: isSole) > now
+            return record.isFresh(at: now) || mayWait ? .success(()) : nil
+        }
+        return record.due > now ? failure(at: now).map { .failure($0) } : nil
+    }
+
+    mutating func use(at now: Instant) { used = now }
+
+    /// What a reader is told if there is no session.
+    private func failure(at now: Instant) -> SourceFailure? {
+        switch record.outcome {
+        case nil, .fetched: return nil
+        case .missing: return .missing
+        case .failed:
+            let seconds = Int(((record.due - now) / .seconds(1)).rounded(.up))
+            return .unavailable(retryAfter: max(1, seconds))
+        }
+    }
+
+    // MARK: Events
+
+    /// - Returns: what is to be done, in order. A question is the last action, since its answer may come at once.
+    mutating func happen(_ event: Event, _ now: Surroundings) -> [Action] {
+        switch (event, phase) {
+        case (.arrived(let waiter), .idle):
+            waiting.append(waiter)
+            ask(now)
+        case (.arrived(let waiter), _):
+            if waiter.isForced { nextWaiting.append(waiter) } else { waiting.append(waiter) }
+        case (.readersArrived, _):
+            if staleAt == nil { watchStaleness(now) }
+            if phase.isIdle, dueAt == nil { schedule(now) }
+        case (.settingsChanged, _):
+            record.invalidate(every: now.list?.every ?? record.interval, at: now.now)
+            if phase.isIdle, now.hasReaders { ask(now, isForced: true) }
+        case (.woke, _): wake(now)
+        case (.leased(let result), .acquiring(let isForced)): leased(result, isForced: isForced, now)
+        case (.looked(let isMissing), .looking):
+            phase = .idle
+            if isMissing { ask(now, isForced: true) } else { end(.success(()), now) }
+        case (.heard, .fetching): update(now) { $0.noteAnswer(at: now.now) }
+        case (.fetched(let outcome), .fetching(let attempt)): fetched(outcome, attempt, now)
+        case (.released, .releasing(let result)): end(result, now)
+        case (.leased, _), (.looked, _), (.heard, _), (.fetched, _), (.released, _):
+            preconditionFailure("an answer without its question")
+        }
+        return exchange(&actions, with: [])
+    }
+
+    // MARK: Time
+
+    private mutating func wake(_ now: Surroundings) {
+        for waiter in waiting where waiter.isImpatient(at: now.now) { actions.append(.finish(waiter.id, .success(()))) }
+        waiting.removeAll { $0.isImpatient(at: now.now) }
+        if let time = renewAt, time <= now.now { renew(now, isFirst: false) }
+        if let time = staleAt, time <= now.now { watchStaleness(now) }
+        if let time = dueAt, time <= now.now {
+            dueAt = nil
+            // Without readers the source is left alone.
+            if phase.isIdle, now.hasReaders || !waiting.isEmpty { ask(now) }
+        }
+    }
+
+    private mutating func schedule(_ now: Surroundings) {
+        dueAt = now.hasReaders && now.list != nil ? max(record.nextTry(isSole: now.isSole), now.now) : nil
+    }
+
+    /// Tells readers once that the source is silent, and once that it is heard again.
+    private mutating func watchStaleness(_ now: Surroundings) {
+        let isStale = staleness(at: now.now) != nil
+        if isStale != isAnnouncedStale, now.hasSlot {
+            isAnnouncedStale = isStale
+            actions.append(.announce)
+        }
+        staleAt = !isStale && now.hasReaders ? record.staleAt : nil
+    }
+
+    /// Updates what is known. Readers who came while the source was silent learnt that from their first answer, so that
+    /// all have to be told when it is over.
+    private mutating func update(_ now: Surroundings, _ step: (inout SourceRecord) -> Void) {
+        let wasStale = staleness(at: now.now) != nil
+        step(&record)
+        if wasStale, staleness(at: now.now) == nil { isAnnouncedStale = true }
+    }
+
+    // MARK: The lease
+
+    private mutating func ask(_ now: Surroundings, isForced: Bool = false) {
+        dueAt = nil
+        guard let list = now.list else { return end(.failure(.missing), now) }
+        let isForced = isForced || waiting.contains(where: \.isForced)
+        phase = .acquiring(isForced: isForced)
+        record.begin(from: list.origin, every: list.every, at: now.now)
+        actions.append(.acquire(isForced: isForced, hold: hold))
+    }
+
+    private mutating func leased(_ result: Result<SourceLease, StoreFailure>, isForced: Bool, _ now: Surroundings) {
+        phase = .idle
+        switch result {
+        case .success(.acquired(let note)):
+            adopt(note, now)
+            if !isForced, record.isTooEarly(at: now.now) {
+                release(.failure(failure(at: now.now) ?? .missing), now)
+            } else {
+                fetch(now)
+            }
+        case .success(.busy(let note)):
+            adopt(note, now)
+            // Soon, if somebody waits for the answer; otherwise when it should be there.
+            let pause = waiting.isEmpty ? min(record.interval / 4, Self.retry.late) : Self.retry.soon
+            record.wait(until: now.now + pause)
+            if waiting.isEmpty { schedule(now) } else { dueAt = now.now + pause }
+        case .success(.notDue(let note, let time)):
+            adopt(note, now)
+            record.wait(until: now.now + time)
+            if let note, record.isForeign(note), now.hasReaders || !waiting.isEmpty { return ask(now, isForced: true) }
+            guard waiting.contains(where: \.needsSession) else { return end(.success(()), now) }
+            if let failure = failure(at: now.now) { return end(.failure(failure), now) }
+            // There is a session, unless it has been deleted since.
+            phase = .looking
+            actions.append(.look)
+        case .failure(let failure):
+            record.wait(until: now.now + Self.patience)
+            end(.failure(.store(failure)), now)
+        }
+    }
+
+    private mutating func adopt(_ note: SourceNote?, _ now: Surroundings) {
+        guard let note else { return }
+        update(now) { $0.adopt(note, at: now.now) }
+        if note.failures == 0 { actions.append(.forgetOutage) }
+        watchStaleness(now)
+    }
+
+    private var hold: Duration { min(max(record.interval, Self.hold.least), Self.hold.most) }
+
+    /// Keeps the lease while the source is slow.
+    private mutating func renew(_ now: Surroundings, isFirst: Bool) {
+        if !isFirst { actions.append(.renew(hold: hold)) }
+        renewAt = now.isSole ? nil : now.now + hold / 3
+    }
+
+    // MARK: The fetch
+
+    private mutating func fetch(_ now: Surroundings) {
+        guard let list = now.list else { return release(.failure(.missing), now) }
+        record.begin(from: list.origin, every: list.every, at: now.now)
+        phase = .fetching(Attempt(list: list.name, every: list.every, time: now.now))
+        used = now.now
+        renew(now, isFirst: true)
+        let isConditional =
+            now.head.map { record.revision == $0.text } ?? false && record.validators != SourceValidators()
+        actions.append(.fetch(validators: isConditional ? record.validators : nil))
+    }
+
+    private mutating func fetched(_ outcome: SourceFetch.Outcome, _ attempt: Attempt, _ now: Surroundings) {
+        switch outcome {
+        case .succeeded(let answer, let revision):
+            overtakings = 0
+            if record.failures > 0 { actions.append(.endOutage(list: attempt.list)) }
+            update(now) {
+                $0.succeed(answer, every: attempt.every, revision: revision?.text, asked: attempt.time, at: now.now)
+            }
+            actions.append(.count(.fetched, list: attempt.list))
+            release(.success(()), now)
+        case .missing:
+            record.noteMissing(at: now.now)
+            actions.append(.count(.missing, list: attempt.list))
+            release(.failure(.missing), now)
+        case .failed(let reason, let retryAfter): fail(reason, retryAfter: retryAfter, attempt, now)
+        case .unusable(let problem):
+            // Readers that were answered meanwhile took the source to be back.
+            isAnnouncedStale = false
+            fail(
+                "its answer is unusable: \(problem.outline)", detail: "its answer is unusable: \(problem.summary)",
+                attempt, now)
+        case .overtaken:
+            // The list was edited while its source was asked, and the answer may not know the edits.
+            overtakings += 1
+            guard overtakings < Self.maxOvertakings else {
+                overtakings = 0
+                return fail("it answers more slowly than the session is edited", attempt, now)
+            }
+            record.forgetState(at: now.now)
+            startOver(now)
+        case .outdated: startOver(now)
+        }
+    }
+
+    /// - Parameters:
+    ///   - reason: for the log.
+    ///   - detail: for those who may read the source's answers, if there is more to say.
+    private mutating func fail(
+        _ reason: String, detail: String? = nil, retryAfter: Int? = nil, _ attempt: Attempt, _ now: Surroundings
+    ) {
+        record.fail(every: attempt.every, retryAfter: retryAfter, jitter: now.jitter, at: now.now)
+        failureDetail = detail ?? reason
+        actions.append(.count(.failed, list: attempt.list))
+        // Once per outage, not per try.
+        if record.failures == 1 { actions.append(.beginOutage(reason, list: attempt.list)) }
+        release(.failure(failure(at: now.now) ?? .missing), now)
+    }
+
+    /// Asks again, since the answer cannot be used.
+    private mutating func startOver(_ now: Surroundings) {
+        // A session that was deleted meanwhile is made again when it is read next.
+        guard now.hasReaders || !waiting.isEmpty || !nextWaiting.isEmpty else { return release(.success(()), now) }
+        fetch(now)
+    }
+
+    // MARK: The end
+
+    private mutating func release(_ result: Result<Void, SourceFailure>, _ now: Surroundings) {
+        renewAt = nil
+        phase = .releasing(result)
+        actions.append(.release(record.note(at: now.now), next: max(record.due - now.now, .zero)))
+    }
+
+    /// Tells those who wait. Not before the lease is returned: until then it cannot be taken.
+    private mutating func end(_ result: Result<Void, SourceFailure>, _ now: Surroundings) {
+        phase = .idle
+        for waiter in exchange(&waiting, with: exchange(&nextWaiting, with: [])) {
+            actions.append(.finish(waiter.id, waiter.needsSession ? result : .success(())))
+        }
+        watchStaleness(now)
+        if waiting.isEmpty { schedule(now) } else { ask(now, isForced: true) }
+    }
+}
