@@ -5,6 +5,7 @@ A reader has entries: what it showed at each cursor that it was ever at. It may 
 
 import copy
 import re
+import time
 
 from dialects_places import content, holds, is_same, is_same_state, spelled
 from support.appliers import document, rows, sequential
@@ -74,6 +75,7 @@ class Reader:
             self.query["view"] = text(view)
         self.entries = [Entry(Replica(self.dialect))]
         self.stream = None
+        self.is_listening = False
 
     def __repr__(self):
         lent = f", a token of the view {text(self.lent)}" if self.lent else ""
@@ -163,19 +165,29 @@ class Reader:
     def listen(self, session):
         """Takes what a stream tells until there is no more to tell; whether there was anything."""
         begin, there = self.last, self.ask(session, self.last)
-        if not there.is_empty and (self.stream is None or session.chance.random() < 0.2):
+        if self.hears(session, there) and (self.stream is None or session.chance.random() < 0.2):
             self.open(session)
-        while not there.is_empty:
+        while self.hears(session, there):
             self.entries.append(self.heard(session, there))
             there = self.ask(session, self.last)
         return self.last is not begin
 
+    def hears(self, session, there):
+        """Whether a stream has to tell what a request is told now."""
+        if there.is_empty or self.last.cursor is None or not session.has_other_settings(number(self.last.cursor)):
+            return not there.is_empty
+        # It had nothing to tell of a change at places that were ignored then; a request sees them as they are compared now.
+        now, before = there.replica, self.last.replica
+        return now.content != before.content \
+            or not self.is_same(now.model, before.model, session.places(self.last.reset, number(there.cursor)))
+
     def heard(self, session, there):
         """The entry after the next event."""
+        deadline = time.monotonic() + 20
         try:
             event = self.stream.next(20)
-            while event and not event.fields:
-                event = self.stream.next(20)
+            while event and not event.fields:  # a heartbeat
+                event = self.stream.next(max(0.001, deadline - time.monotonic()))
         except TimeoutError:
             raise Wrong("stream", f"nothing came since {self.last.cursor}, though {there.cursor} is the head") from None
         if event is None or event.event == "end":
@@ -183,7 +195,11 @@ class Reader:
         if event.event:
             if event.id != event.changeset["to"]:
                 raise Wrong("stream", "its id is not where it leads:", event)
-            return self.took(session, self.last, event.changeset, event.data)
+            self.is_listening = True
+            try:
+                return self.took(session, self.last, event.changeset, event.data)
+            finally:
+                self.is_listening = False
         # It begins with the reader's own cursor, and a new one comes before that is forgotten.
         if event.id is None or self.last.cursor is None:
             return self.last
@@ -317,8 +333,8 @@ class Reader:
     def check_updates(self, session, old, brought, base, shown, changeset):
         """Nothing is updated that did not change, and no content is patched that has a value at an ignored place."""
         before, after = (contents(state, brought.patched) if brought.patched else {} for state in (base, shown))
-        # Settings may have changed while an answer was on its way.
-        ignored = session.ignored_at(number(changeset["to"]))
+        # Settings may have changed while an event was on its way.
+        ignored = session.ignored_at(number(changeset["to"])) if self.is_listening else [session.ignored()]
         for identity in brought.patched:
             if all(holds(before.get(identity, []), each) or holds(after.get(identity, []), each) for each in ignored):
                 wrong = Wrong("patched", f"{identity} is patched, though it has a value at an ignored place: it was",

@@ -51,8 +51,6 @@ class Session:
 
     def ignored_at(self, number_of):
         """The places that were ignored at a revision: several sets of them if settings changed meanwhile."""
-        if number_of == self.head:
-            return [self.ignored()]
         return [tree(pointers) for pointers in self.in_force(number_of, number_of)]
 
     def ignored(self):
