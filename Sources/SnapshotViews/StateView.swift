@@ -75,6 +75,13 @@ public struct StateView: Sendable, Hashable {
     /// Whether it cuts contents.
     public var cutsContents: Bool { !parts.kept.areAll }
 
+    /// Whether it cuts items' contents, and shows something at, above or below one of these places in them.
+    public func cutsContents(around places: [JSONPointer]) -> Bool {
+        parts.kept.items?.pointers.contains { kept in
+            places.contains { zip(kept.tokens, $0.tokens).allSatisfy(==) }
+        } ?? false
+    }
+
     /// How often viewing a whole state reads each content: once per test, order and list of fields.
     public var scanCount: Int {
         parts.tests.count + parts.orders.count

@@ -57,6 +57,20 @@ class Patches(ServiceCase):
                 skipped = self.get_changes(session, {"since": found[2].json["revision"], "content": "patch"}).json["changes"]
                 self.assertEqual(skipped[0]["items"], [{"id": "a", "content": {**last, "t": 2}}])
 
+    def test_what_is_gone_unseen_is_gone_from_readers_of_a_few_fields(self):
+        """Whole contents tell of another ignored place, so nothing is lost; through the view the row lost `ts` unnoticed."""
+        states = [[{"id": "a", "content": content}] for content in
+                  ({"t": 1, "x": LONG, "ts": 5}, {"t": 1, "x": LONG, "seen": 1, "k": 0}, {"t": 2, "x": LONG, "seen": 1, "k": 0})]
+        session, how = self.new_name(), {"view": '{"fields":["/content/t","/content/x","/content/ts"]}', "content": "patch"}
+        self.put_session(session, {"state": states[0], "ignore": ["/ts", "/seen"]})
+        since = self.get_changes(session, how).json["to"]
+        self.assertStatus(self.post_changes(session, states[1]), 200)
+        step = self.get_changes(session, {**how, "since": since}).json
+        self.assertEqual(step["changes"], [], "nothing that it compares has changed")
+        self.assertStatus(self.post_changes(session, states[2]), 200)
+        step = self.get_changes(session, {**how, "since": step["to"]}).json
+        self.assertEqual(step["changes"][0]["items"], [{"id": "a", "content": {"t": 2, "x": LONG}}])
+
     def test_whoever_read_before_is_patched(self):
         """Another row has lost its value, which whoever reads from before is told of."""
         rows = [{"id": "a", "content": {"t": LONG, "o": 0}}, {"id": "f", "content": {"ts": 1, "t": "two"}}]

@@ -221,9 +221,10 @@ private struct ProjectedReader {
         guard let shown else { return reset(.unknown, named) }
         let window = window(of: seen, since: past, place)
         let destination = view.destination(projection, seen, window)
+        let mayDiffer = view.session.head.mayDiffer(for: base?.revision ?? named, knownAs: known(at: point))
         let changeset = Changeset(
             from: shown, to: destination.snapshot, marks: marks, ignoring: view.session.settings.ignored,
-            readersMayDiffer: view.session.head.mayDiffer(for: base?.revision ?? named, knownAs: known(at: point)))
+            readersMayDiffer: mayDiffer || mayHaveLostValues)
         // A reader that asks for another window than it shows is told the new place, even if the rows are the same.
         let isAsked = base == nil && self.window(of: past, since: past, place)?.place != place
         let isOfNothing = isEmpty(changeset)
@@ -233,6 +234,13 @@ private struct ProjectedReader {
         var answer = ChangesAnswer(changeset, from: named, to: destination, options)
         answer.isOfNothing = isOfNothing
         return .changes(answers.remember(answer, key, at: head))
+    }
+
+    /// Whether the reader may have kept a value at an ignored place because the rest of the content, which it would
+    /// have been sent for, is cut away. The session's own account of lost values is that of whole contents.
+    private var mayHaveLostValues: Bool {
+        let ignored = view.session.settings.ignored
+        return !ignored.isEmpty && projection.views.contains { $0.cutsContents(around: ignored) }
     }
 
     /// The revision with the reader's base state.
