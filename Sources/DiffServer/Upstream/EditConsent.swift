@@ -44,7 +44,7 @@ final class EditConsent: Consent {
     func proceed(at revision: Revision, edits body: ArraySlice<UInt8>) -> Progress<Void, ConsentFailure> {
         switch state.withLock({ $0 }) {
         case .outside:
-            calls.lease(of: call.session, within: hook.timeout).map { [state] lease in
+            calls.lease(of: call.session, list, within: hook.timeout).map { [state] lease in
                 state.withLock { $0 = .holding(lease) }
             }
         case .holding(let lease):
@@ -189,7 +189,10 @@ struct HookTurns: Sendable {
 /// Calls of hooks: one per session at a time, over all nodes, and a limited number per list in this one, so that a hook
 /// that does not answer takes no room from others. Confined to the loop of its `Upstream`, except where noted.
 final class HookCalls: @unchecked Sendable {
-    private unowned let upstream: Upstream
+    private let loop: EventLoop
+    private let store: any SessionStore
+    private let outages: Outages
+    private let transfers: Transfers
     /// Sessions whose hooks are being called, and who waits to call them next.
     private var sessions: [String: Turns] = [:]
     /// How many calls are under way, by the names of their lists in the file.
@@ -205,25 +208,27 @@ final class HookCalls: @unchecked Sendable {
     }
 
     /// Calls of one list in this node at a time.
-    static let maxCalls = 64
+    private static let maxCalls = 64
     /// How much of an answer is read, in bytes: it holds a detail for a person.
     private static let maxAnswer = 64 * 1024
     /// How much of the detail is passed on, in characters.
     private static let maxDetail = 1024
 
-    init(_ upstream: Upstream) { self.upstream = upstream }
-
-    private var loop: EventLoop { upstream.loop }
-    private var store: any SessionStore { upstream.service.store }
+    init(for service: DiffService, on loop: EventLoop, _ outages: Outages) {
+        (self.loop, store, self.outages) = (loop, service.store, outages)
+        // Of their own, since they must not wait for slow sources.
+        transfers = Transfers(on: loop, budget: service.messages.incoming, maxOfHost: Self.maxCalls)
+    }
 
     /// Waits for the lease to call the hook of a session. From any thread.
     ///
-    /// - Parameter time: how long the call may take.
-    func lease(of session: String, within time: Duration) -> Progress<HookLease, ConsentFailure> {
+    /// - Parameters:
+    ///   - list: its name in the file.
+    ///   - time: how long the call may take.
+    func lease(of session: String, _ list: String, within time: Duration) -> Progress<HookLease, ConsentFailure> {
         let promise = Promise<HookLease, ConsentFailure>()
         loop.execute { [self] in
             if sessions[session] == nil {
-                let list = upstream.match(session)?.definition.name.text ?? ""
                 guard calls[list] ?? 0 < Self.maxCalls else { return promise.keep(.failure(.busy)) }
                 calls[list, default: 0] += 1
                 sessions[session] = Turns(list: list)
@@ -286,7 +291,7 @@ final class HookCalls: @unchecked Sendable {
                 url: url, body: payload,
                 fields: [RequestHeader(name: "Content-Type", value: "application/json")] + signature,
                 timeout: hook.timeout, maxBytes: Self.maxAnswer, isCut: true)
-            upstream.calls.start(request) { [self] in promise.keep(verdict($0, about: session, of: list)) }
+            transfers.start(request) { [self] in promise.keep(verdict($0, about: session, of: list)) }
         }
         return .pending(promise)
     }
@@ -298,7 +303,7 @@ final class HookCalls: @unchecked Sendable {
         guard (200..<300).contains(answer.status) || (400..<500).contains(answer.status),
             answer.status != 408, answer.status != 429
         else { return .failure(.unavailable(retryAfter: answer.retryAfter)) }
-        upstream.outages.hookDecided(answer.status, about: session, of: list)
+        outages.hookDecided(answer.status, about: session, of: list)
         if answer.status < 300 { return .success(()) }
         return .failure(.refused(Self.detail(answer.body)))
     }

@@ -19,12 +19,9 @@ package final class Upstream: SessionSource {
     package let loop: EventLoop
     /// Requests to sources.
     let transfers: Transfers
-    /// Requests to hooks, which must not wait for slow sources.
-    let calls: Transfers
     let tallies = SourceTallies()
     let outages: Outages
-    /// Set by `init`, which it refers to.
-    private(set) nonisolated(unsafe) var hooks: HookCalls! = nil
+    let hooks: HookCalls
     private let file: Locked<ListsFile>
     private let lists = Locked(FollowedLists<SourcedList>())
     /// When room was last looked for among them.
@@ -41,8 +38,7 @@ package final class Upstream: SessionSource {
         (self.service, self.file, outages) = (service, Locked(file), Outages(service.journal))
         loop = try EventLoop.standalone(named: "sources", polling: polling)
         transfers = Transfers(on: loop, budget: service.messages.incoming)
-        calls = Transfers(on: loop, budget: service.messages.incoming, maxOfHost: HookCalls.maxCalls)
-        hooks = HookCalls(self)
+        hooks = HookCalls(for: service, on: loop, outages)
     }
 
     // MARK: What the file says
