@@ -3,6 +3,7 @@
 import os
 import re
 import resource
+import socket
 import subprocess
 import tempfile
 import time
@@ -14,7 +15,7 @@ from support.server import binary
 
 
 class Figures(ServiceCase):
-    options = ("--max-sessions", "3")
+    options = ("--max-sessions", "3", "--memory", "512MiB")
 
     def figures(self):
         """Every sample by its name and labels."""
@@ -82,6 +83,25 @@ class Figures(ServiceCase):
         self.made(["x" * 100] + [{"id": number, "content": "x" * 1000} for number in range(100)])
         self.grown(before, {"diffserver_sessions": 0, "diffserver_evictions_total": 1, "diffserver_sessions_created_total": 1})
         self.assertGreater(self.figures()["diffserver_session_bytes"] - before["diffserver_session_bytes"], 90_000)
+
+    def test_memory_by_what_it_is_for(self):
+        def parts():
+            found = self.figures()
+            return {name.split('"')[1]: value for name, value in found.items() if name.startswith("diffserver_memory_bytes")}, found
+
+        before, found = parts()
+        self.assertEqual(set(before), {"sessions", "incoming", "made", "outgoing", "records", "views", "connections", "excess"})
+        self.assertEqual(found["diffserver_memory_limit_bytes"], 512 << 20)
+        self.assertEqual(before["sessions"], found["diffserver_session_bytes"])
+        self.assertGreaterEqual(before["connections"], 4096)
+        session, _ = self.made([{"id": number, "content": "x" * 1000} for number in range(100)])
+        self.assertGreater(parts()[0]["sessions"] - before["sessions"], 90_000)
+        connection = socket.create_connection((self.server.host, self.server.port), 20)
+        self.addCleanup(connection.close)
+        connection.sendall(b"POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: 90000\r\n\r\n" + b"[" * 50_000)
+        deadline = time.monotonic() + 20
+        while parts()[0]["incoming"] < 50_000:
+            self.assertLess(time.monotonic(), deadline, "a body on its way in counts")
 
     def test_the_process_and_its_version(self):
         figures = self.figures()

@@ -35,13 +35,23 @@ package struct MessageMemory: Sendable {
         views = MemoryBudget(limit: memory / 8)
     }
 
-    package var inUse: Int {
-        incoming.inUse + made.inUse + outgoing.inUse + records.inUse + views.inUse
-            + excess.inUse + connections.recent * Self.connection
+    /// The budgets by what they are for.
+    private var parts: [(name: String, budget: MemoryBudget)] {
+        [
+            ("incoming", incoming), ("made", made), ("outgoing", outgoing), ("records", records), ("views", views),
+            ("excess", excess),
+        ]
+    }
+
+    package var inUse: Int { figures.reduce(0) { $0 + $1.bytes } }
+
+    /// What is in use, in bytes, by what it is for.
+    var figures: [(part: String, bytes: Int)] {
+        parts.map { ($0.name, $0.budget.inUse) } + [("connections", connections.recent * Self.connection)]
     }
 
     /// Sets what is called when another MiB or more is in use.
     package func onGrowth(_ action: @escaping @Sendable () -> Void) {
-        for budget in [incoming, made, outgoing, records, views, excess] { budget.onGrowth(action) }
+        for (_, budget) in parts { budget.onGrowth(action) }
     }
 }
