@@ -140,7 +140,7 @@ package final class Call: ServiceContext {
         }
     }
 
-    func annotated(_ answer: consuming ChangesAnswer) -> ChangesAnswer { service.annotated(answer, of: session) }
+    func remarked(_ options: ChangesOptions) -> ChangesOptions { service.remarked(options, of: session) }
 
     func refusal(_ problem: Problem) -> Response { finish(problem.response(instance: instance)) }
 

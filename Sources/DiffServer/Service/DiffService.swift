@@ -267,11 +267,17 @@ package final class DiffService: Service {
         return response
     }
 
-    /// Counts an answer, and adds to it how long the session's source has been silent.
-    func annotated(_ answer: consuming ChangesAnswer, of session: String) -> ChangesAnswer {
+    /// The options of an answer that also says how long the session's source has been silent.
+    func remarked(_ options: ChangesOptions, of session: String) -> ChangesOptions {
+        guard let staleness = source?.staleness(of: session) else { return options }
+        var options = options
+        options.remarks.staleness = staleness
+        return options
+    }
+
+    func counted(_ answer: consuming ChangesAnswer) -> ChangesAnswer {
         metrics.count(answer)
-        guard let staleness = source?.staleness(of: session) else { return answer }
-        return answer.with(staleness: staleness)
+        return answer
     }
 
     /// Whether a request may wait for a worker.

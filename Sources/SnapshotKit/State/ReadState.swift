@@ -114,7 +114,7 @@ public struct StateReading: Sendable {
 }
 
 /// Something that a writer should know about a document that was accepted.
-public struct StateWarning: Sendable, Equatable {
+public struct StateWarning: Sendable, Hashable {
     /// A short name for programs, such as `duplicate-id`.
     public let code: String
     /// JSON Pointer (RFC 6901) into the document that was read.

@@ -37,6 +37,8 @@ struct ChangesOptions: Hashable, Sendable {
     var style: ChangesStyle
     /// The part of the session that the client shows.
     var projection: Projection
+    /// What the answer says beside the changes.
+    var remarks = Remarks()
 
     var form: ChangesForm { style.form }
 
@@ -48,6 +50,22 @@ struct ChangesOptions: Hashable, Sendable {
         if projection.window != nil, form.dialect == .jsonPatch || !form.dialect.isAdopted {
             throw .malformed("\(form.dialect.rawValue) cannot show a window: leave out at or around")
         }
+    }
+}
+
+/// What an answer says beside the changes. A bare patch has no place for it.
+struct Remarks: Hashable, Sendable {
+    /// The seconds since the session's source was last heard of, if that is too long ago.
+    var staleness: Int?
+    var warnings = Warnings()
+
+    /// Writes them as the next members of an object, if there are any.
+    fileprivate func write(into writer: inout JSONWriter) {
+        if let staleness {
+            writer.append(",\"stale\":")
+            writer.append(staleness)
+        }
+        warnings.write(into: &writer)
     }
 }
 
@@ -63,8 +81,6 @@ package struct ChangesAnswer: Sendable {
     var counts: OperationCounts
     /// The new window's.
     let anchor: ElementID?
-    /// Whether it says that the session's source is silent.
-    private(set) var isStale = false
     /// Whether it says that nothing changed: who waits for changes is not told.
     var isOfNothing = false
     let form: ChangesForm
@@ -89,36 +105,6 @@ package struct ChangesAnswer: Sendable {
     func with(_ body: SharedBody) -> ChangesAnswer {
         var answer = self
         (answer.own, answer.rest) = ([], body)
-        return answer
-    }
-
-    /// Adds warnings. A bare patch has no place for them.
-    consuming func with(_ warnings: Warnings) -> ChangesAnswer {
-        warnings.isEmpty ? self : with { warnings.write(into: &$0) }
-    }
-
-    /// Adds how long the list's source has been silent.
-    func with(staleness seconds: Int) -> ChangesAnswer {
-        var answer = with { writer in
-            writer.append(",\"stale\":")
-            writer.append(seconds)
-        }
-        answer.isStale = true
-        return answer
-    }
-
-    /// Adds members at the end, for this reader alone. Each is written after a comma.
-    private func with(_ members: (inout JSONWriter) -> Void) -> ChangesAnswer {
-        guard !form.isBarePatch else { return self }
-        let close: [UInt8] = form.isEvent ? Event.ended(Array("}".utf8)) : Array("}".utf8)
-        var end = JSONWriter()
-        members(&end)
-        var answer = self
-        if let rest { answer.own += rest.bytes }
-        answer.rest = nil
-        precondition(answer.own.suffix(close.count).elementsEqual(close), "an answer is an object")
-        answer.own.removeLast(close.count)
-        answer.own += end.bytes() + close
         return answer
     }
 
@@ -182,28 +168,31 @@ package struct Destination: Sendable {
 
 extension ChangesAnswer {
     /// The whole state, for a reader without a usable base.
-    init(reset: ResetReason, from: Revision?, to destination: Destination, _ form: ChangesForm) {
-        let start = Self.start(ofReset: reset, from: from, to: destination, form)
+    init(reset: ResetReason, from: Revision?, to destination: Destination, _ options: ChangesOptions) {
+        let start = Self.start(ofReset: reset, from: from, to: destination, options)
         self.init(
-            start + Self.end(ofReset: destination, form), from: from, to: destination, reset: reset,
-            anchor: destination.window?.anchor, form: form)
+            start + Self.end(ofReset: destination, options.form), from: from, to: destination, reset: reset,
+            anchor: destination.window?.anchor, form: options.form)
     }
 
     /// The same, where all but the start is shared.
-    init(reset: ResetReason, from: Revision?, to destination: Destination, _ form: ChangesForm, sharing end: SharedBody)
-    {
-        let start = Self.start(ofReset: reset, from: from, to: destination, form)
-        self.init(start, end, from: from, to: destination, reset: reset, form: form)
+    init(
+        reset: ResetReason, from: Revision?, to destination: Destination, _ options: ChangesOptions,
+        sharing end: SharedBody
+    ) {
+        let start = Self.start(ofReset: reset, from: from, to: destination, options)
+        self.init(start, end, from: from, to: destination, reset: reset, form: options.form)
     }
 
     /// The part of a reset that differs between readers.
     private static func start(
-        ofReset reset: ResetReason, from: Revision?, to destination: Destination, _ form: ChangesForm
+        ofReset reset: ResetReason, from: Revision?, to destination: Destination, _ options: ChangesOptions
     ) -> [UInt8] {
+        let form = options.form
         if form.isBarePatch { return [] }
         var writer = JSONWriter()
         begin(from, destination, form, &writer)
-        writeStart(from, destination, form, &writer)
+        writeStart(from, destination, options, &writer)
         writer.append(",\"reset\":\"")
         writer.append(verbatim: reset.rawValue)
         writer.append(form.dialect.isAdopted ? "\",\"state\":" : "\",\"rows\":")
@@ -230,7 +219,7 @@ extension ChangesAnswer {
     /// A changeset, or a reset if that is larger than the options allow.
     init(_ changeset: Changeset, from: Revision?, to destination: Destination, _ options: ChangesOptions) {
         if let limit = options.style.maxChanges, changeset.counts.total > limit {
-            self.init(reset: .large, from: from, to: destination, options.form)
+            self.init(reset: .large, from: from, to: destination, options)
             return
         }
         let form = options.form
@@ -238,7 +227,7 @@ extension ChangesAnswer {
         Self.begin(from, destination, form, &writer)
         let start = writer.count
         if !form.isBarePatch {
-            Self.writeStart(from, destination, form, &writer)
+            Self.writeStart(from, destination, options, &writer)
             if changeset.changesList, form.dialect.isAdopted, form.dialect != .jsonPatch {
                 writer.append(",\"list\":")
                 changeset.writeList(content: options.style.content, into: &writer)
@@ -248,7 +237,7 @@ extension ChangesAnswer {
         let changes = writer.count
         changeset.write(form.dialect, staging: options.style.staging, content: options.style.content, into: &writer)
         if options.style.smallest, destination.snapshot.isShorter(than: writer.count - changes, in: form.dialect) {
-            self.init(reset: .large, from: from, to: destination, form)
+            self.init(reset: .large, from: from, to: destination, options)
             return
         }
         if !form.isBarePatch { writer.append(byte: UInt8(ascii: "}")) }
@@ -284,7 +273,7 @@ extension ChangesAnswer {
     }
 
     private static func writeStart(
-        _ from: Revision?, _ destination: Destination, _ form: ChangesForm, _ writer: inout JSONWriter
+        _ from: Revision?, _ destination: Destination, _ options: ChangesOptions, _ writer: inout JSONWriter
     ) {
         writer.append("{\"session\":")
         if let session = destination.session { writer.append(string: session) } else { writer.append("null") }
@@ -293,11 +282,13 @@ extension ChangesAnswer {
         writer.append(",\"to\":")
         write(destination.revision, &writer)
         writer.append(",\"dialect\":\"")
-        writer.append(verbatim: form.dialect.rawValue)
+        writer.append(verbatim: options.form.dialect.rawValue)
         writer.append("\"")
-        guard let window = destination.window else { return }
-        writer.append(",\"window\":")
-        window.write(into: &writer)
+        if let window = destination.window {
+            writer.append(",\"window\":")
+            window.write(into: &writer)
+        }
+        options.remarks.write(into: &writer)
     }
 
     private static func write(_ revision: Revision?, _ writer: inout JSONWriter) {
@@ -306,7 +297,7 @@ extension ChangesAnswer {
 }
 
 /// What a writer is told about an accepted body.
-struct Warnings {
+struct Warnings: Hashable, Sendable {
     private var places: [StateWarning]
     /// Whether unchanged rows have new ids.
     private var hasIdentityChurn = false

@@ -40,24 +40,25 @@ struct GetChanges: SessionEndpoint {
             let followed = FollowedSession(session: call.session, since: since)
             return .now(try EventStream.response(call, [followed], EventForm(options, pace: pace), first: view))
         }
+        let options = call.remarked(options)
         // Below, the session need not exist yet.
         guard wait > 0 else {
             guard let view else { throw .noSession(call.session) }
             try view.checkRoom(since: since, options)
-            return .now(call.annotated(view.answer(since: since, options)).response())
+            return .now(call.service.counted(view.answer(since: since, options)).response())
         }
         var base: ReaderState?
         if let view {
             try view.checkRoom(since: since, options)
             switch view.update(since: since, options) {
-            case .changes(let answer): return .now(call.annotated(answer).response())
+            case .changes(let answer): return .now(call.service.counted(answer).response())
             case .nothing(let same):
                 if view.seen(of: options.projection)?.isRefused == true { throw .crowded }
                 base = same
             }
         }
         return .later { [base] in
-            HeldRequest.hold(call, view, since: since, compared: base, options, for: .seconds(wait), $0)
+            HeldRequest.hold(call, view, since: since, compared: base, self.options, for: .seconds(wait), $0)
         }
     }
 

@@ -155,7 +155,8 @@ private final class ManyAnswers: @unchecked Sendable {
             guard let view = try result.get() else { throw .noSession(base.session) }
             try view.checkRoom()
             if !view.hasNothing(since: base.since) { read = read + view.cost(scanCount: call.scanCount) }
-            let answer = call.service.annotated(view.answer(since: base.since, options), of: base.session)
+            let answer = call.service.counted(
+                view.answer(since: base.since, call.service.remarked(options, of: base.session)))
             guard parts.isEmpty || length + answer.count <= Self.maxBytes else {
                 isFull = true
                 return later(base)

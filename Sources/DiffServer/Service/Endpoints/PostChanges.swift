@@ -91,23 +91,25 @@ final class PostChanges: SessionEndpoint {
         isNew: Bool = false
     ) -> Reply {
         let view = SessionView(slot, session, of: call.service.table)
-        if let options, let before, let changeset, !prefersMinimal, !isReload, options.projection.showsAll,
+        let status = isNew ? 201 : 200
+        let fields = isNew ? [Field("Location", "/v1/sessions/\(call.session)")] : []
+        guard let asked = options, !prefersMinimal else { return .now(minimal(from: before, view, status, fields)) }
+        var options = call.remarked(asked)
+        if let before, let changeset, !isReload, options.projection.showsAll,
             since == .absent || since == .revision(before)
         {
             // The write's own changeset will do.
+            options.remarks.warnings = warnings.adding(changeset)
             let answer = ChangesAnswer(changeset, from: before, to: view.destination, options)
-            return .now(call.annotated(answer.with(warnings.adding(changeset))).response())
+            return .now(call.service.counted(answer).response())
         }
-        let status = isNew ? 201 : 200
-        let fields = isNew ? [Field("Location", "/v1/sessions/\(call.session)")] : []
-        guard let options, !prefersMinimal else { return .now(minimal(from: before, view, status, fields)) }
+        options.remarks.warnings = warnings.seen(
+            in: [view.seen(through: options.projection.views).head.seen.snapshot], options.projection)
         // By the name that a reader of all its rows would know.
         let base = before.map { view.name(of: ReaderState(revision: $0), options.projection) }
         let write = changeset.flatMap { changeset in before.map { WriteStep(from: $0, changeset) } }
         let answer = view.answer(since: since.orElse(base), options, after: write)
-        let seen = warnings.seen(
-            in: [view.seen(through: options.projection.views).head.seen.snapshot], options.projection)
-        return .now(call.annotated(answer.with(seen)).response(status: status, fields: fields))
+        return .now(call.service.counted(answer).response(status: status, fields: fields))
     }
 
     /// The answer for a client that prefers no changes, or may not see any.
@@ -172,7 +174,7 @@ enum PostFetch {
     ) throws(Problem) -> Response {
         let base = before.map { view.name(of: ReaderState(revision: $0), options.projection) }
         try view.checkRoom()
-        let answer = call.annotated(view.answer(since: since.orElse(base), options))
+        let answer = call.service.counted(view.answer(since: since.orElse(base), call.remarked(options)))
         guard before == nil else { return answer.response() }
         return answer.response(status: 201, fields: [Field("Location", "/v1/sessions/\(call.session)")])
     }

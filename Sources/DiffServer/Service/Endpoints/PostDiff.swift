@@ -13,11 +13,13 @@ enum PostDiff {
                 envelope.states["old"]!.seen(options.projection), envelope.states["new"]!.seen(options.projection)
             )
             let changeset = Changeset(from: old, to: new)
+            var options = options
+            options.remarks.warnings = Warnings(envelope.warnings).seen(in: [old, new], options.projection)
+                .adding(changeset)
             let answer = ChangesAnswer(
                 changeset, from: nil, to: Destination(snapshot: new, isPart: !options.projection.showsAll), options)
             call.service.metrics.count(answer)
-            let warnings = Warnings(envelope.warnings).seen(in: [old, new], options.projection).adding(changeset)
-            return .now(answer.with(warnings).response())
+            return .now(answer.response())
         }
     }
 

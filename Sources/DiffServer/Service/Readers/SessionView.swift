@@ -371,14 +371,14 @@ extension SessionView {
         let destination =
             options.projection.showsAll ? destination : destination(options.projection, from: revision?.place)
         guard options.projection.window == nil, destination.size >= Self.worthSharing else {
-            return ChangesAnswer(reset: reason, from: revision, to: destination, form)
+            return ChangesAnswer(reset: reason, from: revision, to: destination, options)
         }
         let end = shared(.state(form, options.projection.views), destination) {
             let bytes = ChangesAnswer.end(ofReset: destination, form)
             let budget = table.answers.budget
             return form.isEvent ? SharedBody(partOfStream: bytes, in: budget) : SharedBody(bytes, in: budget)
         }
-        return ChangesAnswer(reset: reason, from: revision, to: destination, form, sharing: end)
+        return ChangesAnswer(reset: reason, from: revision, to: destination, options, sharing: end)
     }
 
     /// The body that another reader of this head got, or a new one.

@@ -182,6 +182,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
         seen = view.seen(of: options.projection)
         let action = follower.handle(.worked(.found(view.session.head.revision, isStale: isStale)))
         guard case .compare(let comparison) = action else { return perform(action) }
+        let options = service.remarked(options, of: name)
         guard view.isLong(options.projection, from: comparison.base?.revision) else {
             return finish(view.update(comparison, options), with: view)
         }
@@ -215,7 +216,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
             if let anchor = answer.anchor, case .around = options.projection.window?.anchor {
                 options.projection.window?.anchor = .around(anchor)
             }
-            let count = subscriber?.answered(self, service.annotated(answer, of: name), lag: now - head.made) ?? 0
+            let count = subscriber?.answered(self, service.counted(answer), lag: now - head.made) ?? 0
             return count + takeTurn()
         }
     }
