@@ -1,0 +1,131 @@
+// The server's stages obey the rules of performBatchUpdates, and `RowList` refuses those that UIKit would crash on.
+// What remains is a batch per stage, inside which the list is adopted, and filling changed headers in place, since
+// reloading their section would replace all of its cells.
+
+#if canImport(AppKit) && !targetEnvironment(macCatalyst)
+    import AppKit
+
+    typealias CollectionView = NSCollectionView
+
+    extension NSCollectionView {
+        /// Fills a visible header or footer: the view, its kind, and its index path.
+        public typealias Filling = (NSView, SupplementaryElementKind, IndexPath) -> Void
+
+        /// Index paths of an operation.
+        fileprivate typealias Paths = Set<IndexPath>
+
+        fileprivate var itemLayout: NSCollectionViewLayout? { collectionViewLayout }
+        /// There is no other way to draw an item again.
+        fileprivate func reconfigureItems(at paths: Paths) { reloadItems(at: paths) }
+    }
+#elseif canImport(UIKit) && !os(watchOS)
+    import UIKit
+
+    typealias CollectionView = UICollectionView
+
+    extension UICollectionView {
+        /// Fills a visible header or footer: the view, its kind, and its index path.
+        public typealias Filling = (UICollectionReusableView, String, IndexPath) -> Void
+
+        fileprivate typealias Paths = [IndexPath]
+
+        fileprivate var itemLayout: UICollectionViewLayout? { collectionViewLayout }
+    }
+#endif
+
+#if canImport(AppKit) && !targetEnvironment(macCatalyst) || canImport(UIKit) && !os(watchOS)
+    extension CollectionView {
+        /// Shows an update of a client whose `form` is `.staged`.
+        ///
+        /// - Parameters:
+        ///   - adopt: sets the data source's list. Called once per stage, inside the batch.
+        ///   - fill: fills a header or footer again after its section's content has changed. The section's cells are
+        ///     not affected.
+        public func show(
+            _ update: ListUpdate, adopt: @escaping (RowList) -> Void, fill: @escaping Filling = { _, _, _ in }
+        ) {
+            guard let stages = update.stages(in: window) else {
+                adopt(update.list)
+                return reloadData()
+            }
+            for stage in stages {
+                performBatchUpdates {
+                    adopt(stage.list)
+                    self.perform(stage.batch)
+                    self.fill(stage.batch.sections.updated(.reconfigure), by: fill)
+                }
+            }
+        }
+
+        private func perform(_ batch: IndexBatch) {
+            let (sections, items) = (batch.sections, batch.items)
+            deleteSections(IndexSet(sections.deleted))
+            insertSections(IndexSet(sections.inserted))
+            for move in sections.moved { moveSection(move.from, toSection: move.to) }
+            reloadSections(sections.updated(.reload))
+            deleteItems(at: Paths(items.deleted.map(\.indexPath)))
+            insertItems(at: Paths(items.inserted.map(\.indexPath)))
+            for move in items.moved { moveItem(at: move.from.indexPath, to: move.to.indexPath) }
+            reloadItems(at: Paths(items.updated(.reload)))
+            reconfigureItems(at: Paths(items.updated(.reconfigure)))
+        }
+
+        func fill(_ sections: IndexSet, by fill: Filling) {
+            guard !sections.isEmpty else { return }
+            for kind in [Self.elementKindSectionHeader, Self.elementKindSectionFooter] {
+                for path in indexPathsForVisibleSupplementaryElements(ofKind: kind)
+                where sections.contains(path.section) {
+                    if let view = supplementaryView(forElementKind: kind, at: path) { fill(view, kind, path) }
+                }
+            }
+            // The layout may depend on a section's content, too.
+            itemLayout?.invalidateLayout()
+        }
+    }
+
+    extension NSDiffableDataSourceSnapshot where SectionIdentifierType == ElementID, ItemIdentifierType == ElementID {
+        /// The rows of an update of a client whose `form` is `.diffable`, and which of them to draw again. Adopt
+        /// `update.list` first: the provider of items or cells finds contents in it by id. A reset does not say what
+        /// has changed in rows that stay: reload the view's data too, or apply the snapshot by reloading. A snapshot
+        /// cannot name headers to be filled again: those are in the arrangement's `reconfigureSections`.
+        public init(_ update: ListUpdate) {
+            self.init()
+            appendSections(update.list.sections.map(\.id))
+            for section in update.list.sections { appendItems(section.rows.map(\.id), toSection: section.id) }
+            guard case .diffable(let arrangement) = update.change else { return }
+            #if canImport(AppKit) && !targetEnvironment(macCatalyst)
+                reloadItems(arrangement.reload + arrangement.reconfigure)
+            #else
+                reloadItems(arrangement.reload)
+                reconfigureItems(arrangement.reconfigure)
+            #endif
+            reloadSections(arrangement.reloadSections)
+        }
+    }
+
+    extension ListUpdate {
+        /// The batches to show the update by; nil for a reload, since there are none or nobody looks.
+        func stages(in window: AnyObject?) -> [ListStage]? {
+            if window != nil, case .staged(let stages) = change { stages } else { nil }
+        }
+    }
+
+    extension IndexBatch.Operations {
+        fileprivate func at(_ redraw: Marks.Redraw) -> [Index] { updated.filter { $0.redraw == redraw }.map(\.at) }
+    }
+
+    extension IndexBatch.Operations where Index == Int {
+        /// The sections to be drawn again in this way.
+        func updated(_ redraw: Marks.Redraw) -> IndexSet { IndexSet(at(redraw)) }
+    }
+
+    extension IndexBatch.Operations where Index == ItemPath {
+        /// The rows to be drawn again in this way.
+        func updated(_ redraw: Marks.Redraw) -> [IndexPath] { at(redraw).map(\.indexPath) }
+    }
+
+    extension ItemPath {
+        /// The path as AppKit and UIKit have it.
+        public var indexPath: IndexPath { IndexPath(item: row, section: section) }
+    }
+#endif
