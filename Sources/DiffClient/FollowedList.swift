@@ -45,7 +45,7 @@ public struct FollowedList: Sendable {
     ///   with it brings a reset.
     public mutating func take(_ answer: consuming [UInt8]) throws(ApplyError) -> Outcome {
         do throws(ApplyError) {
-            return try take(Answer(JSONSlice(checking: answer)))
+            return try take(JSONSlice(checking: answer))
         } catch {
             revision = nil
             throw error
@@ -55,63 +55,47 @@ public struct FollowedList: Sendable {
     /// Advances to a revision with the same list.
     mutating func advance(to revision: String) { self.revision = revision }
 
-    private mutating func take(_ answer: Answer) throws(ApplyError) -> Outcome {
-        if let reset = answer.reset {
-            list = try RowList(state: answer.body)
-            (revision, window) = (answer.to, answer.window)
+    /// Reads what a client needs, and no other members.
+    private mutating func take(_ answer: JSONSlice) throws(ApplyError) -> Outcome {
+        let members = answer.members ?? [:]
+        let reset = try members["reset"]?.asString()
+        guard let to = members["to"]?.string, let body = members[reset == nil ? "changes" : "state"] else {
+            throw answer.wrong("an answer must have to, and changes, or reset and state")
+        }
+        let bounds = if let bounds = members["window"] { try WindowBounds(bounds) } else { nil as WindowBounds? }
+        if let reset {
+            (list, revision, window) = (try RowList(state: body), to, bounds)
             return .replaced(reason: reset)
         }
-        guard let base = revision, answer.from == base else {
-            return revision != nil && answer.to == revision ? .current : .elsewhere
+        guard let base = revision, members["from"]?.string == base else {
+            return revision == to ? .current : .elsewhere
         }
         var list = list
-        if let change = answer.list { list = try list.applying(list: change) }
-        let outcome = try apply(answer, to: &list)
-        (self.list, revision, window) = (list, answer.to, answer.window)
-        return answer.to == base ? .current : outcome
-    }
-
-    private func apply(_ answer: Answer, to list: inout RowList) throws(ApplyError) -> Outcome {
-        var stages: [ListStage] = []
-        switch answer.dialect {
-        case .keyed: list = try list.applying(keyed: answer.body)
-        case .indexed: list = try list.applying(indexed: answer.body)
-        case .staged:
-            stages = try list.stages(answer.body)
-            list = stages.last?.list ?? list
-        case .diffable:
-            let arrangement = try list.arrangement(answer.body)
-            list = arrangement.list
-            return .arranged(arrangement)
-        // These change a flat list or a document, or nothing at all, but not rows in sections.
-        case .sequential, .counts, .jsonPatch, nil:
-            throw answer.body.wrong("changes in an unsupported dialect")
-        }
-        return .changed(stages)
+        if let change = members["list"] { list = try list.applying(list: change) }
+        let outcome = try list.apply(body, in: members["dialect"]?.string.flatMap(Dialect.init))
+        (self.list, revision, window) = (list, to, bounds)
+        return to == base ? .current : outcome
     }
 }
 
-/// The members of an answer that a client needs; others are ignored.
-private struct Answer {
-    let from, to, reset: String?
-    let dialect: Dialect?
-    /// The changes, or the state of a reset.
-    let body: JSONSlice
-    /// The change of the list's own content, if any.
-    let list: JSONSlice?
-    let window: WindowBounds?
-
-    init(_ answer: JSONSlice) throws(ApplyError) {
-        guard let members = answer.members else { throw answer.wrong("an object is expected") }
-        reset = try members["reset"]?.asString()
-        from = members["from"]?.string
-        to = members["to"]?.string
-        list = members["list"]
-        window = if let bounds = members["window"] { try WindowBounds(bounds) } else { nil }
-        dialect = members["dialect"]?.string.flatMap(Dialect.init(rawValue:))
-        guard let body = members[reset == nil ? "changes" : "state"], to != nil else {
-            throw answer.wrong("an answer must have changes, or reset and state")
+extension RowList {
+    fileprivate mutating func apply(_ changes: JSONSlice, in dialect: Dialect?) throws(ApplyError)
+        -> FollowedList.Outcome
+    {
+        var stages: [ListStage] = []
+        switch dialect {
+        case .keyed: self = try applying(keyed: changes)
+        case .indexed: self = try applying(indexed: changes)
+        case .staged:
+            stages = try self.stages(changes)
+            self = stages.last?.list ?? self
+        case .diffable:
+            let arrangement = try arrangement(changes)
+            self = arrangement.list
+            return .arranged(arrangement)
+        // These change a flat list or a document, or nothing at all, but not rows in sections.
+        case .sequential, .counts, .jsonPatch, nil: throw changes.wrong("changes in an unsupported dialect")
         }
-        self.body = body
+        return .changed(stages)
     }
 }

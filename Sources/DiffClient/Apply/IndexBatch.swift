@@ -20,6 +20,8 @@ public struct IndexBatch: Sendable {
         var arrivals: [Element] = []
         /// The updates, in the order of `updated`.
         var updates: [Updated<Element>] = []
+        /// The byte offset of the batch in the changes.
+        var offset = 0
 
         /// Whether there are none.
         public var isEmpty: Bool { deleted.isEmpty && inserted.isEmpty && moved.isEmpty && updated.isEmpty }
@@ -47,197 +49,82 @@ public struct IndexBatch: Sendable {
     public let sections: Operations<Int, RowList.Section>
     /// Operations on rows, by path.
     public let items: Operations<ItemPath, RowList.Row>
-    /// The byte offset of the batch in the changes.
-    let offset: Int
+    /// Whether sections take their rows along, and updates have one index. Otherwise each row has its own operation.
+    let isStage: Bool
+}
+
+/// An index of a list: of the sections, or of the rows of one section.
+protocol ListIndex: Hashable, Sendable {
+    var list: Int { get }
+    var place: Int { get }
+
+    init(_ value: JSONSlice) throws(ApplyError)
+}
+
+extension Int: ListIndex {
+    var list: Int { 0 }
+    var place: Int { self }
+
+    init(_ value: JSONSlice) throws(ApplyError) { self = try value.asInteger() }
+}
+
+extension ItemPath: ListIndex {
+    var list: Int { section }
+    var place: Int { row }
+
+    init(_ value: JSONSlice) throws(ApplyError) {
+        let path = try value.asArray()
+        guard path.count == 2 else { throw value.wrong("a path must be [section,row]") }
+        self.init(section: try path[0].asInteger(), row: try path[1].asInteger())
+    }
 }
 
 // MARK: Reading
 
 extension IndexBatch {
-    /// Reads `sections` and `items`. `namesBoth`: updates have `from` as well as `at`.
-    init(_ members: Members, namesBoth: Bool) throws(ApplyError) {
-        offset = members.owner.offset
-        sections = try Operations(members["sections"], element: "section", namesBoth) { (value) throws(ApplyError) in
-            try value.asInteger()
-        }
-        items = try Operations(members["items"], element: "item", namesBoth) { (value) throws(ApplyError) in
-            let path = try value.asArray()
-            guard path.count == 2 else { throw value.wrong("a path must be [section,row]") }
-            return ItemPath(section: try path[0].asInteger(), row: try path[1].asInteger())
-        }
+    /// Reads the `changes` of an `indexed` changeset, to be applied by rules of your own. O(n).
+    ///
+    /// - Throws: `ApplyError` if it is anything else.
+    public init(indexed changes: consuming [UInt8]) throws(ApplyError) {
+        try self.init(JSONSlice(checking: changes).object(["sections", "items"]), isStage: false)
+    }
+
+    fileprivate init(_ members: Members, isStage: Bool) throws(ApplyError) {
+        sections = try Operations(members["sections"], isStage: isStage, at: members.owner.offset)
+        items = try Operations(members["items"], isStage: isStage, at: members.owner.offset)
+        self.isStage = isStage
     }
 }
 
-extension IndexBatch.Operations where Element: ListElement {
-    fileprivate init(
-        _ value: JSONSlice?, element: String, _ namesBoth: Bool, index: (JSONSlice) throws(ApplyError) -> Index
-    ) throws(ApplyError) {
+extension IndexBatch.Operations where Index: ListIndex, Element: ListElement {
+    fileprivate init(_ value: JSONSlice?, isStage: Bool, at offset: Int) throws(ApplyError) {
+        self.offset = offset
         guard let lists = try value?.object(["deleted", "inserted", "moved", "updated"]) else { return }
-        for value in try lists.list("deleted") { deleted.append(try index(value)) }
+        deleted = try lists.list("deleted").map(Index.init)
         for value in try lists.list("inserted") {
-            let members = try value.object(["at", element])
-            inserted.append(try index(try members.required("at")))
-            arrivals.append(try Element(try members.required(element)))
+            let members = try value.object(["at", Element.name])
+            inserted.append(try Index(members.required("at")))
+            arrivals.append(try Element(members.required(Element.name)))
         }
         for value in try lists.list("moved") {
             let members = try value.object(["from", "to"])
-            moved.append(
-                .init(from: try index(try members.required("from")), to: try index(try members.required("to"))))
+            moved.append(.init(from: try Index(members.required("from")), to: try Index(members.required("to"))))
         }
         for value in try lists.list("updated") {
-            let members = try value.object(["at", element, "as"] + (namesBoth ? ["from"] : []))
-            let at = try index(try members.required("at"))
-            let from = namesBoth ? try index(try members.required("from")) : at
+            let members = try value.object(["at", Element.name, "as"] + (isStage ? [] : ["from"]))
+            let at = try Index(members.required("at"))
+            let from = isStage ? at : try Index(members.required("from"))
             updated.append(.init(from: from, at: at, redraw: try members.required("as").asRedraw()))
-            updates.append(try Updated(try members.required(element)))
+            updates.append(try Updated(members.required(Element.name)))
         }
     }
 }
 
 // MARK: - Applying a batch
 //
-// Applying a batch: whatever is deleted or moved is removed by its index before the batch, and whatever is inserted or
-// moved is put at its index after it; everything else keeps its order and fills the gaps. UITableView and
-// UICollectionView interpret indexes in the same way.
-
-extension RowList {
-    /// The list after a batch. `sectionsCarryRows`: sections take their rows along; otherwise each row has its own
-    /// operation.
-    func applying(_ batch: IndexBatch, sectionsCarryRows: Bool) throws(ApplyError) -> RowList {
-        try batch.sections.requireNoneTwice(at: batch.offset)
-        try batch.items.requireNoneTwice(at: batch.offset)
-        try requireRange(batch)
-        let remaining = remainingRows(batch)
-        if !sectionsCarryRows { try requireEmpty(batch, remaining) }
-        var list = RowList(content: content, sections: try sectionsAfter(batch, remaining: remaining))
-        try list.insertRows(batch, from: self)
-        try list.update(batch, from: self)
-        try list.requireUniqueIDs(at: batch.offset)
-        return list
-    }
-
-    private func contains(_ path: ItemPath) -> Bool {
-        sections.indices.contains(path.section) && sections[path.section].rows.indices.contains(path.row)
-    }
-
-    /// Checks all indexes in the list before the batch.
-    private func requireRange(_ batch: IndexBatch) throws(ApplyError) {
-        let before = (
-            batch.sections.sources + batch.sections.updated.map(\.from),
-            batch.items.sources + batch.items.updated.map(\.from)
-        )
-        if let section = before.0.first(where: { !sections.indices.contains($0) }) {
-            throw ApplyError(.outOfRange, "there is no section \(section) before", at: batch.offset)
-        }
-        if let path = before.1.first(where: { !contains($0) }) {
-            throw ApplyError(.outOfRange, "there is no row \(path) before", at: batch.offset)
-        }
-    }
-
-    private func requireEmpty(_ batch: IndexBatch, _ remaining: [[Row]]) throws(ApplyError) {
-        for section in batch.sections.deleted where !remaining[section].isEmpty {
-            throw ApplyError(
-                .wrongShape, "section \(section) is deleted, but not all of its rows are", at: batch.offset)
-        }
-        if let full = batch.sections.arrivals.first(where: { !$0.rows.isEmpty }) {
-            throw ApplyError(
-                .wrongShape, "rows of the new section \"\(full.id)\" need operations of their own", at: batch.offset)
-        }
-    }
-
-    /// The rows that remain in each section.
-    private func remainingRows(_ batch: IndexBatch) -> [[Row]] {
-        var removed: [Int: Set<Int>] = [:]
-        for path in batch.items.sources { removed[path.section, default: []].insert(path.row) }
-        return sections.indices.map { section in
-            guard let places = removed[section] else { return sections[section].rows }
-            return sections[section].rows.indices.filter { !places.contains($0) }.map { sections[section].rows[$0] }
-        }
-    }
-
-    private func sectionsAfter(_ batch: IndexBatch, remaining: [[Row]]) throws(ApplyError) -> [Section] {
-        let left = { (section: Int) in
-            var left = sections[section]
-            left.rows = remaining[section]
-            return left
-        }
-        var arrivals: [Int: Section] = [:]
-        for (at, section) in zip(batch.sections.inserted, batch.sections.arrivals) { arrivals[at] = section }
-        for move in batch.sections.moved { arrivals[move.to] = left(move.from) }
-        let leavers = Set(batch.sections.sources)
-        let staying = sections.indices.filter { !leavers.contains($0) }.map(left)
-        return try merged(staying, arrivals, "section", at: batch.offset)
-    }
-
-    /// Inserts the rows that are inserted, or moved from the list before.
-    private mutating func insertRows(_ batch: IndexBatch, from before: RowList) throws(ApplyError) {
-        var arrivals: [Int: [Int: Row]] = [:]
-        for (at, row) in zip(batch.items.inserted, batch.items.arrivals) {
-            arrivals[at.section, default: [:]][at.row] = row
-        }
-        for move in batch.items.moved { arrivals[move.to.section, default: [:]][move.to.row] = before[move.from] }
-        for (section, arrivals) in arrivals {
-            guard sections.indices.contains(section) else {
-                throw ApplyError(.outOfRange, "there is no section \(section) after", at: batch.offset)
-            }
-            sections[section].rows = try merged(
-                sections[section].rows, arrivals, "row of section \(section)", at: batch.offset)
-        }
-    }
-
-    /// Puts arrivals at their places, and the others into the gaps, in order.
-    private func merged<Element>(
-        _ staying: [Element], _ arrivals: [Int: Element], _ what: String, at offset: Int
-    ) throws(ApplyError) -> [Element] {
-        let count = staying.count + arrivals.count
-        if let place = arrivals.keys.first(where: { !(0..<count).contains($0) }) {
-            throw ApplyError(.outOfRange, "there is no \(what) \(place) after", at: offset)
-        }
-        var next = staying.makeIterator()
-        return (0..<count).map { arrivals[$0] ?? next.next()! }
-    }
-
-    private mutating func update(_ batch: IndexBatch, from before: RowList) throws(ApplyError) {
-        for (place, update) in zip(batch.items.updated, batch.items.updates) {
-            guard contains(place.at), self[place.at].id == before[place.from].id else {
-                throw ApplyError(.outOfRange, "row \(place.from) does not end up at \(place.at)", at: batch.offset)
-            }
-            sections[place.at.section].rows[place.at.row] = try update.applied(to: before[place.from])
-        }
-        for (place, update) in zip(batch.sections.updated, batch.sections.updates) {
-            guard sections.indices.contains(place.at), sections[place.at].id == before.sections[place.from].id else {
-                throw ApplyError(.outOfRange, "section \(place.from) does not end up at \(place.at)", at: batch.offset)
-            }
-            var section = try update.applied(to: before.sections[place.from])
-            section.rows = sections[place.at].rows
-            sections[place.at] = section
-        }
-    }
-}
-
-extension IndexBatch.Operations {
-    /// Indexes before the batch of what is deleted or moved.
-    var sources: [Index] { deleted + moved.map(\.from) }
-    /// Indexes after the batch of what is inserted or moved.
-    var targets: [Index] { inserted + moved.map(\.to) }
-
-    /// Checks that no two operations have the same index before or after the batch, and that nothing updated is
-    /// deleted, inserted or updated twice.
-    fileprivate func requireNoneTwice(at offset: Int) throws(ApplyError) {
-        let lists = [
-            ("before", sources), ("after", targets), ("before", deleted + updated.map(\.from)),
-            ("after", inserted + updated.map(\.at)),
-        ]
-        for (when, places) in lists {
-            var seen: Set<Index> = []
-            for place in places where !seen.insert(place).inserted {
-                throw ApplyError(.namedTwice, "two operations name \(place) \(when)", at: offset)
-            }
-        }
-    }
-}
-
-// MARK: - One batch
+// Whatever is deleted or moved leaves by its index before the batch, and whatever is inserted or moved arrives at its
+// index after it; everything else keeps its order and fills the gaps. UITableView and UICollectionView interpret
+// indexes in the same way.
 
 extension RowList {
     /// This list after the `changes` of an `indexed` changeset: a batch with an operation for each row. O(n +
@@ -249,20 +136,113 @@ extension RowList {
     }
 
     func applying(indexed changes: JSONSlice) throws(ApplyError) -> RowList {
-        try applying(try IndexBatch(indexed: changes), sectionsCarryRows: false)
+        try applying(IndexBatch(changes.object(["sections", "items"]), isStage: false))
+    }
+
+    private func applying(_ batch: IndexBatch) throws(ApplyError) -> RowList {
+        var (headers, rows) = ([sections], sections.map(\.rows))
+        let before = (headers: headers, rows: rows)
+        try batch.sections.requireSound(in: headers)
+        try batch.items.requireSound(in: rows)
+        batch.items.leave(&rows)
+        headers[0].fill(with: rows)
+        if !batch.isStage { try batch.sections.requireEmpty(headers[0]) }
+        let carried = headers
+        batch.sections.leave(&headers)
+        try batch.sections.arrive(in: &headers, from: carried)
+        rows = headers[0].map(\.rows)
+        try batch.items.arrive(in: &rows, from: before.rows)
+        try batch.items.update(&rows, from: before.rows)
+        try batch.sections.update(&headers, from: before.headers)
+        headers[0].fill(with: rows)
+        let list = RowList(content: content, sections: headers[0])
+        try list.requireUniqueIDs(at: batch.sections.offset)
+        return list
     }
 }
 
-extension IndexBatch {
-    /// Reads the `changes` of an `indexed` changeset, to be applied by rules of your own. O(n).
-    ///
-    /// - Throws: `ApplyError` if it is anything else.
-    public init(indexed changes: consuming [UInt8]) throws(ApplyError) {
-        try self.init(indexed: JSONSlice(checking: changes))
+extension [RowList.Section] {
+    fileprivate mutating func fill(with rows: [[RowList.Row]]) {
+        for index in indices { self[index].rows = rows[index] }
+    }
+}
+
+extension IndexBatch.Operations where Element == RowList.Section, Index == Int {
+    /// Checks that sections come and go without rows.
+    fileprivate func requireEmpty(_ sections: [RowList.Section]) throws(ApplyError) {
+        for section in deleted where !sections[section].rows.isEmpty {
+            throw error(.wrongShape, "section \(section) is deleted, but not all of its rows are")
+        }
+        for section in arrivals where !section.rows.isEmpty {
+            throw error(.wrongShape, "rows of the new section \"\(section.id)\" need operations of their own")
+        }
+    }
+}
+
+extension IndexBatch.Operations where Index: ListIndex, Element: ListElement {
+    /// Indexes before the batch of what is deleted or moved.
+    var sources: [Index] { deleted + moved.map(\.from) }
+    /// Indexes after the batch of what is inserted or moved.
+    var targets: [Index] { inserted + moved.map(\.to) }
+
+    func error(_ reason: ApplyError.Reason, _ detail: String) -> ApplyError { ApplyError(reason, detail, at: offset) }
+
+    /// Checks that no two operations have the same index before or after the batch, that nothing updated is deleted,
+    /// inserted or updated twice, and that the lists before have all that is named.
+    fileprivate func requireSound(in lists: [[Element]]) throws(ApplyError) {
+        for (when, indexes) in [
+            ("before", sources), ("after", targets), ("before", deleted + updated.map(\.from)),
+            ("after", inserted + updated.map(\.at)),
+        ] {
+            var seen: Set<Index> = []
+            for index in indexes where !seen.insert(index).inserted {
+                throw error(.namedTwice, "two operations name \(index) \(when)")
+            }
+        }
+        for index in sources + updated.map(\.from) where !lists.contains(index) {
+            throw error(.outOfRange, "there is no \(Element.name) \(index) before")
+        }
     }
 
-    fileprivate init(indexed changes: JSONSlice) throws(ApplyError) {
-        try self.init(try changes.object(["sections", "items"]), namesBoth: true)
+    /// Removes what is deleted or moved.
+    fileprivate func leave(_ lists: inout [[Element]]) {
+        for (list, indexes) in Dictionary(grouping: sources, by: \.list) {
+            let (elements, leaving) = (lists[list], Set(indexes.map(\.place)))
+            lists[list] = elements.indices.filter { !leaving.contains($0) }.map { elements[$0] }
+        }
+    }
+
+    /// Puts what is inserted or moved at its place, and the others into the gaps, in order.
+    fileprivate func arrive(in lists: inout [[Element]], from before: [[Element]]) throws(ApplyError) {
+        var arriving: [Int: [Int: Element]] = [:]
+        for (at, element) in zip(inserted, arrivals) { arriving[at.list, default: [:]][at.place] = element }
+        for move in moved {
+            arriving[move.to.list, default: [:]][move.to.place] = before[move.from.list][move.from.place]
+        }
+        for (list, arriving) in arriving {
+            let count = lists.indices.contains(list) ? lists[list].count + arriving.count : 0
+            for place in arriving.keys where !(0..<count).contains(place) {
+                throw error(.outOfRange, "there is no place for \(Element.name) \(place) of list \(list)")
+            }
+            var staying = lists[list].makeIterator()
+            lists[list] = (0..<count).map { arriving[$0] ?? staying.next()! }
+        }
+    }
+
+    fileprivate func update(_ lists: inout [[Element]], from before: [[Element]]) throws(ApplyError) {
+        for (index, update) in zip(updated, updates) {
+            let old = before[index.from.list][index.from.place]
+            guard lists.contains(index.at), lists[index.at.list][index.at.place].id == old.id else {
+                throw error(.outOfRange, "\(Element.name) \(index.from) does not end up at \(index.at)")
+            }
+            lists[index.at.list][index.at.place] = try update.applied(to: old)
+        }
+    }
+}
+
+extension Array {
+    fileprivate func contains<Inner>(_ index: some ListIndex) -> Bool where Element == [Inner] {
+        indices.contains(index.list) && self[index.list].indices.contains(index.place)
     }
 }
 
@@ -307,11 +287,11 @@ extension RowList {
 
     private func stage(_ value: JSONSlice) throws(ApplyError) -> ListStage {
         let members = try value.object(["name", "counts", "sections", "items"])
-        var counts: [Int] = []
-        for count in try members.required("counts").asArray() { counts.append(try count.asInteger()) }
-        let batch = try IndexBatch(members, namesBoth: false)
+        let counts = try members.required("counts").asArray().map { (count) throws(ApplyError) in try count.asInteger()
+        }
+        let batch = try IndexBatch(members, isStage: true)
         try batch.requireSafety()
-        let list = try applying(batch, sectionsCarryRows: true)
+        let list = try applying(batch)
         guard counts == list.sections.map(\.rows.count) else {
             throw value.error(.wrongCounts, "the stage's row counts do not match the sections")
         }
@@ -321,23 +301,19 @@ extension RowList {
 
 extension IndexBatch {
     fileprivate func requireSafety() throws(ApplyError) {
+        let updates = (sections: !sections.updated.isEmpty, items: !items.updated.isEmpty)
         let rearranges = !(sections.sources + sections.targets).isEmpty || !(items.sources + items.targets).isEmpty
-        if !items.updated.isEmpty || !sections.updated.isEmpty, rearranges {
-            throw ApplyError(.unsafeTogether, "updates among other operations", at: offset)
-        }
-        if !items.updated.isEmpty, !sections.updated.isEmpty {
-            throw ApplyError(.unsafeTogether, "updates of items among updates of sections", at: offset)
-        }
-        if !sections.deleted.isEmpty, !sections.moved.isEmpty {
-            throw ApplyError(.unsafeTogether, "deletions of sections among moves of sections", at: offset)
-        }
-        let leaving = Set(sections.sources)
+        for (isUnsafe, what) in [
+            (rearranges && (updates.sections || updates.items), "updates among other operations"),
+            (updates.sections && updates.items, "updates of items among updates of sections"),
+            (!sections.deleted.isEmpty && !sections.moved.isEmpty, "deletions of sections among moves of sections"),
+        ] where isUnsafe { throw items.error(.unsafeTogether, what) }
+        let (leaving, arriving) = (Set(sections.sources), Set(sections.targets))
         for path in items.sources where leaving.contains(path.section) {
-            throw ApplyError(.insideChangingSection, "\(path) is in a section that is deleted or moved", at: offset)
+            throw items.error(.insideChangingSection, "\(path) is in a section that is deleted or moved")
         }
-        let arriving = Set(sections.targets)
         for path in items.targets where arriving.contains(path.section) {
-            throw ApplyError(.insideChangingSection, "\(path) is in a section that is inserted or moved", at: offset)
+            throw items.error(.insideChangingSection, "\(path) is in a section that is inserted or moved")
         }
     }
 }

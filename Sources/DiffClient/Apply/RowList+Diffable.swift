@@ -32,54 +32,49 @@ extension RowList {
                 "sections", "reload", "reconfigure", "reloadSections", "reconfigureSections", "items",
                 "sectionContents",
             ])
-        var contents = Elements(of: self)
-        for value in try members.list("items") { try contents.update(row: Updated(value)) }
-        for value in try members.list("sectionContents") { try contents.update(section: Updated(value)) }
-        var arrangement = ListArrangement()
-        arrangement.list.content = content
-        for value in try members.required("sections").asArray() {
-            arrangement.list.sections.append(try contents.section(value))
+        let before = Elements(of: self)
+        var elements = before
+        for value in try members.list("items") {
+            let update = try Updated<Row>(value)
+            elements.rows[update.id] = try update.applied(to: elements.rows[update.id])
         }
-        try arrangement.list.requireUniqueIDs(at: changes.offset)
-        arrangement.reload = try members["reload"]?.asIDs() ?? []
-        arrangement.reconfigure = try members["reconfigure"]?.asIDs() ?? []
-        arrangement.reloadSections = try members["reloadSections"]?.asIDs() ?? []
-        arrangement.reconfigureSections = try members["reconfigureSections"]?.asIDs() ?? []
-        try arrangement.requireRedrawable(from: self, at: changes.offset)
+        for value in try members.list("sectionContents") {
+            let update = try Updated<Section>(value)
+            elements.sections[update.id] = try update.applied(to: elements.sections[update.id])
+        }
+        var list = RowList(content: content, sections: [])
+        for value in try members.required("sections").asArray() { list.sections.append(try elements.section(value)) }
+        try list.requireUniqueIDs(at: changes.offset)
+        let arrangement = ListArrangement(
+            list: list, reload: try members["reload"]?.asIDs() ?? [],
+            reconfigure: try members["reconfigure"]?.asIDs() ?? [],
+            reloadSections: try members["reloadSections"]?.asIDs() ?? [],
+            reconfigureSections: try members["reconfigureSections"]?.asIDs() ?? [])
+        let rows = arrangement.reload + arrangement.reconfigure
+        let sections = arrangement.reloadSections + arrangement.reconfigureSections
+        if rows.isEmpty, sections.isEmpty { return arrangement }
+        guard Set(rows).count == rows.count, Set(sections).count == sections.count else {
+            throw changes.error(.namedTwice, "an id to redraw is named twice")
+        }
+        let after = Elements(of: list)
+        guard rows.allSatisfy({ before.rows[$0] != nil && after.rows[$0] != nil }),
+            sections.allSatisfy({ before.sections[$0] != nil && after.sections[$0] != nil })
+        else { throw changes.error(.unknownID, "an id to redraw is not in both lists") }
         return arrangement
     }
 }
 
-extension ListArrangement {
-    /// Checks that ids to draw again are in both lists, and named once.
-    fileprivate func requireRedrawable(from before: RowList, at offset: Int) throws(ApplyError) {
-        try require(
-            reload + reconfigure, in: [before, list].map { $0.sections.flatMap { $0.rows.lazy.map(\.id) } }, at: offset)
-        try require(
-            reloadSections + reconfigureSections, in: [before, list].map { $0.sections.map(\.id) }, at: offset)
-    }
+/// Rows, and sections without them, by id.
+struct Elements {
+    var rows: [ElementID: RowList.Row] = [:]
+    var sections: [ElementID: RowList.Section] = [:]
 
-    private func require(_ ids: [ElementID], in lists: @autoclosure () -> [[ElementID]], at offset: Int)
-        throws(ApplyError)
-    {
-        guard !ids.isEmpty else { return }
-        let named = Set(ids)
-        guard named.count == ids.count else {
-            throw ApplyError(.namedTwice, "an id to redraw is named twice", at: offset)
+    init(of list: RowList) {
+        for var section in list.sections {
+            for row in section.rows { rows[row.id] = row }
+            section.rows = []
+            sections[section.id] = section
         }
-        for list in lists() where !named.isSubset(of: list) {
-            throw ApplyError(.unknownID, "an id to redraw is not in both lists", at: offset)
-        }
-    }
-}
-
-extension Elements {
-    fileprivate mutating func update(row: Updated<RowList.Row>) throws(ApplyError) {
-        rows[row.id] = try row.applied(to: rows[row.id])
-    }
-
-    fileprivate mutating func update(section: Updated<RowList.Section>) throws(ApplyError) {
-        sections[section.id] = try section.applied(to: sections[section.id])
     }
 
     /// The section of `{"id":…,"items":[ids]}`, with its rows.

@@ -1,6 +1,6 @@
 // The difference of two lists, for views that need one. The engine compares two states with an item for each row and no
-// contents, except that rows that look different are marked by a content in the new state. Its changes are read like an
-// answer of the server, and in the lists of its stages, rows replace their items.
+// contents; rows that look different are marked. Its changes are read like an answer of the server, and in the lists of
+// its stages, rows replace their items.
 
 import SnapshotKit
 
@@ -12,30 +12,32 @@ extension RowList {
         if case .keyed = form { return .keyed }
         do {
             let (mine, theirs) = (Elements(of: self), Elements(of: next))
-            let old = try state(marking: [], sections: [])
-            let new = try next.state(
-                marking: Set(theirs.rows.filter { id, row in mine.rows[id].map { $0 != row } ?? false }.keys),
-                sections: Set(theirs.sections.filter { id, it in mine.sections[id].map { $0 != it } ?? false }.keys))
-            let changeset = Changeset(from: old, to: new, marks: marks)
+            var marks = marks
+            for (id, row) in theirs.rows where mine.rows[id] ?? row != row { marks.mark(item: id.utf8, .reconfigure) }
+            for (id, section) in theirs.sections where mine.sections[id] ?? section != section {
+                marks.mark(section: id.utf8, .reconfigure)
+            }
+            let old = try bare()
+            let changeset = Changeset(from: old, to: try next.bare(), marks: marks)
             guard case .staged(let isCompact) = form else {
                 var arrangement = try RowList(old).arrangement(changeset.json(.diffable))
                 arrangement.list = next
                 return .diffable(arrangement)
             }
             let stages = try RowList(old).stages(changeset.json(.staged, staging: isCompact ? .compact : .safe))
+            var shown = theirs
+            shown.rows.merge(mine.rows) { $1 }
+            shown.sections.merge(mine.sections) { $1 }
             return .staged(
                 stages.map { stage in
-                    var list = stage.list
-                    list.content = next.content
-                    list.sections = list.sections.map { section in
-                        let old = section.content == nil ? mine.sections[section.id] : nil
-                        var shown = old ?? theirs.sections[section.id] ?? section
-                        shown.rows = section.rows.map { row in
-                            let old = row.content == nil ? mine.rows[row.id] : nil
-                            return old ?? theirs.rows[row.id] ?? row
-                        }
-                        return shown
+                    for (id, _) in stage.redrawnRows { shown.rows[id] = theirs.rows[id] }
+                    for (id, _) in stage.redrawnSections { shown.sections[id] = theirs.sections[id] }
+                    let sections = stage.list.sections.map { section in
+                        var filled = shown.sections[section.id] ?? section
+                        filled.rows = section.rows.map { shown.rows[$0.id] ?? $0 }
+                        return filled
                     }
+                    let list = RowList(content: next.content, sections: sections)
                     return ListStage(name: stage.name, batch: stage.batch, list: list)
                 })
         } catch {
@@ -45,34 +47,15 @@ extension RowList {
         }
     }
 
-    /// A state with an item for each row; marked ones have a content.
-    private func state(
-        marking marked: Set<ElementID>, sections markedSections: Set<ElementID>
-    ) throws(StateError) -> Snapshot {
-        let mark = JSONText(accepted: "1".utf8)
+    /// A state with an item for each row, and no contents.
+    private func bare() throws(StateError) -> Snapshot {
         var builder = Snapshot.Builder()
         for section in sections {
-            builder.section(section.id, content: markedSections.contains(section.id) ? mark : nil) { items in
-                for row in section.rows {
-                    items.item(row.id, content: marked.contains(row.id) ? mark : nil, kind: row.kind)
-                }
+            builder.section(section.id) { items in
+                for row in section.rows { items.item(row.id, kind: row.kind) }
             }
         }
         return try builder.build()
-    }
-}
-
-/// Rows, and sections without them, by id.
-struct Elements {
-    var rows: [ElementID: RowList.Row] = [:]
-    var sections: [ElementID: RowList.Section] = [:]
-
-    init(of list: RowList) {
-        for var section in list.sections {
-            for row in section.rows { rows[row.id] = row }
-            section.rows = []
-            sections[section.id] = section
-        }
     }
 }
 
@@ -80,31 +63,35 @@ extension FollowedList.Outcome {
     /// What an answer says to draw again that the difference of the lists does not tell: rows and sections that are
     /// equal before and after, and cells to be replaced.
     func marks(from before: RowList, to after: RowList) -> Marks {
-        var marks = Marks.none
-        let (old, new) = (Elements(of: before), Elements(of: after))
-        func mark(row id: ElementID, _ redraw: Marks.Redraw) {
-            if redraw == .reload || old.rows[id] == new.rows[id] { marks.mark(item: Array(id.text.utf8), redraw) }
-        }
-        func mark(section id: ElementID, _ redraw: Marks.Redraw) {
-            if redraw == .reload || old.sections[id] == new.sections[id] {
-                marks.mark(section: Array(id.text.utf8), redraw)
-            }
-        }
+        var (rows, sections): ([ListStage.Redrawn], [ListStage.Redrawn]) = ([], [])
         switch self {
         case .changed(let stages):
-            for stage in stages {
-                for update in stage.batch.items.updated { mark(row: stage.list[update.at].id, update.redraw) }
-                for update in stage.batch.sections.updated {
-                    mark(section: stage.list.sections[update.at].id, update.redraw)
-                }
-            }
+            (rows, sections) = (stages.flatMap(\.redrawnRows), stages.flatMap(\.redrawnSections))
         case .arranged(let arrangement):
-            for id in arrangement.reload { mark(row: id, .reload) }
-            for id in arrangement.reconfigure { mark(row: id, .reconfigure) }
-            for id in arrangement.reloadSections { mark(section: id, .reload) }
-            for id in arrangement.reconfigureSections { mark(section: id, .reconfigure) }
+            rows = arrangement.reload.map { ($0, .reload) } + arrangement.reconfigure.map { ($0, .reconfigure) }
+            sections = arrangement.reloadSections.map { ($0, .reload) }
+            sections += arrangement.reconfigureSections.map { ($0, .reconfigure) }
         case .replaced, .current, .elsewhere: break
+        }
+        let (old, new) = (Elements(of: before), Elements(of: after))
+        var marks = Marks.none
+        for (id, redraw) in rows where redraw == .reload || old.rows[id] == new.rows[id] {
+            marks.mark(item: id.utf8, redraw)
+        }
+        for (id, redraw) in sections where redraw == .reload || old.sections[id] == new.sections[id] {
+            marks.mark(section: id.utf8, redraw)
         }
         return marks
     }
+}
+
+extension ListStage {
+    fileprivate typealias Redrawn = (id: ElementID, redraw: Marks.Redraw)
+
+    fileprivate var redrawnRows: [Redrawn] { batch.items.updated.map { (list[$0.at].id, $0.redraw) } }
+    fileprivate var redrawnSections: [Redrawn] { batch.sections.updated.map { (list.sections[$0.at].id, $0.redraw) } }
+}
+
+extension ElementID {
+    fileprivate var utf8: [UInt8] { Array(text.utf8) }
 }

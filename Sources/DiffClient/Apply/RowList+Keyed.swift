@@ -1,5 +1,5 @@
-// Operations on ids, applied one after the other. Sections and rows are vertices of a linked tree, found by id, so that
-// an operation is O(1) anywhere; the list is rebuilt at the end.
+// Operations on ids, applied one after the other. Sections and rows are links of rings, found by id, so that an
+// operation is O(1) anywhere; the list is rebuilt at the end.
 
 import SnapshotKit
 
@@ -12,76 +12,33 @@ extension RowList {
     }
 
     func applying(keyed changes: JSONSlice) throws(ApplyError) -> RowList {
-        var state = KeyedState(self)
-        for operation in try changes.asArray() { try state.apply(operation) }
-        return RowList(content: content, sections: state.sectionsInOrder())
+        var linked = LinkedList()
+        for section in sections { try linked.insert(section, before: linked.end, changes) }
+        for operation in try changes.asArray() { try linked.apply(operation) }
+        return RowList(content: content, sections: linked.inOrder)
     }
 }
 
 /// A list while operations are being applied.
-private struct KeyedState {
-    /// A vertex's element; sections without their rows.
-    private enum Element {
-        case root
-        case section(RowList.Section)
-        case row(RowList.Row)
-    }
+private struct LinkedList {
+    /// Without their rows.
+    private var sections = Rings<RowList.Section>()
+    private var rows = Rings<RowList.Row>()
+    /// The ring of all sections, and its end.
+    let end: Int
+    /// The ring of each section's rows.
+    private var rings: [ElementID: Int] = [:]
 
-    private var tree = LinkedTree(count: 1)
-    private var elements = [Element.root]
-    private var sections: [ElementID: Int] = [:]
-    private var rows: [ElementID: Int] = [:]
+    init() { end = sections.addRing() }
 
-    init(_ list: RowList) {
-        for section in list.sections { append(section, before: LinkedTree.none) }
-    }
-
-    func sectionsInOrder() -> [RowList.Section] {
-        var list: [RowList.Section] = []
-        var vertex = tree.first(in: LinkedTree.root)
-        while vertex >= 0 {
-            if case .section(var section) = elements[vertex] {
-                var child = tree.first(in: vertex)
-                while child >= 0 {
-                    if case .row(let row) = elements[child] { section.rows.append(row) }
-                    child = tree.next(after: child)
-                }
-                list.append(section)
-            }
-            vertex = tree.next(after: vertex)
+    /// The sections with their rows.
+    var inOrder: [RowList.Section] {
+        sections.elements(in: end).map { section in
+            var section = section
+            section.rows = rings[section.id].map(rows.elements) ?? []
+            return section
         }
-        return list
     }
-
-    // MARK: Vertices
-
-    private mutating func append(_ section: RowList.Section, before next: Int) {
-        var bare = section
-        bare.rows = []
-        let vertex = add(.section(bare), below: LinkedTree.root, before: next)
-        sections[section.id] = vertex
-        for row in section.rows { rows[row.id] = add(.row(row), below: vertex, before: LinkedTree.none) }
-    }
-
-    private mutating func add(_ element: Element, below parent: Int, before next: Int) -> Int {
-        elements.append(element)
-        let vertex = tree.add()
-        tree.insert(vertex, below: parent, before: next)
-        return vertex
-    }
-
-    private func find(_ id: ElementID, _ vertices: [ElementID: Int], _ value: JSONSlice) throws(ApplyError) -> Int {
-        guard let vertex = vertices[id] else { throw value.error(.unknownID, "nothing has the id \"\(id)\"") }
-        return vertex
-    }
-
-    private func requireFree(
-        _ id: ElementID, _ vertices: [ElementID: Int], _ value: JSONSlice
-    ) throws(ApplyError) {
-        if vertices[id] != nil { throw value.error(.duplicateID, "the id \"\(id)\" already exists") }
-    }
-
-    // MARK: Operations
 
     mutating func apply(_ value: JSONSlice) throws(ApplyError) {
         let members = try value.object(["op", "section", "item", "items", "in", "before", "as"])
@@ -92,170 +49,123 @@ private struct KeyedState {
             throw redraw.wrong("only an update may have as")
         }
         switch (op, members["section"], members["item"], members["items"]) {
-        case ("insert", let section?, nil, nil): try insert(section: section, members)
-        case ("insert", nil, nil, let items?): try insert(items: items, members)
-        case ("move", let id?, nil, nil): try move(find(id.asID(), sections, id), below: LinkedTree.root, members)
-        case ("move", nil, let id?, nil): try move(find(id.asID(), rows, id), below: parent(members), members)
-        case ("remove", let id?, nil, nil): try remove(section: id)
-        case ("remove", nil, nil, let ids?): for id in try ids.asArray() { try remove(item: id) }
-        case ("update", let section?, nil, nil): try update(section: section)
-        case ("update", nil, nil, let items?): for item in try items.asArray() { try update(item: item) }
+        case ("insert", let section?, nil, nil):
+            try insert(RowList.Section(section), before: sections.anchor(members, in: end), section)
+        case ("insert", nil, nil, let items?):
+            let next = try rows.anchor(members, in: ring(members.required("in")))
+            for item in try items.asArray() { try rows.insert(RowList.Row(item), before: next, item) }
+        case ("move", let id?, nil, nil): try sections.move(id, before: sections.anchor(members, in: end))
+        case ("move", nil, let id?, nil):
+            try rows.move(id, before: rows.anchor(members, in: ring(members.required("in"))))
+        case ("remove", let id?, nil, nil):
+            for row in rows.elements(in: try ring(id)) { try rows.remove(row.id, id) }
+            rings[try id.asID()] = nil
+            try sections.remove(id.asID(), id)
+        case ("remove", nil, nil, let ids?): for id in try ids.asArray() { try rows.remove(id.asID(), id) }
+        case ("update", let section?, nil, nil): try sections.update(section)
+        case ("update", nil, nil, let items?): for item in try items.asArray() { try rows.update(item) }
         default: throw value.wrong("an operation must insert, remove or update a section or items, or move one of them")
         }
     }
 
-    private mutating func insert(section value: JSONSlice, _ members: Members) throws(ApplyError) {
-        let section = try RowList.Section(value)
-        try requireFree(section.id, sections, value)
-        var new: Set<ElementID> = []
-        for row in section.rows {
-            try requireFree(row.id, rows, value)
-            guard new.insert(row.id).inserted else {
-                throw value.error(.duplicateID, "\"\(row.id)\" is inserted twice")
-            }
-        }
-        append(section, before: try anchor(members, sections, below: LinkedTree.root))
+    mutating func insert(_ section: RowList.Section, before next: Int, _ value: JSONSlice) throws(ApplyError) {
+        var bare = section
+        bare.rows = []
+        try sections.insert(bare, before: next, value)
+        let ring = rows.addRing()
+        rings[section.id] = ring
+        for row in section.rows { try rows.insert(row, before: ring, value) }
     }
 
-    private mutating func insert(items value: JSONSlice, _ members: Members) throws(ApplyError) {
-        let parent = try parent(members)
-        let next = try anchor(members, rows, below: parent)
-        for value in try value.asArray() {
-            let row = try RowList.Row(value)
-            try requireFree(row.id, rows, value)
-            rows[row.id] = add(.row(row), below: parent, before: next)
-        }
-    }
-
-    private mutating func move(_ vertex: Int, below parent: Int, _ members: Members) throws(ApplyError) {
-        let next = try anchor(members, parent == LinkedTree.root ? sections : rows, below: parent)
-        if vertex == next { throw members.owner.wrong("an element cannot move before itself") }
-        tree.detach(vertex)
-        tree.insert(vertex, below: parent, before: next)
-    }
-
-    private mutating func remove(section value: JSONSlice) throws(ApplyError) {
+    /// The ring of a section's rows.
+    private func ring(_ value: JSONSlice) throws(ApplyError) -> Int {
         let id = try value.asID()
-        let vertex = try find(id, sections, value)
-        for child in tree.dissolve(below: vertex) {
-            if case .row(let row) = elements[child] { rows[row.id] = nil }
-        }
-        tree.detach(vertex)
-        sections[id] = nil
-    }
-
-    private mutating func remove(item value: JSONSlice) throws(ApplyError) {
-        let id = try value.asID()
-        tree.detach(try find(id, rows, value))
-        rows[id] = nil
-    }
-
-    private mutating func update(section value: JSONSlice) throws(ApplyError) {
-        let update = try Updated<RowList.Section>(value)
-        let vertex = try find(update.id, sections, value)
-        guard case .section(let old) = elements[vertex] else { return }
-        elements[vertex] = .section(try update.applied(to: old))
-    }
-
-    private mutating func update(item value: JSONSlice) throws(ApplyError) {
-        let update = try Updated<RowList.Row>(value)
-        let vertex = try find(update.id, rows, value)
-        guard case .row(let old) = elements[vertex] else { return }
-        elements[vertex] = .row(try update.applied(to: old))
-    }
-
-    /// The section in an operation's `in`.
-    private func parent(_ members: Members) throws(ApplyError) -> Int {
-        let value = try members.required("in")
-        return try find(try value.asID(), sections, value)
-    }
-
-    /// The sibling in an operation's `before`, which is required; none for null.
-    private func anchor(_ members: Members, _ vertices: [ElementID: Int], below parent: Int) throws(ApplyError) -> Int {
-        let value = try members.required("before")
-        if value.isNull { return LinkedTree.none }
-        let vertex = try find(try value.asID(), vertices, value)
-        guard tree.parent(of: vertex) == parent else {
-            throw value.error(.unknownID, "the anchor is not among the siblings")
-        }
-        return vertex
+        guard let ring = rings[id] else { throw value.error(.unknownID, "no section has the id \"\(id)\"") }
+        return ring
     }
 }
 
-// MARK: - The linked tree
-
-/// An ordered tree of numbered vertices. Inserting or detaching a vertex with its subtree is O(1).
-///
-/// Vertex 0 is the root. Any other vertex without a parent is detached.
-private struct LinkedTree {
-    /// No vertex.
-    static let none = -1
-    static let root = 0
-
-    private struct Links {
-        var parent: Int32 = -1
-        var previous: Int32 = -1
-        var next: Int32 = -1
-        var first: Int32 = -1
-        var last: Int32 = -1
+/// Rings of elements, which are found by id. A ring begins and ends at a link without an element, whose number is the
+/// ring's: to insert before that is to append, and every link has neighbours.
+private struct Rings<Element: ListElement> {
+    private struct Link {
+        var element: Element?
+        var ring: Int
+        var previous: Int
+        var next: Int
     }
 
-    private var links: [Links]
+    private var links: [Link] = []
+    private var numbers: [ElementID: Int] = [:]
 
-    /// A root and `count - 1` detached vertices.
-    init(count: Int) { links = [Links](repeating: Links(), count: count) }
-
-    /// Adds a detached vertex.
-    mutating func add() -> Int {
-        links.append(Links())
-        return links.count - 1
+    /// Adds an empty ring.
+    mutating func addRing() -> Int {
+        let ring = links.count
+        links.append(Link(ring: ring, previous: ring, next: ring))
+        return ring
     }
 
-    func parent(of vertex: Int) -> Int { Int(links[vertex].parent) }
-    func next(after vertex: Int) -> Int { Int(links[vertex].next) }
-    func first(in parent: Int) -> Int { Int(links[parent].first) }
-    func last(in parent: Int) -> Int { Int(links[parent].last) }
-
-    /// Whether a vertex other than the root is in the tree.
-    func contains(_ vertex: Int) -> Bool { links[vertex].parent >= 0 }
-
-    /// Inserts a detached vertex below `parent`, before its child `next` or at the end.
-    mutating func insert(_ vertex: Int, below parent: Int, before next: Int = none) {
-        let number = Int32(truncatingIfNeeded: vertex)
-        let previous = next >= 0 ? links[next].previous : links[parent].last
-        links[vertex].parent = Int32(truncatingIfNeeded: parent)
-        links[vertex].previous = previous
-        links[vertex].next = Int32(truncatingIfNeeded: next)
-        if previous >= 0 { links[Int(previous)].next = number } else { links[parent].first = number }
-        if next >= 0 { links[next].previous = number } else { links[parent].last = number }
-    }
-
-    /// Detaches a vertex with its subtree.
-    mutating func detach(_ vertex: Int) {
-        let link = links[vertex]
-        let parent = Int(link.parent)
-        if link.previous >= 0 { links[Int(link.previous)].next = link.next } else { links[parent].first = link.next }
-        if link.next >= 0 { links[Int(link.next)].previous = link.previous } else { links[parent].last = link.previous }
-        (links[vertex].parent, links[vertex].previous, links[vertex].next) = (-1, -1, -1)
-    }
-
-    /// Detaches all vertices below one from each other, and returns them. O(vertices).
-    mutating func dissolve(below vertex: Int) -> [Int] {
-        var dissolved: [Int] = []
-        var (parent, next) = (vertex, 0)
-        while true {
-            var child = first(in: parent)
-            links[parent].first = -1
-            links[parent].last = -1
-            while child >= 0 {
-                dissolved.append(child)
-                let sibling = self.next(after: child)
-                (links[child].parent, links[child].previous, links[child].next) = (-1, -1, -1)
-                child = sibling
-            }
-            guard next < dissolved.count else { return dissolved }
-            parent = dissolved[next]
-            next += 1
+    /// The elements of a ring, in order. O(elements).
+    func elements(in ring: Int) -> [Element] {
+        var elements: [Element] = []
+        var link = links[links[ring].next]
+        while let element = link.element {
+            elements.append(element)
+            link = links[link.next]
         }
+        return elements
+    }
+
+    private func number(of id: ElementID, _ value: JSONSlice) throws(ApplyError) -> Int {
+        guard let number = numbers[id] else { throw value.error(.unknownID, "nothing has the id \"\(id)\"") }
+        return number
+    }
+
+    /// The element in an operation's `before`, which is required; the end of the ring for null.
+    func anchor(_ members: Members, in ring: Int) throws(ApplyError) -> Int {
+        let value = try members.required("before")
+        if value.isNull { return ring }
+        let anchor = try number(of: value.asID(), value)
+        guard links[anchor].ring == ring else { throw value.error(.unknownID, "the anchor is not among the siblings") }
+        return anchor
+    }
+
+    mutating func insert(_ element: Element, before next: Int, _ value: JSONSlice) throws(ApplyError) {
+        guard numbers.updateValue(links.count, forKey: element.id) == nil else {
+            throw value.error(.duplicateID, "the id \"\(element.id)\" already exists")
+        }
+        links.append(Link(element: element, ring: next, previous: next, next: next))
+        join(links.count - 1, before: next)
+    }
+
+    mutating func move(_ id: JSONSlice, before next: Int) throws(ApplyError) {
+        let number = try number(of: id.asID(), id)
+        if number == next { throw id.wrong("an element cannot move before itself") }
+        part(number)
+        join(number, before: next)
+    }
+
+    mutating func remove(_ id: ElementID, _ value: JSONSlice) throws(ApplyError) {
+        part(try number(of: id, value))
+        numbers[id] = nil
+    }
+
+    mutating func update(_ value: JSONSlice) throws(ApplyError) {
+        let update = try Updated<Element>(value)
+        let number = try number(of: update.id, value)
+        links[number].element = try update.applied(to: links[number].element)
+    }
+
+    private mutating func join(_ number: Int, before next: Int) {
+        let previous = links[next].previous
+        (links[number].ring, links[number].previous, links[number].next) = (links[next].ring, previous, next)
+        links[previous].next = number
+        links[next].previous = number
+    }
+
+    private mutating func part(_ number: Int) {
+        let (previous, next) = (links[number].previous, links[number].next)
+        links[previous].next = next
+        links[next].previous = previous
     }
 }

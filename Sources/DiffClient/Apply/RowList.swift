@@ -28,13 +28,8 @@ public struct RowList: Sendable, Equatable {
             id: ElementID, content: JSONText? = nil, kind: String? = nil, level: Int = 0, parent: ElementID? = nil,
             isExpanded: Bool = true, childCount: Int = 0
         ) {
-            self.id = id
-            self.content = content
-            self.kind = kind
-            self.level = level
-            self.parent = parent
-            self.isExpanded = isExpanded
-            self.childCount = childCount
+            (self.id, self.content, self.kind, self.level, self.parent) = (id, content, kind, level, parent)
+            (self.isExpanded, self.childCount) = (isExpanded, childCount)
         }
     }
 
@@ -51,10 +46,7 @@ public struct RowList: Sendable, Equatable {
 
         /// A section with an id, and defaults for the rest.
         public init(id: ElementID, content: JSONText? = nil, isExpanded: Bool = true, rows: [Row] = []) {
-            self.id = id
-            self.content = content
-            self.isExpanded = isExpanded
-            self.rows = rows
+            (self.id, self.content, self.isExpanded, self.rows) = (id, content, isExpanded, rows)
         }
     }
 
@@ -79,9 +71,7 @@ public struct RowList: Sendable, Equatable {
     init(state: JSONSlice) throws(ApplyError) {
         let members = try state.object(["content", "sections"])
         content = members["content"]?.json
-        for value in try members.required("sections").asArray() {
-            sections.append(try Section(value))
-        }
+        sections = try members.required("sections").asArray().map(Section.init)
         try requireUniqueIDs(at: state.offset)
     }
 
@@ -103,16 +93,8 @@ public struct RowList: Sendable, Equatable {
     }
 
     func applying(list change: JSONSlice) throws(ApplyError) -> RowList {
-        let members = try change.object(["content", "patch"])
-        var list = self
-        list.content = members["content"]?.json
-        if let patch = members["patch"]?.json {
-            guard let content, list.content == nil else {
-                throw ApplyError(.noContent, "a patch for an element without content", at: change.offset)
-            }
-            list.content = content.merging(patch)
-        }
-        return list
+        let content = try change.object(["content", "patch"]).content(after: content)
+        return RowList(content: content, sections: sections)
     }
 
     /// The row at a path. O(1).
@@ -120,14 +102,10 @@ public struct RowList: Sendable, Equatable {
 
     /// Checks that the ids of sections and, separately, of rows are unique. O(n).
     func requireUniqueIDs(at offset: Int) throws(ApplyError) {
-        var ids: Set<ElementID> = []
-        for section in sections where !ids.insert(section.id).inserted {
-            throw ApplyError(.duplicateID, "two sections have the id \"\(section.id)\"", at: offset)
-        }
-        ids.removeAll(keepingCapacity: true)
-        for section in sections {
-            for row in section.rows where !ids.insert(row.id).inserted {
-                throw ApplyError(.duplicateID, "two rows have the id \"\(row.id)\"", at: offset)
+        for (what, ids) in [("sections", sections.map(\.id)), ("rows", sections.flatMap { $0.rows.map(\.id) })] {
+            var seen: Set<ElementID> = []
+            for id in ids where !seen.insert(id).inserted {
+                throw ApplyError(.duplicateID, "two \(what) have the id \"\(id)\"", at: offset)
             }
         }
     }
@@ -147,7 +125,7 @@ extension RowList.Row {
 /// Why a changeset cannot be applied to a list. The list is unchanged.
 ///
 /// Whatever the reason, a client asks again without a base revision, and replaces its list by the reset.
-public struct ApplyError: Error, Equatable, Sendable {
+public struct ApplyError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of mistake.
     public enum Reason: String, Sendable, Equatable {
         /// The text is not JSON.
@@ -180,13 +158,9 @@ public struct ApplyError: Error, Equatable, Sendable {
     public let offset: Int
 
     init(_ reason: Reason, _ detail: String, at offset: Int) {
-        self.reason = reason
-        self.detail = detail
-        self.offset = offset
+        (self.reason, self.detail, self.offset) = (reason, detail, offset)
     }
-}
 
-extension ApplyError: CustomStringConvertible {
     /// Reason, detail and offset, for people.
     public var description: String { "\(reason.rawValue): \(detail) (at byte \(offset))" }
 }
@@ -202,90 +176,66 @@ extension RowList {
     ///
     /// - Throws: `EditError` if the server would refuse it, or if it names something that is not shown.
     func applying(_ edits: EditBatch) throws -> RowList {
-        var tree = RowTree()
+        var placeholders = Placeholders()
         var builder = Snapshot.Builder()
         for section in sections {
-            let roots = tree.append(section.rows)
             builder.section(section.id, content: section.content, isExpanded: section.isExpanded) { items in
-                for root in roots { tree.write(root, into: &items) }
+                var rows = section.rows[...]
+                _ = placeholders.write(&rows, at: 0, into: &items)
             }
         }
         let edited = try builder.build().applying(edits, limits: .none).snapshot
         var list = RowList(edited)
         list.content = content
         for index in list.sections.indices {
-            list.sections[index].rows = list.sections[index].rows.compactMap { tree.row($0, of: edited) }
+            list.sections[index].rows = list.sections[index].rows.compactMap { placeholders.row($0, of: edited) }
         }
         return list
     }
 }
 
-/// Rows as a tree, with placeholders.
-private struct RowTree {
-    private struct Node {
-        var id: ElementID
-        /// Nil for a placeholder.
-        var row: RowList.Row?
-        var children: [Int] = []
-    }
-
-    private var nodes: [Node] = []
+/// The items that stand for those that are not shown.
+private struct Placeholders {
+    private var ids: Set<ElementID> = []
     /// For each row with hidden children, their placeholder and their count.
     private var hidden: [ElementID: (placeholder: ElementID, count: Int)] = [:]
-    private var placeholders: Set<ElementID> = []
     /// Begins no other id.
     private let prefix = UUID().uuidString
 
-    /// Appends a section's rows; returns those without a parent.
-    mutating func append(_ rows: [RowList.Row]) -> [Int] {
-        var roots: [Int] = []
-        var open: [Int] = []  // the last node and its ancestors, by level
-        func add(_ node: Node) {
-            nodes.append(node)
-            let index = nodes.count - 1
-            if let parent = open.last { nodes[parent].children.append(index) } else { roots.append(index) }
-            open.append(index)
-        }
-        let first = nodes.count
-        for (index, row) in rows.enumerated() {
-            open.removeLast(max(0, open.count - row.level))
-            while open.count < row.level {
-                add(placeholder(Self.ancestor(of: rows[index...], at: open.count) ?? newID()))
+    /// Takes the rows of a level and those below from the front, and writes them; returns how many are of the level.
+    mutating func write(
+        _ rows: inout ArraySlice<RowList.Row>, at level: Int, into items: inout Snapshot.Builder.Items
+    ) -> Int {
+        var count = 0
+        while let row = rows.first, row.level >= level || level == 0 {
+            count += 1
+            if row.level > level {
+                // The next row right below the missing ancestor names it.
+                let child = rows.prefix { $0.level > level }.first { $0.level == level + 1 }
+                items.item(add(child?.parent)) { _ = write(&rows, at: level + 1, into: &$0) }
+                continue
             }
-            add(Node(id: row.id, row: row))
+            rows.removeFirst()
+            items.item(row.id, content: row.content, kind: row.kind, isExpanded: row.isExpanded) { children in
+                let shown = write(&rows, at: level + 1, into: &children)
+                guard row.childCount > shown else { return }
+                let placeholder = add(nil)
+                hidden[row.id] = (placeholder, row.childCount - shown)
+                children.item(placeholder)
+            }
         }
-        for node in nodes.indices[first...] {
-            guard let row = nodes[node].row, row.childCount > nodes[node].children.count else { continue }
-            let placeholder = placeholder(newID())
-            hidden[row.id] = (placeholder.id, row.childCount - nodes[node].children.count)
-            nodes.append(placeholder)
-            nodes[node].children.append(nodes.count - 1)
-        }
-        return roots
+        return count
     }
 
-    private mutating func placeholder(_ id: ElementID) -> Node {
-        placeholders.insert(id)
-        return Node(id: id)
-    }
-
-    private func newID() -> ElementID { ElementID("\(prefix)-\(nodes.count)") }
-
-    /// The id of the first row's missing ancestor, which the next row right below it names.
-    private static func ancestor(of rows: ArraySlice<RowList.Row>, at level: Int) -> ElementID? {
-        rows.prefix { $0.level > level }.first { $0.level == level + 1 }?.parent
-    }
-
-    func write(_ index: Int, into items: inout Snapshot.Builder.Items) {
-        let (node, row) = (nodes[index], nodes[index].row)
-        items.item(node.id, content: row?.content, kind: row?.kind, isExpanded: row?.isExpanded ?? true) { items in
-            for child in node.children { write(child, into: &items) }
-        }
+    private mutating func add(_ id: ElementID?) -> ElementID {
+        let id = id ?? ElementID("\(prefix)-\(ids.count)")
+        ids.insert(id)
+        return id
     }
 
     /// A row of the edited state as it is shown; nil for a placeholder.
     func row(_ row: RowList.Row, of edited: Snapshot) -> RowList.Row? {
-        if placeholders.contains(row.id) { return nil }
+        if ids.contains(row.id) { return nil }
         guard let (id, count) = hidden[row.id], edited.item(withID: id.text) != nil else { return row }
         var row = row
         row.childCount += count - 1

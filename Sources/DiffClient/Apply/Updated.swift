@@ -4,7 +4,7 @@
 import SnapshotKit
 
 /// The members of an object in a changeset.
-struct Members {
+struct Members: Sendable {
     let owner: JSONSlice
     fileprivate let values: [String: JSONSlice]
 
@@ -18,6 +18,14 @@ struct Members {
 
     /// The elements of an optional array.
     func list(_ name: String) throws(ApplyError) -> [JSONSlice] { try values[name]?.asArray() ?? [] }
+
+    /// A content after an update, which has the new one or a patch.
+    func content(after old: JSONText?) throws(ApplyError) -> JSONText? {
+        guard let patch = values["patch"]?.json else { return values["content"]?.json }
+        if values["content"] != nil { throw owner.wrong("an update has content or a patch, not both") }
+        guard let old else { throw owner.error(.noContent, "a patch for an element without content") }
+        return old.merging(patch)
+    }
 }
 
 extension JSONSlice {
@@ -52,9 +60,7 @@ extension JSONSlice {
     }
 
     func asIDs() throws(ApplyError) -> [ElementID] {
-        var ids: [ElementID] = []
-        for element in try asArray() { ids.append(try element.asID()) }
-        return ids
+        try asArray().map { (element) throws(ApplyError) in try element.asID() }
     }
 
     /// `reload` or `reconfigure`.
@@ -87,6 +93,8 @@ protocol ListElement: Sendable {
     var id: ElementID { get }
     var content: JSONText? { get set }
 
+    /// What changes call it.
+    static var name: String { get }
     /// The members of an element, whether new or updated.
     static var members: [String] { get }
     /// The additional members of a new element.
@@ -103,17 +111,13 @@ extension ListElement {
 /// An update of a row or section: the new element, or all but its content, with a patch for that.
 struct Updated<Element: Sendable>: Sendable {
     private let element: Element
-    private let patch: JSONText?
-    private let offset: Int
+    private let members: Members
 }
 
 extension Updated where Element: ListElement {
     init(_ value: JSONSlice) throws(ApplyError) {
-        let members = try value.object(Element.members + ["patch"])
+        members = try value.object(Element.members + ["patch"])
         element = try Element(members)
-        patch = members["patch"]?.json
-        offset = value.offset
-        if patch != nil, element.content != nil { throw value.wrong("an update has content or a patch, not both") }
     }
 
     var id: ElementID { element.id }
@@ -121,19 +125,16 @@ extension Updated where Element: ListElement {
     /// The element after the update; a section without its rows.
     func applied(to old: Element?) throws(ApplyError) -> Element {
         if let old, old.id != id {
-            throw ApplyError(.unknownID, "\"\(old.id)\" stands where \"\(id)\" is updated", at: offset)
-        }
-        guard let patch else { return element }
-        guard let content = old?.content else {
-            throw ApplyError(.noContent, "a patch for an element without content", at: offset)
+            throw members.owner.error(.unknownID, "\"\(old.id)\" stands where \"\(id)\" is updated")
         }
         var element = element
-        element.content = content.merging(patch)
+        element.content = try members.content(after: old?.content)
         return element
     }
 }
 
 extension RowList.Row: ListElement {
+    static let name = "item"
     static let members = ["id", "content", "kind", "level", "parent", "expanded", "children"]
     static let membersOfNew: [String] = []
 
@@ -148,12 +149,13 @@ extension RowList.Row: ListElement {
 }
 
 extension RowList.Section: ListElement {
+    static let name = "section"
     static let members = ["id", "content", "expanded"]
     static let membersOfNew = ["items"]
 
     init(_ members: Members) throws(ApplyError) {
         self.init(id: try members.required("id").asID(), content: members["content"]?.json)
         isExpanded = try members["expanded"]?.asBoolean() ?? isExpanded
-        for row in try members.list("items") { rows.append(try RowList.Row(row)) }
+        rows = try members.list("items").map(RowList.Row.init)
     }
 }
