@@ -50,8 +50,10 @@ extension LiveSection: Equatable where Item: Equatable {}
 /// }
 /// ```
 public struct ItemDecoder<Item: Decodable & Sendable> {
+    private typealias Decoded = (content: JSONText?, item: Result<Item, any Error>)
+
     private let decoder: JSONDecoder
-    private var known: [ElementID: (content: JSONText?, item: Result<Item, any Error>)] = [:]
+    private var known: [ElementID: Decoded] = [:]
     /// Errors of rows that are missing from the last sections because their contents are not an `Item`.
     public private(set) var failures: [ElementID: any Error] = [:]
     /// How many contents have been decoded.
@@ -63,27 +65,21 @@ public struct ItemDecoder<Item: Decodable & Sendable> {
     /// The sections of a list with decoded contents. A row without content is decoded from `null`, which requires an
     /// optional `Item`. O(rows), plus decoding contents that have changed.
     public mutating func sections(of list: RowList) -> [LiveSection<Item>] {
-        var current: [ElementID: (content: JSONText?, item: Result<Item, any Error>)] = [:]
-        failures = [:]
-        let sections = list.sections.map { section in
+        let before = known
+        (known, failures) = ([:], [:])
+        return list.sections.map { section in
             let rows = section.rows.compactMap { row -> LiveRow<Item>? in
-                let item = self.item(of: row)
-                current[row.id] = (row.content, item)
-                switch item {
-                case .success(let item): return LiveRow(row, item)
-                case .failure(let error):
-                    failures[row.id] = error
-                    return nil
-                }
+                let item = item(of: row, known: before[row.id])
+                known[row.id] = (row.content, item)
+                do { return LiveRow(row, try item.get()) } catch { failures[row.id] = error }
+                return nil
             }
             return LiveSection(id: section.id, content: section.content, isExpanded: section.isExpanded, rows: rows)
         }
-        known = current
-        return sections
     }
 
-    private mutating func item(of row: RowList.Row) -> Result<Item, any Error> {
-        if let known = known[row.id], known.content == row.content { return known.item }
+    private mutating func item(of row: RowList.Row, known: Decoded?) -> Result<Item, any Error> {
+        if let known, known.content == row.content { return known.item }
         count += 1
         return Result { try decoder.decode(Item.self, from: Data(row.content?.bytes ?? Array("null".utf8))) }
     }

@@ -5,13 +5,14 @@
 // read, the stream is closed, and a new one brings the rest in one step. So a slow animation makes no queue grow,
 // neither here nor on the server.
 //
-// Rows, ids and windows are SnapshotKit's. It is exported, so that `import DiffClient` is all that an app needs.
+// Rows, ids and windows are SnapshotKit's, and requests are FoundationNetworking's where that is a module of its own.
+// Both are exported, so that `import DiffClient` is all that an app needs.
 
 import Foundation
 @_exported import SnapshotKit
 
 #if canImport(FoundationNetworking)
-    import FoundationNetworking
+    @_exported import FoundationNetworking
 #endif
 
 /// A session of a diffserver: follows its changes, and writes to it.
@@ -34,6 +35,15 @@ public struct ListClient: Sendable {
         case staged(compact: Bool = false)
         /// As final ids and what to draw again, for NSDiffableDataSourceSnapshot.
         case diffable
+
+        fileprivate var query: Query {
+            switch self {
+            case .keyed: [("dialect", Dialect.keyed.rawValue)]
+            case .staged(let compact):
+                [("dialect", Dialect.staged.rawValue), ("staging", compact ? Staging.compact.rawValue : nil)]
+            case .diffable: [("dialect", Dialect.diffable.rawValue)]
+            }
+        }
     }
 
     /// The state of the connection.
@@ -87,26 +97,18 @@ public struct ListClient: Sendable {
 
     /// A client of a session, with a fixed key or token.
     public init(url: URL, session: String, token: String? = nil) {
-        self.url = url
-        self.session = session
-        self.token = { token }
-        renewsToken = false
+        (self.url, self.session, self.token, renewsToken) = (url, session, { token }, false)
     }
 
     /// A client of a session that asks for a token before each request, so that it can be renewed, and retries after
     /// 401.
     public init(url: URL, session: String, renewing token: @escaping @Sendable () async throws -> String?) {
-        self.url = url
-        self.session = session
-        self.token = token
-        renewsToken = true
+        (self.url, self.session, self.token, renewsToken) = (url, session, token, true)
     }
-}
 
-extension ListClient {
     /// Asks again at once, because the network has changed or the app is in the foreground again. Ends a pause after a
     /// failure, unless the server asked for it. On Apple's platforms the client does this by itself.
-    public func reconnect() { connectivity.heldRequests.interrupt() }
+    public func reconnect() { connectivity.bell.ring() }
 
     /// Whether trying again may help.
     func mayPass(_ problem: ServerProblem) -> Bool { problem.isPassing || renewsToken && problem.status == 401 }
@@ -115,126 +117,95 @@ extension ListClient {
 // MARK: Requests
 
 extension ListClient {
-    /// Asks what changed since a revision; while that is nothing, the server holds the request for up to `wait`
-    /// seconds.
-    func changes(
-        since revision: String?, wait: TimeInterval, in rows: StateWindow?
-    ) async throws(ServerProblem) -> [UInt8] {
-        let seconds = Int(max(0, min(wait, 60)))
-        let query = [URLQueryItem(name: "wait", value: "\(seconds)")] + readingQuery(since: revision)
-        // If it takes longer than the server holds it, the request is lost.
-        return try await answer(
-            to: URLRequest(url: changesURL(query, in: rows), timeoutInterval: Double(seconds) + 20))
-    }
+    /// The parameters of an address; those without a value are left out.
+    typealias Query = [(name: String, value: String?)]
 
-    /// Waits for a reader's next update; nil if the wait was abandoned, or took longer than `seconds`.
-    func nextUpdate(
-        of reader: ChangesReader, since revision: String?, by mode: ChangesReader.Mode, within seconds: TimeInterval?,
-        unlessEditedSince generation: Int
-    ) async throws(ServerProblem) -> OpenRequest.Update? {
-        try await unlessInterrupted(since: generation) { rows throws(ServerProblem) in
-            try await reader.next(of: self, rows: rows, since: revision, by: mode, within: seconds)
-        }
-    }
-
-    /// Asks for the current rows, until the window moves, an edit is made or answered, or the client reconnects.
-    private func unlessInterrupted<Answer: Sendable>(
-        since generation: Int, asking: @escaping @Sendable (StateWindow?) async throws(ServerProblem) -> Answer?
-    ) async throws(ServerProblem) -> Answer? {
-        try await connectivity.heldRequests.answer(since: connectivity.heldRequests.generation) {
-            () throws(ServerProblem) in
-            try await pending.heldRequests.answer(since: generation) { () throws(ServerProblem) in
-                guard let window else { return try await asking(nil) }
-                return try await window.answer(asking: asking)
-            }
-        }
-    }
-
-    /// A request for a stream.
-    func streamRequest(since revision: String?, in rows: StateWindow?) async throws(ServerProblem) -> URLRequest {
-        // `UpdateInbox` gives up earlier than that.
-        var request = URLRequest(url: changesURL(readingQuery(since: revision), in: rows), timeoutInterval: 90)
-        request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
-        try await authorize(&request)
-        return request
-    }
-
-    private func readingQuery(since revision: String?) -> [URLQueryItem] {
-        var query: [URLQueryItem] = []
-        if let revision { query.append(URLQueryItem(name: "since", value: revision)) }
-        if receivesPatches { query.append(URLQueryItem(name: "content", value: "patch")) }
-        if prefersSmallest { query.append(URLQueryItem(name: "smallest", value: "true")) }
-        return query
-    }
-
-    /// The parameter for `view`.
-    var viewQuery: [URLQueryItem] {
-        view.map { [URLQueryItem(name: "view", value: String(decoding: $0.bytes, as: UTF8.self))] } ?? []
-    }
-
-    /// The address of the session's changes, with the parameters for `form`, `view` and rows.
-    func changesURL(_ query: [URLQueryItem], in rows: StateWindow?) -> URL {
-        changesURL(of: form.query + viewQuery + (rows?.query ?? []) + query)
-    }
-
-    /// The address of the session's changes, with these parameters.
-    func changesURL(of query: [URLQueryItem]) -> URL {
+    /// A request for the session's changes.
+    func request(_ query: Query, timeout: TimeInterval) -> URLRequest {
         let base = String(url.absoluteString.reversed().drop { $0 == "/" }.reversed())
         // The name stays one segment of the path, whatever its characters.
         let name = session.addingPercentEncoding(withAllowedCharacters: .nameCharacters) ?? ""
         var components = URLComponents(string: "\(base)/v1/sessions/\(name)/changes") ?? URLComponents()
-        components.queryItems = query
+        components.queryItems = query.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
         // Some servers decode a plus as a space.
         components.percentEncodedQuery = components.percentEncodedQuery?.replacingOccurrences(of: "+", with: "%2B")
-        return components.url ?? url
+        return URLRequest(
+            url: components.url ?? url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: timeout)
+    }
+
+    var viewQuery: Query { [("view", view?.description)] }
+
+    /// The parameters for `form`, `view` and rows.
+    func query(in rows: StateWindow?) -> Query { form.query + viewQuery + (rows?.query ?? []) }
+
+    /// Reads what has changed since a revision.
+    func reading(by mode: Following.Mode, since revision: String?, in rows: StateWindow?) -> Inbox.Reading {
+        let query =
+            query(in: rows) + [
+                ("since", revision), ("content", receivesPatches ? "patch" : nil),
+                ("smallest", prefersSmallest ? "true" : nil),
+            ]
+        switch mode {
+        case .poll(let wait):
+            let seconds = Int(max(0, min(wait, 60)))
+            // If it takes longer than the server holds it, the request is lost.
+            let request = request([("wait", "\(seconds)")] + query, timeout: Double(seconds) + 20)
+            return { _ throws(ServerProblem) in .changes(try await answer(to: request)) }
+        case .stream:
+            // `Following` gives up earlier than that.
+            let request = request(query, timeout: 90)
+            return { events throws(ServerProblem) in try await stream(request, events) }
+        }
+    }
+
+    /// Reads a stream until it ends.
+    private func stream(
+        _ request: URLRequest, _ events: @escaping @Sendable (Data) -> Void
+    ) async throws(ServerProblem) -> News.Item {
+        do throws(ServerProblem) {
+            let (_, response) = try await exchange(request, accepting: "text/event-stream", events)
+            if !response.isEventStream { return .unavailable }
+        } catch {
+            if error.status == 406 { return .unavailable }
+            throw error
+        }
+        throw ServerProblem(title: "The stream broke off")
     }
 
     /// Sends a request, and checks that the answer is one of the server's.
     func answer(to request: URLRequest) async throws(ServerProblem) -> [UInt8] {
-        var request = request
-        request.setValue("application/json", forHTTPHeaderField: "Accept")
-        let (data, response) = try await exchange(request)
-        guard let response = response as? HTTPURLResponse else { throw ServerProblem(title: "The answer is not HTTP") }
-        guard (200..<300).contains(response.statusCode) else { throw ServerProblem(response, data) }
+        let (body, response) = try await exchange(request, accepting: "application/json")
         // A proxy or a login portal may answer 200, too.
-        let type = response.value(forHTTPHeaderField: "Content-Type") ?? ""
+        let type = response.contentType
         guard type.hasPrefix("application/") && type.contains("json") else {
             throw ServerProblem(title: "Not the server's answer", detail: "\(type) instead of JSON")
         }
-        return [UInt8](data)
+        return [UInt8](body)
     }
 
-    private func exchange(_ request: URLRequest) async throws(ServerProblem) -> (Data, URLResponse) {
+    /// Sends a request with the token.
+    ///
+    /// - Throws: `ServerProblem` unless it succeeded.
+    private func exchange(
+        _ request: URLRequest, accepting type: String, _ events: (@Sendable (Data) -> Void)? = nil
+    ) async throws(ServerProblem) -> (Data, HTTPURLResponse) {
         var request = request
-        try await authorize(&request)
-        do {
-            guard let transport else { return try await Carrier.shared.carry(request) }
-            return try await transport(request)
-        } catch {
-            throw ServerProblem(title: "No connection", detail: error.localizedDescription)
-        }
-    }
-
-    private func authorize(_ request: inout URLRequest) async throws(ServerProblem) {
+        request.setValue(type, forHTTPHeaderField: "Accept")
+        let (body, response): (Data, URLResponse)
         do {
             if let secret = try await token() {
                 request.setValue("Bearer \(secret)", forHTTPHeaderField: "Authorization")
             }
+            (body, response) =
+                if let transport { try await transport(request) } else {
+                    try await Carrier.shared.carry(request, events: events)
+                }
         } catch {
             throw ServerProblem(title: "No connection", detail: error.localizedDescription)
         }
-    }
-}
-
-extension ListClient.Form {
-    fileprivate var query: [URLQueryItem] {
-        switch self {
-        case .keyed: [URLQueryItem(name: "dialect", value: "keyed")]
-        case .staged(compact: false): [URLQueryItem(name: "dialect", value: "staged")]
-        case .staged(compact: true):
-            [URLQueryItem(name: "dialect", value: "staged"), URLQueryItem(name: "staging", value: "compact")]
-        case .diffable: [URLQueryItem(name: "dialect", value: "diffable")]
-        }
+        guard let response = response as? HTTPURLResponse else { throw ServerProblem(title: "The answer is not HTTP") }
+        guard (200..<300).contains(response.statusCode) else { throw ServerProblem(response, body) }
+        return (body, response)
     }
 }
 
@@ -242,12 +213,6 @@ extension CharacterSet {
     /// The characters of session names.
     fileprivate static let nameCharacters = CharacterSet(
         charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~:-")
-}
-
-extension URLRequest {
-    fileprivate init(url: URL, timeoutInterval: TimeInterval) {
-        self.init(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: timeoutInterval)
-    }
 }
 
 // MARK: - Back-off
@@ -262,8 +227,7 @@ extension ListClient {
 
         /// Defaults to a second at first, and half a minute in the end.
         public init(first: TimeInterval = 1, longest: TimeInterval = 30) {
-            self.first = first
-            self.longest = longest
+            (self.first, self.longest) = (first, longest)
         }
 
         /// The pause after several failures in a row, in seconds.

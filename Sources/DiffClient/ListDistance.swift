@@ -1,10 +1,6 @@
 import Foundation
 import SnapshotKit
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
 /// How far a session is ahead of a client's list, for "12 new posts".
 public struct ListDistance: Sendable, Equatable {
     /// What the changes amount to.
@@ -28,12 +24,10 @@ extension ListClient {
     ///
     /// - Parameter revision: of the list shown; nil for none.
     public func distance(since revision: String?) async throws(ServerProblem) -> ListDistance {
-        var query = [URLQueryItem(name: "dialect", value: Dialect.counts.rawValue)] + viewQuery
         // A window's rows follow `~`; without that, the revision is that of all rows.
-        if let all = revision?.prefix(while: { $0 != "~" }) {
-            query.append(URLQueryItem(name: "since", value: String(all)))
-        }
-        let answer = try await answer(to: URLRequest(url: changesURL(of: query)))
+        let all = revision?.prefix { $0 != "~" }
+        let query = [("dialect", Dialect.counts.rawValue), ("since", all.map(String.init))] + viewQuery
+        let answer = try await answer(to: request(query, timeout: 60))
         do throws(ApplyError) {
             return try ListDistance(JSONSlice(checking: answer))
         } catch { throw ServerProblem(title: "The counts cannot be read", detail: "\(error)") }
@@ -46,8 +40,7 @@ extension ListDistance {
             throw answer.wrong("an object with a revision is expected")
         }
         self.revision = revision
-        if let changes = members["changes"] {
-            let groups = try changes.object(["sections", "items"])
+        if let groups = try members["changes"]?.object(["sections", "items"]) {
             change = .operations(
                 sections: try OperationCounts(groups["sections"]), items: try OperationCounts(groups["items"]))
         } else if let reason = members["reset"]?.string, let rows = members["rows"]?.integer {
@@ -61,11 +54,10 @@ extension ListDistance {
 extension OperationCounts {
     /// Zeros are left out, and so is an object without other numbers.
     fileprivate init(_ counts: JSONSlice?) throws(ApplyError) {
-        self.init()
-        guard let members = try counts?.object(["deleted", "inserted", "moved", "updated"]) else { return }
-        deletions = try members["deleted"]?.asInteger() ?? 0
-        insertions = try members["inserted"]?.asInteger() ?? 0
-        moves = try members["moved"]?.asInteger() ?? 0
-        updates = try members["updated"]?.asInteger() ?? 0
+        let members = try counts?.object(["deleted", "inserted", "moved", "updated"])
+        self.init(
+            deletions: try members?["deleted"]?.asInteger() ?? 0,
+            insertions: try members?["inserted"]?.asInteger() ?? 0,
+            moves: try members?["moved"]?.asInteger() ?? 0, updates: try members?["updated"]?.asInteger() ?? 0)
     }
 }

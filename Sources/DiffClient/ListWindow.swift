@@ -17,7 +17,8 @@ public final class ListWindow: @unchecked Sendable {
     private let lock = NSLock()
     /// Protected by the lock.
     private var wanted: StateWindow
-    private let heldRequests = HeldRequests()
+    /// Rung when it moves.
+    let bell = Bell()
 
     /// A window with its first rows.
     public init(_ rows: StateWindow) { wanted = rows }
@@ -31,30 +32,21 @@ public final class ListWindow: @unchecked Sendable {
             defer { wanted = rows }
             return rows != wanted
         }
-        if isNew { heldRequests.interrupt() }
-    }
-
-    /// Asks for the current rows; nil if the window moved before an answer came.
-    func answer<Answer: Sendable>(
-        asking: @escaping @Sendable (StateWindow) async throws(ServerProblem) -> Answer?
-    ) async throws(ServerProblem) -> Answer? {
-        try await heldRequests.answer(since: heldRequests.generation) { () throws(ServerProblem) in
-            try await asking(self.rows)
-        }
+        if isNew { bell.ring() }
     }
 }
 
 extension StateWindow {
     /// The server's parameters.
-    var query: [URLQueryItem] {
-        let place =
+    var query: ListClient.Query {
+        let place: (String, String) =
             switch anchor {
-            case .start: URLQueryItem(name: "at", value: "start")
-            case .end: URLQueryItem(name: "at", value: "end")
-            case .row(let row): URLQueryItem(name: "at", value: "\(row)")
-            case .around(let id): URLQueryItem(name: "around", value: id.text)
+            case .start: ("at", "start")
+            case .end: ("at", "end")
+            case .row(let row): ("at", "\(row)")
+            case .around(let id): ("around", id.text)
             }
-        return [place, .init(name: "before", value: "\(before)"), .init(name: "after", value: "\(after)")]
+        return [place, ("before", "\(before)"), ("after", "\(after)")]
     }
 }
 

@@ -83,10 +83,10 @@
         @discardableResult
         public func edit(_ edits: JSONText) async throws(ServerProblem) -> String {
             guard let client else { throw ServerProblem(title: "No session is followed") }
-            let sent = client.begin(edits)
+            let revision = client.begin(edits)
             show(by: .keyed)
             defer { show(by: .keyed) }
-            return try await sent.revision()
+            return try await revision()
         }
 
         /// Moves the client's window, if it has one. Rows that stay are not sent again.

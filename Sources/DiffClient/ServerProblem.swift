@@ -1,12 +1,8 @@
 import Foundation
 import SnapshotKit
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
 /// Why a request failed: the server's problem (RFC 9457), or one in reaching it.
-public struct ServerProblem: Error, Sendable, Equatable {
+public struct ServerProblem: Error, Sendable, Equatable, CustomStringConvertible {
     /// The status; nil if there was no answer.
     public var status: Int?
     /// The page that explains it, such as `/problems/session-not-found`.
@@ -21,8 +17,9 @@ public struct ServerProblem: Error, Sendable, Equatable {
     public var current: String?
     /// How many seconds to wait before another request, if the server says so.
     public var retryAfter: TimeInterval?
-    /// Whether an answer was for another list, so that asking again helps.
-    var isStale = false
+
+    /// An answer that does not fit the list, so that asking again at once helps.
+    static let otherList = ServerProblem(title: "An answer was for another list")
 
     /// A problem; public for previews and tests.
     public init(
@@ -31,11 +28,6 @@ public struct ServerProblem: Error, Sendable, Equatable {
     ) {
         (self.status, self.type, self.title, self.errors) = (status, type, title, errors)
         (self.detail, self.current, self.retryAfter) = (detail, current, retryAfter)
-    }
-
-    init(title: String, isStale: Bool) {
-        self.init(title: title)
-        self.isStale = isStale
     }
 
     /// The problem in an answer or at the end of a stream; `title` is for one without a title. A member of another type
@@ -52,6 +44,11 @@ public struct ServerProblem: Error, Sendable, Equatable {
         self.init(json: body, title: HTTPURLResponse.localizedString(forStatusCode: response.statusCode))
         status = response.statusCode
         retryAfter = response.value(forHTTPHeaderField: "Retry-After").flatMap { Self.delay($0, from: Date()) }
+    }
+
+    /// Status, title and detail, for people.
+    public var description: String {
+        [status.map { "\($0)" }, title, detail].compactMap(\.self).joined(separator: ": ")
     }
 
     /// Whether the same request may succeed later: no connection, no session yet, too many requests, a server that is
@@ -81,12 +78,5 @@ extension Violation {
         guard let members = json.members, let pointer = members["pointer"]?.string, let code = members["code"]?.string
         else { return nil }
         self.init(pointer: pointer, code: code, detail: members["detail"]?.string ?? "")
-    }
-}
-
-extension ServerProblem: CustomStringConvertible {
-    /// Status, title and detail, for people.
-    public var description: String {
-        [status.map { "\($0)" }, title, detail].compactMap(\.self).joined(separator: ": ")
     }
 }

@@ -31,18 +31,18 @@ struct EventParserTests {
 
 
         """
-    private static let events: [EventParser.Event] = [
-        .revision("1-a"), .changes(Array(#"{"to":"2-b","title":"Größe"}"#.utf8)), .changes(Array("one\ntwo".utf8)),
-        .end(Array("{}".utf8)),
+    private static let events: [News.Outcome] = [
+        .success(.revision("1-a")), .success(.changes(Array(#"{"to":"2-b","title":"Größe"}"#.utf8))),
+        .success(.changes(Array("one\ntwo".utf8))), .failure(ServerProblem(title: "The stream has ended")),
     ]
 
     @Test("they may break anywhere", arguments: [1, 2, 3, 7, 16, 1_000])
     func pieces(size: Int) {
         let bytes = Array(Self.text.utf8)
         var parser = EventParser()
-        var events: [EventParser.Event] = []
+        var events: [News.Outcome] = []
         for start in stride(from: 0, to: bytes.count, by: size) {
-            parser.read(bytes[start..<min(start + size, bytes.count)]) { events.append($0) }
+            events += parser.read(bytes[start..<min(start + size, bytes.count)])
         }
         #expect(events == Self.events)
     }

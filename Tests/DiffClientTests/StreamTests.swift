@@ -167,32 +167,47 @@ struct StreamTests {
         #expect(statuses.problems.map(\.status) == [404])
     }
 
-    @Test("a stream that falls silent is given up, and one that never speaks is polled for")
-    func silence() async throws {
-        let inbox = UpdateInbox(longestStart: 0.05, longestSilence: 0.2)
-        let stream = OpenRequest(inbox) {}
-        _ = inbox.take(Data(": a comment\n".utf8))
-        let problem = await #expect(throws: ServerProblem.self) { try await stream.next() }
-        #expect(problem?.title == "The server fell silent")
-
-        let other = OpenRequest(UpdateInbox(longestStart: 0.05)) {}
-        if let early = try await other.next(within: 0.01) { Issue.record("\(early)") }
-        guard case .unavailable = try await other.next() else {
-            Issue.record("it waits on")
-            return
-        }
+    @Test("of many revisions that nobody read the last is kept")
+    func unreadRevisions() throws {
+        var news = News()
+        for sequence in 1...1_000 { news.take(Data("id: \(sequence)-0\n\n".utf8), at: Double(sequence)) }
+        #expect(news.lastHeard == 1_000)
+        #expect(try news.next()?.get() == .revision("1000-0"))
+        #expect(news.isEmpty)
     }
 
-    @Test("of many revisions that nobody read the last is kept")
-    func unreadRevisions() async throws {
-        let inbox = UpdateInbox()
-        for sequence in 1...1_000 { #expect(inbox.take(Data("id: \(sequence)-0\n\n".utf8))) }
-        let stream = OpenRequest(inbox) {}
-        guard case .revision("1000-0") = try await stream.next() else {
-            Issue.record("another one comes first")
-            return
+    @Test("what is behind the end, or behind too much, is not news")
+    func ended() throws {
+        var news = News()
+        news.take(Data("id: 1-0\n\nevent: end\ndata: {\"status\":401}\n\nid: 2-0\n\n".utf8), at: 0)
+        news.finish(.success(.unavailable))
+        #expect(try news.next()?.get() == .revision("1-0"))
+        #expect(throws: ServerProblem.self) { try news.next()?.get() }
+        #expect(news.isEmpty && news.isOver)
+
+        var many = News()
+        many.take(Data("event: changes\ndata: {}\n\n".utf8), at: 0)
+        many.take(Data("event: changes\ndata: {}\n\n".utf8), at: 0)
+        #expect(try many.next()?.get() == .overrun)
+        #expect(many.isEmpty && many.isOver)
+    }
+
+    @Test("a wait ends at its time, by news of the request, or by whatever else wakes it")
+    func waiting() async throws {
+        let (inbox, bell) = (Inbox(), Bell())
+        bell.wakes(inbox)
+        #expect(try await inbox.next(until: .uptime + 0.01) == nil)
+        bell.ring()
+        #expect(try await inbox.next(until: .infinity) == nil)
+        #expect(bell.count == 1)
+        inbox.ask { _ in .revision("abandoned") }
+        inbox.ask { events in
+            events(Data("id: 1-0\n\n".utf8))
+            return .unavailable
         }
-        if let more = try await stream.next(within: 0.01) { Issue.record("\(more)") }
+        var news: [News.Item] = []
+        while news.count < 2 { if let next = try await inbox.next(until: .infinity) { news.append(next) } }
+        #expect(news == [.revision("1-0"), .unavailable])
     }
 
     @Test("a problem keeps its title, with a type or without", arguments: ["", #""type":"/problems/x","#])

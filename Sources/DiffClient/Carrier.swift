@@ -1,0 +1,86 @@
+import Foundation
+
+/// Carries the requests of all clients, and their streams, through one `URLSession`.
+///
+/// By a delegate: `URLSession.bytes` does not exist on Linux, and `URLSession.data(for:)` deadlocks there when it is
+/// cancelled (swift-corelibs-foundation).
+final class Carrier: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+    static let shared = Carrier()
+
+    /// No cache, no cookies, and many connections per server: each stream and each held request occupies one, and with
+    /// the usual six, the seventh session would starve.
+    private static let session: URLSession = {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.urlCache = nil
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        configuration.httpCookieStorage = nil
+        configuration.httpMaximumConnectionsPerHost = 64
+        return URLSession(configuration: configuration, delegate: shared, delegateQueue: nil)
+    }()
+
+    /// How much is read of an answer that is not the stream asked for, in bytes.
+    private static let longestRefusal = 1 << 16
+
+    private struct Answer {
+        var body = Data()
+        let events: (@Sendable (Data) -> Void)?
+        let continuation: CheckedContinuation<(Data, URLResponse), any Error>
+    }
+
+    private let lock = NSLock()
+    /// By task identifier. Protected by the lock.
+    private var answers: [Int: Answer] = [:]
+
+    /// Sends a request, and returns its answer, until the task is cancelled.
+    ///
+    /// - Parameter events: takes the bytes of a stream of events, which are not part of the body then.
+    func carry(
+        _ request: URLRequest, events: (@Sendable (Data) -> Void)? = nil
+    ) async throws -> (Data, URLResponse) {
+        let task = Self.session.dataTask(with: request)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                lock.withLock { answers[task.taskIdentifier] = Answer(events: events, continuation: continuation) }
+                task.resume()
+                // Before it was there, nothing was cancelled.
+                if Task.isCancelled { cancel(task) }
+            }
+        } onCancel: {
+            cancel(task)
+        }
+    }
+
+    /// Cancels a request that is on its way. On Linux, a cancelled task waits for the queue that is about to resume it,
+    /// and the queue for the task; so this is done on another one.
+    private func cancel(_ task: URLSessionTask) {
+        DispatchQueue.global().async {
+            if self.lock.withLock({ self.answers[task.taskIdentifier] != nil }) { task.cancel() }
+        }
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        let isStream = (dataTask.response as? HTTPURLResponse)?.isEventStream ?? false
+        let events = lock.withLock { () -> (@Sendable (Data) -> Void)? in
+            guard let answer = answers[dataTask.taskIdentifier] else { return nil }
+            if answer.events == nil || !isStream && answer.body.count < Self.longestRefusal {
+                answers[dataTask.taskIdentifier]?.body.append(data)
+            }
+            return isStream ? answer.events : nil
+        }
+        events?(data)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        guard let answer = lock.withLock({ answers.removeValue(forKey: task.taskIdentifier) }) else { return }
+        if let response = task.response, error == nil {
+            answer.continuation.resume(returning: (answer.body, response))
+        } else {
+            answer.continuation.resume(throwing: error ?? URLError(.unknown))
+        }
+    }
+}
+
+extension HTTPURLResponse {
+    var contentType: String { value(forHTTPHeaderField: "Content-Type") ?? "" }
+    var isEventStream: Bool { statusCode == 200 && contentType.hasPrefix("text/event-stream") }
+}

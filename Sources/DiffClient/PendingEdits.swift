@@ -1,0 +1,107 @@
+// The list shown is the head with the pending edits applied, and every update leads there in one step from the list
+// shown before. So a row that an edit has moved does not move again when that is confirmed, and returns once if it is
+// refused.
+//
+// An edit is pending for a list until the list is known to contain it. The answer to the edit is not enough, since the
+// list may be behind it: its revision tells, or a read that began after the answer, which each list requests if nothing
+// arrives in time. There may be many lists (each loop over `updates` has one), so answered edits are kept for those
+// that are behind.
+
+import Foundation
+import SnapshotKit
+
+/// Edits of a client and its copies that lists may not contain yet.
+final class PendingEdits: @unchecked Sendable {
+    /// One call of `edit`.
+    private struct Batch {
+        let id: UUID
+        /// Nil if they are malformed, which is for the server to say.
+        let edits: EditBatch?
+        /// When they were answered, and with which revision.
+        var answer: (time: TimeInterval, revision: String)?
+
+        func isIn(_ followed: FollowedList) -> Bool {
+            guard let answer, let revision = followed.revision else { return false }
+            return sequence(of: answer.revision) <= sequence(of: revision)
+                || followed.readTime.map { answer.time < $0 } ?? false
+        }
+
+        /// Between resets, a later revision has a larger number.
+        private func sequence(of revision: String) -> Int { Int(revision.prefix { $0 != "-" }) ?? 0 }
+    }
+
+    /// How many answered edits are kept for lists that nobody is updating.
+    private static let maxAnswered = 64
+
+    /// Rung when edits change what is shown.
+    let bell = Bell()
+    private let lock = NSLock()
+    // Protected by the lock.
+    private var batches: [Batch] = []
+    private var last: Task<Result<String, ServerProblem>, Never>?
+
+    /// A list's rows with the pending edits applied. A batch that does not fit is skipped, as the server would refuse
+    /// it. O(n) per batch.
+    func applied(to followed: FollowedList) -> RowList {
+        guard followed.revision != nil else { return followed.list }
+        return pending(for: followed).reduce(followed.list) { list, batch in
+            batch.edits.flatMap { try? list.applying($0) } ?? list
+        }
+    }
+
+    /// Whether edits have been answered that a list is not known to contain.
+    func isAnswered(beyond followed: FollowedList) -> Bool {
+        pending(for: followed).contains { $0.answer != nil }
+    }
+
+    private func pending(for followed: FollowedList) -> [Batch] {
+        lock.withLock { batches.filter { !$0.isIn(followed) } }
+    }
+
+    /// Shows edits, and sends them once earlier ones have been answered. Returns a function that waits for the answer's
+    /// revision; if its task is cancelled, the edits are abandoned and no longer shown.
+    ///
+    /// - Parameter post: sends them, and returns the revision.
+    func begin(
+        _ edits: JSONText, by post: @escaping @Sendable () async throws(ServerProblem) -> String
+    ) -> () async throws(ServerProblem) -> String {
+        let id = UUID()
+        let sending = lock.withLock {
+            batches.append(Batch(id: id, edits: try? EditBatch(json: edits.bytes)))
+            let sending = Task { [last] in
+                _ = await last?.value
+                let result: Result<String, ServerProblem>
+                do throws(ServerProblem) {
+                    if Task.isCancelled { throw ServerProblem(title: "Cancelled") }
+                    result = .success(try await post())
+                } catch { result = .failure(error) }
+                self.settle(id, try? result.get())
+                return result
+            }
+            last = sending
+            return sending
+        }
+        bell.ring()
+        return { () throws(ServerProblem) in
+            let result = await withTaskCancellationHandler {
+                await sending.value
+            } onCancel: {
+                sending.cancel()
+                self.settle(id, nil)
+            }
+            return try result.get()
+        }
+    }
+
+    /// Notes the revision that edits were answered with, or drops them.
+    private func settle(_ id: UUID, _ revision: String?) {
+        lock.withLock {
+            guard let place = batches.firstIndex(where: { $0.id == id }) else { return }
+            batches[place].answer = revision.map { (.uptime, $0) }
+            if revision == nil { batches.remove(at: place) }
+            let answered = batches.prefix { $0.answer != nil }.count
+            batches.removeFirst(max(0, answered - Self.maxAnswered))
+        }
+        bell.ring()
+    }
+}

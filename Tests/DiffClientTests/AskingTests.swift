@@ -1,0 +1,128 @@
+import Foundation
+import SnapshotKit
+import Testing
+
+@testable import DiffClient
+
+@Suite("How a loop asks, as a value")
+struct AskingTests {
+    /// A client whose pauses are not by chance: at most a second after a failure, and half of that at least.
+    private static func following(hasList: Bool = true, polls: Bool = false) throws -> Following {
+        var client = ListClient(url: try #require(URL(string: "http://localhost")), session: "list")
+        client.polls = polls
+        return Following(client, hasList: hasList)
+    }
+
+    private static let missing = ServerProblem(status: 404, title: "Missing")
+
+    @Test("without a list, and where streams do not get through, it polls; later it tries a stream again")
+    func heldBack() throws {
+        var asked = try Self.following(hasList: false)
+        #expect(try asked.next(at: 0) == .ask(.poll(0)))
+        #expect(try asked.next(at: 1) == .wait(until: .infinity))
+        #expect(asked.readTime == 0)
+        asked.succeeded(at: 1, isNews: true)
+        #expect(try asked.next(at: 1) == .ask(.stream))
+        #expect(asked.readTime == nil)
+        // A stream says something at once. If not, there may be no session.
+        #expect(try asked.next(at: 1) == .wait(until: 3))
+        #expect(try asked.next(at: 3) == .ask(.poll(0)))
+        asked.succeeded(at: 3, isNews: false)
+        #expect(try asked.next(at: 3) == .ask(.stream))
+        #expect(try asked.next(at: 4) == .wait(until: 8))
+        for poll in 0..<5 {
+            #expect(try asked.next(at: 8 + Double(poll)) == .ask(.poll(25)))
+            asked.succeeded(at: 8 + Double(poll), isNews: true)
+        }
+        #expect(try asked.next(at: 13) == .ask(.stream))
+        asked.streamsAreHeldBack()
+        #expect(try asked.next(at: 13) == .ask(.poll(25)))
+    }
+
+    @Test("a stream that has spoken is given up when it is silent for long")
+    func silence() throws {
+        var asked = try Self.following()
+        #expect(try asked.next(at: 0) == .ask(.stream))
+        asked.succeeded(at: 1, isNews: true)
+        #expect(try asked.next(at: 10, lastHeard: 9) == .wait(until: 54))
+        let problem = #expect(throws: ServerProblem.self) { try asked.next(at: 54, lastHeard: 9) }
+        #expect(problem?.title == "The server fell silent")
+        // What more has arrived than was read comes with a new one.
+        asked.isOverrun()
+        #expect(try asked.next(at: 54, lastHeard: 9) == .ask(.stream))
+    }
+
+    @Test("an edit that was answered is soon asked for", arguments: [false, true])
+    func behind(polls: Bool) throws {
+        var asked = try Self.following(polls: polls)
+        #expect(try asked.next(at: 0) == .ask(polls ? .poll(25) : .stream))
+        if !polls { asked.succeeded(at: 0, isNews: true) }
+        #expect(try asked.next(at: 4, isBehind: true, lastHeard: 4) == .wait(until: 4.25))
+        #expect(try asked.next(at: 4.25, isBehind: true, lastHeard: 4) == .ask(.poll(0)))
+        #expect(asked.readTime == 4.25)
+        asked.succeeded(at: 5, isNews: true)
+        #expect(try asked.next(at: 5, isBehind: true, lastHeard: nil) == .ask(.poll(0)))
+        asked.succeeded(at: 5, isNews: true)
+        #expect(try asked.next(at: 5) == .ask(polls ? .poll(25) : .stream))
+    }
+
+    @Test("reconnecting ends a pause, unless the server named it")
+    func pauses() throws {
+        let once = Following.Terms(reconnections: 1)
+        for retryAfter in [nil, 60.0] {
+            var asked = try Self.following()
+            #expect(try asked.next(at: 0) == .ask(.stream))
+            let problem = ServerProblem(status: 503, title: "Down", retryAfter: retryAfter)
+            let pause = asked.failed(by: problem, at: 0, hasList: true)
+            #expect((retryAfter ?? 0) + 0.5...(retryAfter ?? 0) + 1 ~= pause)
+            #expect(try asked.next(at: 0.1) == .wait(until: pause))
+            #expect(try asked.next(at: 0.1, once) == (retryAfter == nil ? .ask(.stream) : .wait(until: pause)))
+        }
+    }
+
+    @Test("a missing session is asked for at once, and then waited for")
+    func missing() throws {
+        var asked = try Self.following(hasList: false)
+        #expect(try asked.next(at: 0) == .ask(.poll(0)))
+        #expect(asked.failed(by: Self.missing, at: 0, hasList: false) == 0)
+        // The stream waits for it in silence.
+        #expect(try asked.next(at: 0) == .ask(.stream))
+        #expect(try asked.next(at: 1, lastHeard: 1) == .wait(until: 46))
+        #expect(asked.failed(by: Self.missing, at: 2, hasList: false) >= 1)
+    }
+
+    @Test("other rows, and a client that reconnects, have another request")
+    func terms() throws {
+        var asked = try Self.following()
+        var terms = Following.Terms()
+        #expect(try asked.next(at: 0, terms) == .ask(.stream))
+        terms.rows = StateWindow(.start)
+        #expect(try asked.next(at: 0, terms) == .ask(.stream))
+        terms.reconnections = 1
+        #expect(try asked.next(at: 0, terms) == .ask(.stream))
+        #expect(try asked.next(at: 0, terms) == .wait(until: 2))
+    }
+
+    @Test("it does not spin where requests are not held")
+    func spinning() throws {
+        var asked = try Self.following(polls: true)
+        #expect(try asked.next(at: 0) == .ask(.poll(25)))
+        asked.succeeded(at: 0.5, isNews: false)
+        guard case .wait(let end) = try asked.next(at: 0.5) else {
+            Issue.record("it asks again at once")
+            return
+        }
+        #expect(1...1.5 ~= end)
+        #expect(try asked.next(at: end) == .ask(.poll(25)))
+        asked.succeeded(at: end + 25, isNews: false)
+        #expect(try asked.next(at: end + 25) == .ask(.poll(25)))
+    }
+}
+
+extension Following {
+    fileprivate mutating func next(
+        at now: TimeInterval, _ terms: Terms = Terms(), isBehind: Bool = false, lastHeard: TimeInterval? = nil
+    ) throws(ServerProblem) -> Step {
+        try step(at: now, terms, isBehind: isBehind, lastHeard: lastHeard)
+    }
+}
