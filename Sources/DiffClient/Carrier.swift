@@ -18,13 +18,13 @@ final class Carrier: NSObject, URLSessionDataDelegate, @unchecked Sendable {
         return URLSession(configuration: configuration, delegate: shared, delegateQueue: nil)
     }()
 
-    /// How much is read of an answer that is not the stream asked for, in bytes.
-    private static let longestRefusal = 1 << 16
-
     private struct Answer {
         var body = Data()
-        let events: (@Sendable (Data) -> Void)?
+        let events: (@Sendable (Data) -> Bool)?
         let continuation: CheckedContinuation<(Data, URLResponse), any Error>
+
+        /// Of an answer that is not the stream asked for, only the beginning is read.
+        mutating func take(_ data: Data) { if events == nil || body.count < 1 << 16 { body.append(data) } }
     }
 
     private let lock = NSLock()
@@ -33,9 +33,9 @@ final class Carrier: NSObject, URLSessionDataDelegate, @unchecked Sendable {
 
     /// Sends a request, and returns its answer, until the task is cancelled.
     ///
-    /// - Parameter events: takes the bytes of a stream of events, which are not part of the body then.
+    /// - Parameter events: takes the bytes of a stream of events, until it returns false; they are not in the body.
     func carry(
-        _ request: URLRequest, events: (@Sendable (Data) -> Void)? = nil
+        _ request: URLRequest, events: (@Sendable (Data) -> Bool)? = nil
     ) async throws -> (Data, URLResponse) {
         let task = Self.session.dataTask(with: request)
         return try await withTaskCancellationHandler {
@@ -60,14 +60,12 @@ final class Carrier: NSObject, URLSessionDataDelegate, @unchecked Sendable {
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         let isStream = (dataTask.response as? HTTPURLResponse)?.isEventStream ?? false
-        let events = lock.withLock { () -> (@Sendable (Data) -> Void)? in
-            guard let answer = answers[dataTask.taskIdentifier] else { return nil }
-            if answer.events == nil || !isStream && answer.body.count < Self.longestRefusal {
-                answers[dataTask.taskIdentifier]?.body.append(data)
-            }
-            return isStream ? answer.events : nil
+        let events = lock.withLock { () -> (@Sendable (Data) -> Bool)? in
+            if isStream, let events = answers[dataTask.taskIdentifier]?.events { return events }
+            answers[dataTask.taskIdentifier]?.take(data)
+            return nil
         }
-        events?(data)
+        if events?(data) == false { cancel(dataTask) }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

@@ -10,8 +10,8 @@ import Foundation
 
 /// Notices reasons to ask again at once: a change of the network, or the app returning to the foreground.
 final class Connectivity: @unchecked Sendable {
-    /// Rung then. It ends pauses after failures, and requests on connections that may be silently dead.
-    let bell = Bell()
+    /// How often it did. That ends pauses after failures, and requests on connections that may be silently dead.
+    let reconnections = Watched(0)
 
     /// Stop noticing.
     private var ends: [() -> Void] = []
@@ -21,8 +21,8 @@ final class Connectivity: @unchecked Sendable {
             let monitor = NWPathMonitor()
             // The first update is the current path.
             nonisolated(unsafe) var isKnown = false
-            monitor.pathUpdateHandler = { [bell] path in
-                if isKnown, path.status == .satisfied { bell.ring() }
+            monitor.pathUpdateHandler = { [reconnections] path in
+                if isKnown, path.status == .satisfied { reconnections.change { $0 += 1 } }
                 isKnown = true
             }
             monitor.start(queue: DispatchQueue(label: "diffserver.network"))
@@ -31,7 +31,7 @@ final class Connectivity: @unchecked Sendable {
         #if canImport(UIKit) && !os(watchOS)
             let observer = NotificationCenter.default.addObserver(
                 forName: UIApplication.willEnterForegroundNotification, object: nil, queue: nil
-            ) { [bell] _ in bell.ring() }
+            ) { [reconnections] _ in reconnections.change { $0 += 1 } }
             ends.append { NotificationCenter.default.removeObserver(observer) }
         #endif
     }

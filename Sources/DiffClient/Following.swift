@@ -8,34 +8,20 @@ import SnapshotKit
 /// does not hold is made where a stream may be silent: at first, when there may be no session, and after an edit was
 /// answered, which may have arrived along with a later one.
 struct Following: Sendable {
-    /// How to ask.
     enum Mode: Sendable, Equatable {
         case stream
         /// By a request that the server may hold for so many seconds.
         case poll(TimeInterval)
     }
 
-    /// What a request depends on.
-    struct Terms: Sendable, Equatable {
-        /// The rows to follow; nil for all.
-        var rows: StateWindow?
-        /// How often the client was told to reconnect.
-        var reconnections = 0
-    }
+    /// What a request depends on: the rows to follow, nil for all, and how often the client was told to reconnect.
+    typealias Terms = (rows: StateWindow?, reconnections: Int)
 
-    /// What to do next.
     enum Step: Sendable, Equatable {
         /// Make this request in place of the one in progress.
         case ask(Mode)
         /// Wait for what the request brings, or for a change of what steps depend on, until then.
         case wait(until: TimeInterval)
-    }
-
-    private struct Request {
-        let mode: Mode
-        let start: TimeInterval
-        /// Whether it is a stream that may be silent: it was not, or a poll has told what there is.
-        var maySayNothing: Bool
     }
 
     /// For how many seconds a stream may be silent. The server sends its first bytes at once, and a comment every 15
@@ -47,12 +33,11 @@ struct Following: Sendable {
     private let wait: TimeInterval
     private let backOff: ListClient.BackOff
 
-    private var terms = Terms()
-    /// The request in progress.
-    private var request: Request?
+    private var terms: Terms = (nil, 0)
+    /// The request in progress. A stream may be silent if it was not before, or if a poll has told what there is.
+    private var request: (mode: Mode, start: TimeInterval, maySayNothing: Bool)?
     /// Nothing is asked until `end`. Unless the server named that, reconnecting ends the pause.
     private var pause: (end: TimeInterval, isNamed: Bool)?
-    /// Failures in a row.
     private var failures = 0
     /// How many polls are left until a stream is tried again.
     private var pollsLeft = 0
@@ -106,7 +91,7 @@ struct Following: Sendable {
 
     private mutating func ask(at now: TimeInterval) -> Step {
         let mode = isUrgent || behindSince != nil ? .poll(0) : pollsLeft > 0 ? .poll(wait) : usual
-        request = Request(mode: mode, start: now, maySayNothing: allowsSilence)
+        request = (mode, now, allowsSilence)
         return .ask(mode)
     }
 

@@ -108,7 +108,7 @@ public struct ListClient: Sendable {
 
     /// Asks again at once, because the network has changed or the app is in the foreground again. Ends a pause after a
     /// failure, unless the server asked for it. On Apple's platforms the client does this by itself.
-    public func reconnect() { connectivity.bell.ring() }
+    public func reconnect() { connectivity.reconnections.change { $0 += 1 } }
 
     /// Whether trying again may help.
     func mayPass(_ problem: ServerProblem) -> Bool { problem.isPassing || renewsToken && problem.status == 401 }
@@ -120,11 +120,11 @@ extension ListClient {
     /// The parameters of an address; those without a value are left out.
     typealias Query = [(name: String, value: String?)]
 
-    /// A request for the session's changes.
     func request(_ query: Query, timeout: TimeInterval) -> URLRequest {
         let base = String(url.absoluteString.reversed().drop { $0 == "/" }.reversed())
         // The name stays one segment of the path, whatever its characters.
-        let name = session.addingPercentEncoding(withAllowedCharacters: .nameCharacters) ?? ""
+        let characters = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "/"))
+        let name = session.addingPercentEncoding(withAllowedCharacters: characters) ?? ""
         var components = URLComponents(string: "\(base)/v1/sessions/\(name)/changes") ?? URLComponents()
         components.queryItems = query.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
         // Some servers decode a plus as a space.
@@ -139,7 +139,7 @@ extension ListClient {
     func query(in rows: StateWindow?) -> Query { form.query + viewQuery + (rows?.query ?? []) }
 
     /// Reads what has changed since a revision.
-    func reading(by mode: Following.Mode, since revision: String?, in rows: StateWindow?) -> Inbox.Reading {
+    func reading(by mode: Following.Mode, since revision: String?, in rows: StateWindow?) -> OpenRequest.Reading {
         let query =
             query(in: rows) + [
                 ("since", revision), ("content", receivesPatches ? "patch" : nil),
@@ -158,9 +158,8 @@ extension ListClient {
         }
     }
 
-    /// Reads a stream until it ends.
     private func stream(
-        _ request: URLRequest, _ events: @escaping @Sendable (Data) -> Void
+        _ request: URLRequest, _ events: @escaping @Sendable (Data) -> Bool
     ) async throws(ServerProblem) -> News.Item {
         do throws(ServerProblem) {
             let (_, response) = try await exchange(request, accepting: "text/event-stream", events)
@@ -187,7 +186,7 @@ extension ListClient {
     ///
     /// - Throws: `ServerProblem` unless it succeeded.
     private func exchange(
-        _ request: URLRequest, accepting type: String, _ events: (@Sendable (Data) -> Void)? = nil
+        _ request: URLRequest, accepting type: String, _ events: (@Sendable (Data) -> Bool)? = nil
     ) async throws(ServerProblem) -> (Data, HTTPURLResponse) {
         var request = request
         request.setValue(type, forHTTPHeaderField: "Accept")
@@ -207,12 +206,6 @@ extension ListClient {
         guard (200..<300).contains(response.statusCode) else { throw ServerProblem(response, body) }
         return (body, response)
     }
-}
-
-extension CharacterSet {
-    /// The characters of session names.
-    fileprivate static let nameCharacters = CharacterSet(
-        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~:-")
 }
 
 // MARK: - Back-off

@@ -57,47 +57,53 @@ public struct ListUpdates: AsyncSequence, Sendable {
         /// The list of the last update: `followed` with the edits pending at that time.
         private var shown: RowList
         private var following: Following
-        private let inbox = Inbox()
+        private var request: OpenRequest?
+        private let alarm = Alarm()
+        /// Whether the task was cancelled: then the sequence has ended.
+        private var isOver = false
 
         fileprivate init(client: ListClient, followed: FollowedList) {
             self.client = client
             self.followed = followed
             shown = followed.list
             following = Following(client, hasList: followed.revision != nil)
-            client.pending.bell.wakes(inbox)
-            client.connectivity.bell.wakes(inbox)
-            client.window?.bell.wakes(inbox)
+            client.pending.edits.wakes(alarm)
+            client.connectivity.reconnections.wakes(alarm)
+            client.window?.wanted.wakes(alarm)
         }
 
         /// Waits for the next list; nil when the task is cancelled.
         ///
         /// - Throws: `ServerProblem` when trying again cannot help.
         public mutating func next() async throws -> ListUpdate? {
-            while !Task.isCancelled {
+            while true {
+                isOver = isOver || Task.isCancelled
+                if isOver { return nil }
                 if let update = editedUpdate() { return update }
                 do throws(ServerProblem) {
                     if let news = try await news(), let update = try adopt(news) { return update }
                 } catch {
-                    inbox.ask(nil)
-                    if Task.isCancelled { return nil }
-                    guard client.mayPass(error) else {
-                        client.onStatus?(.stopped(error))
-                        throw error
-                    }
+                    request = nil
+                    if Task.isCancelled { continue }
                     let delay = following.failed(by: error, at: .uptime, hasList: followed.revision != nil)
-                    client.onStatus?(.waiting(error, seconds: delay))
+                    client.onStatus?(client.mayPass(error) ? .waiting(error, seconds: delay) : .stopped(error))
+                    if !client.mayPass(error) { throw error }
                 }
             }
-            return nil
         }
 
         /// Makes the next request, or waits for what it brings; nil if there is something else to look at.
         private mutating func news() async throws(ServerProblem) -> News.Item? {
-            let terms = Following.Terms(rows: client.window?.rows, reconnections: client.connectivity.bell.count)
+            let terms = (rows: client.window?.rows, reconnections: client.connectivity.reconnections.value)
             let isBehind = client.pending.isAnswered(beyond: followed)
-            switch try following.step(at: .uptime, terms, isBehind: isBehind, lastHeard: inbox.lastHeard) {
-            case .wait(let time): return try await inbox.next(until: time)
-            case .ask(let mode): inbox.ask(client.reading(by: mode, since: followed.revision, in: terms.rows))
+            let lastHeard = request?.lastHeard
+            switch try following.step(at: .uptime, terms, isBehind: isBehind, lastHeard: lastHeard) {
+            case .ask(let mode):
+                let reading = client.reading(by: mode, since: followed.revision, in: terms.rows)
+                request = OpenRequest(waking: alarm, reading)
+            case .wait(let time):
+                if let news = request?.next() { return try news.get() }
+                await alarm.wait(until: time)
             }
             return nil
         }

@@ -13,27 +13,17 @@ import SnapshotKit
 /// // meanwhile
 /// window.show(StateWindow(.around(row.id), before: 50, after: 100))
 /// ```
-public final class ListWindow: @unchecked Sendable {
-    private let lock = NSLock()
-    /// Protected by the lock.
-    private var wanted: StateWindow
-    /// Rung when it moves.
-    let bell = Bell()
+public final class ListWindow: Sendable {
+    let wanted: Watched<StateWindow>
 
     /// A window with its first rows.
-    public init(_ rows: StateWindow) { wanted = rows }
+    public init(_ rows: StateWindow) { wanted = Watched(rows) }
 
     /// The rows to follow.
-    public var rows: StateWindow { lock.withLock { wanted } }
+    public var rows: StateWindow { wanted.value }
 
     /// Moves to other rows at once. Rows that stay are not sent again, and the list stays until the next update.
-    public func show(_ rows: StateWindow) {
-        let isNew = lock.withLock {
-            defer { wanted = rows }
-            return rows != wanted
-        }
-        if isNew { bell.ring() }
-    }
+    public func show(_ rows: StateWindow) { wanted.change { $0 = rows } }
 }
 
 extension StateWindow {

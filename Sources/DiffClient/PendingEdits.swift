@@ -11,9 +11,9 @@ import Foundation
 import SnapshotKit
 
 /// Edits of a client and its copies that lists may not contain yet.
-final class PendingEdits: @unchecked Sendable {
+final class PendingEdits: Sendable {
     /// One call of `edit`.
-    private struct Batch {
+    struct Batch {
         let id: UUID
         /// Nil if they are malformed, which is for the server to say.
         let edits: EditBatch?
@@ -33,12 +33,8 @@ final class PendingEdits: @unchecked Sendable {
     /// How many answered edits are kept for lists that nobody is updating.
     private static let maxAnswered = 64
 
-    /// Rung when edits change what is shown.
-    let bell = Bell()
-    private let lock = NSLock()
-    // Protected by the lock.
-    private var batches: [Batch] = []
-    private var last: Task<Result<String, ServerProblem>, Never>?
+    /// The batches, in order, and the one that is sent last.
+    let edits = Watched((batches: [Batch](), last: nil as Task<Result<String, ServerProblem>, Never>?))
 
     /// A list's rows with the pending edits applied. A batch that does not fit is skipped, as the server would refuse
     /// it. O(n) per batch.
@@ -55,7 +51,7 @@ final class PendingEdits: @unchecked Sendable {
     }
 
     private func pending(for followed: FollowedList) -> [Batch] {
-        lock.withLock { batches.filter { !$0.isIn(followed) } }
+        edits.value.batches.filter { !$0.isIn(followed) }
     }
 
     /// Shows edits, and sends them once earlier ones have been answered. Returns a function that waits for the answer's
@@ -63,12 +59,13 @@ final class PendingEdits: @unchecked Sendable {
     ///
     /// - Parameter post: sends them, and returns the revision.
     func begin(
-        _ edits: JSONText, by post: @escaping @Sendable () async throws(ServerProblem) -> String
+        _ json: JSONText, by post: @escaping @Sendable () async throws(ServerProblem) -> String
     ) -> () async throws(ServerProblem) -> String {
         let id = UUID()
-        let sending = lock.withLock {
-            batches.append(Batch(id: id, edits: try? EditBatch(json: edits.bytes)))
-            let sending = Task { [last] in
+        let batch = Batch(id: id, edits: try? EditBatch(json: json.bytes))
+        let sending = edits.change { edits in
+            edits.batches.append(batch)
+            let sending = Task { [last = edits.last] in
                 _ = await last?.value
                 let result: Result<String, ServerProblem>
                 do throws(ServerProblem) {
@@ -78,10 +75,9 @@ final class PendingEdits: @unchecked Sendable {
                 self.settle(id, try? result.get())
                 return result
             }
-            last = sending
+            edits.last = sending
             return sending
         }
-        bell.ring()
         return { () throws(ServerProblem) in
             let result = await withTaskCancellationHandler {
                 await sending.value
@@ -95,13 +91,12 @@ final class PendingEdits: @unchecked Sendable {
 
     /// Notes the revision that edits were answered with, or drops them.
     private func settle(_ id: UUID, _ revision: String?) {
-        lock.withLock {
-            guard let place = batches.firstIndex(where: { $0.id == id }) else { return }
-            batches[place].answer = revision.map { (.uptime, $0) }
-            if revision == nil { batches.remove(at: place) }
-            let answered = batches.prefix { $0.answer != nil }.count
-            batches.removeFirst(max(0, answered - Self.maxAnswered))
+        edits.change { edits in
+            guard let place = edits.batches.firstIndex(where: { $0.id == id }) else { return }
+            edits.batches[place].answer = revision.map { (.uptime, $0) }
+            if revision == nil { edits.batches.remove(at: place) }
+            let answered = edits.batches.prefix { $0.answer != nil }.count
+            edits.batches.removeFirst(max(0, answered - Self.maxAnswered))
         }
-        bell.ring()
     }
 }

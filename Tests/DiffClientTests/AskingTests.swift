@@ -68,7 +68,7 @@ struct AskingTests {
 
     @Test("reconnecting ends a pause, unless the server named it")
     func pauses() throws {
-        let once = Following.Terms(reconnections: 1)
+        let once: Following.Terms = (nil, 1)
         for retryAfter in [nil, 60.0] {
             var asked = try Self.following()
             #expect(try asked.next(at: 0) == .ask(.stream))
@@ -94,7 +94,7 @@ struct AskingTests {
     @Test("other rows, and a client that reconnects, have another request")
     func terms() throws {
         var asked = try Self.following()
-        var terms = Following.Terms()
+        var terms: Following.Terms = (nil, 0)
         #expect(try asked.next(at: 0, terms) == .ask(.stream))
         terms.rows = StateWindow(.start)
         #expect(try asked.next(at: 0, terms) == .ask(.stream))
@@ -121,7 +121,7 @@ struct AskingTests {
 
 extension Following {
     fileprivate mutating func next(
-        at now: TimeInterval, _ terms: Terms = Terms(), isBehind: Bool = false, lastHeard: TimeInterval? = nil
+        at now: TimeInterval, _ terms: Terms = (nil, 0), isBehind: Bool = false, lastHeard: TimeInterval? = nil
     ) throws(ServerProblem) -> Step {
         try step(at: now, terms, isBehind: isBehind, lastHeard: lastHeard)
     }

@@ -170,7 +170,10 @@ struct StreamTests {
     @Test("of many revisions that nobody read the last is kept")
     func unreadRevisions() throws {
         var news = News()
-        for sequence in 1...1_000 { news.take(Data("id: \(sequence)-0\n\n".utf8), at: Double(sequence)) }
+        for sequence in 1...1_000 {
+            let wantsMore = news.take(Data("id: \(sequence)-0\n\n".utf8), at: Double(sequence))
+            #expect(wantsMore)
+        }
         #expect(news.lastHeard == 1_000)
         #expect(try news.next()?.get() == .revision("1000-0"))
         #expect(news.isEmpty)
@@ -179,35 +182,48 @@ struct StreamTests {
     @Test("what is behind the end, or behind too much, is not news")
     func ended() throws {
         var news = News()
-        news.take(Data("id: 1-0\n\nevent: end\ndata: {\"status\":401}\n\nid: 2-0\n\n".utf8), at: 0)
+        let wantsMore = news.take(Data("id: 1-0\n\nevent: end\ndata: {\"status\":401}\n\nid: 2-0\n\n".utf8), at: 0)
         news.finish(.success(.unavailable))
         #expect(try news.next()?.get() == .revision("1-0"))
         #expect(throws: ServerProblem.self) { try news.next()?.get() }
-        #expect(news.isEmpty && news.isOver)
+        #expect(news.isEmpty && !wantsMore)
 
         var many = News()
-        many.take(Data("event: changes\ndata: {}\n\n".utf8), at: 0)
-        many.take(Data("event: changes\ndata: {}\n\n".utf8), at: 0)
+        let wants = [0.0, 1].map { many.take(Data("event: changes\ndata: {}\n\n".utf8), at: $0) }
+        #expect(wants == [true, false])
         #expect(try many.next()?.get() == .overrun)
-        #expect(many.isEmpty && many.isOver)
+        #expect(many.isEmpty)
     }
 
     @Test("a wait ends at its time, by news of the request, or by whatever else wakes it")
     func waiting() async throws {
-        let (inbox, bell) = (Inbox(), Bell())
-        bell.wakes(inbox)
-        #expect(try await inbox.next(until: .uptime + 0.01) == nil)
-        bell.ring()
-        #expect(try await inbox.next(until: .infinity) == nil)
-        #expect(bell.count == 1)
-        inbox.ask { _ in .revision("abandoned") }
-        inbox.ask { events in
-            events(Data("id: 1-0\n\n".utf8))
+        let (alarm, watched) = (Alarm(), Watched(0))
+        watched.wakes(alarm)
+        await alarm.wait(until: .uptime + 0.01)
+        watched.change { $0 += 1 }
+        await alarm.wait(until: .infinity)
+        let request = OpenRequest(waking: alarm) { events in
+            #expect(events(Data(": a comment\nid: 1-0\n\n".utf8)))
             return .unavailable
         }
         var news: [News.Item] = []
-        while news.count < 2 { if let next = try await inbox.next(until: .infinity) { news.append(next) } }
+        while news.count < 2 {
+            if let next = try request.next()?.get() { news.append(next) } else { await alarm.wait(until: .infinity) }
+        }
         #expect(news == [.revision("1-0"), .unavailable])
+    }
+
+    @Test("a request that nobody holds is abandoned")
+    func released() async throws {
+        let (cancelled, isCancelled) = AsyncStream.makeStream(of: Void.self)
+        var request: OpenRequest? = OpenRequest(waking: Alarm()) { _ in
+            await Task.pause(for: 600)
+            isCancelled.yield()
+            return .unavailable
+        }
+        #expect(request?.lastHeard == nil)
+        request = nil
+        for await _ in cancelled { break }
     }
 
     @Test("a problem keeps its title, with a type or without", arguments: ["", #""type":"/problems/x","#])

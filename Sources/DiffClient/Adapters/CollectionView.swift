@@ -52,7 +52,7 @@
                 performBatchUpdates {
                     adopt(stage.list)
                     self.perform(stage.batch)
-                    self.fill(stage.batch.sections.updated(.reconfigure), by: fill)
+                    self.fill(IndexSet(stage.batch.sections.updated(.reconfigure)), by: fill)
                 }
             }
         }
@@ -62,12 +62,12 @@
             deleteSections(IndexSet(sections.deleted))
             insertSections(IndexSet(sections.inserted))
             for move in sections.moved { moveSection(move.from, toSection: move.to) }
-            reloadSections(sections.updated(.reload))
+            reloadSections(IndexSet(sections.updated(.reload)))
             deleteItems(at: Paths(items.deleted.map(\.indexPath)))
             insertItems(at: Paths(items.inserted.map(\.indexPath)))
             for move in items.moved { moveItem(at: move.from.indexPath, to: move.to.indexPath) }
-            reloadItems(at: Paths(items.updated(.reload)))
-            reconfigureItems(at: Paths(items.updated(.reconfigure)))
+            reloadItems(at: Paths(items.updated(.reload).map(\.indexPath)))
+            reconfigureItems(at: Paths(items.updated(.reconfigure).map(\.indexPath)))
         }
 
         func fill(_ sections: IndexSet, by fill: Filling) {
@@ -111,17 +111,8 @@
     }
 
     extension IndexBatch.Operations {
-        fileprivate func at(_ redraw: Marks.Redraw) -> [Index] { updated.filter { $0.redraw == redraw }.map(\.at) }
-    }
-
-    extension IndexBatch.Operations where Index == Int {
-        /// The sections to be drawn again in this way.
-        func updated(_ redraw: Marks.Redraw) -> IndexSet { IndexSet(at(redraw)) }
-    }
-
-    extension IndexBatch.Operations where Index == ItemPath {
-        /// The rows to be drawn again in this way.
-        func updated(_ redraw: Marks.Redraw) -> [IndexPath] { at(redraw).map(\.indexPath) }
+        /// What is to be drawn again in this way.
+        func updated(_ redraw: Marks.Redraw) -> [Index] { updated.filter { $0.redraw == redraw }.map(\.at) }
     }
 
     extension ItemPath {

@@ -21,7 +21,7 @@
                 performBatchUpdates {
                     adopt(stage.list)
                     self.perform(stage.batch, with: animation)
-                    self.fill(stage.batch.sections.updated(.reconfigure), by: fill)
+                    self.fill(IndexSet(stage.batch.sections.updated(.reconfigure)), by: fill)
                 }
             }
         }
@@ -31,12 +31,12 @@
             deleteSections(IndexSet(sections.deleted), with: animation)
             insertSections(IndexSet(sections.inserted), with: animation)
             for move in sections.moved { moveSection(move.from, toSection: move.to) }
-            reloadSections(sections.updated(.reload), with: animation)
+            reloadSections(IndexSet(sections.updated(.reload)), with: animation)
             deleteRows(at: items.deleted.map(\.indexPath), with: animation)
             insertRows(at: items.inserted.map(\.indexPath), with: animation)
             for move in items.moved { moveRow(at: move.from.indexPath, to: move.to.indexPath) }
-            reloadRows(at: items.updated(.reload), with: animation)
-            reconfigureRows(at: items.updated(.reconfigure))
+            reloadRows(at: items.updated(.reload).map(\.indexPath), with: animation)
+            reconfigureRows(at: items.updated(.reconfigure).map(\.indexPath))
         }
 
         fileprivate func fill(_ sections: IndexSet, by fill: Filling) {
@@ -59,8 +59,11 @@
         public func show(
             _ update: ListUpdate, in view: UICollectionView, fill: @escaping UICollectionView.Filling = { _, _, _ in }
         ) {
-            update.show(apply: { apply($0, animatingDifferences: true) }, reload: { applySnapshotUsingReloadData($0) })
-            {
+            update.show {
+                apply($0, animatingDifferences: true)
+            } reload: {
+                applySnapshotUsingReloadData($0)
+            } fill: {
                 view.fill($0, by: fill)
             }
         }
@@ -71,8 +74,11 @@
         public func show(
             _ update: ListUpdate, in view: UITableView, fill: @escaping UITableView.Filling = { _, _ in }
         ) {
-            update.show(apply: { apply($0, animatingDifferences: true) }, reload: { applySnapshotUsingReloadData($0) })
-            {
+            update.show {
+                apply($0, animatingDifferences: true)
+            } reload: {
+                applySnapshotUsingReloadData($0)
+            } fill: {
                 view.fill($0, by: fill)
             }
         }

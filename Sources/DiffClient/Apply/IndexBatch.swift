@@ -16,10 +16,8 @@ public struct IndexBatch: Sendable {
         /// What looks different.
         public internal(set) var updated: [Update<Index>] = []
 
-        /// The elements inserted, in the order of `inserted`.
-        var arrivals: [Element] = []
-        /// The updates, in the order of `updated`.
-        var updates: [Updated<Element>] = []
+        /// In the order of `inserted` and `updated`.
+        var (arrivals, updates): ([Element], [Updated<Element>]) = ([], [])
         /// The byte offset of the batch in the changes.
         var offset = 0
 
@@ -287,12 +285,11 @@ extension RowList {
 
     private func stage(_ value: JSONSlice) throws(ApplyError) -> ListStage {
         let members = try value.object(["name", "counts", "sections", "items"])
-        let counts = try members.required("counts").asArray().map { (count) throws(ApplyError) in try count.asInteger()
-        }
+        let counts = try members.required("counts").asArray().map(Int.init(_:))
         let batch = try IndexBatch(members, isStage: true)
         try batch.requireSafety()
         let list = try applying(batch)
-        guard counts == list.sections.map(\.rows.count) else {
+        if counts != list.sections.map(\.rows.count) {
             throw value.error(.wrongCounts, "the stage's row counts do not match the sections")
         }
         return ListStage(name: try members.required("name").asString(), batch: batch, list: list)

@@ -24,14 +24,12 @@ private struct LinkedList {
     /// Without their rows.
     private var sections = Rings<RowList.Section>()
     private var rows = Rings<RowList.Row>()
-    /// The ring of all sections, and its end.
+    /// The end of the ring of all sections.
     let end: Int
-    /// The ring of each section's rows.
     private var rings: [ElementID: Int] = [:]
 
     init() { end = sections.addRing() }
 
-    /// The sections with their rows.
     var inOrder: [RowList.Section] {
         sections.elements(in: end).map { section in
             var section = section
@@ -98,7 +96,6 @@ private struct Rings<Element: ListElement> {
     private var links: [Link] = []
     private var numbers: [ElementID: Int] = [:]
 
-    /// Adds an empty ring.
     mutating func addRing() -> Int {
         let ring = links.count
         links.append(Link(ring: ring, previous: ring, next: ring))

@@ -17,3 +17,9 @@ try await client.post([
     Item(id: "4a03", content: Fire(name: "Platina Fire", acres: 10)),
     Item(id: "91c7", content: Fire(name: "Sheep Fire", acres: 775)),
 ])
+
+var decoder = ItemDecoder<Fire>()
+for try await update in client.updates {
+    let rows = decoder.sections(of: update.list).flatMap(\.rows)
+    print(rows.map(\.item.name))
+}

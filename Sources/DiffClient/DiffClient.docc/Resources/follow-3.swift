@@ -1,25 +1,17 @@
 import DiffClient
-import Foundation
+import SwiftUI
 
-struct Fire: Codable, Sendable {
-    var name: String
-    var acres: Int?
-}
+struct FiresView: View {
+    @State private var fires = LiveList<Fire>(animation: .default)
+    let client: ListClient
 
-struct Item: Encodable {
-    var id: String
-    var content: Fire
-}
-
-let client = ListClient(url: URL(string: "http://localhost:8080")!, session: "fires")
-
-try await client.post([
-    Item(id: "4a03", content: Fire(name: "Platina Fire", acres: 10)),
-    Item(id: "91c7", content: Fire(name: "Sheep Fire", acres: 775)),
-])
-
-var decoder = ItemDecoder<Fire>()
-for try await update in client.updates {
-    let rows = decoder.sections(of: update.list).flatMap(\.rows)
-    print(rows.map(\.item.name))
+    var body: some View {
+        List(fires.rows) { row in
+            Text(row.item.name)
+        }
+        .overlay {
+            if let problem = fires.problem { Text(problem.description) }
+        }
+        .task { await fires.follow(client) }
+    }
 }

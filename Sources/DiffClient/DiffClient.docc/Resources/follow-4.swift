@@ -7,11 +7,15 @@ struct FiresView: View {
 
     var body: some View {
         List(fires.rows) { row in
-            Text(row.item.name)
+            Button(row.item.name) { Task { try? await toTop(row.id) } }
         }
         .overlay {
             if let problem = fires.problem { Text(problem.description) }
         }
         .task { await fires.follow(client) }
+    }
+
+    func toTop(_ id: ElementID) async throws {
+        try await fires.edit(JSONText(#"[{"op": "move", "items": ["\#(id)"], "at": "start"}]"#))
     }
 }
