@@ -34,9 +34,7 @@ final class Carrier: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     /// Sends a request, and returns its answer, until the task is cancelled.
     ///
     /// - Parameter events: takes the bytes of a stream of events, until it returns false; they are not in the body.
-    func carry(
-        _ request: URLRequest, events: (@Sendable (Data) -> Bool)? = nil
-    ) async throws -> (Data, URLResponse) {
+    func carry(_ request: URLRequest, events: (@Sendable (Data) -> Bool)? = nil) async throws -> (Data, URLResponse) {
         let task = Self.session.dataTask(with: request)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in

@@ -69,19 +69,19 @@ public struct ItemDecoder<Item: Decodable & Sendable> {
         (known, failures) = ([:], [:])
         return list.sections.map { section in
             let rows = section.rows.compactMap { row -> LiveRow<Item>? in
-                let item = item(of: row, known: before[row.id])
+                let same = before[row.id].flatMap { $0.content == row.content ? $0.item : nil }
+                let item = same ?? decoded(row.content)
                 known[row.id] = (row.content, item)
-                do { return LiveRow(row, try item.get()) } catch { failures[row.id] = error }
-                return nil
+                if case .failure(let error) = item { failures[row.id] = error }
+                return (try? item.get()).map { LiveRow(row, $0) }
             }
             return LiveSection(id: section.id, content: section.content, isExpanded: section.isExpanded, rows: rows)
         }
     }
 
-    private mutating func item(of row: RowList.Row, known: Decoded?) -> Result<Item, any Error> {
-        if let known, known.content == row.content { return known.item }
+    private mutating func decoded(_ content: JSONText?) -> Result<Item, any Error> {
         count += 1
-        return Result { try decoder.decode(Item.self, from: Data(row.content?.bytes ?? Array("null".utf8))) }
+        return Result { try decoder.decode(Item.self, from: Data(content?.bytes ?? Array("null".utf8))) }
     }
 }
 

@@ -35,9 +35,8 @@ extension ListClient {
         try await answer(to: writing("state", state, since, revision), tries: 4)
     }
 
-    /// Posts edits, which are applied together or not at all: as a state, but a token with the scope `edit` suffices.
-    ///
-    /// - Parameter edits: an array of edits.
+    /// Posts an array of edits as a state is posted. They are applied together or not at all. A token with the scope
+    /// `edit` suffices.
     public func post(
         edits: JSONText, since: String? = nil, ifMatch revision: String? = nil
     ) async throws(ServerProblem) -> [UInt8] {

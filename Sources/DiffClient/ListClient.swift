@@ -195,10 +195,8 @@ extension ListClient {
             if let secret = try await token() {
                 request.setValue("Bearer \(secret)", forHTTPHeaderField: "Authorization")
             }
-            (body, response) =
-                if let transport { try await transport(request) } else {
-                    try await Carrier.shared.carry(request, events: events)
-                }
+            let carry = transport ?? { try await Carrier.shared.carry($0, events: events) }
+            (body, response) = try await carry(request)
         } catch {
             throw ServerProblem(title: "No connection", detail: error.localizedDescription)
         }

@@ -54,10 +54,9 @@ extension ListDistance {
 extension OperationCounts {
     /// Zeros are left out, and so is an object without other numbers.
     fileprivate init(_ counts: JSONSlice?) throws(ApplyError) {
-        let members = try counts?.object(["deleted", "inserted", "moved", "updated"])
-        self.init(
-            deletions: try members?["deleted"]?.asInteger() ?? 0,
-            insertions: try members?["inserted"]?.asInteger() ?? 0,
-            moves: try members?["moved"]?.asInteger() ?? 0, updates: try members?["updated"]?.asInteger() ?? 0)
+        let names = ["deleted", "inserted", "moved", "updated"]
+        let members = try counts?.object(names)
+        let numbers = try names.map { (name) throws(ApplyError) in try members?[name]?.asInteger() ?? 0 }
+        self.init(deletions: numbers[0], insertions: numbers[1], moves: numbers[2], updates: numbers[3])
     }
 }

@@ -41,9 +41,6 @@ extension ListClient {
 
 /// The updates of a session. Each iteration follows it independently.
 public struct ListUpdates: AsyncSequence, Sendable {
-    /// An update.
-    public typealias Element = ListUpdate
-
     let client: ListClient
     let followed: FollowedList
 

@@ -25,16 +25,17 @@ public final class LiveList<Item: Decodable & Sendable> {
     /// The list, with contents decoded once per update.
     public private(set) var sections: [LiveSection<Item>] = []
     /// The list with contents as JSON, including rows whose contents are not an `Item`.
-    public private(set) var list = RowList()
+    public var list: RowList { shown?.list ?? RowList() }
     /// The list's revision; nil before the first answer.
-    public private(set) var revision: String?
+    public var revision: String? { shown?.revision }
     /// The list's position among all rows, if the client has a window.
-    public private(set) var window: WindowBounds?
+    public var window: WindowBounds? { shown?.window }
     /// The state of the connection.
     public private(set) var status = ListClient.Status.connecting
     /// Errors of rows that are missing from `sections` because their contents are not an `Item`.
     public private(set) var failures: [ElementID: any Error] = [:]
 
+    private var shown: ListUpdate?
     @ObservationIgnored private var decoder: ItemDecoder<Item>
     @ObservationIgnored private let adopt: @MainActor (ListUpdate, () -> Void) -> Void
     /// The list without pending edits.
@@ -69,7 +70,9 @@ public final class LiveList<Item: Decodable & Sendable> {
         observed.onStatus = { [weak self] status in
             client.onStatus?(status)
             // In order, which tasks do not guarantee.
-            DispatchQueue.main.async { MainActor.assumeIsolated { self?.setStatus(status) } }
+            DispatchQueue.main.async {
+                MainActor.assumeIsolated { if self?.status != status { self?.status = status } }
+            }
         }
         do {
             for try await update in observed.updates(from: followed) {
@@ -95,8 +98,6 @@ public final class LiveList<Item: Decodable & Sendable> {
     /// Moves the client's window, if it has one. Rows that stay are not sent again.
     public func show(_ rows: StateWindow) { client?.window?.show(rows) }
 
-    private func setStatus(_ status: ListClient.Status) { if self.status != status { self.status = status } }
-
     /// Shows the list with the edits pending now; an update may contain older ones.
     private func show(by change: ListUpdate.Change) {
         guard let client, let revision = followed.revision else { return }
@@ -104,13 +105,7 @@ public final class LiveList<Item: Decodable & Sendable> {
         guard next != list || revision != self.revision || followed.window != window else { return }
         let update = ListUpdate(list: next, revision: revision, change: change, followed: followed)
         let sections = decoder.sections(of: next)
-        adopt(update) {
-            list = next
-            self.sections = sections
-            failures = decoder.failures
-            self.revision = revision
-            window = followed.window
-        }
+        adopt(update) { (shown, self.sections, failures) = (update, sections, decoder.failures) }
     }
 }
 

@@ -62,9 +62,8 @@ final class PendingEdits: Sendable {
         _ json: JSONText, by post: @escaping @Sendable () async throws(ServerProblem) -> String
     ) -> () async throws(ServerProblem) -> String {
         let id = UUID()
-        let batch = Batch(id: id, edits: try? EditBatch(json: json.bytes))
         let sending = edits.change { edits in
-            edits.batches.append(batch)
+            edits.batches.append(Batch(id: id, edits: try? EditBatch(json: json.bytes)))
             let sending = Task { [last = edits.last] in
                 _ = await last?.value
                 let result: Result<String, ServerProblem>

@@ -11,9 +11,7 @@
         /// Fills a visible header or footer: the view, its kind, and its index path.
         public typealias Filling = (NSView, SupplementaryElementKind, IndexPath) -> Void
 
-        /// Index paths of an operation.
         fileprivate typealias Paths = Set<IndexPath>
-
         fileprivate var itemLayout: NSCollectionViewLayout? { collectionViewLayout }
         /// There is no other way to draw an item again.
         fileprivate func reconfigureItems(at paths: Paths) { reloadItems(at: paths) }
@@ -28,7 +26,6 @@
         public typealias Filling = (UICollectionReusableView, String, IndexPath) -> Void
 
         fileprivate typealias Paths = [IndexPath]
-
         fileprivate var itemLayout: UICollectionViewLayout? { collectionViewLayout }
     }
 #endif

@@ -6,9 +6,8 @@
         /// Fills a visible header or footer: the view, and its section.
         public typealias Filling = (UITableViewHeaderFooterView, Int) -> Void
 
-        /// Shows an update of a client whose `form` is `.staged`, as a collection view does.
-        ///
-        /// - Parameter animation: for rows and sections that are inserted, deleted or reloaded.
+        /// Shows an update of a client whose `form` is `.staged`, as a collection view does. The animation is that of
+        /// rows and sections that are inserted, deleted or reloaded.
         public func show(
             _ update: ListUpdate, with animation: RowAnimation = .automatic, adopt: @escaping (RowList) -> Void,
             fill: @escaping Filling = { _, _ in }
@@ -41,8 +40,8 @@
 
         fileprivate func fill(_ sections: IndexSet, by fill: Filling) {
             for section in sections {
-                for view in [headerView(forSection: section), footerView(forSection: section)] {
-                    if let view { fill(view, section) }
+                for case let view? in [headerView(forSection: section), footerView(forSection: section)] {
+                    fill(view, section)
                 }
             }
         }

@@ -138,30 +138,29 @@ extension RowList {
     }
 
     private func applying(_ batch: IndexBatch) throws(ApplyError) -> RowList {
-        var (headers, rows) = ([sections], sections.map(\.rows))
-        let before = (headers: headers, rows: rows)
-        try batch.sections.requireSound(in: headers)
-        try batch.items.requireSound(in: rows)
-        batch.items.leave(&rows)
-        headers[0].fill(with: rows)
-        if !batch.isStage { try batch.sections.requireEmpty(headers[0]) }
-        let carried = headers
-        batch.sections.leave(&headers)
-        try batch.sections.arrive(in: &headers, from: carried)
-        rows = headers[0].map(\.rows)
-        try batch.items.arrive(in: &rows, from: before.rows)
-        try batch.items.update(&rows, from: before.rows)
-        try batch.sections.update(&headers, from: before.headers)
-        headers[0].fill(with: rows)
-        let list = RowList(content: content, sections: headers[0])
+        var lists = [sections]
+        try batch.sections.requireSound(in: lists)
+        try batch.items.requireSound(in: sections.rows)
+        batch.items.leave(&lists[0].rows)
+        if !batch.isStage { try batch.sections.requireEmpty(lists[0]) }
+        let carried = lists
+        batch.sections.leave(&lists)
+        try batch.sections.arrive(in: &lists, from: carried)
+        try batch.items.arrive(in: &lists[0].rows, from: sections.rows)
+        try batch.items.update(&lists[0].rows, from: sections.rows)
+        let rows = lists[0].rows
+        try batch.sections.update(&lists, from: [sections])
+        lists[0].rows = rows
+        let list = RowList(content: content, sections: lists[0])
         try list.requireUniqueIDs(at: batch.sections.offset)
         return list
     }
 }
 
 extension [RowList.Section] {
-    fileprivate mutating func fill(with rows: [[RowList.Row]]) {
-        for index in indices { self[index].rows = rows[index] }
+    fileprivate var rows: [[RowList.Row]] {
+        get { map(\.rows) }
+        set { for index in indices { self[index].rows = newValue[index] } }
     }
 }
 

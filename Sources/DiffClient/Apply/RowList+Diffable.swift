@@ -6,15 +6,15 @@ import SnapshotKit
 /// The list after a `diffable` changeset, and what to draw again.
 public struct ListArrangement: Sendable {
     /// The list after the changes.
-    public internal(set) var list = RowList()
+    public internal(set) var list: RowList
     /// Rows whose cells are to be replaced.
-    public internal(set) var reload: [ElementID] = []
+    public let reload: [ElementID]
     /// Rows whose cells are to be filled again.
-    public internal(set) var reconfigure: [ElementID] = []
+    public let reconfigure: [ElementID]
     /// Sections whose header and cells are to be replaced.
-    public internal(set) var reloadSections: [ElementID] = []
+    public let reloadSections: [ElementID]
     /// Sections whose headers are to be filled again; their cells stay.
-    public internal(set) var reconfigureSections: [ElementID] = []
+    public let reconfigureSections: [ElementID]
 }
 
 extension RowList {
@@ -27,11 +27,8 @@ extension RowList {
     }
 
     func arrangement(_ changes: JSONSlice) throws(ApplyError) -> ListArrangement {
-        let members = try changes.object(
-            [
-                "sections", "reload", "reconfigure", "reloadSections", "reconfigureSections", "items",
-                "sectionContents",
-            ])
+        let redrawn = ["reload", "reconfigure", "reloadSections", "reconfigureSections"]
+        let members = try changes.object(["sections", "items", "sectionContents"] + redrawn)
         let before = Elements(of: self)
         var elements = before
         for value in try members.list("items") {
@@ -42,25 +39,23 @@ extension RowList {
             let update = try Updated<Section>(value)
             elements.sections[update.id] = try update.applied(to: elements.sections[update.id])
         }
-        var list = RowList(content: content, sections: [])
-        for value in try members.required("sections").asArray() { list.sections.append(try elements.section(value)) }
+        let sections = try members.required("sections").asArray().map(elements.section)
+        let list = RowList(content: content, sections: sections)
         try list.requireUniqueIDs(at: changes.offset)
-        let arrangement = ListArrangement(
-            list: list, reload: try members["reload"]?.asIDs() ?? [],
-            reconfigure: try members["reconfigure"]?.asIDs() ?? [],
-            reloadSections: try members["reloadSections"]?.asIDs() ?? [],
-            reconfigureSections: try members["reconfigureSections"]?.asIDs() ?? [])
-        let rows = arrangement.reload + arrangement.reconfigure
-        let sections = arrangement.reloadSections + arrangement.reconfigureSections
-        if rows.isEmpty, sections.isEmpty { return arrangement }
-        guard Set(rows).count == rows.count, Set(sections).count == sections.count else {
-            throw changes.error(.namedTwice, "an id to redraw is named twice")
-        }
-        let after = Elements(of: list)
-        guard rows.allSatisfy({ before.rows[$0] != nil && after.rows[$0] != nil }),
-            sections.allSatisfy({ before.sections[$0] != nil && after.sections[$0] != nil })
-        else { throw changes.error(.unknownID, "an id to redraw is not in both lists") }
-        return arrangement
+        let ids = try redrawn.map { (name) throws(ApplyError) in try members[name]?.asIDs() ?? [] }
+        lazy var after = Elements(of: list)
+        try changes.requireRedrawable(ids[0] + ids[1]) { before.rows[$0] != nil && after.rows[$0] != nil }
+        try changes.requireRedrawable(ids[2] + ids[3]) { before.sections[$0] != nil && after.sections[$0] != nil }
+        return ListArrangement(
+            list: list, reload: ids[0], reconfigure: ids[1], reloadSections: ids[2], reconfigureSections: ids[3])
+    }
+}
+
+extension JSONSlice {
+    /// Checks that ids to draw again are named once, and in both lists.
+    fileprivate func requireRedrawable(_ ids: [ElementID], _ isInBoth: (ElementID) -> Bool) throws(ApplyError) {
+        if Set(ids).count < ids.count { throw error(.namedTwice, "an id to redraw is named twice") }
+        if !ids.allSatisfy(isInBoth) { throw error(.unknownID, "an id to redraw is not in both lists") }
     }
 }
 

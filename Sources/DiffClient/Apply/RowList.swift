@@ -55,11 +55,10 @@ public struct RowList: Sendable, Equatable {
     /// The sections, in order.
     public var sections: [Section] = []
 
-    /// A list without sections.
-    public init() {}
-
     /// A list of sections.
-    public init(content: JSONText? = nil, sections: [Section]) { (self.content, self.sections) = (content, sections) }
+    public init(content: JSONText? = nil, sections: [Section] = []) {
+        (self.content, self.sections) = (content, sections)
+    }
 
     /// Reads the `state` of a reset: sections with rows, not nested. O(n).
     ///

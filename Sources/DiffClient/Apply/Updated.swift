@@ -10,7 +10,6 @@ struct Members: Sendable {
 
     subscript(name: String) -> JSONSlice? { values[name] }
 
-    /// A member that must be there.
     func required(_ name: String) throws(ApplyError) -> JSONSlice {
         guard let value = values[name] else { throw owner.wrong("\(name) is missing") }
         return value

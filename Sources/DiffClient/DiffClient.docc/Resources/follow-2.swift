@@ -6,17 +6,7 @@ struct Fire: Codable, Sendable {
     var acres: Int?
 }
 
-struct Item: Encodable {
-    var id: String
-    var content: Fire
-}
-
 let client = ListClient(url: URL(string: "http://localhost:8080")!, session: "fires")
-
-try await client.post([
-    Item(id: "4a03", content: Fire(name: "Platina Fire", acres: 10)),
-    Item(id: "91c7", content: Fire(name: "Sheep Fire", acres: 775)),
-])
 
 var decoder = ItemDecoder<Fire>()
 for try await update in client.updates {
