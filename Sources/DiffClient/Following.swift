@@ -60,9 +60,11 @@ struct Following: Sendable {
     /// - Parameters:
     ///   - isBehind: whether an edit was answered that the list is not known to contain.
     ///   - lastHeard: when the last bytes of a stream arrived, if any have.
+    ///   - hasNews: whether the request has brought something that nobody has read. A loop that comes late to it must
+    ///     not take that for silence.
     /// - Throws: `ServerProblem` if a stream fell silent.
     mutating func step(
-        at now: TimeInterval, _ terms: Terms, isBehind: Bool, lastHeard: TimeInterval?
+        at now: TimeInterval, _ terms: Terms, isBehind: Bool, lastHeard: TimeInterval?, hasNews: Bool = false
     ) throws(ServerProblem) -> Step {
         if let pause, pause.end > now, pause.isNamed || terms.reconnections == self.terms.reconnections {
             return .wait(until: pause.end)
@@ -72,6 +74,7 @@ struct Following: Sendable {
         self.terms = terms
         behindSince = isBehind ? behindSince ?? now : nil
         guard let request else { return ask(at: now) }
+        if hasNews { return .wait(until: now) }
         if request.mode == .poll(0) { return .wait(until: .infinity) }
         // A stream should bring an edit soon, and a new one should say something at once. If not, there may be nothing
         // more to say, or no session.

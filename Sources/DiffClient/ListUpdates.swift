@@ -93,8 +93,10 @@ public struct ListUpdates: AsyncSequence, Sendable {
         private mutating func news() async throws(ServerProblem) -> News.Item? {
             let terms = (rows: client.window?.rows, reconnections: client.connectivity.reconnections.value)
             let isBehind = client.pending.isAnswered(beyond: followed)
-            let lastHeard = request?.lastHeard
-            switch try following.step(at: .uptime, terms, isBehind: isBehind, lastHeard: lastHeard) {
+            let (lastHeard, hasNews) = (request?.lastHeard, request?.hasNews ?? false)
+            let step = try following.step(
+                at: .uptime, terms, isBehind: isBehind, lastHeard: lastHeard, hasNews: hasNews)
+            switch step {
             case .ask(let mode):
                 let reading = client.reading(by: mode, since: followed.revision, in: terms.rows)
                 request = OpenRequest(waking: alarm, reading)

@@ -26,6 +26,9 @@ final class OpenRequest: Sendable {
     /// When the last bytes of a stream arrived, if any have.
     var lastHeard: TimeInterval? { news.value.lastHeard }
 
+    /// Whether there are news.
+    var hasNews: Bool { !news.value.isEmpty }
+
     /// Takes the next news, if there are any.
     func next() -> News.Outcome? { news.change { $0.next() } }
 }

@@ -45,6 +45,8 @@ struct AskingTests {
         #expect(try asked.next(at: 0) == .ask(.stream))
         asked.succeeded(at: 1, isNews: true)
         #expect(try asked.next(at: 10, lastHeard: 9) == .wait(until: 54))
+        // Whoever comes late to what has arrived reads that first.
+        #expect(try asked.next(at: 99, lastHeard: 9, hasNews: true) == .wait(until: 99))
         let problem = #expect(throws: ServerProblem.self) { try asked.next(at: 54, lastHeard: 9) }
         #expect(problem?.title == "The server fell silent")
         // What more has arrived than was read comes with a new one.
@@ -121,8 +123,9 @@ struct AskingTests {
 
 extension Following {
     fileprivate mutating func next(
-        at now: TimeInterval, _ terms: Terms = (nil, 0), isBehind: Bool = false, lastHeard: TimeInterval? = nil
+        at now: TimeInterval, _ terms: Terms = (nil, 0), isBehind: Bool = false, lastHeard: TimeInterval? = nil,
+        hasNews: Bool = false
     ) throws(ServerProblem) -> Step {
-        try step(at: now, terms, isBehind: isBehind, lastHeard: lastHeard)
+        try step(at: now, terms, isBehind: isBehind, lastHeard: lastHeard, hasNews: hasNews)
     }
 }

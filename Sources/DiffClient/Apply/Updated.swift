@@ -49,6 +49,12 @@ extension JSONSlice {
     func asArray() throws(ApplyError) -> [JSONSlice] { try expect(elements, "an array") }
     func asString() throws(ApplyError) -> String { try expect(string, "a string") }
     func asInteger() throws(ApplyError) -> Int { try expect(integer, "a whole number") }
+
+    /// A row's level: no state has deeper ones, and code that descends them must not overflow its stack.
+    func asLevel() throws(ApplyError) -> Int {
+        try expect(integer.flatMap { (0..<StateLimits.none.maxNesting).contains($0) ? $0 : nil }, "a level")
+    }
+
     func asBoolean() throws(ApplyError) -> Bool { try expect(flag, "true or false") }
 
     func asID() throws(ApplyError) -> ElementID {
@@ -140,7 +146,7 @@ extension RowList.Row: ListElement {
     init(_ members: Members) throws(ApplyError) {
         self.init(id: try members.required("id").asID(), content: members["content"]?.json)
         kind = try members["kind"]?.asString()
-        level = try members["level"]?.asInteger() ?? level
+        level = try members["level"]?.asLevel() ?? level
         if let value = members["parent"], !value.isNull { parent = try value.asID() }
         isExpanded = try members["expanded"]?.asBoolean() ?? isExpanded
         childCount = try members["children"]?.asInteger() ?? childCount

@@ -180,6 +180,9 @@ struct RowListTests {
                 .noContent),
             Refused("both", #"[{"op":"remove","items":["a"],"section":"s"}]"#, .wrongShape),
             Refused("not an array", #"{}"#, .wrongShape),
+            Refused(
+                "a level beyond all",
+                #"[{"op":"insert","items":[{"id":"x","level":100000}],"in":"s","before":null}]"#, .wrongShape),
         ])
     func keyed(_ row: Refused) {
         expect(row.reason) { () throws(ApplyError) in try Self.base.applying(keyed: Array(row.changes.utf8)) }
