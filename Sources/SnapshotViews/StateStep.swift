@@ -53,7 +53,7 @@ private struct StepFinder {
     }
 
     func found() -> StateStep.Parts? {
-        let runs = change.reused.runs(from: change.old, to: change.new)
+        let runs = change.reused.runs
         let same = runs.reduce(0) { $0 + $1.count }
         guard runs.count <= maxChanges, new.nodes.count - same <= maxChanges, old.nodes.count - same <= maxChanges
         else { return nil }
@@ -62,11 +62,11 @@ private struct StepFinder {
             old.sections.count == new.sections.count
             && new.sections.indices.allSatisfy { Int(change.sections.oldOfNew[$0]) == $0 }
         let pairs = pairs(runs)
-        var stays: [ReusedRun] = []
+        var stays: [Kinship.Run] = []
         for pair in inOrder(pairs) where !appendParts(of: pair, to: &stays) { return nil }
         parts.isInPlace = stays.allSatisfy(\.isInPlace)
         stays.forOthers(of: new.nodes.count) { parts.come.append($0) }
-        stays.lazy.map { ReusedRun(old: $0.old, new: $0.old, count: $0.count) }
+        stays.lazy.map { Kinship.Run(old: $0.old, new: $0.old, count: $0.count) }
             .forOthers(of: old.nodes.count) { parts.gone.append($0) }
         // What is below an item that goes or comes must go or come with it.
         guard parts.come.count <= maxChanges, parts.gone.count <= maxChanges,
@@ -82,12 +82,12 @@ private struct StepFinder {
     }
 
     /// All items that both states have, in ascending order of the new one.
-    private func pairs(_ runs: [ReusedRun]) -> [ReusedRun] {
+    private func pairs(_ runs: [Kinship.Run]) -> [Kinship.Run] {
         var pairs = runs
         runs.forOthers(of: new.nodes.count) { item in
             let partner = Int(change.items.oldOfNew[item])
             if partner >= 0, hasSameParent(partner, item) {
-                pairs.append(ReusedRun(old: partner, new: item, count: 1))
+                pairs.append(Kinship.Run(old: partner, new: item, count: 1))
             }
         }
         return pairs.sorted { $0.new < $1.new }.reduce(into: []) { $0.append(joining: $1) }
@@ -99,24 +99,24 @@ private struct StepFinder {
     }
 
     /// The pairs that keep their order: a longest run of them.
-    private func inOrder(_ pairs: [ReusedRun]) -> [ReusedRun] {
+    private func inOrder(_ pairs: [Kinship.Run]) -> [Kinship.Run] {
         if zip(pairs, pairs.dropFirst()).allSatisfy({ $0.old < $1.old }) { return pairs }
         var search = IncreasingRun()
         for pair in pairs { search.append(Int32(truncatingIfNeeded: pair.old), at: pair.new, count: pair.count) }
         var kept = [Bool](repeating: false, count: new.nodes.count)
         search.find(fixedShift: 0) { kept[$0] = true }
         // A run is kept or not as a whole, unless it was searched item by item.
-        var ordered: [ReusedRun] = []
+        var ordered: [Kinship.Run] = []
         for pair in pairs {
             for index in 0..<pair.count where kept[pair.new + index] {
-                ordered.append(joining: ReusedRun(old: pair.old + index, new: pair.new + index, count: 1))
+                ordered.append(joining: Kinship.Run(old: pair.old + index, new: pair.new + index, count: 1))
             }
         }
         return ordered
     }
 
     /// Appends those parts of a run whose sections are pairs as well; false where they are too many.
-    private func appendParts(of run: ReusedRun, to stays: inout [ReusedRun]) -> Bool {
+    private func appendParts(of run: Kinship.Run, to stays: inout [Kinship.Run]) -> Bool {
         var start = 0
         while start < run.count {
             let (oldSection, newSection) = (
@@ -126,7 +126,7 @@ private struct StepFinder {
                 run.count, Int(old.sections[oldSection].endItem) - run.old,
                 Int(new.sections[newSection].endItem) - run.new)
             if Int(change.sections.newOfOld[oldSection]) == newSection {
-                stays.append(joining: ReusedRun(old: run.old + start, new: run.new + start, count: end - start))
+                stays.append(joining: Kinship.Run(old: run.old + start, new: run.new + start, count: end - start))
             }
             start = end
         }

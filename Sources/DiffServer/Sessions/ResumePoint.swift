@@ -112,7 +112,7 @@ extension Session {
     ///
     /// - Parameter isIndexed: whether its ids can be found in O(1).
     /// - Returns: nil if a delta does not fit its state, whoever wrote it: then the revision counts as forgotten.
-    public func state(at place: Int, isIndexed: Bool = false) -> (snapshot: Snapshot, reused: ReusedRuns)? {
+    public func state(at place: Int, isIndexed: Bool = false) -> (snapshot: Snapshot, reused: Kinship)? {
         head.snapshot.applying(history.way(to: place), isIndexed: isIndexed).map { ($0.snapshot, $0.reused.reversed) }
     }
 

@@ -54,7 +54,7 @@ public struct SessionTransition: Sendable {
 
     /// The session with a new state, or as it was if that equals its head; and the changeset between them.
     public func session(
-        after before: Session, _ snapshot: Snapshot, _ reused: ReusedRuns? = nil, marks: Marks = .none,
+        after before: Session, _ snapshot: Snapshot, _ reused: Kinship? = nil, marks: Marks = .none,
         maker: RequestFingerprint?
     ) -> (Session, Changeset) {
         let (old, ignored) = (before.head, before.settings.ignored)

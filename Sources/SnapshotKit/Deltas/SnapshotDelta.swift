@@ -44,8 +44,7 @@ public struct SnapshotDelta: Sendable, Equatable {
                     sections: isBack ? change.sections.newOfOld : change.sections.oldOfNew,
                     items: isBack ? change.items.newOfOld : change.items.oldOfNew)
                 return isBack
-                    ? writer.write(reusing: change.unchanged.reversedDirection)
-                    : writer.write(reusing: change.unchanged)
+                    ? writer.write(reusing: change.reused.reversedRuns) : writer.write(reusing: change.reused.runs)
             }
         }
     }
@@ -92,17 +91,15 @@ extension Snapshot {
     /// - Parameter isIndexed: whether ids are to be found in O(1) rather than O(n).
     public func applying(
         _ deltas: some Sequence<SnapshotDelta>, isIndexed: Bool = false
-    ) -> (snapshot: Snapshot, reused: ReusedRuns)? {
+    ) -> (snapshot: Snapshot, reused: Kinship)? {
         columns.withView { view in
             var state = DeltaState(view)
             for delta in deltas {
                 guard state.apply(delta) else { return nil }
             }
             guard let (text, assembly) = state.finished() else { return nil }
-            let (made, runs) = assembly.finish(from: view, text: text, isIndexed: isIndexed)
-            // One that later states will be made of, as by edits.
-            let result = isIndexed && text.isMostlyDead ? made.compacted() : made
-            return (Snapshot(result), ReusedRuns(runs, from: columns, to: result))
+            let kinship = assembly.finish(from: view, text: text, isIndexed: isIndexed)
+            return (Snapshot(kinship.new), kinship)
         }
     }
 }
@@ -150,7 +147,7 @@ private struct DeltaWriter {
     /// Writes the instructions and hands them out.
     ///
     /// - Parameter runs: items that are the same, in ascending order of the target.
-    mutating func write(reusing runs: some Sequence<ReusedRun>) -> [UInt8] {
+    mutating func write(reusing runs: some Sequence<Kinship.Run>) -> [UInt8] {
         writeList()
         append(target.sections.count)
         append(target.nodes.count)

@@ -52,18 +52,18 @@ public final class Changeset: Sendable {
     ///   - reused: items already known to be the same in both; affects only speed.
     public init(
         from old: Snapshot, to new: Snapshot, marks: Marks = .none, ignoring ignored: [JSONPointer] = [],
-        readersMayDiffer: Bool = false, reused: ReusedRuns? = nil
+        readersMayDiffer: Bool = false, reused: Kinship? = nil
     ) {
         (self.old, self.new, self.readersMayDiffer) = (old.columns, new.columns, readersMayDiffer)
         self.ignored = PointerSet(ignored)
-        let known = reused?.runs(from: old.columns, to: new.columns) ?? []
+        let known = reused.flatMap { $0.old === old.columns && $0.new === new.columns ? $0 : nil }
         changesList = self.old.withView { old in
             new.columns.withView { !sameValue(old.listContent, $0.listContent, ignoring: .none) }
         }
         draft = self.old.withView { [ignored = self.ignored] oldView in
             new.columns.withView { newView in
-                let runs = known.isEmpty ? [ReusedRun](comparing: oldView, newView) : known
-                return ChangesetDraft(oldView, newView, ignoring: ignored, marks, reused: runs)
+                ChangesetDraft(
+                    oldView, newView, ignoring: ignored, marks, known ?? Kinship(comparing: oldView, newView))
             }
         }
     }
@@ -77,8 +77,7 @@ public final class Changeset: Sendable {
     public var oldState: Snapshot { Snapshot(old) }
 
     /// Items that are the same in both states, as far as they were compared: hidden ones only if known before.
-    public var reused: ReusedRuns { ReusedRuns(unchanged, from: old, to: new) }
-    var unchanged: [ReusedRun] { draft.unchanged }
+    public var reused: Kinship { draft.kinship }
 
     /// Of all items, hidden ones included.
     package var items: Pairing { draft.items }
@@ -111,7 +110,7 @@ public final class Changeset: Sendable {
         return old.withView { old in
             new.withView { new in
                 var isLost = false
-                unchanged.reversedDirection.forOthers(of: old.nodes.count) { item in
+                reused.reversedRuns.forOthers(of: old.nodes.count) { item in
                     guard !isLost, ignored.holdValue(of: old.content(ofItem: item)) else { return }
                     let next = Int(items.newOfOld[item])
                     isLost = next < 0 || !ignored.holdValue(of: new.content(ofItem: next))

@@ -10,48 +10,50 @@ struct ChangesetDraft {
     private(set) var sectionChanges: [RowChange]
     private(set) var sectionCounts = OperationCounts()
     private(set) var itemCounts = OperationCounts()
-    /// Items known to be the same.
-    private(set) var unchanged: [ReusedRun] = []
+    /// What the states share, and the other items that turned out to be the same.
+    private(set) var kinship: Kinship
     /// The number of rows at the start of both states that stay, are not updated and take part in no search.
     private let start: Int
-    /// Whether both states are known to have the same structure: all are pairs in order, and stay.
-    private let hasSameStructure: Bool
 
     /// - Parameters:
     ///   - ignored: places inside items' contents that are not compared.
-    ///   - runs: items known to be the same in both states.
+    ///   - known: what the states are known to share.
     init(
-        _ old: ColumnsView, _ new: ColumnsView, ignoring ignored: PointerSet, _ marks: Marks,
-        reused runs: [ReusedRun]
+        _ old: ColumnsView, _ new: ColumnsView, ignoring ignored: PointerSet, _ marks: Marks, _ known: Kinship
     ) {
-        hasSameStructure = old.hasStructure(of: new)
-        if hasSameStructure {
+        // With the same links, all are pairs in order, and stay.
+        let hasSameLinks = known.hasSameLinks
+        kinship = known
+        if hasSameLinks {
             sections = Pairing(inOrder: new.sections.count)
             items = Pairing(inOrder: new.nodes.count)
         } else {
             sections = Pairing(
                 old.sections, in: old.text, new.sections, in: new.text, table: new.columns.sectionTable)
-            items = Pairing(
-                old.nodes, in: old.text, new.nodes, in: new.text, table: new.columns.itemTable, reused: runs)
+            items =
+                known.pairs
+                ?? Pairing(old.nodes, in: old.text, new.nodes, in: new.text, table: new.columns.itemTable)
         }
-        start = marks.isEmpty ? Self.unchangedStart(runs, old, new, sections) : 0
+        start = marks.isEmpty ? Self.unchangedStart(known.runs, old, new, sections) : 0
         (oldRowOfNew, newRowOfOld) = Self.rows(items, old, new)
         rowChanges = [RowChange](filled: .stays, count: new.rowCount)
-        sectionChanges = [RowChange](filled: hasSameStructure ? .stays : [], count: new.sections.count)
-        if !hasSameStructure { keep(old, new) }
+        sectionChanges = [RowChange](filled: hasSameLinks ? .stays : [], count: new.sections.count)
+        if !hasSameLinks { keep(old, new) }
         compareSections(old, new)
-        compareItems(old, new, ignored, runs)
+        if let runs = compareItems(old, new, ignored, known.runs) {
+            kinship = Kinship(runs, pairs: known.pairs, hasSameLinks: hasSameLinks, from: known.old, to: known.new)
+        }
         if !marks.isEmpty { apply(marks, new) }
         sectionCounts = OperationCounts(
-            sectionChanges, hasSameStructure ? nil : (sections.oldOfNew, sections.newOfOld), from: 0)
-        itemCounts = OperationCounts(rowChanges, hasSameStructure ? nil : (oldRowOfNew, newRowOfOld), from: start)
+            sectionChanges, hasSameLinks ? nil : (sections.oldOfNew, sections.newOfOld), from: 0)
+        itemCounts = OperationCounts(rowChanges, hasSameLinks ? nil : (oldRowOfNew, newRowOfOld), from: start)
     }
 
     /// The number of rows that, by the runs, both states begin with, in sections that are paired by index. They come
     /// first in both: with them in front, the longest run of the others is a longest run of all, and each of them is at
     /// its old index.
     private static func unchangedStart(
-        _ runs: [ReusedRun], _ old: ColumnsView, _ new: ColumnsView, _ sections: Pairing
+        _ runs: [Kinship.Run], _ old: ColumnsView, _ new: ColumnsView, _ sections: Pairing
     ) -> Int {
         guard old.allVisible, new.allVisible else { return 0 }
         let start = runs.start
@@ -160,10 +162,10 @@ struct ChangesetDraft {
         }
     }
 
-    /// Compares the items that are in no run, and adds those that are the same to the runs.
+    /// Compares the items that are in no run; returns the runs together with those that are the same, if any are.
     private mutating func compareItems(
-        _ old: ColumnsView, _ new: ColumnsView, _ ignored: PointerSet, _ runs: [ReusedRun]
-    ) {
+        _ old: ColumnsView, _ new: ColumnsView, _ ignored: PointerSet, _ runs: [Kinship.Run]
+    ) -> [Kinship.Run]? {
         // The list is copied only once more are found.
         var (unchanged, isLonger) = (runs, false)
         items.oldOfNew.withUnsafeBufferPointer { oldOfNew in
@@ -182,7 +184,7 @@ struct ChangesetDraft {
                             changes[row].formUnion(change)
                             guard isSame, change.isEmpty else { continue }
                             if !isLonger { (unchanged, isLonger) = (Array(runs[..<next]), true) }
-                            unchanged.append(joining: ReusedRun(old: oldItem, new: item, count: 1))
+                            unchanged.append(joining: Kinship.Run(old: oldItem, new: item, count: 1))
                         }
                         guard next < runs.count else { break }
                         if isLonger { unchanged.append(joining: runs[next]) }
@@ -191,7 +193,7 @@ struct ChangesetDraft {
                 }
             }
         }
-        self.unchanged = unchanged
+        return isLonger ? unchanged : nil
     }
 
     /// - Parameter ignored: nil for items that are known to be written the same way.

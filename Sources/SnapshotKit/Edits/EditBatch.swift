@@ -209,7 +209,7 @@ extension Snapshot {
     /// - Throws: `EditError.refused` with what is wrong with the first edit that does not fit, or `.limitExceeded`.
     public func applying(
         _ batch: EditBatch, limits: StateLimits = StateLimits()
-    ) throws(EditError) -> (snapshot: Snapshot, marks: Marks, reused: ReusedRuns?) {
+    ) throws(EditError) -> (snapshot: Snapshot, marks: Marks, reused: Kinship?) {
         try columns.withView { (view) throws(EditError) in
             try batch.bytes.withUnsafeBufferPointer { (bytes) throws(EditError) in
                 var state = EditedState(view, batch, UnsafeRawPointer(bytes.baseAddress!))

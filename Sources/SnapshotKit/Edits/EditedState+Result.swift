@@ -20,7 +20,7 @@ struct EditedStateWriter {
     }
 
     /// The finished state, and what of it is the same as before. O(edits), and O(n) as memory.
-    mutating func write() throws(EditError) -> (Snapshot, ReusedRuns) {
+    mutating func write() throws(EditError) -> (Snapshot, Kinship) {
         var section = state.tree.first(in: EditedTree.root)
         while section >= 0 {
             assembly.beginSection(SectionNode(element(section)))
@@ -37,10 +37,9 @@ struct EditedStateWriter {
             state.old.columns.text.appending(
                 $0, dead: state.batch.bytes.count - used + assembly.bytesLeftBehind(of: state.old))
         }
-        let (columns, runs) = exchange(&assembly, with: ColumnsAssembly(list: ListContent()))
+        let kinship = exchange(&assembly, with: ColumnsAssembly(list: ListContent()))
             .finish(from: state.old, text: text, isIndexed: true)
-        let result = text.isMostlyDead ? columns.compacted() : columns
-        return (Snapshot(result), ReusedRuns(runs, from: state.old.columns, to: result))
+        return (Snapshot(kinship.new), kinship)
     }
 
     private func checkCounts() throws(EditError) {

@@ -217,18 +217,17 @@ package final class Columns: Sendable {
     /// Whether no item is nested and no id was written with escapes, so that in a state that was read the starts of ids
     /// ascend.
     let isFlat: Bool
-    let structure: StructureID
 
     package init(
         text: StateText, list: ListContent = ListContent(), nodes: [Node], sections: [SectionNode],
         payloads: [Payload] = [], itemTable: IDTable = .empty, sectionTable: IDTable = .empty,
         rowOfItem: [Int32] = [], itemOfRow: [UInt32] = [], childCounts: [UInt32] = [], outsiders: Int = 0,
-        place: ParseSettings = .nowhere, isFlat: Bool = false, structure: StructureID = StructureID()
+        place: ParseSettings = .nowhere, isFlat: Bool = false
     ) {
         (self.text, self.list, self.nodes, self.sections, self.payloads) = (text, list, nodes, sections, payloads)
         (self.itemTable, self.sectionTable) = (itemTable, sectionTable)
         (self.rowOfItem, self.itemOfRow, self.childCounts) = (rowOfItem, itemOfRow, childCounts)
-        (self.outsiders, self.place, self.isFlat, self.structure) = (outsiders, place, isFlat, structure)
+        (self.outsiders, self.place, self.isFlat) = (outsiders, place, isFlat)
     }
 
     var rowCount: Int { sections.rowCount }
@@ -326,30 +325,6 @@ extension Columns {
     }
 }
 
-extension ColumnsView {
-    /// The table of ids of a state made from this one; nil if a new one has to be made, be it because two items have
-    /// the same id. O(n log n), n being the runs and the items in none of them.
-    ///
-    /// - Parameters:
-    ///   - runs: items with the same ids, in ascending order of the new state.
-    ///   - nodes: of the new state, hashed.
-    func itemTable(
-        carriedOver runs: [ReusedRun], to nodes: UnsafeBufferPointer<Node>, in text: TextView
-    ) -> IDTable? {
-        var kept = runs
-        var arrivals: [Renumbering.Arrival] = []
-        runs.forOthers(of: nodes.count) { item in
-            let node = nodes[item]
-            if let old = self.item(withID: text.bytes(at: node.idStart, Int(node.idCount)), hash: node.hash) {
-                kept.append(ReusedRun(old: old, new: item, count: 1))
-            } else {
-                arrivals.append(Renumbering.Arrival(hash: node.hash, item: item))
-            }
-        }
-        return columns.itemTable.renumbered(kept, arrivals, to: nodes, in: text)
-    }
-}
-
 // MARK: - Compacting
 
 /// Which members of its contents a state keeps: those at the places, nothing without places, or nil for all of them.
@@ -422,7 +397,7 @@ extension Columns {
             return Columns(
                 text: StateText(buffer.padded()), list: list, nodes: nodes, sections: sections, payloads: payloads,
                 itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow,
-                childCounts: childCounts, outsiders: outsiders, structure: keepsAll ? structure : StructureID())
+                childCounts: childCounts, outsiders: outsiders)
         }
     }
 }

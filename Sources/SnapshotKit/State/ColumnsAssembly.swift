@@ -106,7 +106,7 @@ package struct ColumnsAssembly {
         let kept = pieces.filter { !$0.isOwn }.sorted { $0.start < $1.start }
         let end = UInt32(truncatingIfNeeded: source.columns.text.count)
         var bytes = 0
-        kept.lazy.map { ReusedRun(old: $0.start, new: $0.start, count: $0.count) }.forOthers(of: source.nodes.count) {
+        kept.lazy.map { Kinship.Run(old: $0.start, new: $0.start, count: $0.count) }.forOthers(of: source.nodes.count) {
             bytes += Self.bytes(of: source.nodes[$0], source.payload(ofItem: $0), before: end)
         }
         for (node, payload) in zip(nodes, payloads) { bytes -= Self.bytes(of: node, payload, before: end) }
@@ -130,32 +130,36 @@ package struct ColumnsAssembly {
 
     // MARK: The state
 
-    /// The new state. O(items), as memory.
+    /// The new state, and what it shares with the source. O(items), as memory.
     ///
     /// - Parameters:
     ///   - text: the text of `source`, and behind it that of the new items.
-    ///   - isIndexed: whether its ids are to be found in O(1).
-    consuming func finish(
-        from source: ColumnsView, text: StateText, isIndexed: Bool
-    ) -> (columns: Columns, reused: [ReusedRun]) {
+    ///   - isIndexed: whether its ids are to be found in O(1), since later states will be made of it. Then it also gets a
+    ///     text of its own if most of this one is unused.
+    consuming func finish(from source: ColumnsView, text: StateText, isIndexed: Bool) -> Kinship {
         let hasCollapsed =
             !source.allVisible || nodes.contains { $0.flags.contains(.isCollapsed) }
             || sections.contains { $0.flags.contains(.isCollapsed) }
-        let reused = runs(where: \.isReused)
-        if !hasCollapsed, hasStructure(of: source) { return (withStructure(of: source, text), reused) }
-        return (rebuilt(from: source, text, hasCollapsed: hasCollapsed, isIndexed: isIndexed), reused)
+        let hasSameLinks = !hasCollapsed && hasLinks(of: source)
+        let shared = runs(where: \.isReused)
+        let (columns, pairs) =
+            hasSameLinks
+            ? (withLinks(of: source, text), nil)
+            : rebuilt(from: source, text, hasCollapsed: hasCollapsed, isIndexed: isIndexed)
+        let result = isIndexed && text.isMostlyDead ? columns.compacted() : columns
+        return Kinship(shared, pairs: pairs, hasSameLinks: hasSameLinks, from: source.columns, to: result)
     }
 
     /// Some of the pieces that come from the source, as runs.
-    private func runs(where includes: (Piece) -> Bool) -> [ReusedRun] {
+    private func runs(where includes: (Piece) -> Bool) -> [Kinship.Run] {
         pieces.reduce(into: []) { runs, piece in
             guard includes(piece) else { return }
-            runs.append(joining: ReusedRun(old: piece.start, new: piece.first, count: piece.count))
+            runs.append(joining: Kinship.Run(old: piece.start, new: piece.first, count: piece.count))
         }
     }
 
     /// Whether sections and items are those of the source, apart from what they show.
-    private func hasStructure(of source: ColumnsView) -> Bool {
+    private func hasLinks(of source: ColumnsView) -> Bool {
         guard itemCount == source.nodes.count, sections.count == source.sections.count else { return false }
         for piece in pieces where !piece.isUnmoved {
             guard piece.isOwn else { return false }
@@ -172,7 +176,7 @@ package struct ColumnsAssembly {
     }
 
     /// Shares all but what is shown.
-    private consuming func withStructure(of source: ColumnsView, _ text: StateText) -> Columns {
+    private consuming func withLinks(of source: ColumnsView, _ text: StateText) -> Columns {
         let columns = source.columns
         var payloads = columns.payloads
         if !payloads.isEmpty {
@@ -186,12 +190,12 @@ package struct ColumnsAssembly {
         }
         return Columns(
             text: text, list: list, nodes: columns.nodes, sections: sections, payloads: payloads,
-            itemTable: columns.itemTable, sectionTable: columns.sectionTable, structure: columns.structure)
+            itemTable: columns.itemTable, sectionTable: columns.sectionTable)
     }
 
     private consuming func rebuilt(
         from source: ColumnsView, _ text: StateText, hasCollapsed: Bool, isIndexed: Bool
-    ) -> Columns {
+    ) -> (Columns, Pairing?) {
         let showsAnything =
             !source.payloads.isEmpty || nodes.contains { !$0.flags.isDisjoint(with: [.hasContent, .hasKind]) }
         var nodes = copied(nodes, source.nodes)
@@ -204,19 +208,20 @@ package struct ColumnsAssembly {
         Self.outline(&nodes, sections, from: unmoved(nodes, in: source))
         let (rowOfItem, itemOfRow) = ColumnsBuilder.countRows(&nodes, &sections, hasCollapsed: hasCollapsed)
         var tables = (IDTable.empty, IDTable.empty)
-        if isIndexed {
-            text.withView { text in
-                sections.withUnsafeBufferPointer { tables.1 = IDTable($0, in: text) }
-                nodes.withUnsafeBufferPointer { nodes in
-                    tables.0 =
-                        source.itemTable(carriedOver: runs { !$0.isOwn }, to: nodes, in: text)
-                        ?? IDTable(nodes, in: text)
+        let pairs = text.withView { text in
+            nodes.withUnsafeBufferPointer { nodes in
+                let found = source.pairs(with: nodes, in: text, runs: runs { !$0.isOwn })
+                if isIndexed {
+                    tables.0 = found?.table ?? IDTable(nodes, in: text)
+                    tables.1 = sections.withUnsafeBufferPointer { IDTable($0, in: text) }
                 }
+                return found?.pairs
             }
         }
-        return Columns(
+        let columns = Columns(
             text: text, list: list, nodes: nodes, sections: sections, payloads: payloads, itemTable: tables.0,
             sectionTable: tables.1, rowOfItem: rowOfItem, itemOfRow: itemOfRow)
+        return (columns, pairs)
     }
 
     /// The records of all items, piece by piece; `none` for those of a source without records.
@@ -334,6 +339,6 @@ extension ColumnsAssembly {
             }
             assembly.endSection()
         }
-        return (assembly.finish(from: view, text: view.columns.text, isIndexed: true).columns, left)
+        return (assembly.finish(from: view, text: view.columns.text, isIndexed: true).new, left)
     }
 }

@@ -140,34 +140,40 @@ package struct ColumnsBuilder {
         var records: [RecordIndex] { [first, later].map(isSection ? RecordIndex.section : RecordIndex.item) }
     }
 
-    /// The columns over `text`, and all duplicates. If there are any, the columns are no state, and have no tables of
-    /// ids. O(items).
+    /// The columns over `text`, and all duplicates: if there are any, the columns are no state, and have no tables of
+    /// ids. Also what they share with `known`, if they reuse any of it. O(items).
     ///
     /// - Parameters:
     ///   - known: the state that the document was compared with, if any.
-    ///   - reusedRuns: what was taken over from it.
+    ///   - runs: what was taken over from it.
     consuming func finish(
-        text: StateText, known: Columns? = nil, reusedRuns: [ReusedRun] = []
-    ) -> (columns: Columns, duplicates: [Duplicate]) {
-        if let known, !reusedRuns.isEmpty,
-            text.withView({ hasStructure(of: known, reused: reusedRuns, in: $0) })
-        {
-            return (columns(text, (known.itemTable, known.sectionTable), known.structure), [])
+        text: StateText, known: Columns? = nil, reusing runs: [Kinship.Run] = []
+    ) -> (columns: Columns, duplicates: [Duplicate], kinship: Kinship?) {
+        guard let known, !runs.isEmpty else {
+            var duplicates: [Duplicate] = []
+            let tables = tables(text) { duplicates.append($0) }
+            return (columns(text, duplicates.isEmpty ? tables : (.empty, .empty)), duplicates, nil)
+        }
+        if text.withView({ hasLinks(of: known, reusing: runs, in: $0) }) {
+            let columns = columns(text, (known.itemTable, known.sectionTable))
+            return (columns, [], Kinship(runs, hasSameLinks: true, from: known, to: columns))
         }
         var duplicates: [Duplicate] = []
-        let tables = tables(text, upon: known, reusedRuns) { duplicates.append($0) }
-        return (columns(text, duplicates.isEmpty ? tables : (.empty, .empty), StructureID()), duplicates)
+        let found = pairs(with: known, runs, in: text)
+        let tables = tables(text, items: found?.table) { duplicates.append($0) }
+        let columns = columns(text, duplicates.isEmpty ? tables : (.empty, .empty))
+        return (columns, duplicates, Kinship(runs, pairs: found?.pairs, from: known, to: columns))
     }
 
     /// The columns of a state whose ids are known to be distinct. O(items).
     consuming func finishDistinct(text: StateText) -> Columns {
         let tables = tables(text) { _ in }
-        return columns(text, tables, StructureID())
+        return columns(text, tables)
     }
 
-    /// Hashes all ids and makes tables of them. Parameters as of `finish`.
+    /// Hashes all ids and makes tables of them, unless that of the items is known.
     mutating func tables(
-        _ text: StateText, upon known: Columns? = nil, _ reusedRuns: [ReusedRun] = [], onDuplicate: (Duplicate) -> Void
+        _ text: StateText, items known: IDTable? = nil, onDuplicate: (Duplicate) -> Void
     ) -> (items: IDTable, sections: IDTable) {
         text.withView { text in
             let sectionTable = sections.withUnsafeMutableBufferPointer { sections in
@@ -176,17 +182,26 @@ package struct ColumnsBuilder {
                     onDuplicate(Duplicate(isSection: true, first: $0, later: $1))
                 }
             }
+            if let known { return (known, sectionTable) }
             let itemTable = nodes.withUnsafeMutableBufferPointer { nodes in
                 Self.hash(nodes, text)
-                let nodes = UnsafeBufferPointer(nodes)
-                if let known, reusedRuns.reduce(0, { $0 + $1.count }) * 2 > nodes.count,
-                    let table = known.withView({ $0.itemTable(carriedOver: reusedRuns, to: nodes, in: text) })
-                {
-                    return table
+                return IDTable(UnsafeBufferPointer(nodes), in: text) {
+                    onDuplicate(Duplicate(isSection: false, first: $0, later: $1))
                 }
-                return IDTable(nodes, in: text) { onDuplicate(Duplicate(isSection: false, first: $0, later: $1)) }
             }
             return (itemTable, sectionTable)
+        }
+    }
+
+    /// As `ColumnsView.pairs`; hashes the ids that were not taken over.
+    private mutating func pairs(
+        with known: Columns, _ runs: [Kinship.Run], in text: StateText
+    ) -> (pairs: Pairing, table: IDTable?)? {
+        text.withView { text in
+            runs.forOthers(of: nodes.count) { _ = nodes[$0].hashedID(in: text) }
+            return nodes.withUnsafeBufferPointer { nodes in
+                known.withView { $0.pairs(with: nodes, in: text, runs: runs) }
+            }
         }
     }
 
@@ -200,14 +215,12 @@ package struct ColumnsBuilder {
         }
     }
 
-    private consuming func columns(
-        _ text: StateText, _ tables: (items: IDTable, sections: IDTable), _ structure: StructureID
-    ) -> Columns {
+    private consuming func columns(_ text: StateText, _ tables: (items: IDTable, sections: IDTable)) -> Columns {
         let (rowOfItem, itemOfRow) = countRows()
         return Columns(
             text: text, list: list, nodes: Self.exact(nodes), sections: Self.exact(sections),
             payloads: showsAnything ? Self.exact(payloads) : [], itemTable: tables.items, sectionTable: tables.sections,
-            rowOfItem: rowOfItem, itemOfRow: itemOfRow, place: place, isFlat: isFlat, structure: structure)
+            rowOfItem: rowOfItem, itemOfRow: itemOfRow, place: place, isFlat: isFlat)
     }
 
     private mutating func countRows() -> (rowOfItem: [Int32], itemOfRow: [UInt32]) {
@@ -272,7 +285,7 @@ extension ColumnsBuilder {
     ///   - mentioned: the records that the document says are expanded.
     ///   - runs: what was taken over from the known state.
     mutating func keepExpanded(
-        of known: Columns, but mentioned: Set<RecordIndex>, _ runs: [ReusedRun], in text: StateText
+        of known: Columns, but mentioned: Set<RecordIndex>, _ runs: [Kinship.Run], in text: StateText
     ) {
         place.hasKept = true
         text.withView { text in
@@ -308,20 +321,15 @@ extension IdentifiedRecord {
     }
 }
 
-// MARK: - The same structure
+// MARK: - The same links
 //
 // Most successive states differ only in what their items show: the ids, their order and their nesting are those of the
 // state before. Once that is known, no new table of ids is needed, and no pairing.
 
-/// Identifies the ids of a state's sections and items, their order and nesting, which members they have and how they
-/// are written: states with the same structure agree in all of that. States that agree may still have different
-/// structure ids, if nothing has compared them.
-package final class StructureID: Sendable {}
-
 extension ColumnsBuilder {
     /// Whether the records are those of a known state, apart from ranges of text and hidden flags; then they also take
     /// their hashes from there. O(sections + items in none of the runs).
-    mutating func hasStructure(of known: Columns, reused runs: [ReusedRun], in text: TextView) -> Bool {
+    fileprivate mutating func hasLinks(of known: Columns, reusing runs: [Kinship.Run], in text: TextView) -> Bool {
         guard nodes.count == known.nodes.count, sections.count == known.sections.count,
             runs.allSatisfy({ $0.isInPlace })
         else { return false }

@@ -13,7 +13,6 @@ package struct ColumnsView {
     /// Both empty if `allVisible`.
     private let rowOfItem: UnsafeBufferPointer<Int32>
     private let itemOfRow: UnsafeBufferPointer<UInt32>
-    private let structure: ObjectIdentifier
 
     init(
         columns: Columns, text: TextView, nodes: UnsafeBufferPointer<Node>,
@@ -23,14 +22,10 @@ package struct ColumnsView {
         (self.columns, self.text) = (columns, text)
         (self.nodes, self.sections, self.payloads) = (nodes, sections, payloads)
         (self.rowOfItem, self.itemOfRow, allVisible) = (rowOfItem, itemOfRow, rowOfItem.isEmpty)
-        structure = ObjectIdentifier(columns.structure)
         hasAllChildren = columns.childCounts.isEmpty
     }
 
     var rowCount: Int { sections.rowCount }
-
-    /// Whether both states are known to have the same structure.
-    func hasStructure(of other: ColumnsView) -> Bool { structure == other.structure }
 
     @inline(__always)
     func item(ofRow row: Int) -> Int { allVisible ? row : Int(itemOfRow[row]) }

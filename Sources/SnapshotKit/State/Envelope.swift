@@ -56,7 +56,7 @@ public struct Envelope: Sendable {
     }
 
     /// What the last state reused of the known one, if anything.
-    public var reused: ReusedRuns? { states.found.lazy.compactMap(\.reading.reused).last }
+    public var reused: Kinship? { states.found.lazy.compactMap(\.reading.reused).last }
     /// What was left out of the states, at most 20 elements.
     public var warnings: [StateWarning] {
         Array(states.found.flatMap(\.reading.warnings).prefix(StateWarning.maxCount))

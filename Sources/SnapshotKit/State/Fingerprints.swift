@@ -44,15 +44,18 @@ public final class Fingerprints: Sendable {
     ///   - reused: items that show the same in both states.
     public convenience init(
         of snapshot: Snapshot, ignoring ignored: [JSONPointer] = [], from known: Fingerprints,
-        reusing reused: ReusedRuns
+        reusing reused: Kinship
     ) {
-        let runs = reused.runs(from: reused.old, to: snapshot.columns)
+        guard reused.new === snapshot.columns else {
+            self.init(of: snapshot, by: known.hash, ignoring: ignored)
+            return
+        }
         let (items, sections, list, sum) = reused.old.withView { old in
             snapshot.columns.withView { new in
                 let list =
                     old.listContent.hasSameBytes(as: new.listContent)
                     ? known.list : known.hash.fingerprint(ofListOf: new)
-                let others = known.carried(over: runs, from: old, to: new, PointerSet(ignored))
+                let others = known.carried(over: reused, from: old, to: new, PointerSet(ignored))
                 return (others.items, others.sections, list, others.sum)
             }
         }
@@ -73,8 +76,9 @@ public final class Fingerprints: Sendable {
 
     /// The fingerprints of a new state, with the old sum adjusted for the links that differ.
     private func carried(
-        over runs: [ReusedRun], from old: ColumnsView, to new: ColumnsView, _ ignored: PointerSet
+        over kinship: Kinship, from old: ColumnsView, to new: ColumnsView, _ ignored: PointerSet
     ) -> (items: [Fingerprint], sections: [UInt64], sum: UInt64) {
+        let runs = kinship.runs
         var items: [Fingerprint] = []
         items.reserveCapacity(new.nodes.count)
         for run in runs {
@@ -96,12 +100,12 @@ public final class Fingerprints: Sendable {
         let others = new.nodes.count - runs.reduce(0) { $0 + $1.count - 1 }
         guard others * 2 < new.nodes.count else { return (items, sections, hash.sum(items, sections, new)) }
         var sum = sum
-        let hasSameLinks = new.hasStructure(of: old)
+        let hasSameLinks = kinship.hasSameLinks
         // Otherwise the first item of a run may have another predecessor.
         let first = hasSameLinks ? 0 : 1
-        runs.lazy.map { ReusedRun(old: $0.old, new: $0.new + first, count: $0.count - first) }
+        runs.lazy.map { Kinship.Run(old: $0.old, new: $0.new + first, count: $0.count - first) }
             .forOthers(of: new.nodes.count) { sum &+= hash.summand(ofItem: $0, new, items[$0]) }
-        runs.sortedByOld.lazy.map { ReusedRun(old: $0.old, new: $0.old + first, count: $0.count - first) }
+        kinship.runsByOld.lazy.map { Kinship.Run(old: $0.old, new: $0.old + first, count: $0.count - first) }
             .forOthers(of: old.nodes.count) { sum &-= hash.summand(ofItem: $0, old, self.items[$0]) }
         for section in 0..<max(old.sections.count, new.sections.count) {
             if section < old.sections.count, section < new.sections.count, self.sections[section] == sections[section],

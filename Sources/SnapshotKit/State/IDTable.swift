@@ -63,16 +63,14 @@ package struct IDTable: Sendable {
     /// same id. O(n log n), n being `kept`, `arrivals` and the earlier renumbering.
     ///
     /// - Parameters:
-    ///   - kept: items with the same ids in both states, in any order.
+    ///   - kept: items with the same ids in both states, in ascending order of the old one, and disjoint in either.
     ///   - arrivals: items whose ids the old state does not have.
     ///   - new: hashed.
     func renumbered(
-        _ kept: [ReusedRun], _ arrivals: [Renumbering.Arrival], to new: UnsafeBufferPointer<Node>, in text: TextView
+        _ kept: [Kinship.Run], _ arrivals: [Renumbering.Arrival], to new: UnsafeBufferPointer<Node>, in text: TextView
     ) -> IDTable? {
-        let most = max(64, new.count / 64)
-        guard !slots.isEmpty, !new.isEmpty, kept.count + arrivals.count <= 2 * most else { return nil }
-        let kept = kept.sorted { $0.old < $1.old }
-        guard kept.areDisjoint else { return nil }
+        let most = max(64, new.count / 8)
+        guard !slots.isEmpty, !new.isEmpty, kept.count + arrivals.count <= most else { return nil }
         let renumbering = Renumbering(kept, arrivals, behind: renumbering)
         guard renumbering.count <= most,
             renumbering.areUnique({ new[$0].hasSameID(as: new[$1], text, text) })
@@ -131,7 +129,7 @@ final class Renumbering: Sendable {
     }
 
     /// From the table's indexes, `old`, to those in the newest state, `new`; in ascending order of `old`.
-    private let kept: [ReusedRun]
+    private let kept: [Kinship.Run]
     /// In ascending order of hashes.
     private let arrivals: [Arrival]
 
@@ -139,8 +137,8 @@ final class Renumbering: Sendable {
     ///   - kept: items that both states have, in ascending order of the old one, and disjoint.
     ///   - arrivals: items of the new state whose ids the old one does not have.
     ///   - earlier: the renumbering of the old state; nil if the table was made for it.
-    init(_ kept: [ReusedRun], _ arrivals: [Arrival], behind earlier: Renumbering?) {
-        var (all, joined) = (arrivals, [ReusedRun]())
+    init(_ kept: [Kinship.Run], _ arrivals: [Arrival], behind earlier: Renumbering?) {
+        var (all, joined) = (arrivals, [Kinship.Run]())
         for run in kept { joined.append(joining: run) }
         if let earlier {
             self.kept = earlier.kept.reduce(into: []) { $1.append(movedOver: joined, to: &$0) }
@@ -158,7 +156,7 @@ final class Renumbering: Sendable {
 
     /// Memory held, in bytes.
     var footprint: Int {
-        kept.capacity * MemoryLayout<ReusedRun>.stride + arrivals.capacity * MemoryLayout<Arrival>.stride + 64
+        kept.capacity * MemoryLayout<Kinship.Run>.stride + arrivals.capacity * MemoryLayout<Arrival>.stride + 64
     }
 
     /// The current index of an item of the table; nil if it is gone. O(log count).
@@ -188,7 +186,7 @@ final class Renumbering: Sendable {
     }
 }
 
-extension [ReusedRun] {
+extension [Kinship.Run] {
     /// Whether runs in ascending order of the old state are disjoint there.
     var areDisjoint: Bool { zip(self, dropFirst()).allSatisfy { $0.old + $0.count <= $1.old } }
 
@@ -205,16 +203,16 @@ extension [ReusedRun] {
     }
 }
 
-extension ReusedRun {
+extension Kinship.Run {
     /// Composes this run with runs from its new state to a third one: appends what they share, as runs from its old
     /// state to the third.
-    fileprivate func append(movedOver runs: [ReusedRun], to parts: inout [ReusedRun]) {
+    fileprivate func append(movedOver runs: [Kinship.Run], to parts: inout [Kinship.Run]) {
         var index = runs.firstIndex(endingBehind: new)
         while index < runs.count, runs[index].old < new + count {
             let start = max(new, runs[index].old)
             let end = min(new + count, runs[index].old + runs[index].count)
             parts.append(
-                joining: ReusedRun(
+                joining: Kinship.Run(
                     old: old + start - new, new: runs[index].new + start - runs[index].old, count: end - start))
             index += 1
         }

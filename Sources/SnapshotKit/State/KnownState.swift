@@ -220,7 +220,7 @@ extension StateParser {
             let run = known?.takeRun(
                 at: scanner.base + scanner.at, count: scanner.end - scanner.at, most: most, levels: limits.maxNesting)
         else { return (0, false) }
-        reusedRuns.append(ReusedRun(old: run.nodes.lowerBound, new: builder.nodes.count, count: run.nodes.count))
+        reusedRuns.append(Kinship.Run(old: run.nodes.lowerBound, new: builder.nodes.count, count: run.nodes.count))
         known!.append(run, shiftedBy: scanner.at - run.start, to: &builder)
         scanner.at += run.length
         return (run.count, run.reachesEnd)

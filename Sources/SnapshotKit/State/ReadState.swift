@@ -4,7 +4,7 @@ struct ReadState {
     /// What to append to the document.
     let tail: TokenBuffer
     // As in `StateParser`.
-    let reusedRuns: [ReusedRun]
+    let reusedRuns: [Kinship.Run]
     let mentioned: Set<RecordIndex>?
     let path: DocumentPointers
     let keepsFirst: Bool
@@ -21,15 +21,14 @@ struct ReadState {
         if let excess { throw excess }
         let text = StateText(bytes)
         if let mentioned, let known { builder.keepExpanded(of: known.columns, but: mentioned, reusedRuns, in: text) }
-        let (columns, duplicates) = exchange(&builder, with: ColumnsBuilder()).finish(
-            text: text, known: known?.columns, reusedRuns: skipped.isEmpty ? reusedRuns : [])
+        let (columns, duplicates, kinship) = exchange(&builder, with: ColumnsBuilder()).finish(
+            text: text, known: known?.columns, reusing: skipped.isEmpty ? reusedRuns : [])
         if !duplicates.isEmpty, !keepsFirst { note(duplicates, in: columns) }
         guard duplicates.isEmpty && skipped.isEmpty || !violations.isEmpty else {
             return distinct(columns, duplicates)
         }
         guard violations.isEmpty else { throw .invalid(violations.reported) }
-        let reused = known.flatMap { reusedRuns.isEmpty ? nil : ReusedRuns(reusedRuns, from: $0.columns, to: columns) }
-        return StateReading(Snapshot(columns), reused: reused)
+        return StateReading(Snapshot(columns), reused: kinship)
     }
 
     /// Notes both records of each duplicate, but each record once. O(items).
@@ -104,11 +103,11 @@ public struct StateReading: Sendable {
     /// The state.
     public let snapshot: Snapshot
     /// What is known to be the same in it and in the state that it was compared with.
-    public let reused: ReusedRuns?
+    public let reused: Kinship?
     /// What was left out of it, at most 20 elements.
     public let warnings: [StateWarning]
 
-    package init(_ snapshot: Snapshot, reused: ReusedRuns? = nil, warnings: [StateWarning] = []) {
+    package init(_ snapshot: Snapshot, reused: Kinship? = nil, warnings: [StateWarning] = []) {
         (self.snapshot, self.reused, self.warnings) = (snapshot, reused, warnings)
     }
 }

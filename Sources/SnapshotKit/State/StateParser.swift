@@ -14,7 +14,7 @@ struct StateParser {
     /// The state that the document is compared with.
     var known: KnownState?
     /// Items taken over from it.
-    var reusedRuns: [ReusedRun] = []
+    var reusedRuns: [Kinship.Run] = []
     /// The records that the document says are expanded; nil if that makes no difference.
     var mentioned: Set<RecordIndex>?
     var path = DocumentPointers(root: "")

@@ -37,7 +37,7 @@ struct SnapshotDeltaTests {
     }
 
     private func requireSameChanges(
-        from made: Snapshot, _ state: Snapshot, to head: Snapshot, _ reused: ReusedRuns
+        from made: Snapshot, _ state: Snapshot, to head: Snapshot, _ reused: Kinship
     ) throws {
         let (change, expected) = (Changeset(from: made, to: head, reused: reused), Changeset(from: state, to: head))
         #expect(change.counts == expected.counts)

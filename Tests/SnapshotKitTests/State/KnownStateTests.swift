@@ -168,7 +168,7 @@ struct KnownStateTests {
         for rest in ["", #","z""#, #" , {"id":"y"},"z""#] {
             let text = Array(#"["a",\#(item)\#(rest)]"#.utf8)
             let runs = try Envelope(json: text, members: Self.members, known: known).reused?.runs
-            #expect(runs == [ReusedRun(old: 0, new: 0, count: known.itemCount)])
+            #expect(runs == [Kinship.Run(old: 0, new: 0, count: known.itemCount)])
             #expect(comesToTheSame(text, upon: known))
             #expect(try changesAreTheSame(text, upon: known))
         }
@@ -186,9 +186,9 @@ struct KnownStateTests {
     func outlines(_ last: String, _ isShared: Bool) throws {
         let text = { (last: String) in #"["a",{"id":"b","items":["x","y"],"expanded":false},\#(last),"z"]"# }
         let known = try Snapshot(json: text(#"{"id":"c","content":1}"#))
-        let state = try #require(
-            Envelope(json: Array(text(last).utf8), members: Self.members, known: known).states["state"])
-        #expect((state.columns.structure === known.columns.structure) == isShared)
+        let kinship = try #require(
+            Envelope(json: Array(text(last).utf8), members: Self.members, known: known).reused)
+        #expect(kinship.hasSameLinks == isShared)
         #expect(try changesAreTheSame(Array(text(last).utf8), upon: known))
     }
 
@@ -207,10 +207,10 @@ struct KnownStateTests {
         var known = try read(text(shown), upon: nil).get()
         for _ in 0..<30 {
             for place in shown.indices where random.below(4) == 0 { shown[place] = random.below(100_000) }
-            let state = try read(text(shown), upon: known).get()
-            #expect(state.columns.structure === known.columns.structure)
+            let reading = try Snapshot.reading(json: text(shown), shape: .native, upon: known)
+            #expect(reading.reused?.hasSameLinks == true)
             #expect(try changesAreTheSame(text(shown), upon: known))
-            known = state
+            known = reading.snapshot
         }
     }
 

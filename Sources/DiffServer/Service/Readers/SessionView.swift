@@ -330,7 +330,7 @@ extension SessionView {
             let isReload = write?.base == revision && session.head.marks.isReload
             return reset(isReload ? .reloaded : reason, from: revision, options)
         case .head(let marks):
-            let head = (snapshot: session.head.snapshot, reused: nil as ReusedRuns?)
+            let head = (snapshot: session.head.snapshot, reused: nil as Kinship?)
             return shared(from: revision, options) {
                 changes(from: head, at: session.head.revision, for: revision, marks)
             }
@@ -358,7 +358,7 @@ extension SessionView {
     }
 
     private func changes(
-        from base: (snapshot: Snapshot, reused: ReusedRuns?), at known: Revision, for reader: Revision, _ marks: Marks
+        from base: (snapshot: Snapshot, reused: Kinship?), at known: Revision, for reader: Revision, _ marks: Marks
     ) -> Changeset {
         Changeset(
             from: base.snapshot, to: session.head.snapshot, marks: marks, ignoring: session.settings.ignored,

@@ -37,7 +37,7 @@ private func examine(_ bytes: [UInt8]) {
     check(before == (state.documentJSON(), digest(state)), "a state that is a value has changed")
 }
 
-private func examine(_ edited: Snapshot, after state: Snapshot, _ marks: Marks, _ reused: ReusedRuns?) {
+private func examine(_ edited: Snapshot, after state: Snapshot, _ marks: Marks, _ reused: Kinship?) {
     let document = edited.documentJSON()
     _ = tree(document, "the result's document")
     var limits = StateLimits()

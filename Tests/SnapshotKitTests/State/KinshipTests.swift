@@ -3,7 +3,7 @@ import Testing
 @testable import SnapshotKit
 
 @Suite("Items that two states share")
-struct ReusedRunsTests {
+struct KinshipTests {
     /// Old state, new state, and what `indexed` says of the difference.
     private static let pairs: [(old: String, new: String, counts: (Int, Int, Int, Int))] = [
         // A row above the first difference keeps its place, but not its number of children.
@@ -53,7 +53,7 @@ struct ReusedRunsTests {
     func comparing() throws {
         for pair in Self.runs {
             let (old, new) = (try Snapshot(json: pair.old), try Snapshot(json: pair.new))
-            let runs = old.columns.withView { old in new.columns.withView { [ReusedRun](comparing: old, $0) } }
+            let runs = old.columns.withView { old in new.columns.withView { Kinship(comparing: old, $0).runs } }
             #expect(runs.map { [$0.old, $0.new, $0.count] } == pair.runs, "\(pair.old) to \(pair.new)")
         }
     }

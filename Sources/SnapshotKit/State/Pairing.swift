@@ -6,7 +6,7 @@
 // list has had since it was checked for duplicates. O(n + m) expected; nothing is hashed here.
 
 /// Partners by index; -1 for none.
-package struct Pairing {
+package struct Pairing: Sendable {
     package private(set) var oldOfNew: [Int32]
     package private(set) var newOfOld: [Int32]
 
@@ -19,30 +19,44 @@ package struct Pairing {
         newOfOld = oldOfNew
     }
 
-    /// - Parameter runs: records that are known to be pairs.
+    /// The records of runs that are disjoint in either list; all others have no partner.
+    init(_ runs: [Kinship.Run], _ oldCount: Int, _ newCount: Int) {
+        oldOfNew = [Int32](filled: -1, count: newCount)
+        newOfOld = [Int32](filled: -1, count: oldCount)
+        oldOfNew.withUnsafeMutableBufferPointer { oldOfNew in
+            newOfOld.withUnsafeMutableBufferPointer { newOfOld in
+                for run in runs {
+                    let (old, new) = (Int32(truncatingIfNeeded: run.old), Int32(truncatingIfNeeded: run.new))
+                    for index in 0..<run.count {
+                        oldOfNew[run.new + index] = old &+ Int32(truncatingIfNeeded: index)
+                        newOfOld[run.old + index] = new &+ Int32(truncatingIfNeeded: index)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The records of two lists that have the same ids.
     init<Record: IdentifiedRecord>(
         _ old: UnsafeBufferPointer<Record>, in oldText: TextView,
-        _ new: UnsafeBufferPointer<Record>, in newText: TextView, table: @autoclosure () -> IDTable,
-        reused runs: [ReusedRun] = []
+        _ new: UnsafeBufferPointer<Record>, in newText: TextView, table: @autoclosure () -> IDTable
     ) {
         oldOfNew = [Int32](filled: -1, count: new.count)
         newOfOld = [Int32](filled: -1, count: old.count)
         var walk = PairingWalk(old: old, oldText: oldText, new: new, newText: newText)
         oldOfNew.withUnsafeMutableBufferPointer { oldOfNew in
             newOfOld.withUnsafeMutableBufferPointer { newOfOld in
-                for run in runs {
-                    for index in 0..<run.count {
-                        oldOfNew[run.new + index] = Int32(truncatingIfNeeded: run.old + index)
-                        newOfOld[run.old + index] = Int32(truncatingIfNeeded: run.new + index)
-                    }
-                }
-                walk.trimEnds(oldOfNew, newOfOld, known: (runs.start, runs.end(old.count, new.count)))
-                // If most are known, there is little to look up, and nothing to gain from a walk past them.
-                if runs.reduce(0, { $0 + $1.count }) * 2 < new.count { walk.walk(oldOfNew, newOfOld) }
+                walk.trimEnds(oldOfNew, newOfOld)
+                walk.walk(oldOfNew, newOfOld)
                 walk.lookUp(oldOfNew, newOfOld, in: table())
             }
         }
     }
+
+    private init(newOfOld: [Int32], oldOfNew: [Int32]) { (self.newOfOld, self.oldOfNew) = (newOfOld, oldOfNew) }
+
+    /// The same pairs, from the new list to the old one.
+    var reversed: Pairing { Pairing(newOfOld: oldOfNew, oldOfNew: newOfOld) }
 }
 
 /// Two lists, each with a range that is still to be paired.
@@ -62,29 +76,22 @@ private struct PairingWalk<Record: IdentifiedRecord> {
     @inline(__always)
     private func same(_ one: Int, _ other: Int) -> Bool { old[one].hasSameID(as: new[other], oldText, newText) }
 
-    /// Whether two are a pair, which may be known already.
-    @inline(__always)
-    private func arePair(_ one: Int, _ other: Int, _ oldOfNew: Partners) -> Bool {
-        oldOfNew[other] < 0 ? same(one, other) : Int(oldOfNew[other]) == one
-    }
-
     @inline(__always)
     private func pair(_ one: Int, _ other: Int, _ oldOfNew: Partners, _ newOfOld: Partners) {
         oldOfNew[other] = Int32(truncatingIfNeeded: one)
         newOfOld[one] = Int32(truncatingIfNeeded: other)
     }
 
-    /// Pairs what both lists begin and end with, of which the numbers `known` are paired already.
-    mutating func trimEnds(_ oldOfNew: Partners, _ newOfOld: Partners, known: (start: Int, end: Int)) {
-        var start = known.start
+    /// Pairs what both lists begin and end with.
+    mutating func trimEnds(_ oldOfNew: Partners, _ newOfOld: Partners) {
+        var start = 0
         let shorter = min(old.count, new.count)
-        while start < shorter, arePair(start, start, oldOfNew) {
+        while start < shorter, same(start, start) {
             pair(start, start, oldOfNew, newOfOld)
             start += 1
         }
-        let end = min(known.end, shorter - start)
-        var (oldEnd, newEnd) = (old.count - end, new.count - end)
-        while oldEnd > start, newEnd > start, arePair(oldEnd - 1, newEnd - 1, oldOfNew) {
+        var (oldEnd, newEnd) = (old.count, new.count)
+        while oldEnd > start, newEnd > start, same(oldEnd - 1, newEnd - 1) {
             oldEnd -= 1
             newEnd -= 1
             pair(oldEnd, newEnd, oldOfNew, newOfOld)
@@ -100,7 +107,7 @@ private struct PairingWalk<Record: IdentifiedRecord> {
         var (one, other) = (oldRest.lowerBound, newRest.lowerBound)
         var misses = 0
         while one < oldRest.upperBound, other < newRest.upperBound, misses < 64 {
-            if arePair(one, other, oldOfNew) {
+            if same(one, other) {
                 pair(one, other, oldOfNew, newOfOld)
                 oldLeft -= 1
                 newLeft -= 1
