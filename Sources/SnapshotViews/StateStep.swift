@@ -104,7 +104,7 @@ private struct StepFinder {
         var search = IncreasingRun()
         for pair in pairs { search.append(Int32(truncatingIfNeeded: pair.old), at: pair.new, count: pair.count) }
         var kept = [Bool](repeating: false, count: new.nodes.count)
-        search.find(fixedShift: 0) { kept[$0] = true }
+        search.find(fixedShift: 0) { for item in $0 { kept[item] = true } }
         // A run is kept or not as a whole, unless it was searched item by item.
         var ordered: [Kinship.Run] = []
         for pair in pairs {

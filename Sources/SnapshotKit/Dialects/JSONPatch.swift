@@ -88,9 +88,11 @@ struct JSONPatch {
         }
         let vertices = Array(children)
         var kept: [SpliceTracker.FixedElement] = []
-        run.find(fixedShift: 0) { ordinal in
-            kept.append(.init(final: ordinal, old: oldTree.ordinal(of: oldOfNew[vertices[ordinal]])))
-            stays[vertices[ordinal]] = true
+        run.find(fixedShift: 0) { ordinals in
+            for ordinal in ordinals.reversed() {
+                kept.append(.init(final: ordinal, old: oldTree.ordinal(of: oldOfNew[vertices[ordinal]])))
+                stays[vertices[ordinal]] = true
+            }
         }
         let leavers = oldChildren.enumerated().filter { newOfOld[$0.element] < 0 || !stays[newOfOld[$0.element]] }
         trackers[array] = SpliceTracker(

@@ -52,13 +52,14 @@ extension ChangesetView {
         for section in new.sections.indices {
             let rows = new.rows(ofSection: section)
             var end = rows.upperBound
-            while end > rows.lowerBound {
+            while let last = lastToPlace(in: rows.lowerBound..<end) {
+                end = last + 1
                 // The last row, or all new ones that stand together there.
                 var start = end - 1
                 while isNew(row: start), start > rows.lowerBound, isNew(row: start - 1) { start -= 1 }
                 defer { end = start }
                 // An inserted section brought its new rows along.
-                if stays(row: start) || isNew(row: start) && isNew(section: section) { continue }
+                if isNew(row: start), isNew(section: section) { continue }
                 writer.separate()
                 if isNew(row: start) {
                     writer.append("{\"op\":\"insert\",\"items\":")
@@ -70,6 +71,15 @@ extension ChangesetView {
                 writer.emit(",\"in\":", new.id(ofSection: section))
                 append(before: end < rows.upperBound ? new.id(ofItem: new.item(ofRow: end)) : nil, to: &writer)
             }
+        }
+    }
+
+    /// The last of some rows that does not stay. O(rows behind it).
+    private func lastToPlace(in rows: Range<Int>) -> Int? {
+        change.rowChanges.withUnsafeBufferPointer { changes in
+            var row = rows.upperBound
+            while row > rows.lowerBound, changes[row - 1].contains(.stays) { row -= 1 }
+            return row > rows.lowerBound ? row - 1 : nil
         }
     }
 

@@ -131,18 +131,19 @@ struct ChangesetDraft {
         run.removeAll()
         oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
             rowChanges.withUnsafeMutableBufferPointer { changes in
+                for row in newRows.lowerBound..<newEnd { changes[row] = [] }
                 var row = newRows.lowerBound
                 while row < newEnd {
                     let (first, old) = (row, Int(oldRowOfNew[row]))
-                    let isKept = old >= oldRows.lowerBound && old < oldEnd
-                    repeat {
-                        changes[row] = []
-                        row += 1
-                    } while isKept && row < newEnd && old + row - first < oldEnd
-                        && Int(oldRowOfNew[row]) == old + row - first
-                    if isKept { run.append(Int32(truncatingIfNeeded: old), at: first, count: row - first) }
+                    row += 1
+                    guard old >= oldRows.lowerBound, old < oldEnd else { continue }
+                    let end = min(newEnd, first + oldEnd - old)
+                    while row < end, Int(oldRowOfNew[row]) == old + row - first { row += 1 }
+                    run.append(Int32(truncatingIfNeeded: old), at: first, count: row - first)
                 }
-                run.find(fixedShift: shift, goesOn: newEnd < newRows.upperBound) { changes[$0] = .stays }
+                run.find(fixedShift: shift, goesOn: newEnd < newRows.upperBound) {
+                    for row in $0 { changes[row] = .stays }
+                }
             }
         }
     }

@@ -38,10 +38,12 @@ package struct IncreasingRun {
     /// Which elements of a list stay, given the index of each in the old list, -1 for new ones: a longest run, with as
     /// many as possible at their old index. O(n log n).
     static func longest(of oldOfNew: [Int32]) -> [Bool] {
-        var stays = [Bool](repeating: false, count: oldOfNew.count)
+        let areInPlace = oldOfNew.indices.allSatisfy { Int(oldOfNew[$0]) == $0 }
+        var stays = [Bool](repeating: areInPlace, count: oldOfNew.count)
+        if areInPlace { return stays }
         var run = IncreasingRun()
         for (index, old) in oldOfNew.enumerated() where old >= 0 { run.append(old, at: index) }
-        run.find(fixedShift: 0) { stays[$0] = true }
+        run.find(fixedShift: 0) { for index in $0 { stays[index] = true } }
         return stays
     }
 
@@ -63,14 +65,14 @@ package struct IncreasingRun {
         }
     }
 
-    /// Calls `keep` with the place of each element of the chosen run, last first. An element is fixed if its place
-    /// minus its value is `fixedShift`.
+    /// Calls `keep` with the places of the elements of the chosen run, stretch by stretch, last first. An element is
+    /// fixed if its place minus its value is `fixedShift`.
     ///
     /// - Parameters:
     ///   - goesOn: whether more elements follow, each above all others, so that every longest run holds them all.
     ///   - searchesStretches: whether to search stretches or single elements; affects only speed.
     package mutating func find(
-        fixedShift: Int, goesOn: Bool = false, searchesStretches: Bool? = nil, keep: (Int) -> Void
+        fixedShift: Int, goesOn: Bool = false, searchesStretches: Bool? = nil, keep: (Range<Int>) -> Void
     ) {
         guard !stretches.isEmpty else { return }
         if searchesStretches ?? (stretches.count * 8 < count) {
@@ -80,7 +82,7 @@ package struct IncreasingRun {
         }
     }
 
-    private mutating func findElements(_ fixedShift: Int, _ goesOn: Bool, _ keep: (Int) -> Void) {
+    private mutating func findElements(_ fixedShift: Int, _ goesOn: Bool, _ keep: (Range<Int>) -> Void) {
         let room = count
         if memory.count < room * 6 { memory = [Int32](repeating: 0, count: room * 6) }
         var elements: [Element] = []
@@ -97,48 +99,61 @@ package struct IncreasingRun {
                 piles.deal()
                 var last = Int(piles.last)
                 while last >= 0 {
-                    keep(Int(elements[last].place))
+                    let place = Int(elements[last].place)
+                    keep(place..<place + 1)
                     last = Int(piles.previous[last])
                 }
             }
         }
     }
 
-    private func findStretches(_ fixedShift: Int, _ goesOn: Bool, _ keep: (Int) -> Void) {
-        let order = stretches.indices.sorted { stretches[$0].value < stretches[$1].value }
-        var rank = [Int](repeating: 0, count: stretches.count)
-        for (index, stretch) in order.enumerated() { rank[stretch] = index + 1 }
-        // Of the best run that ends with each stretch: its elements in the upper half, its fixed ones in the lower.
-        var weights: [Int] = []
-        var previous: [Int] = []
-        var tree = [Int](repeating: -1, count: stretches.count + 1)
-        // Of two equal ones, the later wins.
-        func best(_ one: Int, _ other: Int) -> Int {
-            if one < 0 || other < 0 { return max(one, other) }
-            return weights[one] == weights[other] ? max(one, other) : weights[one] > weights[other] ? one : other
-        }
-        for (index, stretch) in stretches.enumerated() {
-            var (found, node) = (-1, rank[index] - 1)
-            while node > 0 {
-                found = best(found, tree[node])
-                node &= node - 1
+    private func findStretches(_ fixedShift: Int, _ goesOn: Bool, _ keep: (Range<Int>) -> Void) {
+        let room = stretches.count
+        withUnsafeTemporaryAllocation(of: Int.self, capacity: 4 * room + 1) { memory in
+            let start = memory.baseAddress!
+            // The place of each stretch in the order of values, from one.
+            let rank = start
+            // Of the best run that ends with each stretch: its elements in the upper half, its fixed ones in the lower;
+            // and the stretch before it there.
+            let (weights, previous) = (start + room, start + 2 * room)
+            let tree = start + 3 * room
+            // Numbers are sorted much faster than stretches. They lie where the tree will be.
+            var keys = UnsafeMutableBufferPointer(start: tree, count: room)
+            for (index, stretch) in stretches.enumerated() { keys[index] = Int(stretch.value) << 32 | index }
+            keys.sort()
+            for (index, key) in keys.enumerated() { rank[key & 0xFFFF_FFFF] = index + 1 }
+            for node in 0...room { tree[node] = -1 }
+            // Of two equal ones, the later wins.
+            func best(_ one: Int, _ other: Int) -> Int {
+                if one < 0 || other < 0 { return max(one, other) }
+                return weights[one] == weights[other] ? max(one, other) : weights[one] > weights[other] ? one : other
             }
-            let isFixed = Int(stretch.place) - Int(stretch.value) == fixedShift
-            let weight = Int(stretch.count) << 32 | (isFixed ? Int(stretch.count) : 0)
-            weights.append(weight + (found < 0 ? 0 : weights[found]))
-            previous.append(found)
-            node = rank[index]
-            while node < tree.count {
-                tree[node] = best(tree[node], index)
-                node += node & -node
+            for (index, stretch) in stretches.enumerated() {
+                var (found, node) = (-1, rank[index] - 1)
+                while node > 0 {
+                    found = best(found, tree[node])
+                    node &= node - 1
+                }
+                let isFixed = Int(stretch.place) - Int(stretch.value) == fixedShift
+                let weight = Int(stretch.count) << 32 | (isFixed ? Int(stretch.count) : 0)
+                weights[index] = weight + (found < 0 ? 0 : weights[found])
+                previous[index] = found
+                node = rank[index]
+                while node <= room {
+                    tree[node] = best(tree[node], index)
+                    node += node & -node
+                }
             }
-        }
-        let heaviest = weights.max()!
-        var last = (goesOn ? weights.lastIndex(of: heaviest) : weights.firstIndex(of: heaviest))!
-        while last >= 0 {
-            let place = Int(stretches[last].place)
-            for index in (0..<Int(stretches[last].count)).reversed() { keep(place + index) }
-            last = previous[last]
+            // If elements follow, the later of two equal ones wins, as in the tree.
+            var last = 0
+            for index in 1..<room where goesOn ? weights[index] >= weights[last] : weights[index] > weights[last] {
+                last = index
+            }
+            while last >= 0 {
+                let place = Int(stretches[last].place)
+                keep(place..<place + Int(stretches[last].count))
+                last = previous[last]
+            }
         }
     }
 

@@ -133,7 +133,7 @@ struct EditedStateWriter {
             }
         if vertex >= state.firstNew {
             node.idStart += base
-            payload.shift(by: Int(base), node.flags)
+            payload.shift(by: base, node.flags)
             used += Int(node.idCount) + Int(payload.contentCount)
         }
         if let override = state.override(of: vertex) {

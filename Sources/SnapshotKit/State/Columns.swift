@@ -59,18 +59,6 @@ package struct Node: IdentifiedRecord {
     package var end: UInt32 = 0
 }
 
-extension Node {
-    /// Moves the node by `moved` indexes to a section of another state, whose text is `shift` bytes further on.
-    @inline(__always)
-    mutating func move(by moved: Int, section: UInt32, shiftedBy shift: Int) {
-        idStart = UInt32(truncatingIfNeeded: Int(idStart) + shift)
-        self.section = section
-        if parent >= 0 { parent += Int32(truncatingIfNeeded: moved) }
-        end = UInt32(truncatingIfNeeded: Int(end) + moved)
-        flags.remove(.isHidden)
-    }
-}
-
 /// What a node is, besides its numbers.
 package struct NodeFlags: OptionSet {
     package let rawValue: UInt8
@@ -107,9 +95,9 @@ package struct Payload {
 
     /// Moves its ranges by `shift` bytes.
     @inline(__always)
-    mutating func shift(by shift: Int, _ flags: NodeFlags) {
-        if flags.contains(.hasContent) { contentStart = UInt32(truncatingIfNeeded: Int(contentStart) + shift) }
-        if flags.contains(.hasKind) { kindStart = UInt32(truncatingIfNeeded: Int(kindStart) + shift) }
+    mutating func shift(by shift: UInt32, _ flags: NodeFlags) {
+        contentStart &+= flags.contains(.hasContent) ? shift : 0
+        kindStart &+= flags.contains(.hasKind) ? shift : 0
     }
 }
 

@@ -134,8 +134,8 @@ package struct ColumnsAssembly {
     ///
     /// - Parameters:
     ///   - text: the text of `source`, and behind it that of the new items.
-    ///   - isIndexed: whether its ids are to be found in O(1), since later states will be made of it. Then it also gets a
-    ///     text of its own if most of this one is unused.
+    ///   - isIndexed: whether its ids are to be found in O(1), since later states will be made of it. Then it also gets
+    ///     a text of its own if most of this one is unused.
     consuming func finish(from source: ColumnsView, text: StateText, isIndexed: Bool) -> Kinship {
         let hasCollapsed =
             !source.allVisible || nodes.contains { $0.flags.contains(.isCollapsed) }
@@ -250,11 +250,8 @@ package struct ColumnsAssembly {
     private func unmoved(_ nodes: [Node], in source: ColumnsView) -> Int {
         guard source.allVisible else { return 0 }
         var count = pieces.first { !$0.isUnmoved }?.first ?? itemCount
-        for (section, old) in zip(sections, source.sections) {
-            if section.firstItem == old.firstItem, section.endItem == old.endItem { continue }
-            let isSameStart = section.firstItem == old.firstItem
-            count = min(
-                count, Int(isSameStart ? min(section.endItem, old.endItem) : min(section.firstItem, old.firstItem)))
+        for (section, old) in zip(sections, source.sections) where section.endItem != old.endItem {
+            count = min(count, Int(min(section.endItem, old.endItem)))
             break
         }
         count = min(count, Int(sections.last?.endItem ?? 0), Int(source.sections.last?.endItem ?? 0))

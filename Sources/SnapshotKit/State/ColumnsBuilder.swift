@@ -68,20 +68,45 @@ package struct ColumnsBuilder {
             levels |= node.level
         }
         // Usually they keep their indexes, and the text before them is as long as it was.
-        let isSamePlace = moved == 0 && shift == 0 && others.first?.section == section && !all.contains(.isHidden)
-        if !isSamePlace {
-            nodes.withUnsafeMutableBufferPointer { nodes in
-                payloads.withUnsafeMutableBufferPointer { payloads in
-                    for index in first..<nodes.count {
-                        nodes[index].move(by: moved, section: section, shiftedBy: shift)
-                        payloads[index].shift(by: shift, nodes[index].flags)
-                    }
-                }
-            }
+        if moved != 0 || shift != 0 || others.first?.section != section || all.contains(.isHidden) {
+            move(from: first, by: moved, to: section, shiftedBy: shift, all, areNested: levels > 0)
         }
         if !all.isDisjoint(with: [.hasContent, .hasKind]) { showsAnything = true }
         if all.contains(.isCollapsed) { hasCollapsed = true }
         if levels > 0 || all.contains(.escapedID) { isFlat = false }
+    }
+
+    /// Adapts items that were copied from another state. One loop for each thing that may have to be set: so few are
+    /// run, and the processor takes several items at once.
+    ///
+    /// - Parameter all: the flags that any of them has.
+    private mutating func move(
+        from first: Int, by moved: Int, to section: UInt32, shiftedBy shift: Int, _ all: NodeFlags, areNested: Bool
+    ) {
+        let (count, shift) = (nodes.count - first, UInt32(truncatingIfNeeded: shift))
+        nodes.withUnsafeMutableBufferPointer { nodes in
+            let nodes = nodes.baseAddress! + first
+            for index in 0..<count {
+                nodes[index].idStart &+= shift
+                nodes[index].section = section
+                nodes[index].end &+= UInt32(truncatingIfNeeded: moved)
+            }
+            if areNested {
+                for index in 0..<count where nodes[index].parent >= 0 {
+                    nodes[index].parent &+= Int32(truncatingIfNeeded: moved)
+                }
+            }
+            if all.contains(.isHidden) { for index in 0..<count { nodes[index].flags.remove(.isHidden) } }
+            guard shift != 0 else { return }
+            payloads.withUnsafeMutableBufferPointer { payloads in
+                let payloads = payloads.baseAddress! + first
+                if !all.contains(.hasKind), (0..<count).allSatisfy({ nodes[$0].flags.contains(.hasContent) }) {
+                    for index in 0..<count { payloads[index].contentStart &+= shift }
+                } else {
+                    for index in 0..<count { payloads[index].shift(by: shift, nodes[index].flags) }
+                }
+            }
+        }
     }
 
     @inline(__always)

@@ -103,10 +103,13 @@ public final class Fingerprints: Sendable {
         let hasSameLinks = kinship.hasSameLinks
         // Otherwise the first item of a run may have another predecessor.
         let first = hasSameLinks ? 0 : 1
-        runs.lazy.map { Kinship.Run(old: $0.old, new: $0.new + first, count: $0.count - first) }
-            .forOthers(of: new.nodes.count) { sum &+= hash.summand(ofItem: $0, new, items[$0]) }
-        kinship.runsByOld.lazy.map { Kinship.Run(old: $0.old, new: $0.old + first, count: $0.count - first) }
-            .forOthers(of: old.nodes.count) { sum &-= hash.summand(ofItem: $0, old, self.items[$0]) }
+        let linked = { (run: Kinship.Run) in
+            Kinship.Run(old: run.old + first, new: run.new + first, count: run.count - first)
+        }
+        runs.lazy.map(linked).forOthers(of: new.nodes.count) { sum &+= hash.summand(ofItem: $0, new, items[$0]) }
+        kinship.reversedRuns.lazy.map(linked).forOthers(of: old.nodes.count) {
+            sum &-= hash.summand(ofItem: $0, old, self.items[$0])
+        }
         for section in 0..<max(old.sections.count, new.sections.count) {
             if section < old.sections.count, section < new.sections.count, self.sections[section] == sections[section],
                 hasSameLinks || old.hasSameLinks(section: section, as: new)

@@ -138,16 +138,17 @@ final class Renumbering: Sendable {
     ///   - arrivals: items of the new state whose ids the old one does not have.
     ///   - earlier: the renumbering of the old state; nil if the table was made for it.
     init(_ kept: [Kinship.Run], _ arrivals: [Arrival], behind earlier: Renumbering?) {
-        var (all, joined) = (arrivals, [Kinship.Run]())
-        for run in kept { joined.append(joining: run) }
+        var (all, moved) = (arrivals, kept)
         if let earlier {
-            self.kept = earlier.kept.reduce(into: []) { $1.append(movedOver: joined, to: &$0) }
+            moved = []
+            moved.reserveCapacity(earlier.kept.count + kept.count)
+            var next = 0
+            for run in earlier.kept { run.append(movedOver: kept, from: &next, to: &moved) }
             for arrival in earlier.arrivals {
-                if let item = joined.new(ofOld: arrival.item) { all.append(Arrival(hash: arrival.hash, item: item)) }
+                if let item = kept.new(ofOld: arrival.item) { all.append(Arrival(hash: arrival.hash, item: item)) }
             }
-        } else {
-            self.kept = joined
         }
+        self.kept = moved
         self.arrivals = all.sorted { $0.hash < $1.hash }
     }
 
@@ -206,15 +207,20 @@ extension [Kinship.Run] {
 extension Kinship.Run {
     /// Composes this run with runs from its new state to a third one: appends what they share, as runs from its old
     /// state to the third.
-    fileprivate func append(movedOver runs: [Kinship.Run], to parts: inout [Kinship.Run]) {
-        var index = runs.firstIndex(endingBehind: new)
-        while index < runs.count, runs[index].old < new + count {
-            let start = max(new, runs[index].old)
-            let end = min(new + count, runs[index].old + runs[index].count)
+    ///
+    /// - Parameter next: where a run that follows on is probably found.
+    fileprivate func append(movedOver runs: [Kinship.Run], from next: inout Int, to parts: inout [Kinship.Run]) {
+        if next >= runs.count || runs[next].old > new || runs[next].old + runs[next].count <= new {
+            next = runs.firstIndex(endingBehind: new)
+        }
+        while next < runs.count, runs[next].old < new + count {
+            let start = max(new, runs[next].old)
+            let end = min(new + count, runs[next].old + runs[next].count)
             parts.append(
                 joining: Kinship.Run(
-                    old: old + start - new, new: runs[index].new + start - runs[index].old, count: end - start))
-            index += 1
+                    old: old + start - new, new: runs[next].new + start - runs[next].old, count: end - start))
+            if end < runs[next].old + runs[next].count { break }
+            next += 1
         }
     }
 }

@@ -33,8 +33,8 @@ public final class Kinship: Sendable {
     let runsByOld: [Run]
     /// All items with the same ids; nil if nobody has looked for them, or if `hasSameLinks`.
     let pairs: Pairing?
-    /// Whether both states have the same ids of sections and items, in the same order and nesting, with the same members
-    /// written in the same way: then only contents and kinds may differ.
+    /// Whether both states have the same ids of sections and items, in the same order and nesting, with the same
+    /// members written in the same way: then only contents and kinds may differ.
     let hasSameLinks: Bool
 
     /// O(runs), and O(runs log runs) if items have moved.

@@ -14,6 +14,8 @@ struct KnownState {
     private let view: ColumnsView
     /// The item of the top level that most likely comes next; the number of items behind the last.
     private var next = 0
+    /// Whether the id that follows in the document is known to be none of this state's.
+    private var isNew = false
     private let isFlat: Bool
     /// Whether an item's content is its whole element, with the id somewhere in it.
     private let hasElements: Bool
@@ -55,7 +57,7 @@ struct KnownState {
     }
 
     /// Takes the items from the next one on whose text is also at `text`, of which `count` bytes are left; at most
-    /// `maxItems` items, nested ones included. O(bytes that are the same).
+    /// `most` items, nested ones included. O(bytes that are the same).
     mutating func takeRun(at text: UnsafeRawPointer, count: Int, most: Int, levels: Int) -> Run? {
         guard next < view.nodes.count, let start = start(of: next) else { return nil }
         let reach = start + commonPrefix(text, view.text.first + start, min(count, view.columns.text.count - start))
@@ -79,6 +81,44 @@ struct KnownState {
             repeat { end -= 1 } while view.nodes[end].level > 0
         }
         return nil
+    }
+
+    /// Moves to another item if that has the id of the item at `text`, of which `count` bytes are left: so rows around
+    /// a gap, and rows that moved, are not read again either. False if it stays, or if the id is not found at a glance.
+    /// O(bytes before the id).
+    mutating func seek(_ text: UnsafeRawPointer, count: Int) -> Bool {
+        // What is written before an id is usually the same in all items.
+        let like = min(next, view.nodes.count - 1)
+        guard like >= 0, let start = start(of: like) else { return false }
+        let (node, lead) = (view.nodes[like], Int(view.nodes[like].idStart) - start)
+        guard lead < count, sameBytes(text, view.text.first + start, lead),
+            let id = Self.plainID(at: text + lead, isInteger: node.flags.contains(.integerID)),
+            next > like || !hasID(like, id)
+        else { return false }
+        guard let item = view.item(withID: id), view.nodes[item].level == 0 else {
+            isNew = true
+            return false
+        }
+        next = item
+        return true
+    }
+
+    /// The text of a short id, of which a number may be more than this shows.
+    @inline(__always)
+    private static func plainID(at start: UnsafeRawPointer, isInteger: Bool) -> UnsafeRawBufferPointer? {
+        var count = 0
+        if isInteger {
+            while count < 20, start.load(fromByteOffset: count, as: UInt8.self) &- UInt8(ascii: "0") < 10 { count += 1 }
+        } else {
+            var stops = stringStops(load64(start))
+            while stops == 0, count < 64 {
+                count += 8
+                stops = stringStops(load64(start + count))
+            }
+            count += stops.trailingZeroBitCount / 8
+            guard start.load(fromByteOffset: count, as: UInt8.self) == UInt8(ascii: "\"") else { return nil }
+        }
+        return count > 0 ? UnsafeRawBufferPointer(start: start, count: count) : nil
     }
 
     /// The offset of an item's text that ascends with the items: of its content if that is the element, else of its id.
@@ -179,7 +219,8 @@ struct KnownState {
 
     /// Moves behind an item that was read: what followed it most likely comes next. A new item changes nothing.
     mutating func passed(_ node: Node, in text: UnsafeRawPointer) {
-        guard node.idCount > 0, !node.flags.contains(.escapedID), !view.nodes.isEmpty else { return }
+        defer { isNew = false }
+        guard !isNew, node.idCount > 0, !node.flags.contains(.escapedID), !view.nodes.isEmpty else { return }
         let id = UnsafeRawBufferPointer(start: text + Int(node.idStart), count: Int(node.idCount))
         if next < view.nodes.count, hasID(next, id) {
             next = Int(view.nodes[next].end)
@@ -206,7 +247,7 @@ extension StateParser {
         self.known = known
         mentioned = known.mentioned
         builder.expect(items: known.expectedItems(in: scanner.end))
-        reusedRuns.reserveCapacity(4)
+        reusedRuns.reserveCapacity(8)
     }
 
     /// Takes the items at the scanner that the known state has too.
@@ -215,14 +256,20 @@ extension StateParser {
     ///   start of the next.
     mutating func takeKnownItems() -> (count: Int, isBehindItem: Bool) {
         scanner.skipSpace()
-        let most = limits.maxItems - builder.nodes.count
-        guard
-            let run = known?.takeRun(
-                at: scanner.base + scanner.at, count: scanner.end - scanner.at, most: most, levels: limits.maxNesting)
-        else { return (0, false) }
-        reusedRuns.append(Kinship.Run(old: run.nodes.lowerBound, new: builder.nodes.count, count: run.nodes.count))
-        known!.append(run, shiftedBy: scanner.at - run.start, to: &builder)
-        scanner.at += run.length
-        return (run.count, run.reachesEnd)
+        var count = 0
+        repeat {
+            guard
+                let run = known!.takeRun(
+                    at: scanner.base + scanner.at, count: scanner.end - scanner.at,
+                    most: limits.maxItems - builder.nodes.count, levels: limits.maxNesting)
+            else { continue }  // Perhaps what comes next is elsewhere in the known state.
+            reusedRuns.append(
+                Kinship.Run(old: run.nodes.lowerBound, new: builder.nodes.count, count: run.nodes.count))
+            known!.append(run, shiftedBy: scanner.at - run.start, to: &builder)
+            scanner.at += run.length
+            count += run.count
+            if run.reachesEnd { return (count, true) }
+        } while known!.seek(scanner.base + scanner.at, count: scanner.end - scanner.at)
+        return (count, false)
     }
 }

@@ -27,10 +27,9 @@ package struct Pairing: Sendable {
             newOfOld.withUnsafeMutableBufferPointer { newOfOld in
                 for run in runs {
                     let (old, new) = (Int32(truncatingIfNeeded: run.old), Int32(truncatingIfNeeded: run.new))
-                    for index in 0..<run.count {
-                        oldOfNew[run.new + index] = old &+ Int32(truncatingIfNeeded: index)
-                        newOfOld[run.old + index] = new &+ Int32(truncatingIfNeeded: index)
-                    }
+                    let (partners, others) = (oldOfNew.baseAddress! + run.new, newOfOld.baseAddress! + run.old)
+                    for index in 0..<run.count { partners[index] = old &+ Int32(truncatingIfNeeded: index) }
+                    for index in 0..<run.count { others[index] = new &+ Int32(truncatingIfNeeded: index) }
                 }
             }
         }

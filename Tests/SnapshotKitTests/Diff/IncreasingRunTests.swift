@@ -15,7 +15,7 @@ struct IncreasingRunTests {
             place += count
         }
         var kept: Set<Int> = []
-        run.find(fixedShift: shift, goesOn: goesOn, searchesStretches: byStretches) { kept.insert($0) }
+        run.find(fixedShift: shift, goesOn: goesOn, searchesStretches: byStretches) { kept.formUnion($0) }
         return kept
     }
 

@@ -214,6 +214,24 @@ struct KnownStateTests {
         }
     }
 
+    @Test(
+        "rows that moved are taken over, and rows around a gap",
+        arguments: [
+            ("adbce", [[0, 0, 1], [3, 1, 1], [1, 2, 2], [4, 4, 1]]), ("bcade", [[1, 0, 2], [0, 2, 1], [3, 3, 2]]),
+            ("acde", [[0, 0, 1], [2, 1, 3]]), ("abxcde", [[0, 0, 2], [2, 3, 3]]), ("ebcda", [[4, 0, 1], [1, 1, 3]]),
+        ])
+    func moves(_ order: String, _ expected: [[Int]]) throws {
+        for write in [
+            { #"{"id":"\#($0)","content":{"n":1}}"# }, { #""\#($0)""# }, { #"{ "id" : 1\#($0.asciiValue!) }"# },
+        ] as [(Character) -> String] {
+            let text = { (order: String) in Array("[\(order.map(write).joined(separator: ","))]".utf8) }
+            let known = try read(text("abcde"), upon: nil).get()
+            let kinship = try #require(Snapshot.reading(json: text(order), shape: .native, upon: known).reused)
+            #expect(kinship.runs.map { [$0.old, $0.new, $0.count] } == expected)
+            #expect(try changesAreTheSame(text(order), upon: known))
+        }
+    }
+
     @Test("what was taken over says nothing of two other states")
     func otherStates() throws {
         let known = try Snapshot(json: #"["a","b","c"]"#)
