@@ -7,6 +7,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 BINARY = str(HERE.parent / ".build/release/diffserver")
@@ -57,6 +58,45 @@ class Server:
         connection = socket.create_connection(("127.0.0.1", self.port))
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connection
+
+
+class Redis:
+    """One that keeps nothing on a disk, on a socket of its own, on the clients' core."""
+
+    def __init__(self, directory):
+        self.path = f"{directory}/redis.sock"
+        self.process = subprocess.Popen(
+            ["redis-server", "--port", "0", "--unixsocket", self.path, "--save", "", "--appendonly", "no", "--dir", directory],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        for _ in range(200):
+            if os.path.exists(self.path):
+                return
+            time.sleep(0.02)
+        sys.exit("redis-server did not start")
+
+    def info(self, section):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(self.path)
+            connection.sendall(f"INFO {section}\r\n".encode())
+            head, _, text = connection.recv(1 << 20).partition(b"\r\n")
+            while len(text) < int(head[1:]):
+                text += connection.recv(1 << 20)
+            return text.decode()
+
+    @property
+    def round_trips(self):
+        """Commands that servers have sent; what their scripts call within Redis is none."""
+        calls = dict(re.findall(r"cmdstat_(\w+):calls=(\d+)", self.info("commandstats")))
+        return sum(int(calls.get(name, 0)) for name in ("evalsha", "eval", "hget"))
+
+    @property
+    def seconds(self):
+        used = dict(re.findall(r"used_cpu_(sys|user):(\S+)", self.info("cpu")))
+        return float(used["sys"]) + float(used["user"])
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
 
 
 def to_core_of_clients():
