@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 /// A result that is there already, or will be.
 public enum Progress<Value: Sendable, Failure: Error> {
@@ -27,9 +28,13 @@ public enum Progress<Value: Sendable, Failure: Error> {
         case .done(let result): return result
         case .pending(let promise):
             let isKept = DispatchSemaphore(value: 0)
-            promise.whenKept { _ in isKept.signal() }
+            let kept = Locked<Result<Value, Failure>?>(nil)
+            promise.whenKept { result in
+                kept.withLock { $0 = result }
+                isKept.signal()
+            }
             isKept.wait()
-            return promise.result!
+            return kept.withLock { $0! }
         }
     }
 
@@ -43,44 +48,51 @@ public enum Progress<Value: Sendable, Failure: Error> {
 }
 
 /// A result that will be there later. It is given once, and taken once.
-public final class Promise<Value: Sendable, Failure: Error>: Sendable {
-    private enum State {
-        case open
-        case awaited(@Sendable (Result<Value, Failure>) -> Void)
-        case kept(Result<Value, Failure>)
-    }
+///
+/// One object and no lock: whoever comes first, with the result or for it, leaves what it has, and the other takes it.
+public final class Promise<Value: Sendable, Failure: Error>: @unchecked Sendable {
+    /// Takes the result.
+    public typealias Continuation = @Sendable (Result<Value, Failure>) -> Void
 
-    private let state = Locked(State.open)
+    private let state = Atomic(PromiseState.open)
+    /// Written by whoever gives it, before the state is `kept`, if it may not be awaited yet.
+    private var given: Given?
+    /// Written by whoever awaits it, before the state is `awaited`.
+    private var continuation: Continuation?
+
+    private final class Given {
+        let result: Result<Value, Failure>
+
+        init(_ result: Result<Value, Failure>) { self.result = result }
+    }
 
     /// A promise that nobody has kept yet.
     public init() {}
 
-    /// The result, if it is there.
-    var result: Result<Value, Failure>? {
-        guard case .kept(let result) = state.withLock({ $0 }) else { return nil }
-        return result
-    }
+    /// The result, if it was there before it was awaited.
+    var result: Result<Value, Failure>? { state.load(ordering: .acquiring) == .kept ? given?.result : nil }
 
     /// Gives the result, once.
     public func keep(_ result: Result<Value, Failure>) {
-        let before = state.withLock { exchange(&$0, with: .kept(result)) }
-        switch before {
+        if state.load(ordering: .relaxed) == .open { given = Given(result) }
+        switch state.exchange(.kept, ordering: .acquiringAndReleasing) {
         case .open: break
-        case .awaited(let continuation): continuation(result)
+        case .awaited: continuation.take()?(result)
         case .kept: preconditionFailure("a promise is kept once")
         }
     }
 
     /// Calls back with the result: at once, or on the thread that gives it.
-    public func whenKept(_ continuation: @escaping @Sendable (Result<Value, Failure>) -> Void) {
-        let result = state.withLock { state -> Result<Value, Failure>? in
-            switch state {
-            case .open: state = .awaited(continuation)
-            case .awaited: preconditionFailure("a promise is awaited once")
-            case .kept(let result): return result
-            }
-            return nil
-        }
-        if let result { continuation(result) }
+    public func whenKept(_ continuation: @escaping Continuation) {
+        self.continuation = continuation
+        let (isAwaited, before) = state.compareExchange(
+            expected: .open, desired: .awaited, ordering: .acquiringAndReleasing)
+        guard !isAwaited else { return }
+        guard before == .kept, let given else { preconditionFailure("a promise is awaited once") }
+        self.continuation = nil
+        continuation(given.result)
     }
 }
+
+/// Not within the promise, where it would be another type for each kind of promise, to be looked up at run time.
+private enum PromiseState: UInt8, AtomicRepresentable { case open, awaited, kept }
