@@ -3,12 +3,11 @@
 
 #include <sqlite3.h>
 
-// SQLITE_TRANSIENT is a cast that Swift does not import.
-static inline int cdiff_sqlite_bind_text(sqlite3_stmt *statement, int index, const char *text, int count) {
-    return sqlite3_bind_text(statement, index, text, count, SQLITE_TRANSIENT);
+// SQLITE_STATIC is a cast that Swift does not import. The bytes have to stay where they are until the statement is reset.
+static inline int cdiff_sqlite_bind_text(sqlite3_stmt *statement, int index, const void *text, int count) {
+    return sqlite3_bind_text(statement, index, count == 0 ? "" : text, count, SQLITE_STATIC);
 }
 
-// The bytes have to stay where they are until the statement is reset.
 static inline int cdiff_sqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int count) {
     return sqlite3_bind_blob(statement, index, count == 0 ? "" : bytes, count, SQLITE_STATIC);
 }

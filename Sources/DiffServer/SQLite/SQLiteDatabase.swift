@@ -7,8 +7,8 @@ import DiffStores
 final class SQLiteDatabase {
     /// Nil once it is closed.
     private var handle: OpaquePointer?
-    /// By the address of their text.
-    private var statements: [UnsafePointer<UInt8>: OpaquePointer] = [:]
+    /// By the address of their text. There are two dozen, which are found faster one by one than by a hash.
+    private var statements: [(text: UnsafePointer<UInt8>, prepared: OpaquePointer)] = []
     /// For the ends of sessions.
     var clock = StoreClock(after: nil, wall: WallClock())
 
@@ -38,8 +38,8 @@ final class SQLiteDatabase {
 
     /// Closes the connection. The last one to a file moves the log into it first, unless another process is reading.
     func close() {
-        for statement in statements.values { sqlite3_finalize(statement) }
-        statements = [:]
+        for statement in statements { sqlite3_finalize(statement.prepared) }
+        statements = []
         sqlite3_close_v2(handle)
         handle = nil
     }
@@ -60,8 +60,7 @@ final class SQLiteDatabase {
     @discardableResult
     func run(_ sql: StaticString, _ values: [Value] = [], row: (Row) -> Void = { _ in }) throws(Failure) -> Int {
         let statement = try prepared(sql)
-        defer { sqlite3_clear_bindings(statement) }
-        return try bind(values[...], statement) { () throws(Failure) in
+        return try bind(values, statement) { () throws(Failure) in
             defer { sqlite3_reset(statement) }
             while true {
                 switch sqlite3_step(statement) {
@@ -87,7 +86,7 @@ final class SQLiteDatabase {
     }
 
     private func prepared(_ sql: StaticString) throws(Failure) -> OpaquePointer {
-        if let statement = statements[sql.utf8Start] { return statement }
+        for statement in statements where statement.text == sql.utf8Start { return statement.prepared }
         guard handle != nil else { throw Failure(message: "the database is closed") }
         var statement: OpaquePointer?
         let code = sql.withUTF8Buffer { text in
@@ -96,29 +95,38 @@ final class SQLiteDatabase {
             }
         }
         guard code == SQLITE_OK, let statement else { throw failure() }
-        statements[sql.utf8Start] = statement
+        statements.append((sql.utf8Start, statement))
         return statement
     }
 
-    /// Binds the values, and calls `body` while their memory stays in place, so that SQLite need not copy blobs.
+    /// Binds the values from one on, and calls `body` while their memory stays in place, so that SQLite need not copy
+    /// texts and blobs.
     private func bind(
-        _ values: ArraySlice<Value>, _ statement: OpaquePointer, _ body: () throws(Failure) -> Int
+        _ values: [Value], from first: Int = 0, _ statement: OpaquePointer, _ body: () throws(Failure) -> Int
     ) throws(Failure) -> Int {
-        guard let value = values.first else { return try body() }
-        let index = Int32(values.startIndex + 1)
-        let rest = values.dropFirst()
-        switch value {
-        case .integer(let number): try check(sqlite3_bind_int64(statement, index, Int64(number)))
-        case .text(let text): try check(cdiff_sqlite_bind_text(statement, index, text, Int32(text.utf8.count)))
-        case .blob(let bytes):
-            return try bytes.withUnsafeBytes { bytes in
+        for number in first..<values.count {
+            let index = Int32(number + 1)
+            // The statement must not know the place of bytes for longer than they are there.
+            func bindRest(_ code: Int32) -> Result<Int, Failure> {
                 Result { () throws(Failure) in
-                    try check(cdiff_sqlite_bind_blob(statement, index, bytes.baseAddress, Int32(bytes.count)))
-                    return try bind(rest, statement, body)
+                    defer { sqlite3_bind_null(statement, index) }
+                    try check(code)
+                    return try bind(values, from: number + 1, statement, body)
                 }
-            }.get()
+            }
+            switch values[number] {
+            case .integer(let number): try check(sqlite3_bind_int64(statement, index, Int64(number)))
+            case .text(var text):
+                return try text.withUTF8 {
+                    bindRest(cdiff_sqlite_bind_text(statement, index, $0.baseAddress, Int32($0.count)))
+                }.get()
+            case .blob(let bytes):
+                return try bytes.withUnsafeBytes {
+                    bindRest(cdiff_sqlite_bind_blob(statement, index, $0.baseAddress, Int32($0.count)))
+                }.get()
+            }
         }
-        return try bind(rest, statement, body)
+        return try body()
     }
 
     private func check(_ code: Int32) throws(Failure) { if code != SQLITE_OK { throw failure() } }
@@ -213,8 +221,9 @@ struct SQLiteFile {
             try database.run("PRAGMA journal_mode = WAL")
             try database.run(isDurable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
             try database.run("PRAGMA foreign_keys = ON")
-            // 32 MiB, which a start has to read through; a log that grew beyond twice that is truncated.
-            try database.run("PRAGMA wal_autocheckpoint = 8192")
+            // 4 MiB: a start has to read through it, and a page that is written again and again is looked for among all
+            // its earlier versions. A log that grew far beyond that is truncated.
+            try database.run("PRAGMA wal_autocheckpoint = 1000")
             try database.run("PRAGMA journal_size_limit = 67108864")
             try database.execute("PRAGMA cache_size = -\(cache >> 10)")
             return database

@@ -12,7 +12,7 @@ import DiffClock
 
 /// Checks that the files of a database are the ones that were opened.
 final class SQLiteWatch: Sendable {
-    private struct FileState {
+    private struct FileState: Equatable {
         var device: dev_t
         var number: ino_t
         var size: Int
@@ -25,8 +25,16 @@ final class SQLiteWatch: Sendable {
     private struct File {
         let kind: Kind
         let path: String
+        /// The same for the system, ended by a zero.
+        let name: ContiguousArray<CChar>
         /// Nil until it is there.
         var known: FileState?
+
+        init(_ kind: Kind, of database: String) {
+            self.kind = kind
+            path = database + kind.rawValue
+            name = path.utf8CString
+        }
     }
 
     private struct State {
@@ -41,7 +49,7 @@ final class SQLiteWatch: Sendable {
 
     /// - Parameter path: of an open database.
     init(path: String) {
-        state = Locked(State(files: Kind.allCases.map { File(kind: $0, path: path + $0.rawValue) }))
+        state = Locked(State(files: Kind.allCases.map { File($0, of: path) }))
     }
 
     /// Why the database cannot be used, now or for good; nil if nothing is wrong.
@@ -51,14 +59,16 @@ final class SQLiteWatch: Sendable {
         state.withLock { state in
             if let damage = state.damage { return damage }
             for index in state.files.indices {
-                let file = state.files[index]
                 var found = stat()
-                guard stat(file.path, &found) == 0 else {
+                let isThere = state.files[index].name.withUnsafeBufferPointer { stat($0.baseAddress!, &found) } == 0
+                let now = FileState(device: found.st_dev, number: found.st_ino, size: Int(found.st_size))
+                if isThere, let known = state.files[index].known, known == now { continue }
+                let file = state.files[index]
+                guard isThere else {
                     if errno != ENOENT { return "\(file.path): \(String(cString: strerror(errno)))" }
                     if file.known != nil { return "\(file.path) was removed while in use" }
                     continue
                 }
-                let now = FileState(device: found.st_dev, number: found.st_ino, size: Int(found.st_size))
                 if let known = file.known {
                     guard known.device == now.device, known.number == now.number else {
                         return "\(file.path) was replaced while in use"
