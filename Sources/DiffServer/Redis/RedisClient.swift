@@ -4,10 +4,6 @@ import HTTPCore
 /// One loop's connections to the Redis with the sessions: a link per primary, made when it is first needed. Each
 /// command goes to the primary of its key.
 ///
-/// Without a cluster there is one primary. A node of a cluster may redirect a command that it has not executed, because
-/// another primary has the slot (`MOVED`) or is taking it over (`ASK`): then it is sent there, a transaction as a
-/// whole. No other command is ever sent twice: only its caller can find out whether one that was lost was executed.
-///
 /// Any thread may call; a caller on the loop pays for no hand-over. All state except the links belongs to the loop.
 final class RedisClient: @unchecked Sendable {
     typealias Completion = RedisConnection.Completion
@@ -16,16 +12,14 @@ final class RedisClient: @unchecked Sendable {
     let topology: RedisTopology
     private var map: SlotMap
     private let links = Locked<[RedisAddress.Endpoint: RedisLink]>([:])
-
-    /// How often a command is sent at most: twice if its slot moves, once more if that moves back meanwhile.
-    private static let attempts = 8
-    /// The pause before a command whose keys are moving is sent again, times the attempts so far.
-    private static let pause = Duration.milliseconds(10)
+    /// The link to the primary of all keys, without a cluster.
+    private let sole: RedisLink?
 
     /// A client that starts to connect.
     init(_ topology: RedisTopology, on loop: EventLoop) {
         (self.topology, self.loop, map) = (topology, loop, topology.map)
-        if !topology.isCluster { _ = link(to: map.primaries[0]) }
+        sole = topology.isCluster ? nil : RedisLink(topology, at: map.primaries[0], on: loop)
+        if let sole { links.withLock { $0[map.primaries[0]] = sole } }
         topology.follow(on: loop) { [weak self] in self?.follow() }
     }
 
@@ -38,7 +32,46 @@ final class RedisClient: @unchecked Sendable {
     ///
     /// - Parameter key: any of its keys, which are all in one slot.
     func send(_ command: RedisCommand, about key: RedisArgument = "", _ completion: @escaping Completion) {
-        loop.perform { self.send(command, key, Self.attempts, completion) }
+        let request = RedisRequest(command, about: key, by: self, completion)
+        loop.perform { request.send() }
+    }
+
+    /// Runs a script.
+    ///
+    /// - Parameter staging: a command that is executed just before, in the same transaction and round trip.
+    func run(
+        _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [],
+        staging: [RedisArgument]? = nil, _ completion: @escaping Completion
+    ) {
+        let text = script.text(inCluster: topology.isCluster)
+        send(RedisCommand(text, keys: keys, arguments, staging: staging), about: keys[0], completion)
+    }
+
+    /// Runs a script, and reads its answer.
+    func ask<Value>(
+        _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [],
+        _ done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void,
+        _ read: @escaping @Sendable (RedisReply) -> Result<Value, StoreFailure>
+    ) {
+        run(script, keys: keys, arguments) { done($0.mapError { StoreFailure($0) }.flatMap(read)) }
+    }
+
+    /// Runs a script on one key per primary, which is `name` or made of it.
+    ///
+    /// - Parameter completion: called once, with a failure if there was any.
+    func runEverywhere(_ script: RedisScript, _ name: String, _ completion: @escaping Completion) {
+        let keys = topology.map.keys(name)
+        let answers = Locked<[Result<RedisReply, RedisFailure>]>([])
+        for key in keys {
+            run(script, keys: [RedisArgument(key)]) { answer in
+                let all = answers.withLock { answers in
+                    answers.append(answer)
+                    return answers
+                }
+                guard all.count == keys.count else { return }
+                completion(all.first { if case .failure = $0 { true } else { false } } ?? answer)
+            }
+        }
     }
 
     /// Moves to `server`, which is the primary now.
@@ -53,7 +86,12 @@ final class RedisClient: @unchecked Sendable {
 
     // MARK: On the loop
 
-    private func link(to endpoint: RedisAddress.Endpoint) -> RedisLink {
+    /// The link to the primary of a key; nil if none has its slot.
+    fileprivate func link(for key: RedisArgument) -> RedisLink? {
+        sole ?? map.primary(of: key.bytes).map { link(to: $0) }
+    }
+
+    fileprivate func link(to endpoint: RedisAddress.Endpoint) -> RedisLink {
         links.withLock { links in
             if let link = links[endpoint] { return link }
             let link = RedisLink(topology, at: endpoint, on: loop)
@@ -61,6 +99,9 @@ final class RedisClient: @unchecked Sendable {
             return link
         }
     }
+
+    /// Whether a link is still in use: its server has not turned out to be no primary.
+    fileprivate func uses(_ link: RedisLink) -> Bool { links.withLock { $0[link.endpoint] === link } }
 
     /// Adopts what is known of the cluster now, and leaves servers that are no longer primaries.
     private func follow() {
@@ -72,38 +113,73 @@ final class RedisClient: @unchecked Sendable {
         }
         for link in gone.values { link.retire() }
     }
+}
 
-    private func send(
-        _ command: RedisCommand, _ key: RedisArgument, _ attempts: Int, _ completion: @escaping Completion
+/// A command on its way to the primary of its key.
+///
+/// A server that does not know its script is sent that as a whole. A node of a cluster may redirect a command that it
+/// has not executed, because another primary has the slot (`MOVED`) or is taking it over (`ASK`): then it is sent
+/// there, a transaction as a whole. No other command is ever sent twice: only its caller can find out whether one that
+/// was lost was executed.
+///
+/// Confined to the client's loop once it is sent.
+private final class RedisRequest: @unchecked Sendable {
+    private let client: RedisClient
+    private var command: RedisCommand
+    private let key: RedisArgument
+    private let completion: RedisClient.Completion
+    private var link: RedisLink?
+    /// How often it may still be sent. At first for two moves of its slot, and one more if that moves back meanwhile.
+    private var attempts = mostAttempts
+
+    private static let mostAttempts = 8
+    /// The pause before a command whose keys are moving is sent again, times the attempts so far.
+    private static let pause = Duration.milliseconds(10)
+
+    init(
+        _ command: RedisCommand, about key: RedisArgument, by client: RedisClient,
+        _ completion: @escaping RedisClient.Completion
     ) {
-        guard let endpoint = topology.isCluster ? map.primary(of: key.bytes) : map.primaries[0] else {
-            return completion(.failure(.unavailable("no primary serves slot \(SlotMap.slot(of: key.bytes))")))
-        }
-        send(command, key, to: endpoint, attempts, completion)
+        (self.command, self.key, self.client, self.completion) = (command, key, client, completion)
     }
 
-    private func send(
-        _ command: RedisCommand, _ key: RedisArgument, to endpoint: RedisAddress.Endpoint, isExpected: Bool = true,
-        _ attempts: Int, _ completion: @escaping Completion
-    ) {
-        let link = link(to: endpoint)
-        guard topology.isCluster else { return link.send(command, completion) }
-        link.send(isExpected ? command : command.asking) { [self] result in
-            let left = attempts - 1
-            // It was waiting for a connection to a server that turned out to be no primary.
-            if case .failure(.unavailable) = result, left > 0, links.withLock({ $0[endpoint] !== link }) {
-                return send(command, key, left, completion)
-            }
-            guard case .failure(.refused(let error)) = result,
-                let redirection = topology.note(error, from: link.connection?.destination)
-            else { return completion(result) }
-            guard left > 0, redirection != .down else { return completion(.failure(.unavailable(error.text))) }
-            switch redirection {
-            case .moved(_, let server): send(command, key, to: .server(server), left, completion)
-            case .ask(let server): send(command, key, to: .server(server), isExpected: false, left, completion)
-            case .later, .down:
-                loop.schedule(after: Self.pause * (Self.attempts - left)) { self.send(command, key, left, completion) }
-            }
+    func send() {
+        guard let link = client.link(for: key) else {
+            let slot = SlotMap.slot(of: key.bytes)
+            return completion(.failure(.unavailable("no primary serves slot \(slot)")))
+        }
+        send(command, over: link)
+    }
+
+    private func send(_ command: RedisCommand, over link: RedisLink) {
+        self.link = link
+        attempts -= 1
+        link.send(command) { self.receive($0) }
+    }
+
+    private func receive(_ result: Result<RedisReply, RedisFailure>) {
+        switch result {
+        // It was waiting for a connection to a server that turned out to be no primary.
+        case .failure(.unavailable) where attempts > 0 && link.map(client.uses) == false: send()
+        case .failure(.refused(let error)): receive(error, result)
+        case .success, .failure: completion(result)
+        }
+    }
+
+    private func receive(_ error: RedisError, _ result: Result<RedisReply, RedisFailure>) {
+        if error.code == "NOSCRIPT", let whole = command.whole {
+            command = whole
+            return send()
+        }
+        guard let redirection = client.topology.note(error, from: link?.connection?.destination) else {
+            return completion(result)
+        }
+        guard attempts > 0, redirection != .down else { return completion(.failure(.unavailable(error.text))) }
+        switch redirection {
+        case .moved(_, let server): send(command, over: client.link(to: .server(server)))
+        case .ask(let server): send(command.asking, over: client.link(to: .server(server)))
+        case .later, .down:
+            client.loop.schedule(after: Self.pause * (Self.mostAttempts - attempts)) { self.send() }
         }
     }
 }

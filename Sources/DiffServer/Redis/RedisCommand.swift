@@ -2,101 +2,321 @@ import DiffSessions
 import HTTPCore
 
 /// One command in RESP, or several that are sent together, of which the last one's answer counts. It is encoded where
-/// it is made, so that a large one can be encoded off the loop.
-struct RedisCommand: Sendable {
+/// it is made, so that a large one can be encoded off the loop. An object, since it is passed on often.
+final class RedisCommand: Sendable {
     /// What is sent, in order. A large argument is a part of its own, so that it is not copied.
-    private(set) var parts: [[UInt8]] = []
+    let parts: [[UInt8]]
     /// How many answers come before the one that counts. If any of them is an error, the first error is the answer.
-    private(set) var precedingAnswers: Int
+    let precedingAnswers: Int
     /// Whether the last answer is an array of answers, of which the last one counts.
     let isTransaction: Bool
+    /// The script that a part names, and from which byte on; nil if there is none, or it is there as a whole.
+    private let named: (script: RedisScript.Text, part: Int, start: Int)?
 
     /// An argument of this size or more is not copied, nor does a connection copy it.
     static let largeArgument = 32 << 10
 
-    init(_ arguments: RedisArgument...) { self.init([arguments]) }
+    private init(
+        _ parts: [[UInt8]], precedingAnswers: Int, isTransaction: Bool = false,
+        named: (script: RedisScript.Text, part: Int, start: Int)? = nil
+    ) {
+        (self.parts, self.precedingAnswers, self.isTransaction) = (parts, precedingAnswers, isTransaction)
+        self.named = named
+    }
 
-    init(_ arguments: [RedisArgument]) { self.init([arguments]) }
+    convenience init(_ arguments: RedisArgument...) { self.init(arguments) }
+
+    convenience init(_ arguments: [RedisArgument]) { self.init(pipeline: [arguments]) }
 
     /// Commands that are sent together.
-    init(pipeline commands: [[RedisArgument]]) { self.init(commands) }
+    convenience init(pipeline commands: [[RedisArgument]]) {
+        let room = commands.reduce(0) { $0 + Self.room(for: $1) }
+        let parts = Self.encoded(room) { encoder in
+            for command in commands { encoder.append(command: command) }
+        }
+        self.init(parts, precedingAnswers: commands.count - 1)
+    }
 
-    /// Commands that are executed together, or not at all.
-    init(transaction commands: [[RedisArgument]]) {
-        self.init([["MULTI"]] + commands + [["EXEC"]], isTransaction: true)
+    /// Runs a script, which the command names.
+    ///
+    /// - Parameter staging: a command that is executed just before, in the same transaction. It takes large values past
+    ///   the script, where Lua would hash each of their bytes.
+    convenience init(
+        _ script: RedisScript.Text, keys: [RedisArgument], _ arguments: [RedisArgument], staging: [RedisArgument]? = nil
+    ) {
+        self.init(script, keys: keys, count: arguments.count, room: Self.room(for: arguments), staging: staging) {
+            $0.append(arguments)
+        }
+    }
+
+    /// The same with `count` arguments that `write` appends: no array of them is made.
+    ///
+    /// - Parameter room: bytes that the small ones take at most, with what stands before and behind each.
+    convenience init(
+        _ script: RedisScript.Text, keys: [RedisArgument], count: Int, room: Int, staging: [RedisArgument]?,
+        _ write: (inout Encoder) -> Void
+    ) {
+        let small = room + script.name.count + Self.room(for: keys) + (staging.map { Self.room(for: $0) } ?? 0) + 64
+        var place = (part: 0, start: 0)
+        let parts = Self.encoded(small) { encoder in
+            if let staging {
+                encoder.append(command: ["MULTI"])
+                encoder.append(command: staging)
+            }
+            encoder.append("*", 3 + keys.count + count)
+            place = encoder.place
+            encoder.append(script.name)
+            encoder.append(.number(keys.count))
+            encoder.append(keys)
+            write(&encoder)
+            if staging != nil { encoder.append(command: ["EXEC"]) }
+        }
+        self.init(
+            parts, precedingAnswers: staging == nil ? 0 : 3, isTransaction: staging != nil,
+            named: (script, place.part, place.start))
+    }
+
+    /// The command with the script as a whole, for a server that does not know it; nil if it names none.
+    var whole: RedisCommand? {
+        guard let (script, part, start) = named else { return nil }
+        var parts = parts
+        parts[part].replaceSubrange(start..<start + script.name.count, with: script.source)
+        return RedisCommand(parts, precedingAnswers: precedingAnswers, isTransaction: isTransaction)
     }
 
     /// The command for a node that is taking over the key's slot, and would redirect it without `ASKING`.
     var asking: RedisCommand {
-        var command = self
-        command.parts[0] = Array("*1\r\n$6\r\nASKING\r\n".utf8) + parts[0]
-        command.precedingAnswers += 1
-        return command
+        RedisCommand(
+            [Array("*1\r\n$6\r\nASKING\r\n".utf8)] + parts, precedingAnswers: precedingAnswers + 1,
+            isTransaction: isTransaction)
     }
 
-    private init(_ commands: [[RedisArgument]], isTransaction: Bool = false) {
-        precedingAnswers = commands.count - 1
-        self.isTransaction = isTransaction
-        var run: [UInt8] = []
-        run.reserveCapacity(Self.smallBytes(commands))
-        for arguments in commands {
-            Self.append("*", arguments.count, to: &run)
-            for argument in arguments {
-                Self.append("$", argument.count, to: &run)
-                switch argument {
-                case .bytes(let bytes) where bytes.count >= Self.largeArgument:
-                    parts += [exchange(&run, with: []), bytes]
-                case .bytes(let bytes): run.append(contentsOf: bytes)
-                case .text(let text): run.append(contentsOf: text.utf8)
-                }
-                run.append(contentsOf: "\r\n".utf8)
-            }
+    // MARK: Encoding
+
+    /// The parts of what `write` appends.
+    ///
+    /// - Parameter room: bytes of all that is small, at least.
+    fileprivate static func encoded(_ room: Int, _ write: (inout Encoder) -> Void) -> [[UInt8]] {
+        var large: [(at: Int, bytes: [UInt8])] = []
+        let small = [UInt8](unsafeUninitializedCapacity: room) { room, count in
+            var encoder = Encoder(room: UnsafeMutableRawBufferPointer(room))
+            write(&encoder)
+            (count, large) = (encoder.small, encoder.large)
         }
-        parts.append(run)
+        var (parts, start): ([[UInt8]], Int) = ([], 0)
+        for (at, bytes) in large {
+            parts += [Array(small[start..<at]), bytes]
+            start = at
+        }
+        return parts.isEmpty ? [small] : parts + [Array(small[start...])]
     }
 
-    private static func append(_ kind: Unicode.Scalar, _ count: Int, to run: inout [UInt8]) {
-        run.append(UInt8(ascii: kind))
-        run.append(contentsOf: String(count).utf8)
-        run.append(contentsOf: "\r\n".utf8)
+    /// Bytes that the small arguments of a command take at most, with what stands before and behind each.
+    fileprivate static func room(for arguments: [RedisArgument]) -> Int {
+        arguments.withUnsafeBufferPointer { arguments in
+            var room = 24
+            for index in arguments.indices { room += 24 + arguments[index].room }
+            return room
+        }
     }
 
-    /// Bytes of the small arguments, and of what stands before each, which is at most ten bytes.
-    private static func smallBytes(_ commands: [[RedisArgument]]) -> Int {
-        commands.reduce(0) { sum, arguments in
-            arguments.reduce(sum + 10) { $0 + 12 + ($1.count < largeArgument ? $1.count : 0) }
+    /// Encodes commands, one argument after the other, in memory that is large enough: a commit has sixteen of them,
+    /// most of a few bytes.
+    struct Encoder {
+        private let room: UnsafeMutableRawBufferPointer
+        /// Bytes of everything but the large arguments.
+        fileprivate private(set) var small = 0
+        fileprivate private(set) var large: [(at: Int, bytes: [UInt8])] = []
+
+        fileprivate init(room: UnsafeMutableRawBufferPointer) { self.room = room }
+
+        /// Where what is appended next will be.
+        fileprivate var place: (part: Int, start: Int) { (2 * large.count, small - (large.last?.at ?? 0)) }
+
+        fileprivate mutating func append(command arguments: [RedisArgument]) {
+            append("*", arguments.count)
+            append(arguments)
+        }
+
+        fileprivate mutating func append(_ arguments: [RedisArgument]) {
+            // A loop over the array would count references to each of them.
+            arguments.withUnsafeBufferPointer { for index in $0.indices { append($0[index]) } }
+        }
+
+        /// Inlined, since a commit names what each of its arguments is.
+        @inline(__always)
+        mutating func append(_ argument: RedisArgument) {
+            let count = argument.count
+            // More than what stands before and behind it.
+            precondition(count >= largeArgument || count + 32 <= room.count - small, "there is no room for it")
+            append("$", count)
+            switch argument {
+            case .bytes(let bytes) where count >= largeArgument: large.append((small, bytes))
+            case .bytes(let bytes): append(bytes)
+            case .text(let text): append(text)
+            case .number(let number): append(number)
+            case .version(let version): append(hex: version, digits: count)
+            case .revision(let revision):
+                append(Int(clamping: revision.sequence))
+                append(UInt8(ascii: "-"))
+                append(hex: revision.digest, digits: 16)
+            case .key(let session):
+                append(RedisScripts.keyStart)
+                append(session)
+                append(UInt8(ascii: "}"))
+            }
+            appendLineEnd()
+        }
+
+        /// Appends bytes as they are.
+        fileprivate mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
+
+        /// Appends how many arguments follow, or how many bytes.
+        fileprivate mutating func append(_ kind: Unicode.Scalar, _ count: Int) {
+            append(UInt8(ascii: kind))
+            append(count)
+            appendLineEnd()
+        }
+
+        private mutating func append(_ text: String) {
+            var text = text
+            text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+        }
+
+        private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+            UnsafeMutableRawBufferPointer(rebasing: room[small...]).copyMemory(from: bytes)
+            small += bytes.count
+        }
+
+        private mutating func append(_ number: Int) {
+            if 0..<10 ~= number { return append(UInt8(ascii: "0") + UInt8(number)) }
+            if number < 0 { append(UInt8(ascii: "-")) }
+            var rest = number.magnitude
+            let count = RedisArgument.digits(rest)
+            for place in (small..<small + count).reversed() {
+                room[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            }
+            small += count
+        }
+
+        private mutating func append(hex number: UInt64, digits count: Int) {
+            var (rest, place) = (number, small + count)
+            while place > small {
+                place -= 1
+                let digit = UInt8(truncatingIfNeeded: rest & 15)
+                room[place] = digit &+ (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+                rest >>= 4
+            }
+            small += count
+        }
+
+        private mutating func append(_ byte: UInt8) {
+            room[small] = byte
+            small += 1
+        }
+
+        private mutating func appendLineEnd() {
+            append(UInt8(ascii: "\r"))
+            append(UInt8(ascii: "\n"))
         }
     }
 }
 
-/// An argument of a command. Short texts, such as numbers, are written without an array of their own.
+/// An argument of a command. Texts and numbers are written without an array of their own.
 enum RedisArgument: Sendable {
     case bytes([UInt8])
     case text(String)
+    case number(Int)
+    /// A session's version in hexadecimal digits; empty for 0, which stands for none.
+    case version(UInt64)
+    /// The key of a session, by the session's name.
+    case key(String)
+    /// A head's revision.
+    case revision(Revision)
 
     init(_ bytes: [UInt8]) { self = .bytes(bytes) }
     init(_ text: some StringProtocol) { self = .text(String(text)) }
-    init(_ number: some BinaryInteger) { self = .text(String(number)) }
-
-    /// A session's version, as Redis has it; empty for none.
-    static func version(_ version: UInt64) -> RedisArgument { .text(Session.text(version)) }
+    init(_ number: Int) { self = .number(number) }
+    /// The id of an entry. Ids start with 1, and no log is so long that one of them does not fit.
+    init(_ id: UInt64) { self = .number(Int(clamping: id)) }
+    init(milliseconds time: Duration) { self = .number(Int(time.wholeNanoseconds / 1_000_000)) }
 
     /// How many bytes it has.
+    @inline(__always)
     var count: Int {
         switch self {
-        case .bytes(let bytes): bytes.count
-        case .text(let text): text.utf8.count
+        case .bytes(let bytes): return bytes.count
+        case .text(let text): return text.utf8.count
+        case .number(let number): return Self.digits(number.magnitude) + (number < 0 ? 1 : 0)
+        case .version(let version): return (67 - version.leadingZeroBitCount) / 4
+        case .key(let session): return RedisScripts.keyStart.utf8.count + session.utf8.count + 1
+        case .revision(let revision): return Self.digits(UInt(clamping: revision.sequence)) + 17
         }
+    }
+
+    /// How many bytes it takes in the small part of a command, at most.
+    var room: Int {
+        switch self {
+        case .bytes(let bytes): bytes.count < RedisCommand.largeArgument ? bytes.count : 0
+        case .text(let text), .key(let text): RedisScripts.keyStart.utf8.count + text.utf8.count + 1
+        case .number, .version: 20
+        case .revision: 40
+        }
+    }
+
+    fileprivate static func digits(_ number: UInt) -> Int {
+        var (count, rest) = (1, number)
+        while rest > 9 {
+            rest /= 10
+            count += 1
+        }
+        return count
     }
 
     var bytes: [UInt8] {
         switch self {
         case .bytes(let bytes): bytes
         case .text(let text): Array(text.utf8)
+        case .number(let number): Array(String(number).utf8)
+        case .version(let version): Array(Session.text(version).utf8)
+        case .key(let session): Array(RedisScripts.channel(session).utf8)
+        case .revision(let revision): Array(revision.text.utf8)
         }
     }
 }
 
-extension RedisArgument: ExpressibleByStringLiteral {
+extension RedisArgument: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
     init(stringLiteral text: String) { self = .text(text) }
+    init(integerLiteral number: Int) { self = .number(number) }
+}
+
+// MARK: - Scripts
+
+/// A script that runs within Redis. It is named by its SHA-1, and sent whole only if the server does not know it yet.
+///
+/// In a cluster `SPUBLISH` takes the place of `PUBLISH`, which would pass each message on to every node.
+struct RedisScript: Sendable {
+    /// The first two arguments of a command, encoded: for a server that knows the script, and for one that does not.
+    final class Text: Sendable {
+        let name, source: [UInt8]
+
+        fileprivate init(_ source: String) {
+            func encoded(_ arguments: RedisArgument...) -> [UInt8] {
+                let room = RedisCommand.room(for: arguments)
+                return RedisCommand.encoded(room) { for argument in arguments { $0.append(argument) } }[0]
+            }
+            name = encoded("EVALSHA", .text(Hex.encode(Digests.sha1(Array(source.utf8)))))
+            self.source = encoded("EVAL", .text(source))
+        }
+    }
+
+    private let plain, sharded: Text
+
+    init(_ source: String) {
+        plain = Text(source)
+        sharded = Text(source.replacing("'PUBLISH'", with: "'SPUBLISH'"))
+    }
+
+    func text(inCluster: Bool) -> Text { inCluster ? sharded : plain }
 }

@@ -19,6 +19,19 @@ final class RedisConnection: @unchecked Sendable {
         var preceding: Int
         /// The first error among them.
         var error: RedisError?
+
+        /// Notes an answer that comes before the one that counts.
+        mutating func note(_ reply: RedisReply) {
+            preceding -= 1
+            if error == nil, case .error(let first) = reply { error = first }
+        }
+
+        func result(of reply: RedisReply) -> Result<RedisReply, RedisFailure> {
+            var answer = error.map { .error($0) } ?? reply
+            if case .array(let answers) = answer, isTransaction, let last = answers.last { answer = last }
+            guard case .error(let error) = answer else { return .success(answer) }
+            return .failure(error.isMisplaced ? .unavailable(error.text) : .refused(error))
+        }
     }
 
     let destination: ConnectAddress
@@ -129,26 +142,13 @@ final class RedisConnection: @unchecked Sendable {
             isSilent = false
             return listener(reply)
         }
-        guard let oldest = outstanding.first else { return lose("unexpected reply") }
-        if oldest.preceding > 0 {
-            return outstanding.updateFirst {
-                $0.preceding -= 1
-                if $0.error == nil, case .error(let error) = reply { $0.error = error }
-            }
-        }
-        _ = outstanding.popFirst()
-        var answer = reply
-        if let error = oldest.error {
-            answer = .error(error)
-        } else if oldest.isTransaction, case .array(let answers) = reply, let last = answers.last {
-            answer = last
-        }
-        if case .error(let error) = answer {
-            oldest.completion(.failure(error.isMisplaced ? .unavailable(error.text) : .refused(error)))
-            if error.isMisplaced { retire(because: error.text) }
-        } else {
-            oldest.completion(.success(answer))
-        }
+        guard let preceding = outstanding.first?.preceding else { return lose("unexpected reply") }
+        if preceding > 0 { return outstanding.updateFirst { $0.note(reply) } }
+        guard let command = outstanding.popFirst() else { return }
+        let result = command.result(of: reply)
+        command.completion(result)
+        // The server takes no commands now.
+        if case .failure(.unavailable(let reason)) = result { retire(because: reason) }
         if isRetired, outstanding.isEmpty { lose("retired") }
     }
 

@@ -9,7 +9,7 @@ import Synchronization
 /// server or a reset connection. No command is ever sent twice: only its caller can find out whether one that was lost
 /// was executed.
 ///
-/// Any thread may call; calls from other threads are handed over to the loop, which owns all state.
+/// The loop owns all state. Any thread may close it or move it to another server; the rest is called on the loop.
 final class RedisLink: @unchecked Sendable {
     typealias Completion = RedisConnection.Completion
 
@@ -21,7 +21,7 @@ final class RedisLink: @unchecked Sendable {
     }
 
     private let topology: RedisTopology
-    private let endpoint: RedisAddress.Endpoint
+    let endpoint: RedisAddress.Endpoint
     private let loop: EventLoop
     private let whenUp: @Sendable (RedisConnection) -> Void
     /// Sentinels to ask for the primary, starting with the one that knew it last time.
@@ -59,19 +59,6 @@ final class RedisLink: @unchecked Sendable {
     /// Whether there is a connection.
     var isUp: Bool { isConnected.load(ordering: .relaxed) }
 
-    /// Sends a command; `completion` is called once, on the loop.
-    func send(_ command: RedisCommand, _ completion: @escaping Completion) {
-        loop.perform { [self] in
-            if let connection {
-                connection.send(command, completion)
-            } else if isFirstAttempt, waiting.count < dialer.maxWaiting {
-                waiting.append((command, completion))
-            } else {
-                completion(.failure(lastFailure))
-            }
-        }
-    }
-
     /// Reconnects because `server` is the primary now, unless the connection leads there already. What has been sent is
     /// answered first.
     func leave(for server: ConnectAddress) {
@@ -100,6 +87,17 @@ final class RedisLink: @unchecked Sendable {
     }
 
     // MARK: On the loop
+
+    /// Sends a command; `completion` is called once, on the loop.
+    func send(_ command: RedisCommand, _ completion: @escaping Completion) {
+        if let connection {
+            connection.send(command, completion)
+        } else if isFirstAttempt, waiting.count < dialer.maxWaiting {
+            waiting.append((command, completion))
+        } else {
+            completion(.failure(lastFailure))
+        }
+    }
 
     /// The connection, if there is one that takes commands.
     var connection: RedisConnection? {

@@ -198,6 +198,10 @@ struct RedisReplyParser: Sendable {
     }
 
     private func number(_ digits: ArraySlice<UInt8>) throws(Violation) -> Int64 {
+        // Most are the answers of commits.
+        if digits.count == 1, let digit = digits.first, digit &- UInt8(ascii: "0") < 10 {
+            return Int64(digit &- UInt8(ascii: "0"))
+        }
         guard let number = Int64(String(decoding: digits, as: UTF8.self)) else { throw .badNumber }
         return number
     }

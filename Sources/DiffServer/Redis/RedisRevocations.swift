@@ -28,13 +28,12 @@ final class RedisRevocations: Sendable {
     /// The one of Redis with the sessions.
     private var database: Int { client.topology.dialer.address.database }
 
-    private var knownVersion: RedisArgument { RedisArgument(version.withLock { $0 } ?? Self.unknown) }
+    /// The known version, with which a script about a session compares.
+    var knownVersion: RedisArgument { .text(version.withLock { $0 } ?? Self.unknown) }
 
-    /// Has a script about a session compare the version; in a cluster it cannot.
-    func compare(_ keys: inout [RedisArgument], _ arguments: inout [RedisArgument]) {
-        guard !client.topology.isCluster else { return }
-        keys.append(Self.key)
-        arguments.append(knownVersion)
+    /// The keys of such a script: in a cluster it cannot compare, since the set may be at another primary.
+    func keys(with session: RedisArgument) -> [RedisArgument] {
+        client.topology.isCluster ? [session] : [session, Self.key]
     }
 
     /// Writes a revocation down, and publishes it.

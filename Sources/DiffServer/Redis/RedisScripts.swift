@@ -48,7 +48,7 @@ enum RedisScripts {
     /// The channel of a session, which is also its key.
     static func channel(_ session: String) -> String { "\(keyStart)\(session)}" }
 
-    static func key(_ session: String) -> RedisArgument { .text(channel(session)) }
+    static func key(_ session: String) -> RedisArgument { .key(session) }
 
     /// The session of a key.
     static func session(_ key: String) -> String? {
@@ -188,11 +188,10 @@ enum RedisScripts {
         """)
 
     /// The command that stages the checkpoint of a commit, if it brings one.
-    static func staging(of commit: LogCommit, to key: RedisArgument, by hash: KeyedHash) -> [RedisArgument]? {
+    private static func staging(of commit: LogCommit, to key: RedisArgument, by hash: KeyedHash) -> [RedisArgument]? {
+        guard let record = commit.checkpoint(by: hash) else { return nil }
         let version = Session.text(commit.session.version)
-        return commit.checkpoint(by: hash).map { record in
-            ["HSET", key, .text("m" + version), .bytes(record.meta), .text("h" + version), .bytes(record.head)]
-        }
+        return ["HSET", key, .text("m" + version), .bytes(record.meta), .text("h" + version), .bytes(record.head)]
     }
 
     /// What sessions are written with: the format of their records, and a sum that tells keys of the digests apart.
@@ -210,105 +209,37 @@ enum RedisScripts {
             : "in use by another version of diffserver (format \(format); this one reads \(SessionRecord.format))"
     }
 
-    /// The arguments of `commit`.
+    /// The command that commits.
     ///
-    /// - Parameter before: the session that the commit follows; nil if it makes one.
-    static func arguments(of commit: LogCommit, after before: Session?) -> [RedisArgument] {
-        let session = commit.session
-        return [
-            .version(before?.version ?? 0), .version(session.version), RedisArgument(session.head.revision.text),
-            RedisArgument(Int(session.settings.timeToLive / .milliseconds(1))), RedisArgument(commit.id),
-            RedisArgument(commit.entry),
-            RedisArgument(session.log.entries.first?.id ?? commit.id),
-            commit.isStart ? "start" : commit.isCheckpoint ? "new" : "",
-            RedisArgument(session.rows), RedisArgument(session.log.bytes),
-        ]
+    /// - Parameters:
+    ///   - keys: that of the session, and perhaps that of the revocations.
+    ///   - revocations: their known version.
+    static func command(
+        for commit: PendingCommit, keys: [RedisArgument], _ revocations: RedisArgument, by hash: KeyedHash,
+        inCluster: Bool
+    ) -> RedisCommand {
+        let (session, log) = (commit.session, commit.log)
+        return RedisCommand(
+            self.commit.text(inCluster: inCluster), keys: keys, count: 11,
+            room: RedisArgument.bytes(log.entry).room + revocations.room + 384,
+            staging: staging(of: log, to: keys[0], by: hash)
+        ) { encoder in
+            encoder.append(.version(commit.before?.version ?? 0))
+            encoder.append(.version(session.version))
+            encoder.append(.revision(session.head.revision))
+            encoder.append(RedisArgument(milliseconds: session.settings.timeToLive))
+            encoder.append(RedisArgument(log.id))
+            encoder.append(.bytes(log.entry))
+            encoder.append(RedisArgument(session.log.entries.first?.id ?? log.id))
+            encoder.append(log.isStart ? "start" : log.isCheckpoint ? "new" : "")
+            encoder.append(.number(session.rows))
+            encoder.append(.number(session.log.bytes))
+            encoder.append(revocations)
+        }
     }
 }
 
 extension Session {
     /// A version as Redis has it; empty for none.
     static func text(_ version: UInt64) -> String { version == 0 ? "" : String(version, radix: 16) }
-}
-
-// MARK: - Running a script
-
-/// A script that runs within Redis. It is named by its SHA-1, and sent whole only if the server does not know it yet.
-///
-/// In a cluster `SPUBLISH` takes the place of `PUBLISH`, which would pass each message on to every node.
-struct RedisScript: Sendable {
-    private struct Text {
-        let source: RedisArgument
-        let name: RedisArgument
-
-        init(_ source: String) {
-            self.source = RedisArgument(source)
-            name = RedisArgument(Hex.encode(Digests.sha1(Array(source.utf8))))
-        }
-    }
-
-    private let plain: Text
-    private let sharded: Text
-
-    init(_ source: String) {
-        plain = Text(source)
-        sharded = Text(source.replacing("'PUBLISH'", with: "'SPUBLISH'"))
-    }
-
-    /// The first arguments of a command for a server that knows the script, and for one that does not.
-    fileprivate func beginnings(inCluster: Bool) -> (known: [RedisArgument], unknown: [RedisArgument]) {
-        let text = inCluster ? sharded : plain
-        return (["EVALSHA", text.name], ["EVAL", text.source])
-    }
-}
-
-extension RedisClient {
-    /// Runs a script; if the server does not know it, it is sent whole, once.
-    ///
-    /// - Parameter staging: a command that is executed just before, in the same transaction and round trip. It takes
-    ///   large values past the script, where Lua would hash each of their bytes.
-    func run(
-        _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [],
-        staging: [RedisArgument]? = nil,
-        _ completion: @escaping Completion
-    ) {
-        let beginnings = script.beginnings(inCluster: topology.isCluster)
-        let command = { @Sendable (beginning: [RedisArgument]) in
-            let call = beginning + [RedisArgument(keys.count)] + keys + arguments
-            return staging.map { RedisCommand(transaction: [$0, call]) } ?? RedisCommand(call)
-        }
-        send(command(beginnings.known), about: keys[0]) { [self] result in
-            guard case .failure(.refused(let error)) = result, error.code == "NOSCRIPT" else {
-                return completion(result)
-            }
-            send(command(beginnings.unknown), about: keys[0], completion)
-        }
-    }
-
-    /// Runs a script, and reads its answer.
-    func ask<Value>(
-        _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [],
-        _ done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void,
-        _ read: @escaping @Sendable (RedisReply) -> Result<Value, StoreFailure>
-    ) {
-        run(script, keys: keys, arguments) { done($0.mapError { StoreFailure($0) }.flatMap(read)) }
-    }
-
-    /// Runs a script on one key per primary, which is `name` or made of it.
-    ///
-    /// - Parameter completion: called once, with a failure if there was any.
-    func runEverywhere(_ script: RedisScript, _ name: String, _ completion: @escaping Completion) {
-        let keys = topology.map.keys(name)
-        let answers = Locked<[Result<RedisReply, RedisFailure>]>([])
-        for key in keys {
-            run(script, keys: [RedisArgument(key)]) { answer in
-                let all = answers.withLock { answers in
-                    answers.append(answer)
-                    return answers
-                }
-                guard all.count == keys.count else { return }
-                completion(all.first { if case .failure = $0 { true } else { false } } ?? answer)
-            }
-        }
-    }
 }

@@ -22,8 +22,8 @@ package final class RedisStore: SessionStore {
     /// For everything that belongs to no request: hints, the sweep, the start.
     package let loop: EventLoop
     private let client: RedisClient
-    /// One per loop.
-    private let clients: Locked<[ObjectIdentifier: RedisClient]>
+    /// One per loop, a handful.
+    private let clients: Locked<[RedisClient]>
     private let watch: RedisWatch
     package let hash: KeyedHash
     let revocations: RedisRevocations
@@ -50,7 +50,7 @@ package final class RedisStore: SessionStore {
         }
         topology = RedisTopology(dialer, on: loop)
         client = RedisClient(topology, on: loop)
-        clients = Locked([ObjectIdentifier(loop): client])
+        clients = Locked([client])
         watch = RedisWatch(topology, on: loop)
         revocations = RedisRevocations(table.revocations, client)
         if let problem = take(Progress.of(checkRecords).wait()) {
@@ -69,22 +69,22 @@ package final class RedisStore: SessionStore {
     package func close() {
         topology.close()
         watch.close()
-        for client in clients.withLock({ Array($0.values) }) { client.close() }
+        for client in clients.withLock({ $0 }) { client.close() }
         loop.end()
     }
 
     /// Moves to another server, which is the primary now.
     func leave(for server: ConnectAddress) {
-        for client in clients.withLock({ Array($0.values) }) { client.leave(for: server) }
+        for client in clients.withLock({ $0 }) { client.leave(for: server) }
     }
 
     /// The client of a request's loop; the store's own for an executor that is no loop.
     func client(on executor: any WorkExecutor) -> RedisClient {
         clients.withLock { clients in
-            if let client = clients[ObjectIdentifier(executor)] { return client }
+            if let client = clients.first(where: { $0.loop === executor }) { return client }
             guard let loop = executor as? EventLoop else { return client }
             let client = RedisClient(topology, on: loop)
-            clients[ObjectIdentifier(loop)] = client
+            clients.append(client)
             return client
         }
     }
@@ -112,7 +112,7 @@ package final class RedisStore: SessionStore {
     }
 
     private func open(_ name: String, on executor: any WorkExecutor, _ done: @escaping Completion<SessionView?>) {
-        read(RedisSearch(name, table.view(name), on: executor, done))
+        RedisReading(name, from: self, on: executor, done).ask(.init(table.view(name)))
     }
 
     // MARK: Writing
@@ -120,13 +120,64 @@ package final class RedisStore: SessionStore {
     package func swap(_ before: SessionView?, named name: String, for next: Session, on executor: any WorkExecutor)
         -> Stored<SessionSlot>
     {
-        .of { done in
-            if let before {
-                commit(next, to: before.slot, after: before.session, on: executor, done)
+        guard table.hasRoom(for: next) else { return .done(.failure(.capacity)) }
+        guard let slot = before?.slot, let read = before?.session else {
+            return .of { put(PendingCommit(next, named: name, id: 1, in: table, nil, by: hash, $0), on: executor) }
+        }
+        guard case .session(let last) = pendingWrites.last(of: slot, read: read),
+            next.follows(last, at: read.head.revision)
+        else { return .done(.failure(.conflict)) }
+        return .of { done in
+            let commit = PendingCommit(
+                next, named: name, to: slot, after: last, id: last.log.last + 1, in: table, pendingWrites, by: hash,
+                done)
+            // Other loops have their own connections. A write that arrives before the one that it follows starts again.
+            guard pendingWrites.enter(slot, behind: last.version, next: commit.session) else {
+                return done(.failure(.conflict))
+            }
+            put(commit, on: executor)
+        }
+    }
+
+    /// Writes a commit once there is room for its record. A small one takes no more than its request does anyway.
+    private func put(_ commit: PendingCommit, on executor: any WorkExecutor) {
+        let bytes = commit.log.isCheckpoint ? commit.session.head.footprint : commit.log.entry.count
+        if bytes <= SessionTable.Bounds.waiter { return write(commit, 0, on: executor) }
+        gate.enter(bytes) { [self] in
+            if WorkCost.state(bytes).isLong {
+                workers.run { [self] in write(commit, bytes, on: executor) }
             } else {
-                create(name, next, on: executor, done)
+                write(commit, bytes, on: executor)
             }
         }
+    }
+
+    /// - Parameter bytes: that have entered the gate.
+    private func write(_ commit: PendingCommit, _ bytes: Int, on executor: any WorkExecutor) {
+        guard hasOurRecords else { return finish(commit, bytes, .failure(.recordsUnknown)) }
+        let key = RedisScripts.key(commit.name)
+        let command = RedisScripts.command(
+            for: commit, keys: revocations.keys(with: key), revocations.knownVersion, by: hash,
+            inCluster: topology.isCluster)
+        client(on: executor).send(command, about: key) { [self] result in
+            switch result {
+            case .failure(let failure):
+                noteWriteResult(result)
+                finish(commit, bytes, .failure(StoreFailure(failure)))
+            case .success(.integer(1)): finish(commit, bytes, .success(()))
+            // The write starts again, and is refused if its token was revoked.
+            case .success(.integer(-1)):
+                revocations.refresh { [self] in finish(commit, bytes, $0.flatMap { .failure(.conflict) }) }
+            case .success(.integer(0)): finish(commit, bytes, .failure(.conflict))
+            // To start again would never end.
+            case .success: finish(commit, bytes, .failure(.unavailable("unexpected reply to a commit")))
+            }
+        }
+    }
+
+    private func finish(_ commit: PendingCommit, _ bytes: Int, _ result: Result<Void, StoreFailure>) {
+        commit.finish(result)
+        if bytes > 0 { gate.leave(bytes) }
     }
 
     package func delete(_ session: SessionView, at revision: Revision?, on executor: any WorkExecutor) -> Stored<Void> {
@@ -148,86 +199,6 @@ package final class RedisStore: SessionStore {
         guard hasOurRecords else { return .done(.failure(.recordsUnknown)) }
         return .of {
             client(on: executor).ask(RedisScripts.drop, keys: [RedisScripts.key(name)], [""], $0) { _ in .success(()) }
-        }
-    }
-
-    private func create(
-        _ name: String, _ session: Session, on executor: any WorkExecutor, _ done: @escaping Completion<SessionSlot>
-    ) {
-        guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
-        let commit = LogCommit(
-            session.renamed(), after: nil, id: 1, revisions: table.bounds.history.revisions, by: hash)
-        let session = commit.session
-        put(commit, name, after: nil, on: executor) { [table] result in
-            done(
-                result.flatMap {
-                    switch table.create(name, session) {
-                    // A reader has loaded it by now, or it replaced one whose end this process had not heard of.
-                    case .failure(.conflict): table.slot(name).map { .success($0) } ?? table.create(name, session)
-                    case let outcome: outcome
-                    }
-                })
-        }
-    }
-
-    private func commit(
-        _ next: Session, to slot: SessionSlot, after read: Session, on executor: any WorkExecutor,
-        _ done: @escaping Completion<SessionSlot>
-    ) {
-        guard table.hasRoom(for: next) else { return done(.failure(.capacity)) }
-        guard case .session(let before) = pendingWrites.last(of: slot, read: read),
-            next.follows(before, at: read.head.revision)
-        else { return done(.failure(.conflict)) }
-        let commit = LogCommit(
-            next.renamed(), after: before, id: before.log.last + 1, revisions: table.bounds.history.revisions, by: hash)
-        let next = commit.session
-        guard pendingWrites.enter(slot, behind: before.version, next: next) else { return done(.failure(.conflict)) }
-        // Other loops have their own connections. A write that arrives before the one that it follows starts again.
-        put(commit, slot.name, after: before, on: executor) { [table, pendingWrites] result in
-            // If the slot has changed meanwhile, whoever needs the session next loads it.
-            if case .success = result { _ = table.commit(next, to: slot, after: before) }
-            pendingWrites.leave(slot.name, result)
-            done(result.map { slot })
-        }
-    }
-
-    /// Writes a commit once there is room for its record.
-    private func put(
-        _ commit: LogCommit, _ name: String, after before: Session?, on executor: any WorkExecutor,
-        _ done: @escaping Completion<Void>
-    ) {
-        let bytes = commit.isCheckpoint ? commit.session.head.footprint : commit.entry.count
-        gate.enter(bytes) { [self] in
-            let begin = { @Sendable [self] in
-                write(commit, name, after: before, on: executor) { [gate] result in
-                    done(result)
-                    gate.leave(bytes)
-                }
-            }
-            if WorkCost.state(bytes).isLong { workers.run(begin) } else { begin() }
-        }
-    }
-
-    private func write(
-        _ commit: LogCommit, _ name: String, after before: Session?, on executor: any WorkExecutor,
-        _ done: @escaping Completion<Void>
-    ) {
-        guard hasOurRecords else { return done(.failure(.recordsUnknown)) }
-        var keys = [RedisScripts.key(name)]
-        var arguments = RedisScripts.arguments(of: commit, after: before)
-        let staging = RedisScripts.staging(of: commit, to: keys[0], by: hash)
-        revocations.compare(&keys, &arguments)
-        client(on: executor).run(RedisScripts.commit, keys: keys, arguments, staging: staging) { [self] result in
-            if case .failure = result { noteWriteResult(result) }
-            switch result {
-            case .failure(let failure): done(.failure(StoreFailure(failure)))
-            case .success(.integer(1)): done(.success(()))
-            // The write starts again, and is refused if its token was revoked.
-            case .success(.integer(-1)): revocations.refresh { done($0.flatMap { .failure(.conflict) }) }
-            case .success(.integer(0)): done(.failure(.conflict))
-            // To start again would never end.
-            case .success: done(.failure(.unavailable("unexpected reply to a commit")))
-            }
         }
     }
 
@@ -282,10 +253,9 @@ package final class RedisStore: SessionStore {
         // This also counts as use, since readers use their session all the time.
         let known = table.view(slot.name)
         // Of a session that is away, it is enough to know whether the version is still the head.
-        let version = known?.session.version ?? slot.version
-        var search = RedisSearch(slot.name, known, on: loop) { [watch] _ in watch.revalidated(slot) }
-        (search.version, search.longer) = (version, RedisWatch.period * 2)
-        read(search)
+        var attempt = RedisReading.Attempt(known)
+        (attempt.version, attempt.longer) = (known?.session.version ?? slot.version, RedisWatch.period * 2)
+        RedisReading(slot.name, from: self, on: loop) { [watch] _ in watch.revalidated(slot) }.ask(attempt)
     }
 
     // MARK: Records

@@ -27,7 +27,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     let writer: SQLiteWriter
     let pendingWrites = PendingWrites()
     /// The id of the newest log entry.
-    private let lastEntry: Atomic<UInt64>
+    let lastEntry: Atomic<UInt64>
     /// Counts records while they are read or written, of which the two threads make one each at a time, and the pages
     /// that SQLite keeps.
     let records: MemoryBudget
@@ -89,12 +89,6 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
         keepClock()
         writer.close()
         file.release()
-    }
-
-    func logCommit(_ next: Session, after before: Session?) -> LogCommit {
-        LogCommit(
-            next, after: before, id: lastEntry.add(1, ordering: .relaxed).newValue,
-            revisions: table.bounds.history.revisions, by: hash)
     }
 
     // MARK: Reading

@@ -105,11 +105,23 @@ extension SQLiteDatabase {
         return (past.reversed(), behind.reversed(), !isPast)
     }
 
-    /// Writes a new session; false if there is one of this name.
-    func insert(_ commit: LogCommit, named name: String, by hash: KeyedHash) throws(Failure) -> Bool {
+    /// Writes a commit; false if the version before it is not there, or for a new session, if there is one of its name.
+    func write(_ commit: PendingCommit, by hash: KeyedHash) throws(Failure) -> Bool {
+        let (name, log, before) = (commit.name, commit.log, commit.before)
+        let isThere: Bool
+        if let before {
+            isThere = try update(log, named: name, after: before)
+        } else {
+            isThere = try insert(log, named: name)
+        }
+        if isThere { try write(log, name, previous: log.isStart ? 0 : before?.log.last ?? 0, hash) }
+        return isThere
+    }
+
+    private func insert(_ commit: LogCommit, named name: String) throws(Failure) -> Bool {
         let session = commit.session
         try forgetExpired(name)
-        let count = try run(
+        return try run(
             """
             INSERT INTO session (name, version, revision, expires, last, covered, rows, bytes)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING
@@ -118,39 +130,31 @@ extension SQLiteDatabase {
                 .text(name), .word(session.version), .text(session.head.revision.text),
                 .integer(end(session.settings.timeToLive)), .word(commit.id), .word(commit.id), .integer(session.rows),
                 .integer(session.log.bytes),
-            ])
-        if count == 1 { try write(commit, name, previous: 0, hash) }
-        return count == 1
+            ]) == 1
     }
 
-    /// Writes a commit; false if the version before it is not there.
-    func update(
-        _ commit: LogCommit, named name: String, after before: Session, by hash: KeyedHash
-    ) throws(Failure) -> Bool {
+    private func update(_ commit: LogCommit, named name: String, after before: Session) throws(Failure) -> Bool {
         let (session, time) = (commit.session, commit.session.settings.timeToLive)
-        let values: [Value] = [
+        var values: [Value] = [
             .word(session.version), .text(session.head.revision.text), .word(commit.id),
             .word(commit.isCheckpoint ? commit.id : 0), .integer(session.rows), .integer(session.log.bytes),
-            .text(name), .word(before.version),
+            .text(name), .word(before.version), .integer(leastEnd(time)),
         ]
-        var count = 0
         // Another end is only written if need be, since it has an index.
         if before.settings.timeToLive == time {
-            count = try run(
+            let count = try run(
                 """
                 UPDATE session SET version = ?, revision = ?, last = ?, covered = max(covered, ?), rows = ?, bytes = ?
                     WHERE name = ? AND version = ? AND expires >= ?
-                """, values + [.integer(leastEnd(time))])
+                """, values)
+            if count == 1 { return true }
         }
-        if count == 0 {
-            count = try run(
-                """
-                UPDATE session SET version = ?, revision = ?, last = ?, covered = max(covered, ?), rows = ?, bytes = ?,
-                    expires = ?9 WHERE name = ?7 AND version = ?8
-                """, values + [.integer(end(time))])
-        }
-        if count == 1 { try write(commit, name, previous: commit.isStart ? 0 : before.log.last, hash) }
-        return count == 1
+        values[8] = .integer(end(time))
+        return try run(
+            """
+            UPDATE session SET version = ?, revision = ?, last = ?, covered = max(covered, ?), rows = ?, bytes = ?,
+                expires = ?9 WHERE name = ?7 AND version = ?8
+            """, values) == 1
     }
 
     /// Writes the entry of a commit, and its checkpoint if it has one, and removes what that makes superfluous.
@@ -263,9 +267,9 @@ extension SQLiteDatabase {
     /// Milliseconds by the store's clock.
     private var now: Int { clock.milliseconds(.now) }
 
-    private func leastEnd(_ left: Duration) -> Int { clock.milliseconds(.now + left + left / 16) }
+    private func leastEnd(_ left: Duration) -> Int { clock.milliseconds(.now + left.wholeNanoseconds / 16 * 17) }
 
-    private func end(_ left: Duration) -> Int { clock.milliseconds(.now + left + left * 3 / 32) }
+    private func end(_ left: Duration) -> Int { clock.milliseconds(.now + left.wholeNanoseconds / 32 * 35) }
 }
 
 extension SQLiteDatabase {

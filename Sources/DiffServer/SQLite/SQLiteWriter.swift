@@ -79,6 +79,7 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     private func writeAll() {
         while true {
             let group = jobs.withLock { jobs in
+                if jobs.count <= Self.largestGroup { return exchange(&jobs, with: []) }
                 let group = Array(jobs.prefix(Self.largestGroup))
                 jobs.removeFirst(group.count)
                 return group
@@ -125,9 +126,10 @@ extension SQLiteStore {
     package func swap(_ before: SessionView?, named name: String, for next: Session, on executor: any WorkExecutor)
         -> Stored<SessionSlot>
     {
-        .of { done in
-            if let before {
-                commit(next, to: before.slot, after: before.session, done)
+        guard table.hasRoom(for: next) else { return .done(.failure(.capacity)) }
+        return .of { done in
+            if let slot = before?.slot, let read = before?.session {
+                commit(next, to: slot, after: read, done)
             } else {
                 create(name, next, done)
             }
@@ -153,58 +155,45 @@ extension SQLiteStore {
     }
 
     private func create(_ name: String, _ session: Session, _ done: @escaping Completion<SessionSlot>) {
-        guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
         guard !table.holds(name) else { return done(.failure(.conflict)) }
         guard pendingWrites.enterAlone(name, again: { [self] in create(name, session, done) }) else { return }
-        let commit = logCommit(session.renamed(), after: nil)
-        let session = commit.session
-        writer.submit { [hash, records] (database) throws(SQLiteDatabase.Failure) in
-            // The record, and the row that SQLite makes of it.
-            try records.charging(2 * session.head.footprint) { () throws(SQLiteDatabase.Failure) in
-                try database.insert(commit, named: name, by: hash) ? .written : .conflict
-            }
-        } done: { [self] result in
-            let outcome = result.flatMap { table.create(name, session) }
-            pendingWrites.leave(name, result)
-            done(outcome)
-        }
+        submit(commit(session, name, done))
     }
 
     private func commit(
         _ next: Session, to slot: SessionSlot, after read: Session, _ done: @escaping Completion<SessionSlot>
     ) {
-        guard table.hasRoom(for: next) else { return done(.failure(.capacity)) }
         switch pendingWrites.last(of: slot, read: read) {
         case .gone: done(.failure(.conflict))
         case .unknown: pendingWrites.afterQueued(of: slot.name) { [self] in commit(next, to: slot, after: read, done) }
-        case .session(let before):
-            guard next.follows(before, at: read.head.revision) else { return done(.failure(.conflict)) }
-            commit(next.renamed(), to: slot, standingOn: before, done)
+        case .session(let last):
+            guard next.follows(last, at: read.head.revision) else { return done(.failure(.conflict)) }
+            let commit = commit(next, slot.name, to: slot, after: last, done)
+            let hasEntered = pendingWrites.enter(slot, behind: last.version, next: commit.session) { submit(commit) }
+            if !hasEntered { done(.failure(.conflict)) }
         }
     }
 
     private func commit(
-        _ next: Session, to slot: SessionSlot, standingOn before: Session, _ done: @escaping Completion<SessionSlot>
-    ) {
-        let commit = logCommit(next, after: before)
-        let next = commit.session
-        let hasEntered = pendingWrites.enter(slot, behind: before.version, next: next) {
-            writer.submit { [hash, records] (database) throws(SQLiteDatabase.Failure) in
-                let room = commit.isCheckpoint ? 2 * next.head.footprint : 0
-                return try records.charging(room) { () throws(SQLiteDatabase.Failure) in
-                    try database.update(commit, named: slot.name, after: before, by: hash) ? .written : .conflict
-                }
-            } done: { [self] result in
-                switch result {
-                // This brings back a session that was evicted meanwhile.
-                case .success: _ = table.commit(next, to: slot, after: before)
-                case .failure(let failure): failed(failure, before, slot)
-                }
-                pendingWrites.leave(slot.name, result)
-                done(result.map { slot })
+        _ next: Session, _ name: String, to slot: SessionSlot? = nil, after before: Session? = nil,
+        _ done: @escaping Completion<SessionSlot>
+    ) -> PendingCommit {
+        PendingCommit(
+            next, named: name, to: slot, after: before, id: lastEntry.add(1, ordering: .relaxed).newValue, in: table,
+            pendingWrites, by: hash, done)
+    }
+
+    private func submit(_ commit: PendingCommit) {
+        writer.submit { [hash, records] (database) throws(SQLiteDatabase.Failure) in
+            // The record, and the row that SQLite makes of it.
+            let room = commit.log.isCheckpoint ? 2 * commit.session.head.footprint : 0
+            return try records.charging(room) { () throws(SQLiteDatabase.Failure) in
+                try database.write(commit, by: hash) ? .written : .conflict
             }
+        } done: { [self] result in
+            if let slot = commit.slot, let before = commit.before { failed(result, before, slot) }
+            commit.finish(result)
         }
-        if !hasEntered { done(.failure(.conflict)) }
     }
 
     private func drop(
@@ -225,10 +214,8 @@ extension SQLiteStore {
             writer.submit { (database) throws(SQLiteDatabase.Failure) in
                 try database.delete(slot.name, version: before.version) ? .written : .conflict
             } done: { [self] result in
-                switch result {
-                case .success: _ = table.drop(slot, at: nil)
-                case .failure(let failure): failed(failure, before, slot)
-                }
+                if case .success = result { _ = table.drop(slot, at: nil) }
+                failed(result, before, slot)
                 pendingWrites.leave(slot.name, result)
                 done(result)
             }
@@ -238,8 +225,8 @@ extension SQLiteStore {
 
     /// After a conflict, drops the version that the database did not have: the file was changed from outside, and the
     /// next request reads it.
-    private func failed(_ failure: StoreFailure, _ before: Session, _ slot: SessionSlot) {
-        if failure == .conflict { _ = table.drop(slot, at: before.head.revision) }
+    private func failed(_ result: Result<Void, StoreFailure>, _ before: Session, _ slot: SessionSlot) {
+        if case .failure(.conflict) = result { _ = table.drop(slot, at: before.head.revision) }
     }
 
     private func discard(_ name: String, _ done: @escaping Completion<Void>) {

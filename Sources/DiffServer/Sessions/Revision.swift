@@ -7,7 +7,7 @@ public struct Revision: Hashable, Sendable {
     public var sequence: UInt64
     /// A hash of the state: equal states of one session have equal digests. For a reader with views a hash of the
     /// sequence, the state's digest and the views.
-    var digest: UInt64
+    public internal(set) var digest: UInt64
     /// What few revisions have: one reference, so that they are cheap to copy.
     private var details: Details?
 
@@ -70,9 +70,18 @@ public struct Revision: Hashable, Sendable {
     }
 
     private var ownText: String {
-        var writer = JSONWriter(capacity: 64)
-        writeOwn(into: &writer)
-        return String(decoding: writer.bytes(), as: UTF8.self)
+        // Through no array: stores and answers name many a revision.
+        let (number, place) = (String(sequence), place.map { "~\($0)" } ?? "")
+        return String(unsafeUninitializedCapacity: number.utf8.count + 17 + place.utf8.count) { room in
+            var (_, at) = room.initialize(from: number.utf8)
+            room[at] = UInt8(ascii: "-")
+            at += 17
+            for position in 1...16 {
+                let digit = UInt8(truncatingIfNeeded: digest >> UInt64(4 * position - 4)) & 15
+                room[at - position] = digit &+ (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+            }
+            return room[at...].initialize(fromContentsOf: place.utf8)
+        }
     }
 }
 

@@ -15,14 +15,27 @@ public struct SessionLog: Sendable {
     }
 
     /// Oldest first.
-    public var entries: [Entry] = []
+    public private(set) var entries: [Entry] = []
+    private var entryBytes = 0
     /// How many of them are in the checkpoint already.
-    var covered = 0
+    var covered: Int
     /// Bytes of the checkpoint.
-    var checkpoint = 0
+    var checkpoint: Int
+
+    init(covered: Int = 0, checkpoint: Int = 0) { (self.covered, self.checkpoint) = (covered, checkpoint) }
 
     /// Bytes in the store: the checkpoint and all entries.
-    public var bytes: Int { entries.reduce(checkpoint) { $0 + $1.bytes } }
+    public var bytes: Int { checkpoint + entryBytes }
+
+    mutating func append(_ entry: Entry) {
+        entries.append(entry)
+        entryBytes += entry.bytes
+    }
+
+    mutating func removeFirst(_ count: Int) {
+        for entry in entries.prefix(count) { entryBytes -= entry.bytes }
+        entries.removeFirst(count)
+    }
 
     /// Memory held, in bytes.
     var footprint: Int { entries.capacity * MemoryLayout<Entry>.stride }
@@ -44,7 +57,7 @@ public struct LogCommit: Sendable {
     /// The session as it is written.
     public let session: Session
 
-    /// Puts `next`, which has its new version, in place of `before`.
+    /// Puts `next`, under a new version, in place of `before`.
     ///
     /// - Parameters:
     ///   - before: nil for a new session.
@@ -53,40 +66,42 @@ public struct LogCommit: Sendable {
     ///   - hash: makes the checksum.
     public init(_ next: Session, after before: Session?, id: UInt64, revisions: Int, by hash: KeyedHash) {
         self.id = id
+        let version = UInt64.random(in: 1 ... .max)
         let sequence = next.head.revision.sequence
         // A log that was damaged may have lost its newest entry, which the next one would have to name.
         let isWhole = before?.log.entries.isEmpty == false
         // Commits that only remember keys add no history, so no bound of that would ever remove them.
         let isTooLong = (before?.log.entries.count ?? 0) > 2 * max(1, revisions) + 64
-        guard let before, isWhole, !isTooLong, let entry = LogEntry(from: before, to: next) else {
-            entry = LogEntry.digits(next.version)
+        guard let before, isWhole, !isTooLong, let entry = LogEntry(from: before, to: next, version)
+        else {
+            entry = LogEntry.digits(version)
             (isCheckpoint, isStart, removed) = (true, true, before?.log.entries.map(\.id) ?? [])
-            session = next.with(
-                log: SessionLog(
-                    entries: [SessionLog.Entry(id: id, sequence: sequence, bytes: 16)], covered: 1,
-                    checkpoint: next.checkpointBytes))
+            var log = SessionLog(covered: 1, checkpoint: next.checkpointBytes)
+            log.append(SessionLog.Entry(id: id, sequence: sequence, bytes: 16))
+            session = next.with(version: version, log: log)
             return
         }
         let bytes = entry.bytes(by: hash)
         var log = before.log
-        log.entries.append(SessionLog.Entry(id: id, sequence: sequence, bytes: bytes.count))
+        log.append(SessionLog.Entry(id: id, sequence: sequence, bytes: bytes.count))
         let behind = log.entries[log.covered...]
         let isRestated = entry.change.map { $0.step == nil } ?? false
+        // Most entries stay for the history in any case, so half as many checkpoints make the log hardly longer.
         isCheckpoint =
             isRestated || behind.count > max(1, revisions)
-            || behind.reduce(0) { $0 + $1.bytes } > log.checkpoint
+            || behind.reduce(0) { $0 + $1.bytes } > 2 * log.checkpoint
         if isCheckpoint {
             // The entry after the oldest revision leads back to it, and the entry that made that revision has its
             // marks.
             let oldest = next.history.oldestSequence ?? sequence
             removed = log.entries.prefix { $0.sequence < oldest && $0.id != id }.map(\.id)
-            log.entries.removeFirst(removed.count)
+            log.removeFirst(removed.count)
             (log.covered, log.checkpoint) = (log.entries.count, next.checkpointBytes)
         } else {
             removed = []
         }
         (self.entry, isStart) = (bytes, false)
-        session = next.with(log: log)
+        session = next.with(version: version, log: log)
     }
 
     /// The whole session; nil if only the entry is written. O(items + bytes).
@@ -146,7 +161,7 @@ extension Session {
             } else if case .failure = found.entry {
                 history = History()
             }
-            log.entries.append(SessionLog.Entry(found))
+            log.append(SessionLog.Entry(found))
         }
         if revision != start.head.revision { history = History() }
         history.trim(at: transition.now, bounds: transition.bounds)
@@ -164,7 +179,7 @@ extension Session {
     ) throws(SessionRecord.Failure) -> Session {
         let session = try advanced(by: entries, by: transition)
         var log = session.log
-        log.entries.removeAll { $0.id < first }
+        log.removeFirst(log.entries.prefix { $0.id < first }.count)
         log.covered = log.entries.prefix { $0.id <= covered }.count
         if covered > self.log.last { log.checkpoint = session.checkpointBytes }
         return session.with(log: log)
@@ -195,7 +210,7 @@ extension Session {
                 steps.append(step)
                 (last, marks) = (change.origin, change.origin.marks)
             }
-            log.entries.append(SessionLog.Entry(found))
+            log.append(SessionLog.Entry(found))
         }
         let session = with(replays: replays, version: version, log: log)
         guard var last else { return session }
@@ -220,7 +235,7 @@ extension Session {
         guard let settings = entry.settings else { return self }
         var (replays, log) = (replays, log)
         if let replay = entry.replay { replays.remember(replay.entry, by: replay.key) }
-        log.entries.append(SessionLog.Entry(found))
+        log.append(SessionLog.Entry(found))
         let session = transition.session(self, settled: settings)
         guard session.settings == settings else { throw .damaged }
         return session.with(replays: replays, version: entry.version, log: log)
@@ -253,16 +268,16 @@ extension SessionLog.Entry {
 // the lengths of `meta`, `step` and `back`, 4 bytes each, and then these three; and a checksum of everything before it,
 // 8 bytes. `meta` is JSON. An entry that is nothing but the digits starts a log: nothing before it counts.
 
-/// What a commit has changed.
-public struct LogEntry: Sendable {
+/// What a commit has changed. An object, since it is passed on often.
+public final class LogEntry: Sendable {
     /// The version of the session that the commit made.
     public let version: UInt64
     /// Nil if the commit only remembered an answered key, or changed settings.
-    var change: Change?
+    let change: Change?
     /// The new settings; nil if they have not changed.
-    public var settings: Session.Settings?
+    public let settings: Session.Settings?
     /// The key that was answered.
-    var replay: ReplayWindow.KeyedEntry?
+    let replay: ReplayWindow.KeyedEntry?
 
     /// A new revision.
     struct Change: Sendable {
@@ -273,12 +288,18 @@ public struct LogEntry: Sendable {
         let back: SnapshotDelta?
     }
 
-    /// What leads from one session to another; nil if more than one commit lies between them.
-    init?(from before: Session, to next: Session) {
-        version = next.version
-        replay = next.replays.newest(since: before.replays)
+    private init(
+        _ version: UInt64, _ change: Change? = nil, _ settings: Session.Settings? = nil,
+        _ replay: ReplayWindow.KeyedEntry? = nil
+    ) {
+        (self.version, self.change, self.settings, self.replay) = (version, change, settings, replay)
+    }
+
+    /// What leads from one session to another, which gets a version; nil if more than one commit lies between them.
+    convenience init?(from before: Session, to next: Session, _ version: UInt64) {
+        let replay = next.replays.newest(since: before.replays)
         if next.head.revision == before.head.revision {
-            if next.settings != before.settings { settings = next.settings }
+            self.init(version, nil, next.settings == before.settings ? nil : next.settings, replay)
             return
         }
         guard next.head.parent == before.head.revision, next.startedOverAt == before.startedOverAt,
@@ -286,7 +307,7 @@ public struct LogEntry: Sendable {
         else { return nil }
         // A history without room forgets at once, while another node may remember more.
         let newest = next.history.newest.flatMap { $0.revision == before.head.revision ? $0 : nil }
-        change = Change(origin: next.head.origin, step: next.head.step, back: newest?.back)
+        self.init(version, Change(origin: next.head.origin, step: next.head.step, back: newest?.back), nil, replay)
     }
 
     // MARK: Bytes
@@ -300,8 +321,25 @@ public struct LogEntry: Sendable {
 
     /// - Parameter hash: makes the checksum.
     func bytes(by hash: KeyedHash) -> [UInt8] {
+        let meta = meta
+        let (step, back) = (change?.step?.bytes ?? [], change?.back?.bytes ?? [])
+        var writer = JSONWriter(capacity: 36 + meta.count + step.count + back.count)
+        writer.append(hex: version)
+        writer.append(word: meta.count)
+        writer.append(word: step.count)
+        writer.append(word: back.count)
+        writer.append(meta, from: 0)
+        writer.append(step)
+        writer.append(back)
+        var bytes = writer.bytes()
+        withUnsafeBytes(of: hash.sum(bytes).littleEndian) { bytes.append(contentsOf: $0) }
+        return bytes
+    }
+
+    /// An object, as it is written.
+    private var meta: JSONWriter {
         let clock = WallClock()
-        var meta = JSONObject(capacity: 1024)
+        var meta = JSONObject(capacity: 512)
         meta.number("format", SessionRecord.format)
         if let change {
             meta.origin(change.origin, clock)
@@ -310,21 +348,17 @@ public struct LogEntry: Sendable {
         }
         if let settings { meta.object("settings") { $0.settings(settings) } }
         if let replay { meta.object("replay") { $0.replay(replay, clock) } }
-        let parts = [meta.bytes(), change?.step?.bytes ?? [], change?.back?.bytes ?? []]
-        var writer = JSONWriter(capacity: parts.reduce(36) { $0 + $1.count })
-        writer.append(hex: version)
-        for part in parts { withUnsafeBytes(of: UInt32(part.count).littleEndian) { writer.append($0.baseAddress!, 4) } }
-        for part in parts { writer.append(part) }
-        var bytes = writer.bytes()
-        withUnsafeBytes(of: hash.sum(bytes).littleEndian) { bytes.append(contentsOf: $0) }
-        return bytes
+        meta.writer.append("}")
+        return meta.writer
     }
 
     /// Reads an entry.
-    init(_ bytes: [UInt8], by hash: KeyedHash) throws(SessionRecord.Failure) {
+    convenience init(_ bytes: [UInt8], by hash: KeyedHash) throws(SessionRecord.Failure) {
         guard let version = UInt64(String(decoding: bytes.prefix(16), as: UTF8.self), radix: 16) else { throw .damaged }
-        self.version = version
-        if bytes.count == 16 { return }
+        if bytes.count == 16 {
+            self.init(version)
+            return
+        }
         let content = Array(bytes.dropLast(8))
         guard content.count >= 28, hash.sum(content) == Self.number(bytes.suffix(8)) else { throw .damaged }
         let lengths = (0..<3).map { Int(Self.number(content[16 + 4 * $0..<20 + 4 * $0])) }
@@ -334,6 +368,7 @@ public struct LogEntry: Sendable {
         else { throw .damaged }
         guard format == SessionRecord.format else { throw .format(format) }
         let clock = WallClock()
+        var (change, settings, replay): (Change?, Session.Settings?, ReplayWindow.KeyedEntry?)
         if members.revision("revision") != nil {
             let origin = try members.origin(clock)
             guard origin.parent != nil else { throw .damaged }
@@ -347,9 +382,17 @@ public struct LogEntry: Sendable {
             settings = try members.settings()
         }
         if let written = members["replay"] { replay = try SessionRecord.replay(written, clock) }
+        self.init(version, change, settings, replay)
     }
 
     private static func number(_ bytes: some Collection<UInt8>) -> UInt64 {
         bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
+
+extension JSONWriter {
+    /// Appends four bytes, the lowest first.
+    fileprivate mutating func append(word: Int) {
+        withUnsafeBytes(of: UInt32(word).littleEndian) { append($0.baseAddress!, 4) }
     }
 }

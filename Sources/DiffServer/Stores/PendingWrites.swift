@@ -108,6 +108,8 @@ public final class PendingWrites: Sendable {
         let ready = queues.withLock { queues -> [@Sendable () -> Void] in
             guard var queue = queues.removeValue(forKey: name) else { return [] }
             queue.left += 1
+            // Most often nobody has come meanwhile.
+            if queue.left == queue.entered, queue.waiting.isEmpty { return [] }
             if case .failure = result { queue.newest = nil }
             let ready = queue.waiting.filter { $0.place <= queue.left }.map(\.resume)
             queue.waiting.removeAll { $0.place <= queue.left }
@@ -118,10 +120,58 @@ public final class PendingWrites: Sendable {
     }
 }
 
-extension Session {
-    /// The session with a new version.
-    public func renamed() -> Session { with(version: .random(in: 1 ... .max)) }
+/// A commit on its way to a store and into the table: one object from the decision to the answer.
+public final class PendingCommit: Sendable {
+    public let name: String
+    /// The session that it follows, and its slot; nil if it makes one.
+    public let slot: SessionSlot?
+    public let before: Session?
+    /// What is written.
+    public let log: LogCommit
+    private let table: SessionTable
+    /// Where it has entered, if it has to leave.
+    private let queue: PendingWrites?
+    private let done: Completion<SessionSlot>
 
+    /// - Parameters:
+    ///   - id: of the new entry.
+    ///   - queue: which the commit enters before it is written, and leaves when it is done.
+    ///   - hash: makes the checksum.
+    public init(
+        _ next: Session, named name: String, to slot: SessionSlot? = nil, after before: Session? = nil, id: UInt64,
+        in table: SessionTable, _ queue: PendingWrites?, by hash: KeyedHash, _ done: @escaping Completion<SessionSlot>
+    ) {
+        (self.name, self.slot, self.before, self.table, self.queue, self.done) = (
+            name, slot, before, table, queue, done
+        )
+        log = LogCommit(next, after: before, id: id, revisions: table.bounds.history.revisions, by: hash)
+    }
+
+    /// The session as it is written, which goes into the table.
+    public var session: Session { log.session }
+
+    /// Takes the commit over into the table if the store has written it, and answers.
+    public func finish(_ result: Result<Void, StoreFailure>) {
+        let outcome = result.flatMap { adopted() }
+        queue?.leave(name, result)
+        done(outcome)
+    }
+
+    private func adopted() -> Result<SessionSlot, StoreFailure> {
+        if let slot, let before {
+            // This brings back a session that was evicted meanwhile. If the slot has changed otherwise, whoever needs
+            // the session next loads it.
+            _ = table.commit(session, to: slot, after: before)
+            return .success(slot)
+        }
+        let made = table.create(name, session)
+        guard case .failure(.conflict) = made else { return made }
+        // A reader has loaded it by now, or it replaced one whose end this process had not heard of.
+        return table.slot(name).map { .success($0) } ?? table.create(name, session)
+    }
+}
+
+extension Session {
     /// Whether this was made of `before`; without a version only the revision has to be the same.
     public func follows(_ before: Session, at revision: Revision) -> Bool {
         before.head.revision == revision && (version == 0 || version == before.version)

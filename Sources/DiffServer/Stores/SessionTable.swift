@@ -34,7 +34,7 @@ public final class SessionTable: Sendable {
         public var waiting: Int { max(256, bytes / 8 / Self.waiter) }
 
         /// What a request takes that waits, in bytes: as much as an open connection.
-        static let waiter = 4096
+        public static let waiter = 4096
     }
 
     public let bounds: Bounds

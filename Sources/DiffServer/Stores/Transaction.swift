@@ -39,7 +39,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         var isConflict: Bool { if case .conflict = self { true } else { false } }
 
         /// Takes what is to be done with the next result.
-        typealias Continuation = (@escaping @Sendable (Attempt) -> Void) -> Void
+        typealias Continuation = (@escaping @Sendable (consuming Attempt) -> Void) -> Void
     }
 
     /// Does what can be done at once: everything, if sessions live in this process.
@@ -197,7 +197,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
     private func waiting<Value, Failure>(
         for promise: Promise<Value, Failure>, _ next: @escaping @Sendable (Result<Value, Failure>) -> Attempt
     ) -> Attempt {
-        .waiting { resume in
+        .waiting { [context] resume in
             promise.whenKept { result in
                 context.proceed { resume(next(result)) }
             }

@@ -17,14 +17,14 @@ struct KeptSession {
 
     /// - Parameter revisions: how many the history of who writes has room for.
     init(_ first: Session, revisions: Int = 64, by hash: KeyedHash) throws {
-        let commit = LogCommit(first.renamed(), after: nil, id: 1, revisions: revisions, by: hash)
+        let commit = LogCommit(first, after: nil, id: 1, revisions: revisions, by: hash)
         record = try #require(commit.checkpoint(by: hash))
         (session, entries, self.revisions) = (commit.session, [(1, commit.entry)], revisions)
     }
 
     mutating func commit(_ next: Session, by hash: KeyedHash) {
         let commit = LogCommit(
-            next.renamed(), after: session, id: session.log.last + 1, revisions: revisions, by: hash)
+            next, after: session, id: session.log.last + 1, revisions: revisions, by: hash)
         session = commit.session
         entries.append((commit.id, commit.entry))
         entries.removeAll { commit.removed.contains($0.id) }

@@ -1,0 +1,239 @@
+// A session that was read goes into the table only in place of the one that was there when Redis was asked. If another
+// read or write was faster, Redis is asked again. So a slot never returns to an older value. A request continues with
+// what it has read, whether or not that is still in the table: otherwise sessions that are read at the same time and do
+// not fit into memory together would evict each other for ever.
+
+import DiffSessions
+import DiffStores
+import HTTPCore
+import SnapshotKit
+
+/// A session that is read from Redis: asks, attempt by attempt, until there is an answer.
+final class RedisReading: Sendable {
+    private let store: RedisStore
+    private let name: String
+    private let executor: any WorkExecutor
+    private let done: Completion<SessionView?>
+
+    /// What Redis is asked.
+    struct Attempt: Sendable {
+        /// The session in the table, which the answer replaces.
+        var known: SessionView?
+        /// If this version is still the head, the answer is `known`.
+        var version: UInt64?
+        /// Added to the time to live.
+        var longer = Duration.zero
+        /// The largest record to be sent at once, in bytes. A larger one is loaded once for all who ask, when it is its
+        /// turn: it may have to wait for a worker.
+        var maxBytes = 64 * 1024
+        /// Whether the log from the known session on is enough.
+        var followsLog = true
+        /// How often to ask at most.
+        var left = 4
+
+        init(_ known: SessionView?) { (self.known, version) = (known, known?.session.version) }
+
+        /// The session whose log may be enough.
+        var followed: Session? {
+            guard followsLog, let session = known?.session, !session.log.entries.isEmpty else { return nil }
+            return session
+        }
+
+        /// The next attempt, from what is known by then.
+        func next(_ known: SessionView?) -> Attempt {
+            var next = Attempt(known)
+            (next.maxBytes, next.left) = (maxBytes, max(1, left - 1))
+            return next
+        }
+
+        /// The next attempt once the revocations are known.
+        var renewed: Attempt {
+            var next = self
+            (next.known, next.left) = (known?.renewed ?? known, left - 1)
+            return next
+        }
+    }
+
+    /// What an answer leads to.
+    private enum Step {
+        case end(Result<SessionView?, StoreFailure>)
+        case ask(Attempt)
+        /// The revocations have changed, or were never read.
+        case refresh(Attempt)
+        case load(LargeRecord, Attempt)
+        case adopt(FoundRecord, Attempt)
+    }
+
+    init(
+        _ name: String, from store: RedisStore, on executor: any WorkExecutor,
+        _ done: @escaping Completion<SessionView?>
+    ) {
+        (self.name, self.store, self.executor, self.done) = (name, store, executor, done)
+    }
+
+    private func take(_ step: Step) {
+        switch step {
+        case .end(let result): done(result)
+        case .ask(let attempt): ask(attempt)
+        case .refresh(let attempt):
+            store.revocations.refresh { result in
+                if case .failure(let failure) = result { self.done(.failure(failure)) } else { self.ask(attempt) }
+            }
+        case .load(let large, let attempt): load(large, attempt)
+        case .adopt(let found, let attempt):
+            let isLong = WorkCost.text(found.bytes).isLong || attempt.known?.isLong ?? false
+            if isLong {
+                store.workers.run { self.take(self.adopt(found, attempt)) }
+            } else {
+                take(adopt(found, attempt))
+            }
+        }
+    }
+
+    func ask(_ attempt: Attempt) {
+        guard store.hasOurRecords else { return done(.failure(.recordsUnknown)) }
+        guard store.revocations.areKnown else { return take(.refresh(attempt.renewed)) }
+        let slot = attempt.known?.slot ?? store.table.awaySlot(name)
+        let version = attempt.known?.session.version ?? slot?.version
+        let followed = attempt.followed
+        let arguments = [
+            .version(attempt.version ?? 0), RedisArgument(milliseconds: attempt.longer),
+            followed.map { RedisArgument($0.log.last) } ?? "",
+            RedisArgument(followed.map { LogEntry.digits($0.version) } ?? []), .number(attempt.maxBytes),
+            store.revocations.knownVersion,
+        ]
+        let keys = store.revocations.keys(with: RedisScripts.key(name))
+        store.client(on: executor).run(RedisScripts.read, keys: keys, arguments) { [self] result in
+            if case .success(.null) = result, let slot, let version { _ = store.table.drop(slot, .version(version)) }
+            take(step(after: result, to: attempt))
+        }
+    }
+
+    private func step(after result: Result<RedisReply, RedisFailure>, to attempt: Attempt) -> Step {
+        switch result {
+        case .failure(let failure): return .end(.failure(StoreFailure(failure)))
+        case .success(.null): return .end(.success(nil))
+        // The known session is the head, even if it has left memory meanwhile.
+        case .success(.array(let parts)) where parts.isEmpty:
+            return .end(.success(attempt.known?.renewed ?? attempt.known))
+        // The request's own token may have been revoked.
+        case .success(.array(let parts)) where parts.count == 1:
+            return attempt.left > 0
+                ? .refresh(attempt.renewed) : .end(.failure(.unavailable("its revocations change too fast")))
+        case .success(let reply):
+            if attempt.maxBytes < .max, let large = LargeRecord(reply, of: name) { return .load(large, attempt) }
+            let found = FoundRecord(reply, behind: attempt.known?.session.log.last ?? 0)
+            return found.map { .adopt($0, attempt) } ?? .end(.failure(.damaged(name)))
+        }
+    }
+
+    /// Loads a large record, once for all who need it, and when there is room for it.
+    private func load(_ large: LargeRecord, _ attempt: Attempt) {
+        guard store.largeLoads.join(large, done) else { return }
+        // The reply, and the session that is made of it.
+        let bytes = 2 * large.size
+        store.gate.enter(bytes) { [self] in
+            let lease = RecordLease(of: store.gate, bytes)
+            let reading = RedisReading(name, from: store, on: executor) { [store] result in
+                let result = result.map { view in
+                    var view = view
+                    view?.lease = lease
+                    return view
+                }
+                for done in store.largeLoads.removeAll(for: large) { done(result) }
+            }
+            var whole = Attempt(attempt.known)
+            whole.maxBytes = .max
+            reading.ask(whole)
+        }
+    }
+
+    /// Puts what was found into the table.
+    private func adopt(_ found: FoundRecord, _ attempt: Attempt) -> Step {
+        let (table, known) = (store.table, attempt.known)
+        do throws(SessionRecord.Failure) {
+            let session = try found.session(
+                after: known?.session,
+                by: SessionTransition(
+                    name: name, bounds: table.bounds.history, hash: store.hash, now: .now, isLogged: true))
+            let adopted = table.adopt(session, as: name, inPlaceOf: known)
+            // If the table has changed meanwhile, Redis is asked again, so that no reader here is told something older
+            // than another. After the last attempt what was read is the answer: it was the head while Redis was asked,
+            // and Redis compares a write that follows it.
+            guard let slot = adopted ?? (attempt.left > 1 ? nil : table.anySlot(name)) else {
+                return .ask(attempt.next(table.view(name)))
+            }
+            return .end(.success(SessionView(slot, session, of: table)))
+        } catch {
+            guard error == .damaged, found.record == nil else { return .end(.failure(StoreFailure(error, of: name))) }
+            // A change as large as the state is only in the checkpoint; or the log does not fit the known session.
+            var whole = attempt.next(known)
+            (whole.version, whole.followsLog) = (nil, false)
+            return .ask(whole)
+        }
+    }
+}
+
+/// A record that was too large to be sent at once.
+struct LargeRecord: Hashable {
+    let name: String
+    let version: String
+    let size: Int
+
+    init?(_ reply: RedisReply, of name: String) {
+        guard let parts = reply.elements, parts.count == 2, let version = parts[0].text,
+            case .integer(let size) = parts[1], (0...1 << 40).contains(size)
+        else { return nil }
+        (self.name, self.version, self.size) = (name, version, Int(size))
+    }
+}
+
+/// What the script `read` found.
+private struct FoundRecord: Sendable {
+    let version: UInt64
+    /// Nil if the log continues from the known session.
+    let record: SessionRecord?
+    /// The positions of the last entry that is in the record, and of the first one of the log.
+    let covered, first: UInt64
+    /// The position of the first of `entries`.
+    let start: UInt64
+    /// Nil for a missing one.
+    let entries: [[UInt8]?]
+
+    /// - Parameter known: the position of the known session.
+    init?(_ reply: RedisReply, behind known: UInt64) {
+        guard let parts = reply.elements, [4, 6].contains(parts.count),
+            let version = parts[0].text.flatMap({ UInt64($0, radix: 16) }),
+            let covered = parts[1].text.flatMap({ UInt64($0) }), let first = parts[2].text.flatMap({ UInt64($0) }),
+            first < 1 << 62
+        else { return nil }
+        (self.version, self.covered, self.first) = (version, covered, first)
+        entries = (parts[3].elements ?? []).map { if case .bytes(let bytes) = $0 { bytes } else { nil } }
+        start = parts.count == 4 ? known + 1 : first
+        switch (parts.count, parts[parts.count - 2], parts[parts.count - 1]) {
+        case (4, _, _): record = nil
+        case (_, .bytes(let meta), .bytes(let head)): record = SessionRecord(meta: meta, head: head)
+        default: return nil
+        }
+    }
+
+    var bytes: Int { entries.reduce(record?.bytes ?? 0) { $0 + ($1?.count ?? 0) } }
+
+    func session(
+        after known: Session?, by transition: SessionTransition
+    ) throws(SessionRecord.Failure) -> Session {
+        let found = entries.enumerated().map { FoundEntry(start + UInt64($0), $1, by: transition.hash) }
+        let session: Session
+        if let record {
+            let firstBehind = found.firstIndex { $0.id > covered } ?? found.count
+            session = try .found(
+                record, covered: Array(found[..<firstBehind]), behind: Array(found[firstBehind...]), version: version,
+                by: transition)
+        } else {
+            guard let known else { throw .damaged }
+            session = try known.following(found, from: first, covered: covered, by: transition)
+        }
+        guard session.version == version else { throw .damaged }
+        return session
+    }
+}
