@@ -37,7 +37,9 @@ struct ChangesetDraft {
         start = marks.isEmpty ? Self.unchangedStart(known.runs, old, new, sections) : 0
         (oldRowOfNew, newRowOfOld) = Self.rows(items, old, new)
         rowChanges = [RowChange](filled: .stays, count: new.rowCount)
-        sectionChanges = [RowChange](filled: hasSameLinks ? .stays : [], count: new.sections.count)
+        let oldSections = sections.oldOfNew
+        let sectionsStay = oldSections.indices.allSatisfy { Int(oldSections[$0]) == $0 }
+        sectionChanges = [RowChange](filled: sectionsStay ? .stays : [], count: new.sections.count)
         if !hasSameLinks { keep(old, new) }
         compareSections(old, new)
         if let runs = compareItems(old, new, ignored, known.runs) {
@@ -84,8 +86,10 @@ struct ChangesetDraft {
     // MARK: What stays
 
     private mutating func keep(_ old: ColumnsView, _ new: ColumnsView) {
-        for (section, stays) in IncreasingRun.longest(of: sections.oldOfNew).enumerated() where stays {
-            sectionChanges[section].insert(.stays)
+        if !sectionChanges.allSatisfy({ $0.contains(.stays) }) {
+            for (section, stays) in IncreasingRun.longest(of: sections.oldOfNew).enumerated() where stays {
+                sectionChanges[section].insert(.stays)
+            }
         }
         var run = IncreasingRun()
         for section in new.sections.indices {

@@ -38,9 +38,7 @@ package struct IncreasingRun {
     /// Which elements of a list stay, given the index of each in the old list, -1 for new ones: a longest run, with as
     /// many as possible at their old index. O(n log n).
     static func longest(of oldOfNew: [Int32]) -> [Bool] {
-        let areInPlace = oldOfNew.indices.allSatisfy { Int(oldOfNew[$0]) == $0 }
-        var stays = [Bool](repeating: areInPlace, count: oldOfNew.count)
-        if areInPlace { return stays }
+        var stays = [Bool](repeating: false, count: oldOfNew.count)
         var run = IncreasingRun()
         for (index, old) in oldOfNew.enumerated() where old >= 0 { run.append(old, at: index) }
         run.find(fixedShift: 0) { for index in $0 { stays[index] = true } }

@@ -34,8 +34,8 @@ package struct IDTable: Sendable {
         }
         let capacity = Self.capacity(for: count)
         let indexMask = Self.indexMask(for: count)
-        slots = [UInt32](unsafeUninitializedCapacity: capacity) { slots, used in
-            slots.initialize(repeating: 0)
+        var table = [UInt32](filled: 0, count: capacity)
+        table.withUnsafeMutableBufferPointer { slots in
             for index in 0..<count {
                 let mark = records[index].hash
                 var slot = Int(mark) & (capacity - 1)
@@ -53,10 +53,8 @@ package struct IDTable: Sendable {
                 }
                 if slots[slot] == 0 { slots[slot] = tag | UInt32(truncatingIfNeeded: index + 1) }
             }
-            used = capacity
         }
-        self.indexMask = indexMask
-        renumbering = nil
+        (slots, self.indexMask, renumbering) = (table, indexMask, nil)
     }
 
     /// The table of a state made from the one with this table; nil if a new table is cheaper, or if two items have the
