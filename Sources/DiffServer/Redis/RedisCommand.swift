@@ -115,7 +115,7 @@ final class RedisCommand: Sendable {
     fileprivate static func room(for arguments: [RedisArgument]) -> Int {
         arguments.withUnsafeBufferPointer { arguments in
             var room = 24
-            for index in arguments.indices { room += 24 + arguments[index].room }
+            for index in arguments.indices { room += 24 + min(arguments[index].count, largeArgument) }
             return room
         }
     }
@@ -150,6 +150,12 @@ final class RedisCommand: Sendable {
             // More than what stands before and behind it.
             precondition(count >= largeArgument || count + 32 <= room.count - small, "there is no room for it")
             append("$", count)
+            append(contentOf: argument, count)
+            appendLineEnd()
+        }
+
+        @inline(__always)
+        fileprivate mutating func append(contentOf argument: RedisArgument, _ count: Int) {
             switch argument {
             case .bytes(let bytes) where count >= largeArgument: large.append((small, bytes))
             case .bytes(let bytes): append(bytes)
@@ -165,7 +171,6 @@ final class RedisCommand: Sendable {
                 append(session)
                 append(UInt8(ascii: "}"))
             }
-            appendLineEnd()
         }
 
         /// Appends bytes as they are.
@@ -255,16 +260,6 @@ enum RedisArgument: Sendable {
         }
     }
 
-    /// How many bytes it takes in the small part of a command, at most.
-    var room: Int {
-        switch self {
-        case .bytes(let bytes): bytes.count < RedisCommand.largeArgument ? bytes.count : 0
-        case .text(let text), .key(let text): RedisScripts.keyStart.utf8.count + text.utf8.count + 1
-        case .number, .version: 20
-        case .revision: 40
-        }
-    }
-
     fileprivate static func digits(_ number: UInt) -> Int {
         var (count, rest) = (1, number)
         while rest > 9 {
@@ -275,14 +270,8 @@ enum RedisArgument: Sendable {
     }
 
     var bytes: [UInt8] {
-        switch self {
-        case .bytes(let bytes): bytes
-        case .text(let text): Array(text.utf8)
-        case .number(let number): Array(String(number).utf8)
-        case .version(let version): Array(Session.text(version).utf8)
-        case .key(let session): Array(RedisScripts.channel(session).utf8)
-        case .revision(let revision): Array(revision.text.utf8)
-        }
+        let parts = RedisCommand.encoded(count + 24) { $0.append(contentOf: self, count) }
+        return Array(parts.joined())
     }
 }
 

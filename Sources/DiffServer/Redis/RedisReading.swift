@@ -77,7 +77,8 @@ final class RedisReading: Sendable {
         case .ask(let attempt): ask(attempt)
         case .refresh(let attempt):
             store.revocations.refresh { result in
-                if case .failure(let failure) = result { self.done(.failure(failure)) } else { self.ask(attempt) }
+                if case .failure(let failure) = result { return self.done(.failure(failure)) }
+                self.ask(attempt.renewed)
             }
         case .load(let large, let attempt): load(large, attempt)
         case .adopt(let found, let attempt):
@@ -92,7 +93,7 @@ final class RedisReading: Sendable {
 
     func ask(_ attempt: Attempt) {
         guard store.hasOurRecords else { return done(.failure(.recordsUnknown)) }
-        guard store.revocations.areKnown else { return take(.refresh(attempt.renewed)) }
+        guard store.revocations.areKnown else { return take(.refresh(attempt)) }
         let slot = attempt.known?.slot ?? store.table.awaySlot(name)
         let version = attempt.known?.session.version ?? slot?.version
         let followed = attempt.followed
@@ -119,7 +120,7 @@ final class RedisReading: Sendable {
         // The request's own token may have been revoked.
         case .success(.array(let parts)) where parts.count == 1:
             return attempt.left > 0
-                ? .refresh(attempt.renewed) : .end(.failure(.unavailable("its revocations change too fast")))
+                ? .refresh(attempt) : .end(.failure(.unavailable("its revocations change too fast")))
         case .success(let reply):
             if attempt.maxBytes < .max, let large = LargeRecord(reply, of: name) { return .load(large, attempt) }
             let found = FoundRecord(reply, behind: attempt.known?.session.log.last ?? 0)

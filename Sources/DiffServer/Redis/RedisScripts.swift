@@ -221,7 +221,7 @@ enum RedisScripts {
         let (session, log) = (commit.session, commit.log)
         return RedisCommand(
             self.commit.text(inCluster: inCluster), keys: keys, count: 11,
-            room: RedisArgument.bytes(log.entry).room + revocations.room + 384,
+            room: min(log.entry.count, RedisCommand.largeArgument) + revocations.count + 384,
             staging: staging(of: log, to: keys[0], by: hash)
         ) { encoder in
             encoder.append(.version(commit.before?.version ?? 0))

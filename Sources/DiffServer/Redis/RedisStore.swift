@@ -217,8 +217,6 @@ package final class RedisStore: SessionStore {
     package func sweep() {
         // Sessions that nobody here used in time leave the cache; in Redis they expire by themselves.
         table.sweep()
-        // Redis sees each use itself.
-        _ = table.usedSinceStored()
         watch.sweep()
         if health.isFailing(.records) { checkRecords { [self] in _ = take($0) } }
         // A process that is not ready gets no writes, so it has to find out by itself when it is ready again.

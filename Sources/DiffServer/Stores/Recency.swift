@@ -24,8 +24,6 @@ public struct Recency {
     var rank = EvictionRank.unread
     /// Whether the session fetches itself, so that its eviction loses nothing.
     var isFetched = false
-    /// Whether it is in `UsedSlots`.
-    var isNoted = false
     /// Whether the session is awake.
     var isAwake = false
     /// Whether it was used since `AwakeSlots` last looked.
@@ -46,31 +44,11 @@ public struct Recency {
         expires = Instant(nanoseconds: now.nanoseconds + Int64(lifetime) * 1_000_000)
     }
 
+    var lastUse: Instant { Instant(nanoseconds: expires.nanoseconds - Int64(lifetime) * 1_000_000) }
+
     /// Whether a store should write down that the session was used: its end has moved by more than a thirty-second of
     /// its time to live since the store last heard of it.
     var needsStoring: Bool { expires - stored > timeToLive / 32 }
-}
-
-/// Slots whose use a store should write down, each once.
-struct UsedSlots {
-    private var slots: [SessionSlot] = []
-
-    /// Notes a slot whose use the store should write down, unless it is noted already. O(1).
-    mutating func note(_ slot: SessionSlot) {
-        guard !slot.recency.isNoted, slot.recency.needsStoring else { return }
-        slot.recency.isNoted = true
-        slots.append(slot)
-    }
-
-    /// Removes all slots, and returns those that are still in the table; the store is about to hear of them. O(slots).
-    mutating func removeAll() -> [SessionSlot] {
-        let removed = exchange(&slots, with: [])
-        for slot in removed {
-            slot.recency.isNoted = false
-            slot.recency.stored = slot.recency.expires
-        }
-        return removed.filter(\.recency.isListed)
-    }
 }
 
 /// Slots whose sessions are awake, in the order in which they woke. Whichever was used since then stays for another
@@ -130,6 +108,10 @@ private struct SlotList {
 
     func newer(than slot: SessionSlot) -> SessionSlot? {
         slot.recency.links[kind.rawValue].newer?.takeUnretainedValue()
+    }
+
+    func older(than slot: SessionSlot) -> SessionSlot? {
+        slot.recency.links[kind.rawValue].older?.takeUnretainedValue()
     }
 
     /// Adds a slot as the newest.
@@ -196,6 +178,19 @@ struct RecencyOrder {
         guard lists[rank.rawValue].newest !== slot || rank != EvictionRank(slot) else { return }
         remove(slot)
         add(slot)
+    }
+
+    /// The slots that were used since a moment. O(those).
+    func used(since moment: Instant) -> [SessionSlot] {
+        var used: [SessionSlot] = []
+        for list in lists {
+            var next = list.newest
+            while let slot = next, slot.recency.lastUse >= moment {
+                used.append(slot)
+                next = list.older(than: slot)
+            }
+        }
+        return used
     }
 
     /// The slot to evict next, other than `spared`.

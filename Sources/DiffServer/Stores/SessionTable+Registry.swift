@@ -10,7 +10,8 @@ extension SessionTable {
         var slotArray = SlotArray()
         var order = RecencyOrder()
         var ends = ExpiryWheel()
-        var used = UsedSlots()
+        /// When uses were last told to the store.
+        var told = Instant.now
         var awake: AwakeSlots
         var bytes = 0
     }
@@ -36,10 +37,9 @@ extension SessionTable.Registry {
     }
 
     /// Notes the use of a slot: it becomes the latest, and its time to live starts anew.
-    mutating func use(_ slot: SessionSlot, at now: Instant, isCache: Bool) {
+    mutating func use(_ slot: SessionSlot, at now: Instant) {
         slot.recency.renew(at: now)
         order.touch(slot)
-        if isCache { used.note(slot) }
     }
 
     mutating func remove(_ slot: SessionSlot) {

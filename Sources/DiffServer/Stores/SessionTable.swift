@@ -85,7 +85,7 @@ public final class SessionTable: Sendable {
                 registry.remove(slot)
                 return (nil, slot)
             }
-            registry.use(slot, at: now, isCache: isCache)
+            registry.use(slot, at: now)
             return (slot, nil)
         }
         if let expired { expire(expired) }
@@ -97,7 +97,7 @@ public final class SessionTable: Sendable {
         registry.withLock { registry in
             slot.remove(reader)
             guard slot.recency.isListed else { return }
-            registry.use(slot, at: .now, isCache: isCache)
+            registry.use(slot, at: .now)
         }
     }
 
@@ -194,10 +194,7 @@ public final class SessionTable: Sendable {
 
     /// Notes the end of a session that the store has written down.
     public func stored(_ slot: SessionSlot, until end: Instant) {
-        registry.withLock { registry in
-            slot.recency.stored = end
-            registry.used.note(slot)
-        }
+        registry.withLock { _ in slot.recency.stored = end }
     }
 
     /// Removes a session, if it is at `revision` (nil: at any).
@@ -311,7 +308,15 @@ public final class SessionTable: Sendable {
 
     /// Sessions whose use a store should write down. O(those used).
     public func usedSinceStored(at now: Instant = .now) -> [(slot: SessionSlot, left: Duration)] {
-        registry.withLock { $0.used.removeAll().map { (slot: $0, left: $0.recency.expires - now) } }
+        registry.withLock { registry in
+            // A use may be entered a little later than its time.
+            let used = registry.order.used(since: exchange(&registry.told, with: now) + .seconds(-1))
+            return used.compactMap { slot in
+                guard slot.recency.needsStoring else { return nil }
+                slot.recency.stored = slot.recency.expires
+                return (slot, slot.recency.expires - now)
+            }
+        }
     }
 
     /// Ends all readers, as the server goes down.
