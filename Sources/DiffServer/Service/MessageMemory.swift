@@ -43,11 +43,16 @@ package struct MessageMemory: Sendable {
         ]
     }
 
-    package var inUse: Int { figures.reduce(0) { $0 + $1.bytes } }
+    /// Asked for by each commit, so without a list of the parts.
+    package var inUse: Int {
+        incoming.inUse + made.inUse + outgoing.inUse + records.inUse + views.inUse + excess.inUse + connectionBytes
+    }
+
+    private var connectionBytes: Int { connections.recent * Self.connection }
 
     /// What is in use, in bytes, by what it is for.
     var figures: [(part: String, bytes: Int)] {
-        parts.map { ($0.name, $0.budget.inUse) } + [("connections", connections.recent * Self.connection)]
+        parts.map { ($0.name, $0.budget.inUse) } + [("connections", connectionBytes)]
     }
 
     /// Sets what is called when another MiB or more is in use.
