@@ -27,7 +27,7 @@ public final class Kinship: Sendable {
 
     let old: Columns
     let new: Columns
-    /// In ascending order of the new state; disjoint in both.
+    /// In ascending order of the new state; disjoint in both, and none is empty.
     package let runs: [Run]
     /// The same runs in ascending order of the old state.
     let runsByOld: [Run]
@@ -39,6 +39,7 @@ public final class Kinship: Sendable {
 
     /// O(runs), and O(runs log runs) if items have moved.
     init(_ runs: [Run], pairs: Pairing? = nil, hasSameLinks: Bool = false, from old: Columns, to new: Columns) {
+        assert(runs.allSatisfy { $0.count > 0 })
         (self.runs, runsByOld, self.pairs, self.hasSameLinks) = (runs, runs.sortedByOld, pairs, hasSameLinks)
         (self.old, self.new) = (old, new)
     }
@@ -89,7 +90,8 @@ extension Kinship {
     /// differs; all of them if the states are the same one. O(n).
     convenience init(comparing old: ColumnsView, _ new: ColumnsView) {
         let isSame = old.columns === new.columns
-        let runs = isSame ? [Run(old: 0, new: 0, count: new.nodes.count)] : Self.runs(comparing: old, new)
+        let all = new.nodes.isEmpty ? [] : [Run(old: 0, new: 0, count: new.nodes.count)]
+        let runs = isSame ? all : Self.runs(comparing: old, new)
         self.init(runs, hasSameLinks: isSame, from: old.columns, to: new.columns)
     }
 

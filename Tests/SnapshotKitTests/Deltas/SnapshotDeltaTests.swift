@@ -96,6 +96,15 @@ struct SnapshotDeltaTests {
         }
     }
 
+    @Test(
+        "leads from a state to itself, which may have no items",
+        arguments: [#"{"sections":[],"content":1}"#, #"{"sections":[{"id":"s","items":[]}]}"#, "[1]"])
+    func toItself(json: String) throws {
+        let state = try Snapshot(json: json)
+        let delta = SnapshotDelta(backOver: Changeset(from: state, to: state))
+        #expect(state.applying([delta])?.snapshot.documentJSON() == state.documentJSON())
+    }
+
     @Test("is as large as what changed", arguments: [100, 10_000])
     func size(count: Int) throws {
         var rows = (0..<count).map {
