@@ -243,11 +243,17 @@ class AwayAndBack(Behind):
         self.nodes[0].start()
         there = session_path(away[0])
         self.assertTrue(self.becomes_true(lambda: self.request("GET", there).status == 404, 15), "its sessions never came back to it")
+        # Each of nginx's workers finds that out by itself: after `fail_timeout` it tries one request, which may be a stream of 4 s, and
+        # until that is over all others go elsewhere.
+        time.sleep(12)
+        self.assertTrue(self.becomes_true(lambda: all(self.request("GET", there).status == 404 for _ in range(20)), 15))
         for name in names:
             self.wrote(name, ["b", "a"])
         for name in names:
             self.wrote(name, ["c"])
-        self.assertTrue(self.all_show(readers, ["c"], 20))
+        self.assertTrue(self.all_show(readers, ["c"], 20), [
+            (name, name in away, reader.problem, reader.replica.revision, [self.request("GET", session_path(name), at=node).text for node in self.nodes])
+            for name, reader in readers.items() if not reader.shows(canonical(["c"]))])
         for name in names:
             self.assertEqual(self.request("GET", session_path(name), at=self.nodes[home[name]]).status, 200)
         for reader in readers.values():
