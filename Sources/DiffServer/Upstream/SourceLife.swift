@@ -80,8 +80,10 @@ struct SourceLife: Sendable {
         /// Keeps the lease.
         case renew(hold: Duration)
         case look
-        /// - Parameter validators: what a conditional request names; nil where the source has to send its state.
-        case fetch(validators: SourceValidators?)
+        /// - Parameters:
+        ///   - after: the head that the result has to follow: of another one a 304 would say nothing.
+        ///   - validators: what a conditional request names; nil where the source has to send its state.
+        case fetch(after: Revision?, SourceValidators?)
         /// Returns the lease.
         ///
         /// - Parameter next: until the source may be asked again.
@@ -299,7 +301,7 @@ struct SourceLife: Sendable {
         renew(now, isFirst: true)
         let isConditional =
             now.head.map { record.revision == $0.text } ?? false && record.validators != SourceValidators()
-        actions.append(.fetch(validators: isConditional ? record.validators : nil))
+        actions.append(.fetch(after: now.head, isConditional ? record.validators : nil))
     }
 
     private mutating func fetched(_ outcome: SourceFetch.Outcome, _ attempt: Attempt, _ now: Surroundings) {

@@ -122,7 +122,7 @@ final class SourcedList: @unchecked Sendable {
                 let isMissing = if case .success(nil) = result { true } else { false }
                 loop.perform { self.happen(.looked(isMissing: isMissing)) }
             }
-        case .fetch(let validators): fetch(validators)
+        case .fetch(let base, let validators): fetch(after: base, validators)
         case .release(let note, let next):
             store.releaseLease(.source, of: name, note, next: next, on: loop).whenDone { [self] _ in
                 loop.perform { self.happen(.released) }
@@ -136,12 +136,12 @@ final class SourcedList: @unchecked Sendable {
         }
     }
 
-    private func fetch(_ validators: SourceValidators?) {
+    private func fetch(after base: Revision?, _ validators: SourceValidators?) {
         guard let match = upstream.match(name), let source = match.definition.source, let url = match.sourceURL else {
             return happen(.fetched(.outdated))
         }
         let fetch = SourceFetch(
-            session: name, definition: match.definition, base: slot?.revision, validators: validators,
+            session: name, definition: match.definition, base: base, validators: validators,
             upstream: upstream)
         fetch.start(source, at: url) { [self] in
             happen(.heard)
