@@ -93,6 +93,8 @@ extension StateShape.Member {
     fileprivate var placeholder: String? {
         switch self {
         case .map: nil
+        case .groupPrefix: "N"
+        case .idScope: "state|section"
         case .rest: "true|P"
         case .duplicates: "refuse|first"
         case .missing: "refuse|empty"
@@ -111,6 +113,9 @@ extension StateShape.Member {
         case .childrenAt: "the array of children in each item"
         case .expandedAt: "whether an item is expanded"
         case .sectionExpandedAt: "whether a section is expanded"
+        case .groupAt: "the section that an item belongs to, in each item"
+        case .groupPrefix: "how many characters of that are the section's id"
+        case .idScope: "state or section: where an item's id is unique (default state)"
         case .map: "an object's members are the rows, their names the ids"
         case .rest: "other parts of the document to compare; may be repeated"
         case .duplicates: "what to do with a duplicate id (default refuse)"

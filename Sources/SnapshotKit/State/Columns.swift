@@ -9,7 +9,7 @@
 // survive).
 
 /// An id that was found: where its text is, and how it was written.
-struct FoundID {
+package struct FoundID {
     var start: Int
     var count: Int
     var flags: NodeFlags
@@ -33,6 +33,9 @@ extension IdentifiedRecord {
         idCount = UInt16(truncatingIfNeeded: id.count)
         flags.formUnion(id.flags)
     }
+
+    /// Whether the id was written as a number.
+    package var isInteger: Bool { flags.contains(.integerID) }
 
     /// Whether both ids have the same bytes, in the texts `ours` and `theirs`.
     @inline(__always)
@@ -122,6 +125,13 @@ extension SectionNode {
         (contentStart, contentCount) = (item.payload.contentStart, item.payload.contentCount)
     }
 
+    /// An empty section with an id, whose hash is still to be found.
+    package init(_ id: FoundID, in text: TextView) {
+        self.init()
+        setID(id)
+        hash = idHash(text.at(idStart), Int(idCount))
+    }
+
     /// The section as an item, so that what both have is changed in one way.
     var asItem: (node: Node, payload: Payload) {
         (
@@ -202,33 +212,37 @@ package final class Columns: Sendable {
     /// How many leading items are not rows: ancestors of a window's first row that are outside of it.
     let outsiders: Int
     let place: ParseSettings
+    /// The item at each place of the document that was read, if rows were put into sections in another order; else
+    /// empty.
+    let documentOrder: [UInt32]
     /// Whether no item is nested and no id was written with escapes, so that in a state that was read the starts of ids
-    /// ascend.
+    /// ascend, in the order of the document.
     let isFlat: Bool
 
     package init(
         text: StateText, list: ListContent = ListContent(), nodes: [Node], sections: [SectionNode],
         payloads: [Payload] = [], itemTable: IDTable = .empty, sectionTable: IDTable = .empty,
         rowOfItem: [Int32] = [], itemOfRow: [UInt32] = [], childCounts: [UInt32] = [], outsiders: Int = 0,
-        place: ParseSettings = .nowhere, isFlat: Bool = false
+        place: ParseSettings = .nowhere, documentOrder: [UInt32] = [], isFlat: Bool = false
     ) {
         (self.text, self.list, self.nodes, self.sections, self.payloads) = (text, list, nodes, sections, payloads)
         (self.itemTable, self.sectionTable) = (itemTable, sectionTable)
         (self.rowOfItem, self.itemOfRow, self.childCounts) = (rowOfItem, itemOfRow, childCounts)
         (self.outsiders, self.place, self.isFlat) = (outsiders, place, isFlat)
+        self.documentOrder = documentOrder
     }
 
     var rowCount: Int { sections.rowCount }
 
     /// Whether any item or section is collapsed. O(1), or O(sections) if all items are rows.
-    var hasCollapsed: Bool { !rowOfItem.isEmpty || sections.contains { $0.flags.contains(.isCollapsed) } }
+    package var hasCollapsed: Bool { !rowOfItem.isEmpty || sections.contains { $0.flags.contains(.isCollapsed) } }
 
     /// Memory held, in bytes.
     var footprint: Int {
         text.footprint + nodes.capacity * MemoryLayout<Node>.stride
             + payloads.capacity * MemoryLayout<Payload>.stride
             + sections.capacity * MemoryLayout<SectionNode>.stride + itemTable.footprint + sectionTable.footprint
-            + (rowOfItem.capacity + itemOfRow.capacity + childCounts.capacity) * 4
+            + (rowOfItem.capacity + itemOfRow.capacity + childCounts.capacity + documentOrder.capacity) * 4
     }
 
     /// Calls `body` with the columns as memory, which is valid until it returns.

@@ -1,17 +1,21 @@
 /// Builds columns item by item, in document order. Finds every duplicate id when it finishes.
 package struct ColumnsBuilder {
     var nodes: [Node] = []
-    private(set) var payloads: [Payload] = []
+    var payloads: [Payload] = []
     var sections: [SectionNode] = []
     /// The list's own content.
     package var list = ListContent()
     /// Where the items of the top level are in the document.
     var place = ParseSettings.nowhere
-    private var hasCollapsed = false
+    /// See `Columns.documentOrder`.
+    var documentOrder: [UInt32] = []
+    /// The section of each group, if rows have groups.
+    var sectionOfGroup: [UInt32] = []
+    var hasCollapsed = false
     /// Whether any item has a content or a kind.
-    private var showsAnything = false
+    var showsAnything = false
     /// See `Columns.isFlat`.
-    private var isFlat = true
+    var isFlat = true
 
     /// Reserves room for so many items.
     mutating func expect(items: Int) {
@@ -245,7 +249,7 @@ package struct ColumnsBuilder {
         return Columns(
             text: text, list: list, nodes: Self.exact(nodes), sections: Self.exact(sections),
             payloads: showsAnything ? Self.exact(payloads) : [], itemTable: tables.items, sectionTable: tables.sections,
-            rowOfItem: rowOfItem, itemOfRow: itemOfRow, place: place, isFlat: isFlat)
+            rowOfItem: rowOfItem, itemOfRow: itemOfRow, place: place, documentOrder: documentOrder, isFlat: isFlat)
     }
 
     private mutating func countRows() -> (rowOfItem: [Int32], itemOfRow: [UInt32]) {

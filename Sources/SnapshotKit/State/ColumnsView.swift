@@ -186,11 +186,18 @@ extension ColumnsView {
     ///   - hasCollapsed: whether any of them may be hidden.
     ///   - outsiders: how many items at the start are not rows; if any, then no other item is hidden.
     ///   - childCounts: the numbers of children, if not all of them are among the items.
+    ///   - collapsed: items that are collapsed besides those that are so here.
+    ///   - whole: this state's text with that of the sections' ids behind it; nil if they are in this state's text.
     package func columns(
         of items: [UInt32], in sections: [SectionNode], hasCollapsed: Bool, outsiders: Int = 0,
-        childCounts: [UInt32] = []
+        childCounts: [UInt32] = [], collapsing collapsed: Set<UInt32> = [], text whole: StateText? = nil
     ) -> Columns {
         var (nodes, sections) = (items.map { self.nodes[Int($0)] }, sections)
+        if !collapsed.isEmpty {
+            for (index, item) in items.enumerated() where collapsed.contains(item) {
+                nodes[index].flags.insert(.isCollapsed)
+            }
+        }
         let payloads = self.payloads.isEmpty ? [] : items.map { self.payloads[Int($0)] }
         ColumnsAssembly.outline(&nodes, sections, from: 0)
         var (rowOfItem, itemOfRow) = ColumnsBuilder.countRows(&nodes, &sections, hasCollapsed: hasCollapsed)
@@ -204,10 +211,16 @@ extension ColumnsView {
         let used = nodes.indices.reduce(Int(columns.list.count)) { sum, index in
             sum + Int(nodes[index].idCount) + (payloads.isEmpty ? 0 : Int(payloads[index].contentCount)) + 16
         }
+        let text = whole ?? columns.text
+        let tables = text.withView { text in
+            (
+                nodes.withUnsafeBufferPointer { IDTable($0, in: text) },
+                sections.withUnsafeBufferPointer { IDTable($0, in: text) }
+            )
+        }
         return Columns(
-            text: columns.text.referred(used), list: columns.list, nodes: nodes, sections: sections,
-            payloads: payloads, itemTable: nodes.withUnsafeBufferPointer { IDTable($0, in: text) },
-            sectionTable: sections.withUnsafeBufferPointer { IDTable($0, in: text) }, rowOfItem: rowOfItem,
+            text: text.referred(used), list: columns.list, nodes: nodes, sections: sections,
+            payloads: payloads, itemTable: tables.0, sectionTable: tables.1, rowOfItem: rowOfItem,
             itemOfRow: itemOfRow, childCounts: childCounts, outsiders: outsiders)
     }
 }
@@ -272,6 +285,23 @@ extension ColumnsView {
         case .kind: nodes[item].flags.contains(.hasKind) ? OrderedValue(kindText(ofItem: item)) : .absent
         case .expanded: OrderedValue(!nodes[item].flags.contains(.isCollapsed))
         case .content(let inside): value(ofItem: item, inside)
+        }
+    }
+
+    /// A section's value at a place, of those that sections have. O(bytes of its content).
+    ///
+    /// - Parameter text: that of this state, or with more behind it.
+    package func value(of section: SectionNode, in text: TextView, at place: ItemPointer) -> OrderedValue {
+        switch place {
+        case .id:
+            return OrderedValue(
+                IDText(start: text.at(section.idStart), count: Int(section.idCount), flags: section.flags))
+        case .expanded: return OrderedValue(!section.flags.contains(.isCollapsed))
+        case .kind: return .absent
+        case .content(let inside):
+            guard section.flags.contains(.hasContent) else { return .absent }
+            return inside.value(in: text.at(section.contentStart), entersArrays: false).map(OrderedValue.init(at:))
+                ?? .absent
         }
     }
 

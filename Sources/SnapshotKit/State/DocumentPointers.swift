@@ -20,10 +20,14 @@ struct DocumentPointers {
         let itemID: String
         /// From a section's element to whether it is expanded.
         let sectionExpanded: String
-        /// From an item's element to its kind, to whether it is expanded, and to its children.
+        /// From an item's element to its kind, to whether it is expanded, to what it is grouped by, and to its
+        /// children.
         let kind: String
         let expanded: String
+        let group: String
         let children: String
+        /// Whether items are in a list of their own, whatever their section.
+        let isGrouped: Bool
         /// Whether items, and sections, are members of objects, named by their ids.
         let isMap: Bool
         let sectionsAreMap: Bool
@@ -38,7 +42,7 @@ struct DocumentPointers {
         private init(sections: String? = nil, items: String) {
             (self.sections, self.items, sectionID, itemID) = (sections, items, "/id", "/id")
             (kind, expanded, sectionExpanded, children) = ("/kind", "/expanded", "/expanded", "/items")
-            (isMap, sectionsAreMap) = (false, false)
+            (group, isGrouped, isMap, sectionsAreMap) = ("", false, false, false)
         }
 
         /// A document with a list at these places.
@@ -52,6 +56,7 @@ struct DocumentPointers {
             kind = element.kindAt?.description ?? ""
             expanded = element.expandedAt?.description ?? ""
             children = element.childrenAt?.description ?? ""
+            (group, isGrouped) = (element.groupAt?.description ?? "", element.groupAt != nil)
             (isMap, sectionsAreMap) = (element.isMap, places.sectionsAreMap)
         }
     }
@@ -67,11 +72,14 @@ struct DocumentPointers {
         return "\(start)\(sections)/\(step)"
     }
 
+    /// The array of items of a section.
+    func list(in section: String) -> String { (layout.isGrouped ? start : section) + layout.items }
+
     /// - Parameters:
     ///   - section: pointer to its section.
     ///   - steps: an item's ordinal or name among its siblings at each level, outermost first.
     func item(in section: String, _ steps: some Sequence<some CustomStringConvertible>) -> String {
-        var path = section + layout.items
+        var path = list(in: section)
         for (level, step) in steps.enumerated() { path += level == 0 ? "/\(step)" : "\(layout.children)/\(step)" }
         return path
     }

@@ -8,11 +8,16 @@
 // Ids are still checked for duplicates among all items. Whatever differs, or does not begin with its id, is read as
 // usual; so the result does not depend on the known state, only the time does. In a document with pointers the text of
 // an item is its element, wherever in it the id is.
+//
+// Items are numbered by their places in the known document here, which differ from their places in the state if rows
+// were put into sections; then none are nested.
 
 /// The state that a new document is compared with, and the position in it.
 struct KnownState {
     private let view: ColumnsView
-    /// The item of the top level that most likely comes next; the number of items behind the last.
+    /// See `Columns.documentOrder`.
+    private let order: [UInt32]
+    /// The place of the item of the top level that most likely comes next; the number of items behind the last.
     private var next = 0
     /// Whether the id that follows in the document is known to be none of this state's.
     private var isNew = false
@@ -24,6 +29,7 @@ struct KnownState {
 
     init(_ view: ColumnsView, keepsExpanded: Bool = false) {
         (self.view, isFlat, hasElements) = (view, view.columns.isFlat, view.columns.place.shape.places != nil)
+        order = view.columns.documentOrder
         self.keepsExpanded = keepsExpanded
     }
 
@@ -33,8 +39,8 @@ struct KnownState {
 
     /// Siblings, with all that is nested in them, that both documents have.
     struct Run {
-        /// Their items in the known state.
-        let nodes: Range<Int>
+        /// Their places in the known document.
+        let places: Range<Int>
         /// Where their text starts there.
         let start: Int
         /// Bytes up to the next sibling, which is not part of the run, or up to the end of the last one.
@@ -68,17 +74,17 @@ struct KnownState {
         if siblings.areAll, endItem - first <= most, let stop = self.end(ofLast: end, within: reach) {
             next = endItem
             return Run(
-                nodes: first..<endItem, start: start, length: stop - start, count: siblingCount + 1, reachesEnd: true)
+                places: first..<endItem, start: start, length: stop - start, count: siblingCount + 1, reachesEnd: true)
         }
         // Both documents are at the same point of the grammar again only where the next sibling starts.
         while siblingCount > 0 {
             if let stop = self.start(of: end), stop <= reach {
                 next = end
                 return Run(
-                    nodes: first..<end, start: start, length: stop - start, count: siblingCount, reachesEnd: false)
+                    places: first..<end, start: start, length: stop - start, count: siblingCount, reachesEnd: false)
             }
             siblingCount -= 1
-            repeat { end -= 1 } while view.nodes[end].level > 0
+            repeat { end -= 1 } while node(at: end).level > 0
         }
         return nil
     }
@@ -90,7 +96,8 @@ struct KnownState {
         // What is written before an id is usually the same in all items.
         let like = min(next, view.nodes.count - 1)
         guard like >= 0, let start = start(of: like) else { return false }
-        let (node, lead) = (view.nodes[like], Int(view.nodes[like].idStart) - start)
+        let node = node(at: like)
+        let lead = Int(node.idStart) - start
         guard lead < count, sameBytes(text, view.text.first + start, lead),
             let id = Self.plainID(at: text + lead, isInteger: node.flags.contains(.integerID)),
             next > like || !hasID(like, id)
@@ -99,8 +106,23 @@ struct KnownState {
             isNew = true
             return false
         }
-        next = item
+        next = place(ofItem: item)
         return true
+    }
+
+    // MARK: Places
+
+    /// The item at a place of the known document.
+    @inline(__always)
+    private func item(at place: Int) -> Int { order.isEmpty ? place : Int(order[place]) }
+
+    @inline(__always)
+    private func node(at place: Int) -> Node { view.nodes[item(at: place)] }
+
+    /// The place of an item. O(1), or O(log n) if the state has another order than its document.
+    private func place(ofItem item: Int) -> Int {
+        order.isEmpty
+            ? item : order.indices.partitionPoint { self.order(ofItem: Int(order[$0])) < self.order(ofItem: item) }
     }
 
     /// The text of a short id, of which a number may be more than this shows.
@@ -121,9 +143,9 @@ struct KnownState {
         return count > 0 ? UnsafeRawBufferPointer(start: start, count: count) : nil
     }
 
-    /// The offset of an item's text that ascends with the items: of its content if that is the element, else of its id.
+    /// The offset of an item's text that ascends with its place: of its content if that is the element, else of its id.
     @inline(__always)
-    private func order(_ item: Int) -> Int {
+    private func order(ofItem item: Int) -> Int {
         Int(hasElements ? view.payloads[item].contentStart : view.nodes[item].idStart)
     }
 
@@ -137,14 +159,14 @@ struct KnownState {
         let endItem = endItem(after: first)
         let limit = min(endItem, most >= view.nodes.count - first ? view.nodes.count : first + most + 1)
         if isFlat, levels > 0 {
-            let end = (first + 1..<limit).partitionPoint { order($0) <= reach } - 1
+            let end = (first + 1..<limit).partitionPoint { order(ofItem: item(at: $0)) <= reach } - 1
             return (end, end - first, end + 1 == endItem)
         }
         var (end, count, seen, checked) = (first, 0, 0, first)
         for index in first..<limit {
-            let node = view.nodes[index]
+            let node = node(at: index)
             if node.level == 0 {
-                guard order(index) <= reach else { break }
+                guard order(ofItem: item(at: index)) <= reach else { break }
                 (end, count, seen) = (index, seen, seen + 1)
             }
             if node.flags.contains(.escapedID) || Int(node.level) >= levels { break }
@@ -153,12 +175,16 @@ struct KnownState {
         return (end, count, checked == endItem)
     }
 
-    /// Behind the last item of the section of one.
-    private func endItem(after item: Int) -> Int { Int(view.sections[Int(view.nodes[item].section)].endItem) }
+    /// Behind the last item of the list of one.
+    private func endItem(after place: Int) -> Int {
+        order.isEmpty
+            ? Int(view.sections[Int(view.nodes[place].section)].endItem) : view.nodes.count
+    }
 
     /// Where the text of the last item of a list ends, if both documents share all of it; nil also for a number, which
     /// may go on in the new document. O(bytes behind its content).
-    private func end(ofLast item: Int, within reach: Int) -> Int? {
+    private func end(ofLast place: Int, within reach: Int) -> Int? {
+        let item = item(at: place)
         let (node, payload) = (view.nodes[item], view.payload(ofItem: item))
         let isInteger = node.flags.contains(.integerID)
         let known =
@@ -180,7 +206,8 @@ struct KnownState {
     /// Where an item's text starts: at its element, at the id itself, or at the brace before `"id":`; nil if anything
     /// else is in between.
     @inline(__always)
-    private func start(of item: Int) -> Int? {
+    private func start(of place: Int) -> Int? {
+        let item = item(at: place)
         let node = view.nodes[item]
         if node.flags.contains(.escapedID) { return nil }
         if hasElements { return Int(view.payloads[item].contentStart) }
@@ -223,21 +250,59 @@ struct KnownState {
         guard !isNew, node.idCount > 0, !node.flags.contains(.escapedID), !view.nodes.isEmpty else { return }
         let id = UnsafeRawBufferPointer(start: text + Int(node.idStart), count: Int(node.idCount))
         if next < view.nodes.count, hasID(next, id) {
-            next = Int(view.nodes[next].end)
+            pass(next)
         } else if let item = view.item(withID: id), view.nodes[item].level == 0 {
-            next = Int(view.nodes[item].end)
+            pass(place(ofItem: item))
         }
     }
 
+    private mutating func pass(_ place: Int) {
+        let item = item(at: place)
+        next = place + Int(view.nodes[item].end) - item
+    }
+
     @inline(__always)
-    private func hasID(_ item: Int, _ id: UnsafeRawBufferPointer) -> Bool {
-        let node = view.nodes[item]
+    private func hasID(_ place: Int, _ id: UnsafeRawBufferPointer) -> Bool {
+        let node = node(at: place)
         return Int(node.idCount) == id.count && sameBytes(view.text.at(node.idStart), id.baseAddress!, id.count)
     }
 
     /// Appends the records of a run to a state that is being read, in which its text is `shift` bytes further on.
     func append(_ run: Run, shiftedBy shift: Int, to builder: inout ColumnsBuilder) {
-        builder.append(view.nodes[run.nodes], view.payloads.isEmpty ? nil : view.payloads[run.nodes], shiftedBy: shift)
+        builder.append(
+            view.nodes[run.places], view.payloads.isEmpty ? nil : view.payloads[run.places], shiftedBy: shift)
+    }
+
+    // MARK: Groups
+
+    /// Notes of a run's rows of which sections they are, from a place on, as long as the groups of these are known;
+    /// returns the first place where it is not. O(rows).
+    func count(from place: Int, to end: Int, in taken: inout TakenRows) -> Int {
+        taken.sections.withUnsafeMutableBufferPointer { sections in
+            var place = place
+            while place < end {
+                let section = Int(node(at: place).section)
+                guard section < sections.count, sections[section].group >= 0 else { break }
+                sections[section].count += 1
+                place += 1
+            }
+            return place
+        }
+    }
+
+    /// The section of the row at a place, where the row's element is, and where the section's id is in that, if the row
+    /// is the section's first one and the id is written there as it is.
+    func section(
+        ofRowAt place: Int
+    ) -> (index: Int, element: Int, id: (offset: Int, count: Int, flags: NodeFlags)?) {
+        let item = item(at: place)
+        let (index, element) = (Int(view.nodes[item].section), Int(view.payloads[item].contentStart))
+        let section = view.sections[index]
+        let offset = Int(section.idStart) - element
+        guard Int(section.firstItem) == item, !section.flags.contains(.escapedID), offset > 0,
+            offset < Int(view.payloads[item].contentCount)
+        else { return (index, element, nil) }
+        return (index, element, (offset, Int(section.idCount), section.flags.intersection(.integerID)))
     }
 }
 
@@ -254,18 +319,23 @@ extension StateParser {
     ///
     /// - Returns: the number of siblings taken, and whether the scanner is behind the last one, rather than at the
     ///   start of the next.
-    mutating func takeKnownItems() -> (count: Int, isBehindItem: Bool) {
+    mutating func takeKnownItems() throws(JSONError) -> (count: Int, isBehindItem: Bool) {
         scanner.skipSpace()
         var count = 0
         repeat {
             guard
                 let run = known!.takeRun(
                     at: scanner.base + scanner.at, count: scanner.end - scanner.at,
-                    most: limits.maxItems - builder.nodes.count, levels: limits.maxNesting)
+                    most: limits.maxItems - itemCount, levels: limits.maxNesting)
             else { continue }  // Perhaps what comes next is elsewhere in the known state.
+            let shift = scanner.at - run.start
             reusedRuns.append(
-                Kinship.Run(old: run.nodes.lowerBound, new: builder.nodes.count, count: run.nodes.count))
-            known!.append(run, shiftedBy: scanner.at - run.start, to: &builder)
+                Kinship.Run(old: run.places.lowerBound, new: itemCount, count: run.places.count))
+            if groupPlace.isEmpty {
+                known!.append(run, shiftedBy: shift, to: &builder)
+            } else {
+                try take(run, shiftedBy: shift)
+            }
             scanner.at += run.length
             count += run.count
             if run.reachesEnd { return (count, true) }

@@ -7,12 +7,15 @@ public struct PackedSnapshot: Sendable {
     private let text: StateText
     private let records: [UInt8]
     private let place: ParseSettings
+    /// Whether the document had its rows in another order, which their elements tell.
+    private let hasDocumentOrder: Bool
     private let hash: KeyedHash
 
     /// Packs a state. O(items); the text is shared.
     public init(_ snapshot: Snapshot, _ fingerprints: Fingerprints) {
         text = snapshot.columns.text
         place = snapshot.columns.place
+        hasDocumentOrder = !snapshot.columns.documentOrder.isEmpty
         hash = fingerprints.hash
         records = snapshot.columns.withView { view in
             let capacity = RecordWriter.maxBytes * (1 + view.nodes.count + view.sections.count)
@@ -82,6 +85,7 @@ public struct PackedSnapshot: Sendable {
             while let item = open.popLast() { builder.endItem(item) }
             builder.endSection()
         }
+        if hasDocumentOrder { builder.setDocumentOrder() }
         let snapshot = Snapshot(exchange(&builder, with: ColumnsBuilder()).finishDistinct(text: text))
         let columns = snapshot.columns
         return (snapshot, Fingerprints(items: fingerprints, sections: ofSections, list: list, of: columns, by: hash))

@@ -6,6 +6,12 @@ struct ReadState {
     // As in `StateParser`.
     let reusedRuns: [Kinship.Run]
     let mentioned: Set<RecordIndex>?
+    /// The groups of the rows; nil if the document has no place for them.
+    let groups: RowGroups?
+    /// Rows of these that are not in `builder` yet.
+    let taken: TakenRows
+    /// The largest number of sections, with those of groups.
+    let maxSections: Int
     let path: DocumentPointers
     let keepsFirst: Bool
     let skipped: SkippedElements
@@ -21,14 +27,42 @@ struct ReadState {
         if let excess { throw excess }
         let text = StateText(bytes)
         if let mentioned, let known { builder.keepExpanded(of: known.columns, but: mentioned, reusedRuns, in: text) }
-        let (columns, duplicates, kinship) = exchange(&builder, with: ColumnsBuilder()).finish(
-            text: text, known: known?.columns, reusing: skipped.isEmpty ? reusedRuns : [])
-        if !duplicates.isEmpty, !keepsFirst { note(duplicates, in: columns) }
-        guard duplicates.isEmpty && skipped.isEmpty || !violations.isEmpty else {
-            return distinct(columns, duplicates)
+        // What is wrong with a document, and what is left out of it, is told in its own order.
+        let document = groups == nil ? nil : builder
+        let result = finished(
+            exchange(&builder, with: ColumnsBuilder()), groups, taken, text, upon: known?.columns,
+            reusing: skipped.isEmpty || groups != nil ? reusedRuns : [])
+        let sections = result.columns.sections.count
+        if sections > maxSections {
+            throw .limitExceeded(what: "sections", limit: maxSections, actual: sections, pointer: path.root)
         }
+        if result.duplicates.isEmpty, skipped.isEmpty {
+            guard violations.isEmpty else { throw .invalid(violations.reported) }
+            return StateReading(Snapshot(result.columns), reused: result.kinship)
+        }
+        let read =
+            document.map { builder in
+                let all = (known ?? .empty).columns.withView {
+                    builder.inDocumentOrder(with: taken, of: $0, reusedRuns)
+                }
+                return all.finish(text: text)
+            } ?? result
+        if !read.duplicates.isEmpty, !keepsFirst { note(read.duplicates, in: read.columns) }
         guard violations.isEmpty else { throw .invalid(violations.reported) }
-        return StateReading(Snapshot(columns), reused: kinship)
+        return distinct(read.columns, read.duplicates, text, upon: known?.columns)
+    }
+
+    /// The columns of what was read, with rows in the sections of their groups.
+    private func finished(
+        _ read: consuming ColumnsBuilder, _ groups: RowGroups?, _ taken: TakenRows, _ text: StateText,
+        upon known: Columns?, reusing runs: [Kinship.Run]
+    ) -> (columns: Columns, duplicates: [ColumnsBuilder.Duplicate], kinship: Kinship?) {
+        guard let groups else { return read.finish(text: text, known: known, reusing: runs) }
+        text.withView { read.beginSections(of: groups, in: $0, keepingExpandedOf: mentioned == nil ? nil : known) }
+        let placed = (known ?? Snapshot.empty.columns).withView {
+            read.arrange(by: groups, with: taken, of: $0, runs)
+        }
+        return read.finish(text: text, known: known, reusing: placed)
     }
 
     /// Notes both records of each duplicate, but each record once. O(items).
@@ -48,15 +82,74 @@ struct ReadState {
 
     /// The state without the elements that have no usable id, or one that came earlier, and those as warnings. Has no
     /// reused runs, since it does not have all the items that were read. O(items).
-    private func distinct(_ columns: Columns, _ duplicates: [ColumnsBuilder.Duplicate]) -> StateReading {
+    ///
+    /// - Parameter columns: what was read, in the order of the document.
+    private func distinct(
+        _ columns: Columns, _ duplicates: [ColumnsBuilder.Duplicate], _ text: StateText, upon known: Columns?
+    ) -> StateReading {
         columns.withView { view in
-            let (distinct, left) = ColumnsAssembly.distinct(view, duplicates, without: Set(skipped.records))
-            let pointers = left.isEmpty ? nil : IDPointers(path, view)
-            let warnings = left.prefix(StateWarning.maxCount).map {
+            let kept = DistinctRecords(of: view, duplicates, without: Set(skipped.records), areApart: groups != nil)
+            let pointers = kept.left.isEmpty ? nil : IDPointers(path, view)
+            let warnings = kept.left.prefix(StateWarning.maxCount).map {
                 StateWarning(code: "duplicate-id", pointers!.pointer(to: $0), view.id(of: $0))
             }
+            let groups = groups?.all(with: taken, reusedRuns, of: known).keeping(kept.items, of: view)
+            let distinct = finished(
+                ColumnsBuilder(of: view, kept.items, in: kept.sections), groups, TakenRows(), text, upon: known,
+                reusing: [])
             return StateReading(
-                Snapshot(distinct), warnings: Array((skipped.warnings + warnings).prefix(StateWarning.maxCount)))
+                Snapshot(distinct.columns),
+                warnings: Array((skipped.warnings + warnings).prefix(StateWarning.maxCount)))
+        }
+    }
+}
+
+/// The first section and item of each id, in the order of a document. Items go with their children, sections with their
+/// items; what is in these does not count as the first.
+private struct DistinctRecords {
+    /// Those that are kept.
+    private(set) var items: [UInt32] = []
+    private(set) var sections: [SectionNode] = []
+    /// The duplicates that are left out.
+    private(set) var left: [RecordIndex] = []
+    private var seen: Set<RecordIndex> = []
+    /// The first record with the same id, of those that share theirs.
+    private var firsts: [RecordIndex: RecordIndex] = [:]
+    private let skipped: Set<RecordIndex>
+
+    /// O(items).
+    ///
+    /// - Parameters:
+    ///   - skipped: what else is left out.
+    ///   - areApart: whether the items are a list of their own, and in no section yet.
+    init(
+        of view: ColumnsView, _ duplicates: [ColumnsBuilder.Duplicate], without skipped: Set<RecordIndex>,
+        areApart: Bool
+    ) {
+        self.skipped = skipped
+        for each in duplicates { for record in each.records { firsts[record] = each.records[0] } }
+        for (index, section) in view.sections.enumerated() where takes(.section(index)) {
+            let start = items.count
+            if !areApart { takeItems(Int(section.firstItem)..<Int(section.endItem), of: view) }
+            sections.append(section.holding(start..<items.count))
+        }
+        if areApart { takeItems(0..<view.nodes.count, of: view) }
+    }
+
+    private mutating func takes(_ record: RecordIndex) -> Bool {
+        if skipped.contains(record) { return false }
+        guard let first = firsts[record] else { return true }
+        if seen.insert(first).inserted { return true }
+        left.append(record)
+        return false
+    }
+
+    private mutating func takeItems(_ range: Range<Int>, of view: ColumnsView) {
+        var item = range.lowerBound
+        while item < range.upperBound {
+            let isTaken = takes(.item(item))
+            if isTaken { items.append(UInt32(truncatingIfNeeded: item)) }
+            item = isTaken ? item + 1 : Int(view.nodes[item].end)
         }
     }
 }
@@ -70,14 +163,17 @@ private struct IDPointers {
     /// O(items).
     init(_ path: DocumentPointers, _ view: ColumnsView) {
         (self.path, self.view) = (path, view)
-        ordinals = SiblingOrdinals(view.nodes, sections: view.sections.count)
+        ordinals = SiblingOrdinals(view.nodes, sections: path.layout.isGrouped ? 1 : view.sections.count)
     }
 
     func pointer(to record: RecordIndex) -> String {
         switch record {
         case .section(let section): pointer(toSection: section) + path.layout.sectionID
         case .item(let item):
-            path.id(ofItem: item, in: pointer(toSection: Int(view.nodes[item].section)), view.nodes) {
+            path.id(
+                ofItem: item, in: path.layout.isGrouped ? "" : pointer(toSection: Int(view.nodes[item].section)),
+                view.nodes
+            ) {
                 path.layout.isMap ? JSONPointer.escaped(view.id(ofItem: $0).text) : "\(ordinals[$0])"
             }
         }

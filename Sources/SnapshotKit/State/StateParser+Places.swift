@@ -3,7 +3,7 @@
 
 extension StateShape.Element {
     /// Whether an item is its element, unchanged: that is its content, and its id is a value in it.
-    var isInPlace: Bool { childrenAt == nil && idAt.count == 1 && !isMap }
+    var isInPlace: Bool { childrenAt == nil && idAt.count == 1 && !isMap && !scopesIDs }
 }
 
 extension StateParser {
@@ -15,11 +15,17 @@ extension StateParser {
         /// Where in `foundIDs` the id is, or its parts.
         let firstID: Int
         var seenParts = 0
-        var sawList = false
-        /// Whether something that holds no list is on the way to it: a string, a number or a boolean.
-        var isBlocked = false
-        /// The member or element that held the list, to be cut out of the content.
+        /// The lists that were found, and those with something on the way to them that holds none: a string, a number
+        /// or a boolean.
+        var lists: PointerPlace.Numbers = 0
+        var blocked: PointerPlace.Numbers = 0
+        /// The member or element that held a list, to be cut out of the content, and the one that held another.
         var listMember: Range<Int>?
+        var otherListMember: Range<Int>?
+        /// The number of the row's group.
+        var group: Int?
+
+        var sawList: Bool { lists != 0 }
     }
 
     /// Walks along all `targets` of one element, whose id has so many parts. The caller drops these of `foundIDs`.
@@ -43,15 +49,21 @@ extension StateParser {
         path = DocumentPointers(root: root, layout: DocumentPointers.Layout(places))
         builder.place.shape = shape
         let targets = DocumentTargets(places)
-        let sections = places.sectionsAt
+        let groupAt = places.element.groupAt
+        groupPlace = PointerSet(groupAt.map { [$0] } ?? [])
         scanner.skipSpace()
         let start = scanner.at
-        if sections == nil { beginMain() }
+        let hasMain = places.sectionsAt == nil && groupAt == nil
+        if hasMain { beginMain() }
         let finding = try walkElement(targets.document, of: targets, parts: 0, depth: depth)
-        if sections == nil { builder.endSection() }
-        if !finding.sawList, finding.isBlocked || !places.takesMissing {
-            let detail = sections.map { "no sections at \($0)" } ?? "no items at \"\(places.items)\""
-            note("not-found", detail, at: root + (sections ?? places.items).description)
+        if hasMain {
+            builder.endSection()
+            if places.element.scopesIDs { scopeIDs(ofItemsFrom: 0, inSection: Array("main".utf8)) }
+        }
+        for (list, pointer) in targets.document.pointers.pointers.enumerated()
+        where finding.lists & 1 << list == 0 && (finding.blocked & 1 << list != 0 || !places.takesMissing) {
+            let what = pointer == places.sectionsAt ? "sections" : "items"
+            note("not-found", "no \(what) at \"\(pointer)\"", at: root + pointer.description)
         }
         if !places.takesMissing, sectionsWithItems == 0 {
             for step in sectionsWithoutItems where !violations.isFull {
@@ -59,9 +71,8 @@ extension StateParser {
                 note("missing-items", "no items at \"\(places.items)\" in this section", at: section)
             }
         }
-        if finding.listMember != nil || !finding.sawList {
-            keep(places.rest, of: start..<scanner.at, without: finding.listMember)
-        }
+        let members = [finding.otherListMember, finding.listMember].compactMap { $0 }
+        if !members.isEmpty || !finding.sawList { keep(places.rest, of: start..<scanner.at, without: members) }
     }
 
     // MARK: Elements
@@ -77,7 +88,14 @@ extension StateParser {
         } else if finding.seenParts == 0, !targets.places.sectionsAreMap {
             note("missing-id", "no id at \"\(targets.places.sectionIDAt)\" in this section", at: .section(""))
         }
-        if finding.isBlocked {
+        if groupPlace.isEmpty, targets.places.element.scopesIDs {
+            let record = builder.sections[section]
+            let id = FoundID(start: Int(record.idStart), count: Int(record.idCount), flags: [])
+            if id.count > 0 { scopeIDs(ofItemsFrom: Int(record.firstItem), inSection: bytes(of: id)) }
+        }
+        if !groupPlace.isEmpty {
+            // Its items are elsewhere.
+        } else if finding.blocked != 0 {
             note("missing-items", "no items at \"\(targets.places.items)\" in this section", at: .section(""))
         } else if finding.sawList {
             sectionsWithItems += 1
@@ -99,7 +117,10 @@ extension StateParser {
         let element = targets.places.element
         let finding = try walkElement(
             targets.item, of: targets, parts: element.idAt.count, item: item, level: level, depth: depth)
-        defer { foundIDs.removeLast(element.idAt.count) }
+        defer {
+            foundIDs.removeLast(element.idAt.count)
+            if level == 0 { endRow(item, finding.group, element) }
+        }
         if let cut = finding.listMember {
             builder.setContent(ofItem: item, stored(start..<scanner.at, without: cut))
         } else if !finding.sawList {
@@ -124,49 +145,98 @@ extension StateParser {
         for index in first..<foundIDs.count {
             guard let part = foundIDs[index] else { return nil }
             if index > first { text.append(UInt8(ascii: "/")) }
-            if part.flags.contains(.escapedID) {
-                JSONPointer.escape(store.bytes(at: part.start, part.count), into: &text)
-            } else {
-                JSONPointer.escape(scanner.text(part.start..<part.start + part.count), into: &text)
-            }
+            JSONPointer.escape(bytes(of: part), into: &text)
         }
         guard text.count <= StateLimits.maxIDBytes else {
             noteLongID(text.count, at: .item(""))
             return nil
         }
-        // Stored like an id written with escapes: token and text, behind the document. An id has no control characters.
-        var token = [UInt8(ascii: "\"")]
-        token.reserveCapacity(text.count + 8)
-        for byte in text {
-            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { token.append(UInt8(ascii: "\\")) }
-            token.append(byte)
-        }
-        token.append(UInt8(ascii: "\""))
-        let start = token.withUnsafeBytes { token in
-            text.withUnsafeBytes { store.append(escapedID: token, text: $0) }
-        }
-        return FoundID(start: start, count: text.count, flags: .escapedID)
+        return text.withUnsafeBytes { store.append(idText: $0) }
+    }
+
+    /// The text of an id, in the document or behind it.
+    private func bytes(of id: FoundID) -> [UInt8] {
+        id.start >= store.start
+            ? store.bytes(at: id.start, id.count) : Array(scanner.text(id.start..<id.start + id.count))
     }
 
     /// Stores an element without one of its members and a comma beside that; returns where.
     private mutating func stored(_ element: Range<Int>, without member: Range<Int>) -> Range<Int> {
-        let cut = withComma(member)
+        let cut = Self.withComma(member, in: scanner.base)
         let start = store.append(scanner.text(element.lowerBound..<cut.lowerBound))
         _ = store.append(scanner.text(cut.upperBound..<element.upperBound))
         return start..<start + element.count - cut.count
     }
 
-    /// A member or an element, and one comma beside it.
-    func withComma(_ member: Range<Int>) -> Range<Int> {
+    /// A member or an element of text, and one comma beside it.
+    static func withComma(_ member: Range<Int>, in text: UnsafeRawPointer) -> Range<Int> {
+        let byte = { (at: Int) in text.load(fromByteOffset: at, as: UInt8.self) }
+        let isSpace = { (at: Int) in [0x20, 0x0A, 0x0D, 0x09].contains(byte(at)) }
         var after = member.upperBound
-        while isSpace(scanner.byte(after)) { after += 1 }
-        if scanner.byte(after) == UInt8(ascii: ",") { return member.lowerBound..<after + 1 }
+        while isSpace(after) { after += 1 }
+        if byte(after) == UInt8(ascii: ",") { return member.lowerBound..<after + 1 }
         var before = member.lowerBound - 1
-        while isSpace(scanner.byte(before)) { before -= 1 }
-        return scanner.byte(before) == UInt8(ascii: ",") ? before..<member.upperBound : member
+        while isSpace(before) { before -= 1 }
+        return byte(before) == UInt8(ascii: ",") ? before..<member.upperBound : member
     }
 
-    private func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
+    // MARK: Groups and scopes
+
+    /// Ends a row of the top level: notes its group, and scopes the ids of it and of what is below it.
+    private mutating func endRow(_ item: Int, _ group: Int?, _ element: StateShape.Element) {
+        if groupPlace.isEmpty { return }
+        let group = group ?? groupOfNone()
+        groups.append(group)
+        if element.scopesIDs {
+            builder.endItem(item)
+            scopeIDs(ofItemsFrom: item, inSection: groups.text(of: group))
+        }
+    }
+
+    /// Puts the id of their section before the ids of all items from one on. O(bytes).
+    private mutating func scopeIDs(ofItemsFrom first: Int, inSection section: [UInt8]) {
+        var start: [UInt8] = []
+        JSONPointer.escape(section, into: &start)
+        start.append(UInt8(ascii: "/"))
+        // The last one first: a pointer to an item may consist of its ancestors' ids.
+        for item in (first..<builder.nodes.count).reversed() where builder.nodes[item].idCount > 0 {
+            var text = start
+            JSONPointer.escape(ownID(ofItem: item), into: &text)
+            if text.count <= StateLimits.maxIDBytes {
+                builder.nodes[item].flags.remove(.integerID)
+                builder.setID(ofItem: item, text.withUnsafeBytes { store.append(idText: $0) })
+            } else if skipsInvalid {
+                let pointer = skipped.count < StateWarning.maxCount ? pointer(toItem: item, from: first) : ""
+                builder.disown(.item(item))
+                skipped.append(.item(item + taken.count), at: pointer, behind: skipped.count)
+            } else {
+                let pointer = violations.isFull ? "" : pointer(toItem: item, from: first)
+                note(
+                    "invalid-id",
+                    "an id may have at most 2,048 bytes; with that of its section this one has \(text.count)",
+                    at: pointer)
+            }
+        }
+    }
+
+    private func ownID(ofItem item: Int) -> [UInt8] {
+        let node = builder.nodes[item]
+        return bytes(of: FoundID(start: Int(node.idStart), count: Int(node.idCount), flags: []))
+    }
+
+    /// Pointer to an item that was read, one of those from `first` on, which is the first of its list. O(items).
+    private func pointer(toItem item: Int, from first: Int) -> String {
+        var steps: [String] = []
+        var node = item
+        while node >= 0 {
+            let parent = Int(builder.nodes[node].parent)
+            var (ordinal, sibling) = (0, parent < 0 ? (groupPlace.isEmpty ? first : 0) : parent + 1)
+            while sibling < node { (ordinal, sibling) = (ordinal + 1, Int(builder.nodes[sibling].end)) }
+            steps.append(path.layout.isMap ? JSONPointer.escaped(ownID(ofItem: node)) : "\(ordinal)")
+            node = parent
+        }
+        return path.item(in: section(at: openStep), steps.reversed())
+    }
 
     // MARK: The walk
 
@@ -175,7 +245,10 @@ extension StateParser {
         _ goals: Targets, _ place: PointerPlace, _ targets: DocumentTargets, _ finding: inout Finding, depth: Int
     ) throws(JSONError) {
         scanner.skipSpace()
-        if place.isEnd { return try arrive(goals.goals(at: place), targets, &finding, depth: depth) }
+        if place.isEnd {
+            finding.lists |= place.ending & goals.lists
+            return try arrive(goals.goals(at: place), targets, &finding, depth: depth)
+        }
         switch scanner.byte(scanner.at) {
         case _ where place.isAside: try scanner.skipValue(depth: depth)
         case UInt8(ascii: "{"):
@@ -186,7 +259,7 @@ extension StateParser {
         case UInt8(ascii: "["): try walkArray(goals, place, targets, &finding, depth: depth + 1)
         default:
             let isNull = scanner.byte(scanner.at) == UInt8(ascii: "n")
-            if !isNull, goals.leadsToList(place) { finding.isBlocked = true }
+            if !isNull { finding.blocked |= place.passing & goals.lists }
             try scanner.skipValue(depth: depth)
         }
     }
@@ -211,7 +284,8 @@ extension StateParser {
     ) throws(JSONError) {
         if place.isAside { return try scanner.skipValue(depth: depth) }
         try walk(goals, place, targets, &finding, depth: depth)
-        if finding.sawList, finding.listMember == nil, goals.hasList(at: place) {
+        if finding.lists & place.ending != 0 {
+            finding.otherListMember = finding.listMember
             finding.listMember = start..<scanner.at
         }
     }
@@ -240,6 +314,7 @@ extension StateParser {
                 at: finding.item < 0 ? .section("") : .item(""))
         case .kind: noteKind()
         case .expanded: note("wrong-type", "expanded must be true or false", at: expandedPlace(finding))
+        case .group: if finding.level == 0 { refuseGroup() }
         case .sections, .items, .children: preconditionFailure("a list may be an array or an object")
         }
     }
@@ -259,8 +334,9 @@ extension StateParser {
             if try takeNull() { return }
             let isExpanded = try readExpanded(depth: depth, at: expandedPlace(finding))
             setExpanded(finding.item < 0 ? .section(builder.openSection) : .item(finding.item), isExpanded)
+        case .group where finding.level > 0: try scanner.skipValue(depth: depth)
+        case .group: finding.group = try readGroup(targets.places.element, depth: depth)
         case .sections:
-            finding.sawList = true
             let reading = { (reader: inout StateParser) throws(JSONError) in
                 try reader.readSectionElement(targets, depth: depth + 1)
             }
@@ -270,10 +346,8 @@ extension StateParser {
                 try readSections(depth: depth, reading: reading)
             }
         case .items:
-            finding.sawList = true
             try readItemElements(targets, depth: depth)
         case .children:
-            finding.sawList = true
             try readChildren(of: finding.item, level: finding.level + 1, targets, depth: depth)
         }
     }
@@ -333,13 +407,13 @@ extension StateParser {
 private struct Targets {
     /// What stands at a place.
     enum Goal {
-        case id(part: Int), kind, expanded
+        case id(part: Int), kind, expanded, group
         /// Lists, whose elements are walked through in turn.
         case sections, items, children
 
         var isList: Bool {
             switch self {
-            case .id, .kind, .expanded: false
+            case .id, .kind, .expanded, .group: false
             case .sections, .items, .children: true
             }
         }
@@ -348,7 +422,8 @@ private struct Targets {
     /// In the order of the goals.
     let pointers: PointerSet
     private let goals: [Goal]
-    private let lists: PointerPlace.Numbers
+    /// Those that are lists.
+    let lists: PointerPlace.Numbers
 
     /// - Parameter targets: lists last, since whatever else is at the place of one is read before it.
     init(_ targets: [(Goal, JSONPointer?)]) {
@@ -362,12 +437,6 @@ private struct Targets {
     func goals(at place: PointerPlace) -> some Sequence<Goal> {
         goals.indices.lazy.filter { place.ending & 1 << $0 != 0 }.map { goals[$0] }
     }
-
-    /// Whether a list is at a place.
-    func hasList(at place: PointerPlace) -> Bool { place.ending & lists != 0 }
-
-    /// Whether a list is at a place, or below it.
-    func leadsToList(_ place: PointerPlace) -> Bool { place.passing & lists != 0 }
 }
 
 /// What is looked for in a document, in its sections and in its items.
@@ -380,13 +449,19 @@ private final class DocumentTargets {
     init(_ places: StateShape.Places) {
         self.places = places
         let element = places.element
-        document = Targets([places.sectionsAt.map { (.sections, $0) } ?? (.items, places.items)])
+        let isGrouped = element.groupAt != nil
+        document = Targets([
+            (.sections, places.sectionsAt), (.items, places.sectionsAt == nil || isGrouped ? places.items : nil),
+        ])
         section = Targets([
             (.id(part: 0), places.sectionsAreMap ? nil : places.sectionIDAt), (.expanded, places.sectionExpandedAt),
-            (.items, places.items),
+            (.items, isGrouped ? nil : places.items),
         ])
         let ids = element.isMap ? [] : element.idAt.enumerated().map { (Targets.Goal.id(part: $0), Optional($1)) }
         item = Targets(
-            ids + [(.kind, element.kindAt), (.expanded, element.expandedAt), (.children, element.childrenAt)])
+            ids + [
+                (.kind, element.kindAt), (.expanded, element.expandedAt), (.group, element.groupAt),
+                (.children, element.childrenAt),
+            ])
     }
 }

@@ -22,7 +22,7 @@ struct StateParser {
     var keepsFirst = false
     /// Whether an element without a usable id is left out; otherwise it is a violation.
     var skipsInvalid = false
-    private(set) var skipped = SkippedElements()
+    var skipped = SkippedElements()
     /// The step to the open item among its siblings, at each level.
     private var ordinals: [Int] = []
     /// The step to the open section, if sections are a map.
@@ -32,6 +32,11 @@ struct StateParser {
     var sectionsWithItems = 0
     /// The ids found in the open elements of a document with pointers, part by part.
     var foundIDs: [FoundID?] = []
+    /// The groups of the rows so far, in a document with a place for them; that place in an element, and the rows that
+    /// were taken over from the known state.
+    var groups = RowGroups()
+    var groupPlace = PointerSet.none
+    var taken = TakenRows()
 
     /// A reader of padded memory; `count` bytes of it are the document.
     init(base: UnsafeRawPointer, count: Int, limits: StateLimits) {
@@ -40,6 +45,9 @@ struct StateParser {
         violations = Violations(limit: limits.maxViolations)
         store = TokenBuffer(base: count + DocumentText.trailer.count)
     }
+
+    /// The number of items so far.
+    var itemCount: Int { builder.nodes.count + taken.count }
 
     // MARK: Violations
 
@@ -69,7 +77,7 @@ struct StateParser {
         try scanner.skipValue(depth: depth)
     }
 
-    private mutating func exceed(_ what: String, limit: Int, actual: Int, at place: Location) {
+    mutating func exceed(_ what: String, limit: Int, actual: Int, at place: Location) {
         guard excess == nil else { return }
         excess = .limitExceeded(what: what, limit: limit, actual: actual, pointer: pointer(place))
     }
@@ -80,8 +88,8 @@ struct StateParser {
         case section(StaticString)
         /// The item that is being read, or a member of it.
         case item(StaticString)
-        /// The kind of that item, and whether it is expanded.
-        case kind, expanded
+        /// The kind of that item, whether it is expanded, and what it is grouped by.
+        case kind, expanded, group
         /// Whether the open section is expanded.
         case sectionExpanded
         case sections
@@ -101,11 +109,12 @@ struct StateParser {
         case .item(let member): return path.item(in: openSection, steps(ordinals)) + "\(member)"
         case .kind: return pointer(.item("")) + path.layout.kind
         case .expanded: return pointer(.item("")) + path.layout.expanded
+        case .group: return pointer(.item("")) + path.layout.group
         case .sectionExpanded: return openSection + path.layout.sectionExpanded
         case .sections: return path.start + (path.layout.sections ?? "")
         case .sectionElement(let ordinal): return path.section(ordinal)
         case .items:
-            guard ordinals.count > 1 else { return openSection + path.layout.items }
+            guard ordinals.count > 1 else { return path.list(in: openSection) }
             return path.item(in: openSection, steps(ordinals.dropLast())) + path.layout.children
         case .root: return path.start
         case .element(let ordinal, let member): return "\(path.start)/\(ordinal)\(member)"
@@ -232,7 +241,8 @@ struct StateParser {
         depth: Int, reading: (inout StateParser, Int) throws(JSONError) -> Void
     ) throws(JSONError) {
         builder.place.room = scanner.maxDepth - depth
-        let usesKnown = known?.fits(builder.place) ?? false
+        // What is kept of expansion is told by items in the document's order.
+        let usesKnown = known?.fits(builder.place) ?? false && (groupPlace.isEmpty || mentioned == nil)
         try readItems(parent: -1, level: 0, depth: depth, usesKnown: usesKnown) { (reader, item) throws(JSONError) in
             try reading(&reader, item)
             if usesKnown { reader.known?.passed(reader.builder.nodes[item], in: reader.scanner.base) }
@@ -251,7 +261,7 @@ struct StateParser {
         let list = ordinals.count - 1
         try readElements(depth: depth, of: "items", at: .items) { (reader) throws(JSONError) in
             if usesKnown {
-                let known = reader.takeKnownItems()
+                let known = try reader.takeKnownItems()
                 reader.ordinals[list] += known.count
                 if known.isBehindItem { return }
             }
@@ -317,7 +327,7 @@ struct StateParser {
         if level >= limits.maxNesting {
             exceed("levels of items", limit: limits.maxNesting, actual: level + 1, at: .item(""))
             try scanner.skipValue(depth: depth)
-        } else if builder.nodes.count >= limits.maxItems {
+        } else if itemCount >= limits.maxItems {
             exceed("items", limit: limits.maxItems, actual: limits.maxItems + 1, at: .item(""))
             try scanner.skipValue(depth: depth)
         } else {
@@ -353,6 +363,8 @@ struct StateParser {
         sectionsWithoutItems.removeLast(sectionsWithoutItems.count - start.sectionsWithoutItems)
         sectionsWithItems = start.sectionsWithItems
         builder.disown(record)
+        var record = record
+        if case .item(let item) = record { record = .item(item + taken.count) }
         let pointer = start.skipped < StateWarning.maxCount ? pointer(place) : ""
         skipped.append(record, at: pointer, behind: start.skipped)
     }
@@ -438,18 +450,19 @@ struct StateParser {
     /// What was read.
     consuming func result() -> ReadState {
         ReadState(
-            builder: builder, tail: store, reusedRuns: reusedRuns, mentioned: mentioned, path: path,
-            keepsFirst: keepsFirst,
-            skipped: skipped, violations: violations, excess: excess)
+            builder: builder, tail: store, reusedRuns: reusedRuns, mentioned: mentioned,
+            groups: groupPlace.isEmpty ? nil : groups, taken: taken, maxSections: limits.maxSections, path: path,
+            keepsFirst: keepsFirst, skipped: skipped, violations: violations, excess: excess)
     }
 }
 
-extension [UInt8] {
+extension RandomAccessCollection<UInt8> where Index == Int {
     /// Whether UTF-8 text holds a character of Unicode's category Cc: U+0000 to U+001F and U+007F to U+009F.
     var holdsControlCharacter: Bool {
-        for (index, byte) in enumerated() {
+        for index in indices {
+            let byte = self[index]
             if byte < 0x20 || byte == 0x7F { return true }
-            if byte == 0xC2, index + 1 < count, self[index + 1] < 0xA0 { return true }
+            if byte == 0xC2, index + 1 < endIndex, self[index + 1] < 0xA0 { return true }
         }
         return false
     }
@@ -461,18 +474,24 @@ extension [UInt8] {
 // checked again. The list is cut out first, since pointers may lead past it, and into it.
 
 extension StateParser {
-    /// Keeps what a shape asks for of the document at `document`, without its list.
+    /// Keeps what a shape asks for of the document at `document`, without its lists.
     ///
-    /// - Parameter list: the member or element that holds the list; nil if it is not there.
-    mutating func keep(_ rest: StateShape.Rest, of document: Range<Int>, without list: Range<Int>?) {
+    /// - Parameter lists: the members or elements that hold the lists, in the document's order; none if they are not
+    ///   there.
+    mutating func keep(_ rest: StateShape.Rest, of document: Range<Int>, without lists: [Range<Int>]) {
         if case .none = rest { return }
-        var writer = JSONWriter(capacity: 256)
-        let cut = list.map(withComma) ?? document.upperBound..<document.upperBound
-        writer.append(scanner.text(document.lowerBound..<cut.lowerBound))
-        writer.append(scanner.text(cut.upperBound..<document.upperBound))
+        // The last one first: then the places of the others stay as they are.
+        var whole = Array(scanner.text(document.lowerBound..<document.upperBound))
+        for list in lists.reversed() {
+            let cut = list.lowerBound - document.lowerBound..<list.upperBound - document.lowerBound
+            whole.removeSubrange(whole.withUnsafeBytes { Self.withComma(cut, in: $0.baseAddress!) })
+        }
+        var writer = JSONWriter(capacity: whole.count)
         if case .members(let pointers) = rest {
-            let whole = JSONText(accepted: writer.takeBytes())
-            guard whole.withBytes({ writer.append(membersOf: $0, at: PointerSet(pointers)) }) else { return }
+            let text = JSONText(accepted: whole)
+            guard text.withBytes({ writer.append(membersOf: $0, at: PointerSet(pointers)) }) else { return }
+        } else {
+            writer.append(whole)
         }
         let bytes = writer.bytes()
         let start = bytes.withUnsafeBytes { store.append(value: $0) }

@@ -25,6 +25,7 @@ public struct StateShape: Sendable, Equatable {
         if places.sectionsAt == nil {
             (places.sectionIDAt, places.sectionExpandedAt, places.sectionsAreMap) = (.id, nil, false)
         }
+        if places.element.groupAt == nil { places.element.groupPrefix = nil }
         box = Box(places)
     }
 
@@ -69,7 +70,8 @@ extension StateShape {
         public var sectionExpandedAt: JSONPointer?
         /// Whether sections are the members of an object, with their names as ids, instead of an array's elements.
         public var sectionsAreMap = false
-        /// The items, from a section's element (nil: at `/items`), or from the document (nil: the document itself).
+        /// The items, from a section's element (nil: at `/items`), or from the document (nil: the document itself), as
+        /// always if the elements say which section they belong to.
         public var itemsAt: JSONPointer?
         /// How an element of these is read.
         public var element = Element()
@@ -102,6 +104,15 @@ extension StateShape {
         /// Whether elements are the members of an object, with their names as ids, instead of an array's elements. An
         /// array in its place is an object of its indexes, in which nulls are holes.
         public var isMap = false
+        /// The id of the section that it belongs to: a string or an integer. Without one there, or with an empty one,
+        /// it belongs to the section `none`. Sections are in the order of their first elements, after those that are
+        /// listed at `sectionsAt`. Ignored in children, which stay with their parents.
+        public var groupAt: JSONPointer?
+        /// How many Unicode scalars of the value at `groupAt` are the section's id, from the first; nil for all.
+        public var groupPrefix: Int?
+        /// Whether ids are unique within their section only. An item's id is then its section's, a slash and its own,
+        /// with `~` in each written `~0` and `/` written `~1`.
+        public var scopesIDs = false
 
         /// An element with an `id`.
         public init() {}
@@ -130,12 +141,13 @@ extension StateShape {
     public enum Member: String, Sendable, CaseIterable {
         case sectionsAt
         case sectionIDAt = "sectionIdAt"
-        case itemsAt, idAt, kindAt, childrenAt, expandedAt, sectionExpandedAt, map, rest, duplicates, missing, invalid
+        case itemsAt, idAt, kindAt, childrenAt, expandedAt, sectionExpandedAt, groupAt, groupPrefix
+        case idScope, map, rest, duplicates, missing, invalid
 
         /// Whether its value is a place, and nothing else.
         var isPointer: Bool {
             switch self {
-            case .map, .rest, .duplicates, .missing, .invalid: false
+            case .groupPrefix, .idScope, .map, .rest, .duplicates, .missing, .invalid: false
             default: true
             }
         }
@@ -176,6 +188,9 @@ extension StateShape {
             case .childrenAt: places.element.childrenAt = try Self.pointer(member, text)
             case .expandedAt: places.element.expandedAt = try Self.pointer(member, text)
             case .sectionExpandedAt: places.sectionExpandedAt = try Self.pointer(member, text)
+            case .groupAt: places.element.groupAt = try Self.pointer(member, text)
+            case .groupPrefix: places.element.groupPrefix = try Self.count(member, text)
+            case .idScope: places.element.scopesIDs = try Self.choice(member, text, ["state", "section"]) == 1
             case .missing: places.takesMissing = try Self.choice(member, text, ["refuse", "empty"]) == 1
             case .invalid: places.skipsInvalid = try Self.choice(member, text, ["refuse", "skip"]) == 1
             case .map: places.element.isMap = try Self.choice(member, text, ["false", "true"]) == 1
@@ -189,6 +204,13 @@ extension StateShape {
         }
         if case .members(let pointers) = places.rest, pointers.count > Self.maxRest {
             throw Failure(member: .rest, detail: "rest may name at most \(Self.maxRest) places")
+        }
+        if places.element.groupPrefix != nil, places.element.groupAt == nil {
+            throw Failure(member: .groupPrefix, detail: "groupPrefix needs groupAt, whose value it shortens")
+        }
+        if places.element.groupAt != nil, places.sectionsAt != nil, places.itemsAt == nil {
+            throw Failure(
+                member: .groupAt, detail: "with groupAt and sectionsAt, itemsAt must tell where the elements are")
         }
         // With a place for ids, lists stay lists.
         let isMap = places.element.isMap
@@ -219,6 +241,14 @@ extension StateShape {
             throw Failure(member: member, detail: "\(member.rawValue) has more than \(maxSegments) segments")
         }
         return pointer
+    }
+
+    private static func count(_ member: Member, _ text: String) throws(Failure) -> Int {
+        guard let count = Int(text), count > 0 else {
+            throw Failure(
+                member: member, detail: "\(member.rawValue) must be a whole number, 1 or more, not \"\(text)\"")
+        }
+        return count
     }
 
     private static func choice(_ member: Member, _ text: String, _ choices: [String]) throws(Failure) -> Int {
@@ -263,7 +293,8 @@ extension StateShape {
                 continue
             }
             let added = texts.map { (member, $0) }
-            do throws(Failure) { _ = try StateShape(added + [(.itemsAt, "")]) } catch {
+            // Together with what it may need, so that only its own mistakes are told here.
+            do throws(Failure) { _ = try StateShape([(.itemsAt, ""), (.groupAt, "")] + added) } catch {
                 violations.note("wrong-type", error.detail, at: place)
             }
             members += added
@@ -279,6 +310,7 @@ extension StateShape {
     private static func texts(of member: Member, _ value: JSONSlice) -> [String]? {
         switch member {
         case .map: return value.flag.map { ["\($0)"] }
+        case .groupPrefix: return value.integer.map { ["\($0)"] }
         case .idAt: return value.string.map { [$0] } ?? value.strings.flatMap { $0.isEmpty ? nil : $0 }
         case .rest:
             if let flag = value.flag { return ["\(flag)"] }
@@ -295,8 +327,8 @@ extension StateShape {
             separator = UInt8(ascii: ",")
             writer.append(string: member.rawValue)
             writer.append(byte: UInt8(ascii: ":"))
-            if texts == ["true"] {
-                writer.append("true")
+            if texts == ["true"] || member == .groupPrefix {
+                writer.append(verbatim: texts[0])
             } else if texts.count == 1 {
                 writer.append(string: texts[0])
             } else {
@@ -321,6 +353,9 @@ extension StateShape {
         add(.kindAt, element.kindAt)
         add(.childrenAt, element.childrenAt)
         add(.expandedAt, element.expandedAt)
+        add(.groupAt, element.groupAt)
+        if let prefix = element.groupPrefix { members.append((.groupPrefix, ["\(prefix)"])) }
+        if element.scopesIDs { members.append((.idScope, ["section"])) }
         if element.isMap || places.sectionsAreMap { members.append((.map, ["true"])) }
         if !element.isMap { members.append((.idAt, element.idAt.map(\.description))) }
         switch places.rest {
@@ -345,6 +380,8 @@ extension StateShape.Member {
     fileprivate var expectation: String {
         switch self {
         case .map: "true or false"
+        case .groupPrefix: "a whole number, 1 or more"
+        case .idScope: "\"state\" or \"section\""
         case .idAt: "a JSON Pointer or an array of up to \(StateShape.maxParts) of them"
         case .rest: "true, a JSON Pointer or an array of JSON Pointers"
         case .duplicates: "\"refuse\" or \"first\""

@@ -49,7 +49,9 @@ package struct StateText: Sendable {
 
     /// Calls `body` with the text as memory, which is valid until it returns.
     @inline(__always)
-    func withView<Result, Failure: Error>(_ body: (TextView) throws(Failure) -> Result) throws(Failure) -> Result {
+    package func withView<Result, Failure: Error>(_ body: (TextView) throws(Failure) -> Result) throws(Failure)
+        -> Result
+    {
         try bytes.withUnsafeBufferPointer { (bytes) throws(Failure) in
             try body(TextView(UnsafeRawPointer(bytes.baseAddress!), count: bytes.count, rest))
         }
@@ -122,6 +124,11 @@ package struct TextView {
         (self.first, firstEnd, self.rest) = (first, UInt32(truncatingIfNeeded: count), rest)
     }
 
+    /// The text of a record's id.
+    package func bytes(ofID record: some IdentifiedRecord) -> UnsafeRawBufferPointer {
+        bytes(at: record.idStart, Int(record.idCount))
+    }
+
     /// A text of one stretch.
     init(_ first: UnsafeRawPointer) { (self.first, firstEnd, rest) = (first, .max, nil) }
 
@@ -132,7 +139,7 @@ package struct TextView {
     }
 
     @inline(__always)
-    func bytes(at place: UInt32, _ count: Int) -> UnsafeRawBufferPointer {
+    package func bytes(at place: UInt32, _ count: Int) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: at(place), count: count)
     }
 }
@@ -146,16 +153,19 @@ package struct TextView {
 // token is found just before it.
 
 /// Consecutive tokens, in a buffer of their own or at the end of a document's.
-struct TokenBuffer {
+package struct TokenBuffer {
     /// Offset of the first byte in the final buffer.
     private let base: Int
     private var writer: JSONWriter
 
     /// A buffer with room for `capacity` bytes before it grows.
-    init(base: Int = 0, capacity: Int = 0) { (self.base, writer) = (base, JSONWriter(capacity: capacity)) }
+    package init(base: Int = 0, capacity: Int = 0) { (self.base, writer) = (base, JSONWriter(capacity: capacity)) }
 
     /// Bytes so far.
     var count: Int { writer.count }
+
+    /// Where the first byte stands.
+    var start: Int { base }
 
     /// Where the next byte will stand.
     var end: Int { base + writer.count }
@@ -178,6 +188,17 @@ struct TokenBuffer {
         writer.append(byte: UInt8(truncatingIfNeeded: token.count))
         writer.append(byte: UInt8(truncatingIfNeeded: token.count >> 8))
         return append(text)
+    }
+
+    /// Appends an id that is nowhere as such; its text has no control characters.
+    package mutating func append(idText text: UnsafeRawBufferPointer) -> FoundID {
+        if !text.contains(where: { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) {
+            return FoundID(start: append(string: text), count: text.count, flags: [])
+        }
+        var token = JSONWriter(capacity: text.count + 8)
+        token.append(string: text)
+        let start = token.bytes().withUnsafeBytes { append(escapedID: $0, text: text) }
+        return FoundID(start: start, count: text.count, flags: .escapedID)
     }
 
     /// The token of an escaped id whose text starts at `text`.
@@ -214,6 +235,11 @@ struct TokenBuffer {
         return base + start..<base + writer.count
     }
 
+    /// Appends an id that is a number; returns where it is.
+    package mutating func append(idDigits text: UnsafeRawBufferPointer) -> FoundID {
+        FoundID(start: append(text), count: text.count, flags: .integerID)
+    }
+
     /// Appends a string without escapes, in quotes; returns where its text starts.
     mutating func append(string text: UnsafeRawBufferPointer) -> Int {
         writer.append(byte: UInt8(ascii: "\""))
@@ -236,7 +262,7 @@ struct TokenBuffer {
     mutating func pad() { for _ in 0..<JSONScanner.padding { writer.append(byte: 0) } }
 
     /// The bytes and their padding, without room to spare.
-    consuming func padded() -> [UInt8] {
+    package consuming func padded() -> [UInt8] {
         let count = writer.count
         return Array(unsafeUninitializedCapacity: count + JSONScanner.padding) { room, used in
             _ = room.initialize(from: writer.written)

@@ -1,0 +1,353 @@
+import Testing
+
+@testable import SnapshotKit
+
+/// Sections out of flat rows (CONTRACT §2, `groupAt`), and ids that are unique within their section.
+@Suite("Groups")
+struct GroupTests {
+    private static func section(_ id: String, _ items: String, _ content: String? = nil) -> String {
+        #"{"id":\#(id)\#(content.map { #","content":\#($0)"# } ?? ""),"items":[\#(items)]}"#
+    }
+
+    private static func state(_ sections: String..., content: String? = nil) -> String {
+        #"{\#(content.map { #""content":\#($0),"# } ?? "")"sections":[\#(sections.joined(separator: ","))]}"#
+    }
+
+    static let flat: [ShapeCase] = [
+        .init(
+            json: #"[{"id":1,"g":"b"},{"id":2,"g":"a"},{"id":3,"g":"b"}]"#, shape: #"{"groupAt":"/g"}"#,
+            document: state(
+                section(#""b""#, #"{"id":1,"content":{"id":1,"g":"b"}},{"id":3,"content":{"id":3,"g":"b"}}"#),
+                section(#""a""#, #"{"id":2,"content":{"id":2,"g":"a"}}"#))),
+        // No group, an empty one and one that is really called so.
+        .init(
+            json: #"[{"id":1},{"id":2,"g":null},{"id":3,"g":""},{"id":4,"g":"none"}]"#, shape: #"{"groupAt":"/g"}"#,
+            document: state(
+                section(
+                    #""none""#,
+                    #"{"id":1,"content":{"id":1}},{"id":2,"content":{"id":2,"g":null}},"#
+                        + #"{"id":3,"content":{"id":3,"g":""}},{"id":4,"content":{"id":4,"g":"none"}}"#))),
+        .init(json: "[]", shape: #"{"groupAt":"/g"}"#, document: state()),
+        .init(json: "null", shape: #"{"groupAt":"/g"}"#, document: state()),
+        // An integer and its text are one section; what is written with escapes is the same text.
+        .init(
+            json: #"["7",7,"\u0061","a"]"#, shape: #"{"idAt":"","groupAt":"","idScope":"state","duplicates":"first"}"#,
+            document: state(
+                section(#""7""#, #"{"id":"7","content":"7"}"#),
+                section(#""a""#, #"{"id":"\u0061","content":"\u0061"}"#))),
+        .init(
+            json: #"[{"id":1,"d":"2026-11-25T10"},{"id":2,"d":"2026-11-26"},{"id":3,"d":"2026-11-25"}]"#,
+            shape: #"{"groupAt":"/d","groupPrefix":10}"#,
+            document: state(
+                section(
+                    #""2026-11-25""#,
+                    #"{"id":1,"content":{"id":1,"d":"2026-11-25T10"}},{"id":3,"content":{"id":3,"d":"2026-11-25"}}"#),
+                section(#""2026-11-26""#, #"{"id":2,"content":{"id":2,"d":"2026-11-26"}}"#))),
+        // Scalars, not bytes; digits are text.
+        .init(
+            json: #"["éa","éb","\u00e9\"",123,"12"]"#, shape: #"{"idAt":"","groupAt":"","groupPrefix":2}"#,
+            document: state(
+                section(#""éa""#, #"{"id":"éa","content":"éa"}"#), section(#""éb""#, #"{"id":"éb","content":"éb"}"#),
+                section(#""é\"""#, #"{"id":"\u00e9\"","content":"\u00e9\""}"#),
+                section(#""12""#, #"{"id":123,"content":123},{"id":"12","content":"12"}"#))),
+        // Children stay with their parents.
+        .init(
+            json: #"[{"id":1,"g":"a","k":[{"id":2,"g":"b"}]},{"id":3,"g":"b"},{"id":4,"g":"a","k":[{"id":5,"g":[]}]}]"#,
+            shape: #"{"groupAt":"/g","childrenAt":"/k"}"#,
+            document: state(
+                section(
+                    #""a""#,
+                    #"{"id":1,"content":{"id":1,"g":"a"},"items":[{"id":2,"content":{"id":2,"g":"b"}}]},"#
+                        + #"{"id":4,"content":{"id":4,"g":"a"},"items":[{"id":5,"content":{"id":5,"g":[]}}]}"#),
+                section(#""b""#, #"{"id":3,"content":{"id":3,"g":"b"}}"#))),
+        .init(
+            json: #"{"x":{"g":2},"y":{"g":1},"z":{"g":"2"}}"#, shape: #"{"itemsAt":"","map":true,"groupAt":"/g"}"#,
+            document: state(
+                section("2", #"{"id":"x","content":{"g":2}},{"id":"z","content":{"g":"2"}}"#),
+                section("1", #"{"id":"y","content":{"g":1}}"#))),
+        // What is left out makes no section.
+        .init(
+            json: #"[{"id":1,"g":"a"},{"id":2,"g":"b"},{"id":1,"g":"c"},{"id":3,"g":"b"},{"id":4,"g":"a"}]"#,
+            shape: #"{"groupAt":"/g","duplicates":"first"}"#,
+            document: state(
+                section(#""a""#, #"{"id":1,"content":{"id":1,"g":"a"}},{"id":4,"content":{"id":4,"g":"a"}}"#),
+                section(#""b""#, #"{"id":2,"content":{"id":2,"g":"b"}},{"id":3,"content":{"id":3,"g":"b"}}"#))),
+        .init(
+            json: #"[{"g":"z"},{"id":2,"g":"b"},null,{"id":1,"g":"a"},{"id":3,"g":"b"}]"#,
+            shape: #"{"groupAt":"/g","invalid":"skip"}"#,
+            document: state(
+                section(#""b""#, #"{"id":2,"content":{"id":2,"g":"b"}},{"id":3,"content":{"id":3,"g":"b"}}"#),
+                section(#""a""#, #"{"id":1,"content":{"id":1,"g":"a"}}"#))),
+        // The first in the document is kept, not the first in the state.
+        .init(
+            json: #"[{"id":1,"g":"a"},{"id":2,"g":"b"},{"id":2,"g":"a"}]"#,
+            shape: #"{"groupAt":"/g","duplicates":"first"}"#,
+            document: state(
+                section(#""a""#, #"{"id":1,"content":{"id":1,"g":"a"}}"#),
+                section(#""b""#, #"{"id":2,"content":{"id":2,"g":"b"}}"#))),
+        .init(
+            json: #"[{"id":1,"g":1.5},{"id":2,"g":{}},{"id":3,"g":true},{"id":4,"g":"\u0007"},{"id":5,"g":[]}]"#,
+            shape: #"{"groupAt":"/g"}"#, violations: (0..<5).map { "invalid-group /\($0)/g" }),
+        .init(
+            json: #"{"d":[{"id":1,"g":"a"},{"id":2,"g":"b"},{"id":1,"g":"c"}]}"#,
+            shape: #"{"itemsAt":"/d","groupAt":"/g"}"#, violations: ["duplicate-id /d/0/id", "duplicate-id /d/2/id"]),
+        .init(
+            json: #"[{"id":1,"g":"a","k":[{"id":2},{"id":3}]},{"id":4,"g":"b","k":[{"id":3}]}]"#,
+            shape: #"{"groupAt":"/g","childrenAt":"/k"}"#,
+            violations: ["duplicate-id /0/k/1/id", "duplicate-id /1/k/0/id"]),
+    ]
+
+    static let joined: [ShapeCase] = [
+        .init(
+            json: #"{"s":[{"id":"A","t":"Eggs"},{"id":"B"}],"i":[{"id":1,"g":"B"},{"id":2,"g":"C"},{"id":3,"g":"A"}]}"#,
+            shape: #"{"sectionsAt":"/s","itemsAt":"/i","groupAt":"/g"}"#,
+            document: state(
+                section(#""A""#, #"{"id":3,"content":{"id":3,"g":"A"}}"#, #"{"id":"A","t":"Eggs"}"#),
+                section(#""B""#, #"{"id":1,"content":{"id":1,"g":"B"}}"#, #"{"id":"B"}"#),
+                section(#""C""#, #"{"id":2,"content":{"id":2,"g":"C"}}"#))),
+        // In either order, and with all else as the list's content.
+        .init(
+            json: #"{"n":1,"i":[{"id":1,"g":"B"}],"s":[{"k":"A"},{"k":"B","o":false}]}"#,
+            shape: #"{"sectionsAt":"/s","sectionIdAt":"/k","sectionExpandedAt":"/o","itemsAt":"/i","groupAt":"/g","#
+                + #""rest":true}"#,
+            document: #"{"content":{"n":1},"sections":[{"id":"A","content":{"k":"A"},"items":[]},"#
+                + #"{"id":"B","expanded":false,"content":{"k":"B","o":false},"items":["#
+                + #"{"id":1,"content":{"id":1,"g":"B"}}]}]}"#),
+        .init(
+            json: #"{"i":[],"s":[],"n":1}"#, shape: #"{"sectionsAt":"/s","itemsAt":"/i","groupAt":"/g","rest":true}"#,
+            document: state(content: #"{"n":1}"#)),
+        .init(
+            json: #"{"i": [] , "s":{"x":[]}}"#,
+            shape: #"{"sectionsAt":"/s/x","itemsAt":"/i","groupAt":"/g","rest":true}"#,
+            document: state(content: #"{"s":{}}"#)),
+        .init(
+            json: #"{"s":{"A":{"t":1},"B":7},"i":{"x":{"g":"B"}}}"#,
+            shape: #"{"sectionsAt":"/s","itemsAt":"/i","map":true,"groupAt":"/g"}"#,
+            document: state(
+                section(#""A""#, "", #"{"t":1}"#), section(#""B""#, #"{"id":"x","content":{"g":"B"}}"#, "7"))),
+        // Each list may be missing.
+        .init(
+            json: #"{"s":[{"id":"A"}]}"#, shape: #"{"sectionsAt":"/s","itemsAt":"/i","groupAt":"/g"}"#,
+            violations: ["not-found /i"]),
+        .init(
+            json: #"{"i":[{"id":1}]}"#, shape: #"{"sectionsAt":"/s","itemsAt":"/i","groupAt":"/g"}"#,
+            violations: ["not-found /s"]),
+        .init(
+            json: #"{"s":[{"id":"A"}]}"#,
+            shape: #"{"sectionsAt":"/s","itemsAt":"/i","groupAt":"/g","missing":"empty"}"#,
+            document: state(section(#""A""#, "", #"{"id":"A"}"#))),
+        .init(
+            json: #"{"i":[{"id":1,"g":"A"}]}"#,
+            shape: #"{"sectionsAt":"/s","itemsAt":"/i","groupAt":"/g","missing":"empty"}"#,
+            document: state(section(#""A""#, #"{"id":1,"content":{"id":1,"g":"A"}}"#))),
+        .init(
+            json: #"{"i":[],"s":7}"#, shape: #"{"sectionsAt":"/s/x","itemsAt":"/i","groupAt":"/g","missing":"empty"}"#,
+            violations: ["not-found /s/x"]),
+        .init(
+            json: #"{"s":[{"id":"A"},{"id":"A"},{"x":1}],"i":[{"id":1,"g":"A"}]}"#,
+            shape: #"{"sectionsAt":"/s","itemsAt":"/i","groupAt":"/g"}"#,
+            violations: ["duplicate-id /s/0/id", "duplicate-id /s/1/id", "missing-id /s/2"]),
+        .init(
+            json: #"{"s":[{"id":"A"},{"id":"A"}],"i":[{"id":1,"g":"A"}]}"#,
+            shape: #"{"sectionsAt":"/s","itemsAt":"/i","groupAt":"/g"}"#,
+            violations: ["duplicate-id /s/0/id", "duplicate-id /s/1/id"]),
+        .init(
+            json: #"{"i":[{"id":1,"g":"A"},{"id":2,"g":"B"}],"s":[{"id":"A","n":1},{"id":"A","n":2},{},{"id":"B"}]}"#,
+            shape: #"{"sectionsAt":"/s","itemsAt":"/i","groupAt":"/g","duplicates":"first","invalid":"skip"}"#,
+            document: state(
+                section(#""A""#, #"{"id":1,"content":{"id":1,"g":"A"}}"#, #"{"id":"A","n":1}"#),
+                section(#""B""#, #"{"id":2,"content":{"id":2,"g":"B"}}"#, #"{"id":"B"}"#))),
+        // One array may be both.
+        .init(
+            json: #"[{"id":"A","g":"B"},{"id":"B"}]"#, shape: #"{"sectionsAt":"","itemsAt":"","groupAt":"/g"}"#,
+            document: state(
+                section(#""A""#, "", #"{"id":"A","g":"B"}"#),
+                section(#""B""#, #"{"id":"A","content":{"id":"A","g":"B"}}"#, #"{"id":"B"}"#),
+                section(#""none""#, #"{"id":"B","content":{"id":"B"}}"#))),
+    ]
+
+    static let scoped: [ShapeCase] = [
+        .init(
+            json: #"[{"id":"popular","items":[{"id":"s1"},{"id":2}]},{"id":"a/b","items":[{"id":"s1"},{"id":"~/"}]}]"#,
+            shape: #"{"sectionsAt":"","idScope":"section"}"#,
+            document: state(
+                section(
+                    #""popular""#,
+                    #"{"id":"popular/s1","content":{"id":"s1"}},{"id":"popular/2","content":{"id":2}}"#,
+                    #"{"id":"popular"}"#),
+                section(
+                    #""a/b""#,
+                    #"{"id":"a~1b/s1","content":{"id":"s1"}},{"id":"a~1b/~0~1","content":{"id":"~/"}}"#,
+                    #"{"id":"a/b"}"#))),
+        // The section's id may come after its items.
+        .init(
+            json: #"[{"items":[{"k":[{"id":"c"}],"id":"p"}],"id":7}]"#,
+            shape: #"{"sectionsAt":"","childrenAt":"/k","idScope":"section"}"#,
+            document: state(
+                section(
+                    "7", #"{"id":"7/p","content":{"id":"p"},"items":[{"id":"7/c","content":{"id":"c"}}]}"#,
+                    #"{"id":7}"#))),
+        .init(
+            json: #"[{"id":1,"g":"a"},{"id":1,"g":"b"},{"id":1}]"#, shape: #"{"groupAt":"/g","idScope":"section"}"#,
+            document: state(
+                section(#""a""#, #"{"id":"a/1","content":{"id":1,"g":"a"}}"#),
+                section(#""b""#, #"{"id":"b/1","content":{"id":1,"g":"b"}}"#),
+                section(#""none""#, #"{"id":"none/1","content":{"id":1}}"#))),
+        .init(
+            json: #"[{"id":1}]"#, shape: #"{"itemsAt":"","idScope":"section"}"#,
+            document: state(section(#""main""#, #"{"id":"main/1","content":{"id":1}}"#))),
+        .init(
+            json: #"[{"t":"x/","id":1}]"#, shape: #"{"idAt":["/t","/id"],"idScope":"section"}"#,
+            document: state(section(#""main""#, #"{"id":"main/x~01~11","content":{"t":"x/","id":1}}"#))),
+        .init(
+            json: #"{"A":{"x":1},"B":{"x":2}}"#,
+            shape: #"{"sectionsAt":"","itemsAt":"","map":true,"idScope":"section"}"#,
+            document: state(
+                section(#""A""#, #"{"id":"A/x","content":1}"#), section(#""B""#, #"{"id":"B/x","content":2}"#))),
+        .init(
+            json: #"[{"id":"A","items":[{"id":1},{"id":1}]}]"#, shape: #"{"sectionsAt":"","idScope":"section"}"#,
+            violations: ["duplicate-id /0/items/0/id", "duplicate-id /0/items/1/id"]),
+        .init(
+            json: #"[{"id":"A","items":[{"id":1},{"id":"\#(String(repeating: "x", count: 2_047))"}]}]"#,
+            shape: #"{"sectionsAt":"","idScope":"section"}"#, violations: ["invalid-id /0/items/1"]),
+        .init(
+            json: #"[{"id":1,"g":"A"},{"id":"\#(String(repeating: "/", count: 1_024))","g":"A"}]"#,
+            shape: #"{"groupAt":"/g","idScope":"section","invalid":"skip"}"#,
+            document: state(section(#""A""#, #"{"id":"A/1","content":{"id":1,"g":"A"}}"#))),
+    ]
+
+    @Test("are read as the contract says", arguments: flat + joined + scoped)
+    func cases(_ each: ShapeCase) {
+        let reading = Reading { () throws(StateError) in try each.read() }
+        if let document = each.document {
+            #expect(reading.description == (try? TreeParser.tree(Array(document.utf8)).json))
+        } else {
+            #expect(reading == .violations(each.violations.sorted()))
+        }
+    }
+
+    @Test(
+        "a shape that contradicts itself is refused",
+        arguments: [
+            (#"{"groupPrefix":3,"itemsAt":""}"#, "/groupPrefix"), (#"{"groupAt":"/g","sectionsAt":"/s"}"#, "/groupAt"),
+            (#"{"groupAt":"/g","groupPrefix":0}"#, "/groupPrefix"), (#"{"groupAt":7}"#, "/groupAt"),
+            (#"{"groupAt":"/g","groupPrefix":"3"}"#, "/groupPrefix"), (#"{"idScope":"section"}"#, ""),
+            (#"{"idScope":true,"idAt":"/id"}"#, "/idScope"), (#"{"idScope":"list","idAt":"/id"}"#, "/idScope"),
+            (#"{"groupAt":"/g","groupPrefix":1.5}"#, "/groupPrefix"),
+        ])
+    func contradiction(_ shape: String, _ pointer: String) {
+        #expect(throws: StateError.self) { _ = try StateShape(text: shape) }
+        do throws(StateError) { _ = try StateShape(text: shape) } catch {
+            if case .wrongShape(let violations) = error {
+                #expect(violations.map(\.pointer) == [pointer])
+            } else {
+                Issue.record("\(error)")
+            }
+        }
+    }
+
+    @Test("a shape is written as it is read")
+    func roundTrip() throws {
+        let texts = [
+            #"{"itemsAt":"/i","sectionsAt":"/s","sectionIdAt":"/id","groupAt":"/g","groupPrefix":3,"#
+                + #""idScope":"section","idAt":"/id"}"#,
+            #"{"itemsAt":"","groupAt":"","idAt":"/id"}"#,
+        ]
+        for text in texts {
+            let shape = try StateShape(text: text)
+            var writer = JSONWriter()
+            shape.write(into: &writer)
+            #expect(String(decoding: writer.bytes(), as: UTF8.self) == text)
+        }
+    }
+
+    @Test("groups beyond the limit of sections are refused")
+    func limit() throws {
+        let rows = (0..<5).map { #"{"id":\#($0),"g":\#($0)}"# }.joined(separator: ",")
+        var limits = StateLimits()
+        limits.maxSections = 4
+        let shape = try StateShape(text: #"{"groupAt":"/g"}"#)
+        #expect(
+            Reading { () throws(StateError) in try Snapshot(json: Array("[\(rows)]".utf8), shape: shape, limits: limits)
+            }
+                == .limit(4, actual: 5, pointer: "/4"))
+        let joined = try StateShape(text: #"{"sectionsAt":"/s","itemsAt":"/i","groupAt":"/g"}"#)
+        let document =
+            #"{"s":[{"id":"a"},{"id":"b"}],"i":[{"id":1,"g":1},{"id":2,"g":2},{"id":3,"g":"a"},{"id":4,"g":4}]}"#
+        #expect(
+            Reading { () throws(StateError) in try Snapshot(json: Array(document.utf8), shape: joined, limits: limits) }
+                == .limit(4, actual: 5, pointer: ""))
+    }
+
+    @Test("reading upon a known state comes to the same, with the same changes")
+    func known() throws {
+        let shapes = [
+            #"{"itemsAt":"/i","groupAt":"/g"}"#, #"{"itemsAt":"/i","groupAt":"/g","groupPrefix":1}"#,
+            #"{"sectionsAt":"/s","itemsAt":"/i","groupAt":"/g"}"#,
+            #"{"itemsAt":"/i","groupAt":"/g","duplicates":"first","invalid":"skip"}"#,
+        ]
+        var taken = 0
+        for seed in 0..<200 as Range<UInt64> {
+            var random = SplitMix64(seed: seed)
+            let shape = try StateShape(text: shapes[Int(seed) % 4])
+            let isSorted = random.below(3) == 0
+            var rows = (0..<14).map { (id: $0, group: random.below(6), n: 0) }
+            func document() -> [UInt8] {
+                if isSorted { rows.sort { $0.group < $1.group } }
+                let names = [#""aa""#, #""ab""#, "7", #""\u0061a""#, "null", #""b\"/""#]
+                let elements = rows.map { #"{"n":\#($0.n),"id":\#($0.id),"g":\#(names[$0.group])}"# }
+                var sections = ["ab", "7", "zz"]
+                sections.swapAt(0, random.below(3))
+                let list = sections.map { #"{"id":"\#($0)","n":\#(random.below(2))}"# }.joined(separator: ",")
+                let items = elements.joined(separator: ",")
+                return Array(
+                    (seed % 8 < 4 ? #"{"s":[\#(list)],"i":[\#(items)]}"# : #"{"i":[\#(items)],"s":[\#(list)]}"#).utf8)
+            }
+            var known = try Snapshot(json: document(), shape: shape)
+            for step in 0..<8 {
+                let row = random.below(rows.count)
+                switch random.below(6) {
+                case 0: rows[row].n += 1
+                case 1: rows.insert(rows.remove(at: row), at: random.below(rows.count))
+                case 2: rows[row].group = random.below(6)
+                case 3: rows.insert((id: 100 * step + Int(seed), group: random.below(6), n: 0), at: row)
+                case 4 where seed % 4 == 3: rows.insert((id: rows[row].id, group: random.below(6), n: 1), at: row)
+                default: if rows.count > 5 { rows.remove(at: row) }
+                }
+                if Set(rows.map(\.id)).count < rows.count, seed % 4 != 3 { break }
+                let text = document()
+                let plain = try Snapshot(json: text, shape: shape)
+                let reading = try Snapshot.reading(json: text, shape: shape, upon: known)
+                #expect(reading.snapshot.columns.hasSameRecords(as: plain.columns), "seed \(seed)")
+                #expect(reading.snapshot.columns.documentOrder == plain.columns.documentOrder)
+                reading.snapshot.columns.checkInvariants()
+                taken += reading.reused?.runs.reduce(0) { $0 + $1.count } ?? 0
+                let change = Changeset(from: known, to: reading.snapshot, reused: reading.reused)
+                #expect(change.json(.keyed) == Changeset(from: known, to: plain).json(.keyed), "seed \(seed)")
+                let (opened, _) = PackedSnapshot(
+                    reading.snapshot, Fingerprints(of: reading.snapshot, by: KeyedHash(key: [1, 2, 3]))
+                ).opened()
+                #expect(opened.columns.documentOrder == plain.columns.documentOrder)
+                known = random.below(4) == 0 ? opened : reading.snapshot
+            }
+        }
+        #expect(taken > 4_000, "\(taken)")
+    }
+
+    @Test("a collapsed group stays so where expansion is kept")
+    func expansion() throws {
+        let shape = try StateShape(text: #"{"sectionsAt":"/s","sectionExpandedAt":"/o","itemsAt":"/i","groupAt":"/g"}"#)
+        let document = { (rest: String) in
+            Array(#"{"s":[{"id":"A"\#(rest)}],"i":[{"id":1,"g":"A"},{"id":2,"g":"B"},{"id":3,"g":"A"}]}"#.utf8)
+        }
+        let first = try Snapshot(json: document(""), shape: shape)
+        let batch = try EditBatch(json: Array(#"[{"op":"collapse","sections":["A","B"]}]"#.utf8))
+        let collapsed = try first.applying(batch).snapshot
+        var next = StateDocument(document(""))
+        let kept = try next.state(shape, limits: StateLimits(), upon: collapsed, keepsExpanded: true).snapshot
+        #expect(kept.columns.sections.map { $0.flags.contains(.isCollapsed) } == [true, true])
+        next = StateDocument(document(#","o":true"#))
+        let said = try next.state(shape, limits: StateLimits(), upon: collapsed, keepsExpanded: true).snapshot
+        #expect(said.columns.sections.map { $0.flags.contains(.isCollapsed) } == [false, true])
+    }
+}
