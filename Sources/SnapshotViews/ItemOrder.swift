@@ -4,8 +4,12 @@ import SnapshotKit
 struct ItemOrder {
     private let columns: ColumnsView
     private let orders: [StateView.Order]
+    /// Whether the items of all sections are one list.
+    private let isOneList: Bool
 
-    init(_ columns: ColumnsView, _ orders: [StateView.Order]) { (self.columns, self.orders) = (columns, orders) }
+    init(_ columns: ColumnsView, _ parts: StateView.Parts) {
+        (self.columns, orders, isOneList) = (columns, parts.orders, parts.group != nil)
+    }
 
     /// Whether one item comes before another. O(1), or O(levels + bytes) if the view has orders.
     @inline(__always)
@@ -30,7 +34,7 @@ struct ItemOrder {
 
     private func comesBefore(_ one: Int, _ other: Int) -> Bool {
         let nodes = columns.nodes
-        if nodes[one].section != nodes[other].section { return one < other }
+        if !isOneList, nodes[one].section != nodes[other].section { return one < other }
         // Climb to two siblings; an item comes before what is below it.
         var (left, right) = (one, other)
         while nodes[left].level > nodes[right].level { left = Int(nodes[left].parent) }

@@ -36,12 +36,24 @@ public struct StateView: Sendable, Hashable {
         /// All must hold.
         var tests: [ItemTest] = []
         var orders: [Order] = []
+        var group: Group?
+        var sectionOrders: [Order] = []
+        var hidesEmptySections = false
+        /// The texts of ids: of sections as the view has them, and of items.
+        var collapsed = (sections: Set<[UInt8]>(), items: Set<[UInt8]>())
         var limit: Int?
         /// Which members of contents are shown.
         var kept = KeptMembers()
     }
 
-    /// What siblings are ordered by.
+    /// What sections are made by.
+    struct Group: Sendable {
+        let place: ItemPointer
+        /// How many Unicode scalars of the value are the section's id, from the first; nil for all.
+        let prefix: Int?
+    }
+
+    /// What siblings are ordered by, or sections.
     struct Order: Sendable {
         let place: ItemPointer
         let isDescending: Bool
@@ -84,14 +96,16 @@ public struct StateView: Sendable, Hashable {
 
     /// How often viewing a whole state reads each content: once per test, order and list of fields.
     public var scanCount: Int {
-        parts.tests.count + parts.orders.count
+        parts.tests.reduce(0) { $0 + $1.count } + parts.orders.count + (parts.group == nil ? 0 : 1)
             + [parts.kept.items, parts.kept.sections, parts.kept.list].count { $0 != nil }
     }
 
-    /// The largest number of tests.
+    /// The largest number of tests, those inside of `any` and `any` itself included.
     public static let maxTests = 16
-    /// The largest number of orders.
+    /// The largest number of orders, and of those of sections.
     public static let maxOrders = 4
+    /// The largest number of ids that are collapsed.
+    public static let maxCollapsed = 1_000
     /// The largest number of pointers in each of `fields`, `sectionFields` and `listFields`.
     public static let maxFields = 64
 
@@ -125,9 +139,11 @@ extension Snapshot {
 // MARK: - Tests
 
 /// A test that a view's items have to pass.
-struct ItemTest: Sendable {
-    let place: ItemPointer
-    let condition: Condition
+enum ItemTest: Sendable {
+    /// A value in the item; `folds` compares strings without regard to case.
+    case value(at: ItemPointer, Condition, folds: Bool)
+    /// At least one of these.
+    case any([ItemTest])
 
     enum Condition: Sendable {
         /// Whether the value is one of several, given by their hashes.
@@ -138,15 +154,31 @@ struct ItemTest: Sendable {
         case exists(Bool)
     }
 
-    /// Whether an item passes. O(bytes of its content).
+    /// Itself and the tests in it.
+    var count: Int {
+        if case .any(let tests) = self { tests.reduce(1) { $0 + $1.count } } else { 1 }
+    }
+
+    /// Whether an item passes. O(bytes of its content) for each test.
     func passes(_ item: Int, of view: ColumnsView) -> Bool {
-        let value = view.value(ofItem: item, at: place)
-        switch condition {
+        switch self {
+        case .any(let tests): return tests.contains { $0.passes(item, of: view) }
+        case .value(let place, let condition, let folds):
+            let value = view.value(ofItem: item, at: place)
+            let isID = place == .id
+            return folds ? value.withoutCase { condition.holds($0, isID: isID) } : condition.holds(value, isID: isID)
+        }
+    }
+}
+
+extension ItemTest.Condition {
+    /// - Parameter isID: whether `1` and `"1"` are the same; the number `1` equals `1.0`, too, which is no id.
+    fileprivate func holds(_ value: OrderedValue, isID: Bool) -> Bool {
+        switch self {
         case .isAmong(let hashes, let isAmong):
-            // `1` and `"1"` are the same id; and the number `1` equals `1.0`, which is no id.
             let isFound =
                 value.sort != .absent && hashes.contains(value.hash)
-                || place == .id && value.sort == .number && hashes.contains(value.quoted.hash)
+                || isID && value.sort == .number && hashes.contains(value.quoted.hash)
             return isFound == isAmong
         case .exists(let exists): return (value.sort != .absent) == exists
         case .compares(let signs, let operand):
@@ -158,14 +190,14 @@ struct ItemTest: Sendable {
         }
     }
 
-    /// The hashes of which a value must have one to equal any of these values at a place.
-    static func hashes(of values: [JSONSlice], at place: ItemPointer) -> Set<UInt64> {
+    /// The hashes of which a value must have one to equal any of these values.
+    static func hashes(of values: [JSONSlice], isID: Bool, folds: Bool) -> Set<UInt64> {
         var hashes: Set<UInt64> = []
         for value in values {
             value.json.withBytes { bytes in
                 let operand = OrderedValue(at: bytes.baseAddress!)
-                hashes.insert(operand.hash)
-                if place == .id, operand.sort == .number { hashes.insert(operand.quoted.hash) }
+                hashes.insert(folds ? operand.withoutCase(\.hash) : operand.hash)
+                if isID, operand.sort == .number { hashes.insert(operand.quoted.hash) }
             }
         }
         return hashes

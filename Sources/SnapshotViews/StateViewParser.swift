@@ -34,7 +34,10 @@ extension StateView {
         self = try reader.read(hidesContents: hidesContents)
     }
 
-    fileprivate static let names = ["sections", "where", "order", "limit", "fields", "sectionFields", "listFields"]
+    fileprivate static let names = [
+        "sections", "where", "order", "group", "sectionOrder", "emptySections", "collapsed", "limit", "fields",
+        "sectionFields", "listFields",
+    ]
 }
 
 /// The members of an object, all of them known.
@@ -66,13 +69,48 @@ private struct ViewMembers {
         return elements
     }
 
-    /// The place in an item that the member `at` points to.
-    func place(_ what: String) throws(StateViewError) -> ItemPointer {
+    /// True or false; nil if it is not there.
+    func flag(_ name: String) throws(StateViewError) -> Bool? {
+        guard let value = values[name] else { return nil }
+        guard let flag = value.flag else {
+            throw .refusal("wrong-type", "\(name) must be true or false", at: "\(pointer)/\(name)")
+        }
+        return flag
+    }
+
+    /// A whole number, at least `least`; nil if it is not there.
+    func count(_ name: String, atLeast least: Int) throws(StateViewError) -> Int? {
+        guard let value = values[name] else { return nil }
+        guard let count = value.integer, count >= least else {
+            throw .refusal(
+                "wrong-type", "\(name) must be a whole number, \(least) or more", at: "\(pointer)/\(name)")
+        }
+        return count
+    }
+
+    /// The ids in a list; nil if it is not there.
+    func ids(_ name: String) throws(StateViewError) -> Set<[UInt8]>? {
+        guard let elements = try list(name, "ids") else { return nil }
+        var ids: Set<[UInt8]> = []
+        for (index, element) in elements.enumerated() {
+            guard let id = element.idText else {
+                throw .refusal(
+                    "wrong-type", "an id must be a string or an integer", at: "\(pointer)/\(name)/\(index)")
+            }
+            ids.insert(id)
+        }
+        return ids
+    }
+
+    /// The place in an item, or in what is given by its places, that the member `at` points to.
+    func place(
+        _ what: String, in whole: String = "an item", places: [ItemPointer] = [.id, .kind, .expanded]
+    ) throws(StateViewError) -> ItemPointer {
         guard let text = values["at"]?.string else {
             throw .refusal(
                 "wrong-type", "\(what) needs a member \"at\", a JSON Pointer to its value", at: "\(pointer)/at")
         }
-        return try ItemPointer(text, ofWhat: "an item", at: "\(pointer)/at")
+        return try ItemPointer(text, ofWhat: whole, places: places, at: "\(pointer)/at")
     }
 }
 
@@ -85,7 +123,7 @@ extension StateViewError {
 extension ItemPointer {
     /// - Parameter places: those that there are besides the content.
     fileprivate init(
-        _ text: String, ofWhat what: String, places: [ItemPointer] = [.id, .kind, .expanded], at pointer: String
+        _ text: String, ofWhat what: String, places: [ItemPointer], at pointer: String
     ) throws(StateViewError) {
         guard let parsed = JSONPointer(text), let place = ItemPointer(parsed),
             place.inside != nil || places.contains(place)
@@ -109,20 +147,32 @@ extension ItemPointer {
 private struct ViewParser {
     let members: ViewMembers
     private var parts = StateView.Parts()
+    private var testCount = 0
     private var writer = JSONWriter()
 
     init(members: ViewMembers) { self.members = members }
 
     mutating func read(hidesContents: Bool) throws(StateViewError) -> StateView {
         writer.append("{")
-        try readSections()
-        try readEach("where", "tests", atMost: StateView.maxTests) { (reader, test, pointer) throws(StateViewError) in
-            try reader.readTest(test, at: pointer)
+        if let ids = try members.ids("sections") {
+            parts.sections = ids
+            write(name: "sections", sorted: ids)
         }
-        try readEach("order", "orders", atMost: StateView.maxOrders) {
-            (reader, order, pointer) throws(StateViewError) in try reader.readOrder(order, at: pointer)
+        parts.tests = try readTests(members, "where")
+        parts.orders = try readOrders("order")
+        try readGroup()
+        parts.sectionOrders = try readOrders("sectionOrder", of: "a section", places: [.id])
+        if try members.flag("emptySections") == false {
+            parts.hidesEmptySections = true
+            write(name: "emptySections")
+            writer.append("false")
         }
-        try readLimit()
+        try readCollapsed()
+        if let limit = try members.count("limit", atLeast: 0) {
+            parts.limit = limit
+            write(name: "limit")
+            writer.append(limit)
+        }
         parts.kept.items = try readFields("fields", of: "an item", [.id, .kind, .expanded])
         parts.kept.sections = try readFields(
             "sectionFields", of: "a section", [.id, .expanded], default: hidesContents ? [] : nil)
@@ -151,32 +201,21 @@ private struct ViewParser {
     }
 
     /// Reads a list with `read`, which writes each element; an empty one is not written.
-    private mutating func readEach(
-        _ name: String, _ what: String, atMost limit: Int,
-        _ read: (inout ViewParser, JSONSlice, String) throws(StateViewError) -> Void
-    ) throws(StateViewError) {
-        guard let elements = try members.list(name, what), !elements.isEmpty else { return }
+    private mutating func readEach<Part>(
+        _ members: ViewMembers, _ name: String, _ what: String, atMost limit: Int,
+        _ read: (inout ViewParser, JSONSlice, String) throws(StateViewError) -> Part
+    ) throws(StateViewError) -> [Part] {
+        guard let elements = try members.list(name, what), !elements.isEmpty else { return [] }
         try check(elements.count, limit, name, what)
         write(name: name)
         writer.append("[")
+        var parts: [Part] = []
         for (index, element) in elements.enumerated() {
             writer.separate()
-            try read(&self, element, pointer(name, index))
+            parts.append(try read(&self, element, "\(members.pointer)/\(name)/\(index)"))
         }
         writer.append("]")
-    }
-
-    private mutating func readSections() throws(StateViewError) {
-        guard let elements = try members.list("sections", "ids") else { return }
-        var ids: Set<[UInt8]> = []
-        for (index, element) in elements.enumerated() {
-            guard let id = element.idText else {
-                throw .refusal("wrong-type", "an id must be a string or an integer", at: pointer("sections", index))
-            }
-            ids.insert(id)
-        }
-        parts.sections = ids
-        write(name: "sections", sorted: ids)
+        return parts
     }
 
     // MARK: Tests
@@ -185,43 +224,66 @@ private struct ViewParser {
     private static let comparisons = ["below": -1 ... -1, "above": 1...1, "atMost": -1...0, "atLeast": 0...1]
     private static let operators = ["is", "not", "in", "below", "above", "atMost", "atLeast", "has", "exists"]
 
-    private mutating func readTest(_ element: JSONSlice, at pointer: String) throws(StateViewError) {
-        let test = try ViewMembers(element, at: pointer, "a test", ["at"] + Self.operators)
+    private mutating func readTests(_ members: ViewMembers, _ name: String) throws(StateViewError) -> [ItemTest] {
+        try readEach(members, name, "tests", atMost: StateView.maxTests) {
+            (reader, test, pointer) throws(StateViewError) in try reader.readTest(test, at: pointer)
+        }
+    }
+
+    /// Nested tests are as deep as there may be tests.
+    private mutating func readTest(_ element: JSONSlice, at pointer: String) throws(StateViewError) -> ItemTest {
+        testCount += 1
+        guard testCount <= StateView.maxTests else {
+            throw .limitExceeded(
+                what: "tests", limit: StateView.maxTests, actual: testCount, pointer: "\(members.pointer)/where")
+        }
+        if element.members?["any"] != nil {
+            let test = try ViewMembers(element, at: pointer, "a test with any", ["any"])
+            writer.append("{")
+            let tests = try readTests(test, "any")
+            if tests.isEmpty { writer.append("\"any\":[]") }
+            writer.append("}")
+            return .any(tests)
+        }
+        let test = try ViewMembers(element, at: pointer, "a test", ["at", "fold"] + Self.operators)
         let place = try test.place("a test")
         let names = Self.operators.filter { test[$0] != nil }
         guard names.count == 1, let operand = test[names[0]] else {
             throw .refusal(
                 "wrong-shape", "a test must have exactly one of \(Self.operators.joined(separator: ", "))", at: pointer)
         }
-        let condition = try self.condition(names[0], operand, place, at: "\(pointer)/\(names[0])")
-        parts.tests.append(ItemTest(place: place, condition: condition))
+        let folds = try test.flag("fold") ?? false
+        let condition = try condition(
+            names[0], operand, isID: place == .id, folds: folds, at: "\(pointer)/\(names[0])")
         writer.append("{\"at\":")
         writer.append(string: place.pointer.description)
         write(name: names[0])
         writer.append(canonical: operand)
-        writer.append("}")
+        writer.append(folds ? ",\"fold\":true}" : "}")
+        return .value(at: place, condition, folds: folds)
     }
 
     private func condition(
-        _ name: String, _ operand: JSONSlice, _ place: ItemPointer, at pointer: String
+        _ name: String, _ operand: JSONSlice, isID: Bool, folds: Bool, at pointer: String
     ) throws(StateViewError) -> ItemTest.Condition {
         switch name {
-        case "is", "not": return .isAmong(ItemTest.hashes(of: [operand], at: place), name == "is")
+        case "is", "not":
+            return .isAmong(ItemTest.Condition.hashes(of: [operand], isID: isID, folds: folds), name == "is")
         case "in":
             guard let values = operand.elements else {
                 throw .refusal("wrong-type", "in must be an array of values", at: pointer)
             }
-            return .isAmong(ItemTest.hashes(of: values, at: place), true)
+            return .isAmong(ItemTest.Condition.hashes(of: values, isID: isID, folds: folds), true)
         case "has":
             guard let text = operand.string else { throw .refusal("wrong-type", "has must be a string", at: pointer) }
-            return .contains(TextSearch(Array(text.utf8)))
+            return .contains(TextSearch(folds ? operand.folded.string.map { Array($0.utf8) } ?? [] : Array(text.utf8)))
         case "exists":
             guard let flag = operand.flag else {
                 throw .refusal("wrong-type", "exists must be true or false", at: pointer)
             }
             return .exists(flag)
         default:
-            let text = operand.json
+            let text = folds ? operand.folded.json : operand.json
             let sort = text.withBytes { OrderedValue(at: $0.baseAddress!).sort }
             guard sort == .number || sort == .string else {
                 throw .refusal("wrong-type", "\(name) must be a number or a string", at: pointer)
@@ -230,29 +292,52 @@ private struct ViewParser {
         }
     }
 
-    // MARK: Orders and the limit
+    // MARK: Orders and groups
 
-    private mutating func readOrder(_ element: JSONSlice, at pointer: String) throws(StateViewError) {
-        let order = try ViewMembers(element, at: pointer, "an order", ["at", "descending"])
-        let place = try order.place("an order")
-        let isDescending = order["descending"]?.flag ?? false
-        if let value = order["descending"], value.flag == nil {
-            throw .refusal("wrong-type", "descending must be true or false", at: "\(pointer)/descending")
+    private mutating func readOrders(
+        _ name: String, of what: String = "an item", places: [ItemPointer] = [.id, .kind, .expanded]
+    ) throws(StateViewError) -> [StateView.Order] {
+        try readEach(members, name, "orders", atMost: StateView.maxOrders) {
+            (reader, element, pointer) throws(StateViewError) in
+            let order = try ViewMembers(element, at: pointer, "an order", ["at", "descending"])
+            let place = try order.place("an order", in: what, places: places)
+            let isDescending = try order.flag("descending") ?? false
+            reader.writer.append("{\"at\":")
+            reader.writer.append(string: place.pointer.description)
+            reader.writer.append(isDescending ? ",\"descending\":true}" : "}")
+            return StateView.Order(place: place, isDescending: isDescending)
         }
-        parts.orders.append(StateView.Order(place: place, isDescending: isDescending))
-        writer.append("{\"at\":")
-        writer.append(string: place.pointer.description)
-        writer.append(isDescending ? ",\"descending\":true}" : "}")
     }
 
-    private mutating func readLimit() throws(StateViewError) {
-        guard let value = members["limit"] else { return }
-        guard let limit = value.integer, limit >= 0 else {
-            throw .refusal("wrong-type", "limit must be a whole number, 0 or more", at: "\(members.pointer)/limit")
+    private mutating func readGroup() throws(StateViewError) {
+        guard let value = members["group"] else { return }
+        let group = try ViewMembers(value, at: "\(members.pointer)/group", "a group", ["at", "prefix"])
+        let place = try group.place("a group")
+        let prefix = try group.count("prefix", atLeast: 1)
+        parts.group = StateView.Group(place: place, prefix: prefix)
+        write(name: "group")
+        writer.append("{\"at\":")
+        writer.append(string: place.pointer.description)
+        if let prefix {
+            write(name: "prefix")
+            writer.append(prefix)
         }
-        parts.limit = limit
-        write(name: "limit")
-        writer.append(limit)
+        writer.append("}")
+    }
+
+    private mutating func readCollapsed() throws(StateViewError) {
+        guard let value = members["collapsed"] else { return }
+        let collapsed = try ViewMembers(
+            value, at: "\(members.pointer)/collapsed", "collapsed", ["sections", "items"])
+        parts.collapsed = (try collapsed.ids("sections") ?? [], try collapsed.ids("items") ?? [])
+        let (sections, items) = parts.collapsed
+        try check(sections.count + items.count, StateView.maxCollapsed, "collapsed", "collapsed ids")
+        if sections.isEmpty, items.isEmpty { return }
+        write(name: "collapsed")
+        writer.append("{")
+        if !sections.isEmpty { write(name: "sections", sorted: sections) }
+        if !items.isEmpty { write(name: "items", sorted: items) }
+        writer.append("}")
     }
 
     // MARK: Fields
@@ -278,6 +363,17 @@ private struct ViewParser {
 }
 
 extension JSONSlice {
+    /// A string without regard to case; any other value as it is.
+    fileprivate var folded: JSONSlice {
+        json.withBytes { bytes in
+            let value = OrderedValue(at: bytes.baseAddress!)
+            guard value.sort == .string else { return self }
+            var writer = JSONWriter()
+            value.withoutCase { writer.append(string: $0.string.text) }
+            return JSONText(accepted: writer.bytes()).slice
+        }
+    }
+
     /// The text of an id; nil for any other value.
     fileprivate var idText: [UInt8]? {
         if let string { return Array(string.utf8) }

@@ -30,8 +30,7 @@ extension ViewedState {
             marks.filter { id in
                 columns.item(withID: id).flatMap { row(ofItem: $0, in: columns) } != nil
             } sections: { id in
-                guard let section = columns.section(withID: id) else { return false }
-                return picked == nil || span(ofSection: section) != nil
+                columns.section(withID: id).map(shows(section:)) ?? false
             }
         }
     }
@@ -71,11 +70,9 @@ private struct ViewAdvance {
     private mutating func look(at changed: StateStep.Changed) {
         let passes = (old: parts.passes(changed.old, of: old), new: parts.passes(changed.new, of: new))
         guard passes.old || passes.new else { return }
-        let isInOrder = ItemOrder(old, parts.orders).areEqual(changed.old, changed.new, in: new)
+        let isInOrder = ItemOrder(old, parts).areEqual(changed.old, changed.new, in: new) && hasSameGroup(changed)
         if passes.old, passes.new, isInOrder {
-            guard !showsChange, let place = seen.place(ofItem: changed.old, in: old), place < seen.shownCount else {
-                return
-            }
+            guard !showsChange, seen.position(ofItem: changed.old, in: old) != nil else { return }
             showsChange = !showsSame(changed)
         } else {
             // All that is below it goes with it.
@@ -87,6 +84,16 @@ private struct ViewAdvance {
             remove(subtrees.0)
             insert(subtrees.1)
         }
+    }
+
+    private func hasSameGroup(_ changed: StateStep.Changed) -> Bool {
+        guard let group = parts.group, new.nodes[changed.new].level == 0 else { return true }
+        var groups = RowGroups()
+        let before = old.value(ofItem: changed.old, at: group.place)
+        let after = new.value(ofItem: changed.new, at: group.place)
+        // The first item of a group decides how its id is written.
+        return before.sort == after.sort
+            && groups.number(of: before, group.prefix) == groups.number(of: after, group.prefix)
     }
 
     private mutating func remove(_ items: Range<Int>) {
@@ -118,36 +125,67 @@ private struct ViewAdvance {
 
     /// What the view shows now; nil if so much is different that it is better made anew.
     mutating func seen(_ source: Snapshot) -> ViewedState? {
-        guard let picked = seen.picked else { return ViewedState(seen.view, of: source, picked: nil, spans: []) }
-        guard !isTooMuch, removed.count + inserted.count <= maxChanges else { return nil }
-        if removed.isEmpty, inserted.isEmpty, step.hasSameSections {
+        let isUnmoved = removed.isEmpty && inserted.isEmpty && step.hasSameSections
+        guard let picked = seen.picked else {
             return ViewedState(
-                seen.view, of: source, picked: step.isInPlace ? picked : moved(picked), spans: seen.spans)
+                seen.view, of: source, picked: nil, spans: [], arrangedAs: isUnmoved ? arrangement : nil)
+        }
+        guard !isTooMuch, removed.count + inserted.count <= maxChanges else { return nil }
+        if isUnmoved {
+            return ViewedState(
+                seen.view, of: source, picked: moved(picked), spans: seen.spans, groups: seen.groups,
+                arrangedAs: arrangement)
         }
         let (kept, counts) = kept(picked)
-        let arrivals = Dictionary(grouping: inserted) { new.nodes[$0].section }
-        let order = ItemOrder(new, parts.orders)
+        var groups = seen.groups
+        let keptGroups = keptGroups(of: groups)
+        let isOneList = groups != nil
+        groups?.ofRow = []
+        let lists =
+            isOneList
+            ? [(section: 0, span: Optional(0))]
+            : new.sections.indices.filter { parts.includes(section: $0, of: new) }.map { section in
+                let old = Int(change.sections.oldOfNew[section])
+                return (section, old < 0 ? nil : seen.span(ofSection: old))
+            }
+        let arrivals = Dictionary(grouping: inserted) { isOneList ? 0 : Int(new.nodes[$0].section) }
+        let order = ItemOrder(new, parts)
         var (result, spans): ([UInt32], [ViewedState.Span]) = ([], [])
         result.reserveCapacity(kept.count + inserted.count)
         var next = 0
-        for section in new.sections.indices where parts.includes(section: section, of: new) {
-            let oldSection = Int(change.sections.oldOfNew[section])
-            let span = oldSection < 0 ? nil : seen.span(ofSection: oldSection)
-            let end = next + (span.map { counts[$0] } ?? 0)
-            for item in arrivals[UInt32(truncatingIfNeeded: section), default: []].sorted(by: order.precedes) {
+        for list in lists {
+            let end = next + (list.span.map { counts[$0] } ?? 0)
+            for item in arrivals[list.section, default: []].sorted(by: order.precedes) {
                 let place = order.place(of: item, in: kept, next..<end)
                 result += kept[next..<place]
+                groups?.ofRow += keptGroups[next..<place]
                 firstArrival = min(firstArrival, result.count)
                 result.append(UInt32(truncatingIfNeeded: item))
+                if let group = parts.group { groups?.append(item, group, of: new) }
                 next = place
             }
             result += kept[next..<end]
+            groups?.ofRow += isOneList ? keptGroups[next..<end] : []
             next = end
-            spans.append(
-                ViewedState.Span(
-                    section: UInt32(truncatingIfNeeded: section), end: UInt32(truncatingIfNeeded: result.count)))
+            spans.append(ViewedState.Span(section: list.section, end: result.count))
         }
-        return ViewedState(seen.view, of: source, picked: result, spans: spans)
+        // Groups come and go: those without items are forgotten once they are many.
+        if let all = groups, all.count > 2 * Set(all.ofRow).count + 16 { groups = all.withoutUnused }
+        return ViewedState(seen.view, of: source, picked: result, spans: spans, groups: groups)
+    }
+
+    /// How the same items are arranged now; nil if that must be found out.
+    private var arrangement: ViewArrangement? {
+        guard let arrangement = seen.arrangement,
+            parts.sectionOrders.isEmpty || !change.sectionChanges.contains(where: { $0.contains(.updated) })
+        else { return nil }
+        return arrangement.moved { moved($0) }
+    }
+
+    /// The groups of the items that are left.
+    private func keptGroups(of groups: RowGroups?) -> [UInt32] {
+        guard let all = groups?.ofRow, !removed.isEmpty else { return groups?.ofRow ?? [] }
+        return all.indices.lazy.filter { !removed.contains($0) }.map { all[$0] }
     }
 
     /// The new indexes of items that stay.
@@ -184,12 +222,14 @@ private struct ViewAdvance {
 
     /// Whether the view is known to show the same as before.
     func isSame(in now: ViewedState) -> Bool {
-        guard !showsChange, removed.allSatisfy({ $0 >= seen.shownCount }),
-            now.picked == nil ? inserted.allSatisfy({ $0 >= now.shownCount }) : firstArrival >= now.shownCount
-        else { return false }
+        guard !showsChange, showsSameItems(in: now) else { return false }
         guard now.sectionCount == seen.sectionCount else { return false }
         for index in 0..<now.sectionCount {
-            let (oldSection, newSection) = (seen.sourceSection(index), now.sourceSection(index))
+            guard let oldSection = seen.sourceSection(index), let newSection = now.sourceSection(index) else {
+                // Made by a group, so of its id alone.
+                guard seen.id(ofSection: index) == now.id(ofSection: index) else { return false }
+                continue
+            }
             guard Int(change.sections.oldOfNew[newSection]) == oldSection else { return false }
             guard change.sectionChanges[newSection].contains(.updated) else { continue }
             let (one, other) = (old.sections[oldSection].flags, new.sections[newSection].flags)
@@ -198,6 +238,24 @@ private struct ViewAdvance {
             else { return false }
         }
         return !change.changesList || parts.kept.list?.showSame(old.listContent, new.listContent) == true
+    }
+
+    /// Whether the same items are known to be shown in the same places, none of them removed or inserted.
+    private func showsSameItems(in now: ViewedState) -> Bool {
+        guard let before = seen.arrangement, let after = now.arrangement else {
+            return removed.allSatisfy { $0 >= seen.shownCount }
+                && (now.picked == nil
+                    ? inserted.allSatisfy { $0 >= now.shownCount } : firstArrival >= now.shownCount)
+        }
+        if removed.isEmpty, inserted.isEmpty, step.isInPlace, before.items == after.items {
+            return before.shownCount == after.shownCount
+        }
+        return parts.limit != nil && before.shownCount == after.shownCount
+            && (0..<after.shownCount).allSatisfy { position in
+                let item = Int(after.items[position])
+                return !inserted.contains(item)
+                    && change.items.newOfOld[Int(before.items[position])] == Int32(truncatingIfNeeded: item)
+            }
     }
 }
 

@@ -4,6 +4,9 @@
 //
 // Items are in depth-first order, as in a state, so that a subtree is a run, right after its parent. Those that a limit
 // leaves out follow at the end: when one before them goes, they come in without a look at the whole state.
+//
+// A view that makes sections of its own, or orders, hides or collapses them, has a second list (`ViewArrangement`): of
+// the same items, section by section. With a group the items of all sections are one list before.
 
 import SnapshotKit
 
@@ -21,8 +24,13 @@ public struct ViewedState: Sendable {
     public let source: Snapshot
     /// The items that pass the tests, in the view's order; nil if they are all of the state's in its order.
     let picked: [UInt32]?
-    /// The sections that are shown, in order; empty if `picked` is nil: then they are all of the state's.
+    /// The sections that are picked, in order; empty if `picked` is nil: then they are all of the state's. With a group
+    /// there is one span.
     let spans: [Span]
+    /// The group of each item that was picked; nil without one.
+    let groups: RowGroups?
+    /// What is shown, if the view arranges sections; else it is what was picked.
+    let arrangement: ViewArrangement?
     /// How many of the items are within the limit.
     let shownCount: Int
     /// The positions of the rows among the items, ascending, perhaps with some beyond the limit; nil if each item is a
@@ -37,65 +45,98 @@ public struct ViewedState: Sendable {
         let end: UInt32
     }
 
-    /// Views a state. O(n) if the view has sections or tests, O(n log n) if it has orders; else O(1), except for a
-    /// limit.
+    /// Views a state. O(n) if the view has sections, tests or a group, or arranges sections; O(n log n) if it has
+    /// orders; else O(1), except for a limit.
     public init(_ view: StateView, of source: Snapshot) {
         let parts = view.parts
-        guard parts.sections != nil || !parts.tests.isEmpty || !parts.orders.isEmpty else {
+        guard parts.sections != nil || !parts.tests.isEmpty || !parts.orders.isEmpty || parts.group != nil else {
             self.init(view, of: source, picked: nil, spans: [])
             return
         }
         var (picked, spans): ([UInt32], [Span]) = ([], [])
+        var groups = parts.group.map { _ in RowGroups() }
         source.columns.withView { columns in
             for section in columns.sections.indices where parts.includes(section: section, of: columns) {
                 let start = picked.count
                 columns.appendItems(ofSection: section, passing: parts.tests, to: &picked)
+                if parts.group != nil { continue }
                 if !parts.orders.isEmpty { columns.sort(&picked, from: start, by: parts.orders) }
-                spans.append(
-                    Span(
-                        section: UInt32(truncatingIfNeeded: section), end: UInt32(truncatingIfNeeded: picked.count)))
+                spans.append(Span(section: section, end: picked.count))
             }
+            guard let group = parts.group else { return }
+            if !parts.orders.isEmpty { columns.sort(&picked, from: 0, by: parts.orders) }
+            spans.append(Span(section: 0, end: picked.count))
+            groups?.ofRow.reserveCapacity(picked.count)
+            for item in picked { groups?.append(Int(item), group, of: columns) }
         }
-        self.init(view, of: source, picked: picked, spans: spans)
+        self.init(view, of: source, picked: picked, spans: spans, groups: groups)
     }
 
-    /// - Parameter picked: all that the tests let through, sorted.
-    init(_ view: StateView, of source: Snapshot, picked: [UInt32]?, spans: [Span]) {
+    /// - Parameters:
+    ///   - picked: all that the tests let through, sorted.
+    ///   - known: an arrangement of the same items in the same groups and sections, for which only indexes are others.
+    init(
+        _ view: StateView, of source: Snapshot, picked: [UInt32]?, spans: [Span], groups: RowGroups? = nil,
+        arrangedAs known: ViewArrangement? = nil
+    ) {
         // Growth leaves spare room behind an array, which a watched view would hold for as long as it is watched.
         let picked = picked.map { $0.capacity > $0.count + $0.count / 8 ? $0.withUnsafeBufferPointer(Array.init) : $0 }
-        (self.view, self.source, self.picked, self.spans) = (view, source, picked, spans)
-        (shownCount, rows) = source.columns.withView { columns in
-            let shown = columns.end(ofFirst: view.parts.limit ?? .max, in: picked)
-            if columns.allVisible { return (shown, nil) }
-            guard let picked else { return (shown, source.columns.itemOfRow) }
+        (self.view, self.source, self.picked, self.spans, self.groups) = (view, source, picked, spans, groups)
+        let parts = view.parts
+        (arrangement, shownCount, rows) = source.columns.withView { columns in
+            if parts.arranges {
+                let arrangement = ViewArrangement(
+                    parts, of: columns, picked: picked, spans: spans, groups: groups, known: known)
+                return (arrangement, arrangement.shownCount, arrangement.rows(of: columns))
+            }
+            let shown = columns.end(ofFirst: parts.limit ?? .max, in: picked)
+            if columns.allVisible { return (nil, shown, nil) }
+            guard let picked else { return (nil, shown, source.columns.itemOfRow) }
             let rows = (0..<shown).filter { !columns.nodes[Int(picked[$0])].flags.contains(.isHidden) }
-            return (shown, rows.count == shown ? nil : rows.map { UInt32(truncatingIfNeeded: $0) })
+            return (nil, shown, rows.count == shown ? nil : rows.map { UInt32(truncatingIfNeeded: $0) })
         }
     }
 
     /// Memory held besides the state, in bytes.
     public var footprint: Int {
-        // Without items picked, the rows are the state's.
-        (picked.map { $0.capacity + (rows?.capacity ?? 0) } ?? 0) * 4 + spans.capacity * MemoryLayout<Span>.stride
+        // Without items picked or arranged, the rows are the state's.
+        let ownsRows = picked != nil || arrangement != nil
+        return ((picked?.capacity ?? 0) + (ownsRows ? rows?.capacity ?? 0 : 0)) * 4
+            + spans.capacity * MemoryLayout<Span>.stride + (groups?.footprint ?? 0) + (arrangement?.footprint ?? 0)
             + view.json.count
     }
 
     /// What the view shows, as a separate state, which shares what it does not cut with its source. O(items of the
     /// source or of the view, whichever are fewer); O(1) if the view shows everything.
     public var snapshot: Snapshot {
-        if picked == nil, shownCount == source.itemCount {
+        if picked == nil, arrangement == nil, shownCount == source.itemCount {
             return view.cutsContents ? Snapshot(source.columns.compacted(keeping: view.parts.kept)) : source
         }
         return Snapshot(source.columns.withView(columns))
     }
 
     private func columns(of source: ColumnsView) -> Columns {
-        let items = picked.map { Array($0[..<shownCount]) } ?? (0..<shownCount).map { UInt32(truncatingIfNeeded: $0) }
-        let sections = (0..<sectionCount).map { section in
-            source.sections[sourceSection(section)].holding(positions(ofSection: section))
-        }
-        let columns = source.columns(of: items, in: sections, hasCollapsed: !source.allVisible)
+        let items = (0..<shownCount).map { UInt32(truncatingIfNeeded: item(at: $0)) }
+        let sections = (0..<sectionCount).map { section(at: $0).holding(positions(ofSection: $0)) }
+        return columns(
+            of: items, in: sections, source, hasCollapsed: !source.allVisible || view.parts.collapses)
+    }
+
+    /// A state of some of the items that are shown.
+    func columns(
+        of items: [UInt32], in sections: [SectionNode], _ source: ColumnsView, hasCollapsed: Bool, outsiders: Int = 0,
+        childCounts: [UInt32] = []
+    ) -> Columns {
+        let columns = source.columns(
+            of: items, in: sections, hasCollapsed: hasCollapsed, outsiders: outsiders, childCounts: childCounts,
+            collapsing: arrangement?.collapsed ?? [], text: arrangement?.text)
         return view.cutsContents ? columns.compacted(keeping: view.parts.kept) : columns
+    }
+}
+
+extension ViewedState.Span {
+    init(section: Int, end: Int) {
+        self.init(section: UInt32(truncatingIfNeeded: section), end: UInt32(truncatingIfNeeded: end))
     }
 }
 
@@ -103,53 +144,90 @@ public struct ViewedState: Sendable {
 
 extension ViewedState {
     /// The number of sections that are shown.
-    var sectionCount: Int { picked == nil ? source.sectionCount : spans.count }
+    var sectionCount: Int { arrangement?.sections.count ?? (picked == nil ? source.sectionCount : spans.count) }
 
-    /// A section's index in the state.
-    func sourceSection(_ section: Int) -> Int { picked == nil ? section : Int(spans[section].section) }
+    /// A section that is shown. Its items are those of the state.
+    func section(at index: Int) -> SectionNode {
+        arrangement?.sections[index] ?? source.columns.sections[picked == nil ? index : Int(spans[index].section)]
+    }
+
+    /// The index in the state of a section that is shown; nil if the view made it.
+    func sourceSection(_ section: Int) -> Int? {
+        if let arrangement { return groups == nil ? Int(arrangement.origins[section]) : nil }
+        return picked == nil ? section : Int(spans[section].section)
+    }
+
+    /// The text of the id of a section that is shown.
+    func id(ofSection index: Int) -> [UInt8] {
+        let section = section(at: index)
+        return (arrangement?.text ?? source.columns.text).withView { Array($0.bytes(ofID: section)) }
+    }
 
     /// The positions of a section's items.
     func positions(ofSection section: Int) -> Range<Int> {
         let range: Range<Int>
-        if picked == nil {
+        if let arrangement {
+            range = (section == 0 ? 0 : arrangement.ends[section - 1])..<arrangement.ends[section]
+        } else if picked == nil {
             let record = source.columns.sections[section]
             range = Int(record.firstItem)..<Int(record.endItem)
         } else {
-            range = positions(ofSpan: section)
+            range = places(ofSpan: section)
         }
         return range.clamped(to: 0..<shownCount)
     }
 
-    /// The same of items that were picked, including those beyond the limit.
-    private func positions(ofSpan span: Int) -> Range<Int> {
-        (span == 0 ? 0 : Int(spans[span - 1].end))..<Int(spans[span].end)
+    /// The section that holds a position. O(log sections).
+    func section(ofPosition position: Int, in columns: ColumnsView) -> Int {
+        if let arrangement { return arrangement.ends.indices.partitionPoint { arrangement.ends[$0] <= position } }
+        guard let picked else { return Int(columns.nodes[position].section) }
+        return span(ofSection: Int(columns.nodes[Int(picked[position])].section)) ?? 0
     }
 
     /// The item of the state at a position.
-    func item(at position: Int) -> Int { picked.map { Int($0[position]) } ?? position }
-
-    /// The position of an item of the state; nil if it is not shown. Costs as much as `place(ofItem:in:)`.
-    func position(ofItem item: Int, in columns: ColumnsView) -> Int? {
-        place(ofItem: item, in: columns).flatMap { $0 < shownCount ? $0 : nil }
+    func item(at position: Int) -> Int {
+        if let arrangement { return Int(arrangement.items[position]) }
+        return picked.map { Int($0[position]) } ?? position
     }
 
-    /// The same, also of items beyond the limit. O(log n) contents; or O(n), sixteen items at once, if that costs less.
+    /// The position of an item of the state; nil if it is not shown. Costs as much as `place(ofItem:in:)`; O(n) if
+    /// sections are arranged, sixteen items at once.
+    func position(ofItem item: Int, in columns: ColumnsView) -> Int? {
+        let position =
+            arrangement.map { $0.items[...].firstIndex(ofNumber: UInt32(truncatingIfNeeded: item)) }
+            ?? place(ofItem: item, in: columns)
+        return position.flatMap { $0 < shownCount ? $0 : nil }
+    }
+
+    /// The place of an item among those that were picked, also of one beyond the limit. O(log n) contents; or O(n),
+    /// sixteen items at once, if that costs less.
     func place(ofItem item: Int, in columns: ColumnsView) -> Int? {
         guard let picked else { return item }
         guard let span = span(ofSection: Int(columns.nodes[item].section)) else { return nil }
-        let range = positions(ofSpan: span)
+        let range = places(ofSpan: span)
         // To read a content costs as much as to look at a thousand indexes.
         if !view.parts.orders.isEmpty, range.count <= 16_384 {
             return picked[range].firstIndex(ofNumber: UInt32(truncatingIfNeeded: item))
         }
-        let place = ItemOrder(columns, view.parts.orders).place(of: item, in: picked, range)
+        let place = ItemOrder(columns, view.parts).place(of: item, in: picked, range)
         return place < range.upperBound && Int(picked[place]) == item ? place : nil
     }
 
-    /// The index in `spans` of a section of the state; nil if it is not shown.
+    private func places(ofSpan span: Int) -> Range<Int> {
+        (span == 0 ? 0 : Int(spans[span - 1].end))..<Int(spans[span].end)
+    }
+
+    /// The index in `spans` of a section of the state; nil if it is not picked.
     func span(ofSection section: Int) -> Int? {
+        if groups != nil { return 0 }
         let span = spans.indices.partitionPoint { Int(spans[$0].section) < section }
         return span < spans.count && Int(spans[span].section) == section ? span : nil
+    }
+
+    /// Whether a section of the state is shown.
+    func shows(section: Int) -> Bool {
+        if let arrangement { return groups == nil && arrangement.origins.contains(UInt32(truncatingIfNeeded: section)) }
+        return picked == nil || span(ofSection: section) != nil
     }
 
     /// The number of items that the view shows, including hidden ones. O(1).
@@ -165,18 +243,18 @@ extension ViewedState {
     func position(ofRow row: Int) -> Int { rows.map { Int($0[row]) } ?? row }
 
     /// The row of an item of the state; nil if the view does not show it as one. Costs as much as
-    /// `place(ofItem:in:)`.
+    /// `position(ofItem:in:)`.
     func row(ofItem item: Int, in columns: ColumnsView) -> Int? {
-        guard !columns.nodes[item].flags.contains(.isHidden),
-            let position = position(ofItem: item, in: columns)
-        else { return nil }
-        return rows.map { $0.firstIndex(notBelow: position) } ?? position
+        guard let position = position(ofItem: item, in: columns) else { return nil }
+        guard let rows else { return position }
+        let row = rows.firstIndex(notBelow: position)
+        return row < rows.count && Int(rows[row]) == position ? row : nil
     }
 }
 
 extension ArraySlice<UInt32> {
     /// The first index of a number, searched sixteen at a time. O(n).
-    fileprivate func firstIndex(ofNumber number: UInt32) -> Int? {
+    func firstIndex(ofNumber number: UInt32) -> Int? {
         let found = withUnsafeBytes { memory -> Int? in
             let wanted = SIMD16<UInt32>(repeating: number)
             var index = 0
@@ -246,7 +324,7 @@ extension ColumnsView {
     }
 
     /// The position at which the first `limit` items of the top level end, with all below them.
-    fileprivate func end(ofFirst limit: Int, in picked: [UInt32]?) -> Int {
+    func end(ofFirst limit: Int, in picked: [UInt32]?) -> Int {
         let count = picked?.count ?? nodes.count
         guard limit < count else { return count }
         var (position, roots) = (0, 0)

@@ -104,11 +104,11 @@ extension ViewedState {
     /// The row of an item with an id, or of its nearest visible ancestor.
     private func row(ofAnchor id: UnsafeRawBufferPointer, in columns: ColumnsView) -> Int? {
         guard var item = columns.item(withID: id), position(ofItem: item, in: columns) != nil else { return nil }
-        while columns.nodes[item].flags.contains(.isHidden) {
+        while true {
+            if let row = row(ofItem: item, in: columns) { return row }
             guard columns.nodes[item].parent >= 0 else { return nil }
             item = Int(columns.nodes[item].parent)
         }
-        return row(ofItem: item, in: columns)
     }
 
     /// The row that is the anchor now that the one with this id is gone.
@@ -138,46 +138,43 @@ extension ViewedState {
     private func columns(ofRows rows: Range<Int>, of source: ColumnsView) -> Columns {
         let positions = rows.map(position(ofRow:))
         var items = positions.map { UInt32(truncatingIfNeeded: item(at: $0)) }
-        let rowSections = sections(around: rows, items, source)
         var outsiders = 0
         while let first = items.first, case let parent = source.nodes[Int(first)].parent, parent >= 0 {
             items.insert(UInt32(truncatingIfNeeded: parent), at: 0)
             outsiders += 1
         }
-        var next = 0
-        let sections = rowSections.map { section in
-            let start = next
-            while next < items.count, Int(source.nodes[Int(items[next])].section) == section { next += 1 }
-            return source.sections[section].holding(start..<next)
+        var (next, start) = (0, 0)
+        let sections = sections(around: rows, positions, source).map { index in
+            let end = self.positions(ofSection: index).upperBound
+            while next < positions.count, positions[next] < end { next += 1 }
+            defer { start = next == 0 ? 0 : next + outsiders }
+            return section(at: index).holding(start..<(next == 0 ? 0 : next + outsiders))
         }
         let children = positions.map { UInt32(truncatingIfNeeded: childCount(at: $0, source)) }
-        let columns = source.columns(
-            of: items, in: sections, hasCollapsed: false, outsiders: outsiders,
+        return columns(
+            of: items, in: sections, source, hasCollapsed: false, outsiders: outsiders,
             childCounts: outsiders > 0 || children.contains { $0 > 0 }
                 ? [UInt32](repeating: 0, count: outsiders) + children : [])
-        return view.cutsContents ? columns.compacted(keeping: view.parts.kept) : columns
     }
 
-    /// The sections of the state that a window shows: from that of its first row to that of its last row, and at an end
-    /// with no rows outside, also the empty ones there.
-    private func sections(around rows: Range<Int>, _ items: [UInt32], _ source: ColumnsView) -> [Int] {
-        let span = { (item: UInt32) -> Int in
-            let section = Int(source.nodes[Int(item)].section)
-            return picked == nil ? section : self.span(ofSection: section) ?? 0
-        }
-        let first = rows.lowerBound == 0 ? 0 : span(items[0])
-        let end = rows.upperBound == rowCount ? sectionCount : span(items[items.count - 1]) + 1
-        return (first..<end).map(sourceSection)
+    /// The sections that a window shows: from that of its first row to that of its last row, and at an end with no rows
+    /// outside, also the empty ones there.
+    private func sections(around rows: Range<Int>, _ positions: [Int], _ source: ColumnsView) -> Range<Int> {
+        let first = rows.lowerBound == 0 ? 0 : section(ofPosition: positions[0], in: source)
+        let end =
+            rows.upperBound == rowCount
+            ? sectionCount : section(ofPosition: positions[positions.count - 1], in: source) + 1
+        return first..<end
     }
 
     /// The children that an item has in the view, hidden ones included.
     private func childCount(at position: Int, _ source: ColumnsView) -> Int {
-        guard let picked else { return source.childCount(ofItem: position) }
-        let level = source.nodes[Int(picked[position])].level
+        if picked == nil, arrangement == nil { return source.childCount(ofItem: position) }
+        let level = source.nodes[item(at: position)].level
         var (count, next) = (0, position + 1)
         // The last item of a section is followed by one of the top level.
-        while next < shownCount, source.nodes[Int(picked[next])].level > level {
-            if source.nodes[Int(picked[next])].level == level + 1 { count += 1 }
+        while next < shownCount, case let below = source.nodes[item(at: next)].level, below > level {
+            if below == level + 1 { count += 1 }
             next += 1
         }
         return count

@@ -13,7 +13,7 @@ package struct OrderedValue {
     /// Of a number the token, of a string what stands between its quotes.
     package let text: UnsafeRawBufferPointer
     /// Whether a string holds escapes.
-    let isEscaped: Bool
+    package let isEscaped: Bool
 
     private init(_ sort: Sort, _ text: UnsafeRawBufferPointer, isEscaped: Bool = false) {
         (self.sort, self.text, self.isEscaped) = (sort, text, isEscaped)
@@ -84,6 +84,31 @@ package struct OrderedValue {
             guard let second = right.next() else { return 1 }
             if byte != second { return byte < second ? -1 : 1 }
         }
+    }
+
+    /// Calls `body` with the same value, a string without regard to case: each scalar by its simple lower-case mapping
+    /// (Unicode, UnicodeData.txt). O(bytes).
+    package func withoutCase<Result>(_ body: (OrderedValue) -> Result) -> Result {
+        if sort != .string { return body(self) }
+        var folded = Self.lowercased(Array(string.text))
+        let count = folded.count
+        folded.append(contentsOf: JSONScanner.zeros)
+        return folded.withUnsafeBytes {
+            body(OrderedValue(JSONString(start: $0.baseAddress!, count: count, isEscaped: false)))
+        }
+    }
+
+    private static func lowercased(_ text: [UInt8]) -> [UInt8] {
+        if text.allSatisfy({ $0 < 0x80 }) {
+            return text.map { $0 &- UInt8(ascii: "A") < 26 ? $0 | 0x20 : $0 }
+        }
+        var folded = String.UnicodeScalarView()
+        for scalar in String(decoding: text, as: UTF8.self).unicodeScalars {
+            // The full mapping is the simple one, but for this scalar, which it makes two of.
+            let mapping = scalar.value == 0x130 ? "i" : scalar.properties.lowercaseMapping
+            folded.append(contentsOf: mapping.unicodeScalars)
+        }
+        return Array(String(folded).utf8)
     }
 
     /// The same value; a string with escapes as one without, in memory that is appended.

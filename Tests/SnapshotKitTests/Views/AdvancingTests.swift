@@ -13,7 +13,9 @@ struct AdvancingTests {
 
     /// What a view keeps, in a form that can be compared.
     private func summary(_ seen: ViewedState) -> String {
-        "\(seen.picked as Any) \(seen.spans) \(seen.shownCount) \(seen.rows as Any)"
+        let sections = seen.arrangement.map { _ in (0..<seen.sectionCount).map { seen.id(ofSection: $0) } }
+        return "\(seen.picked as Any) \(seen.spans) \(seen.shownCount) \(seen.rows as Any) \(sections as Any)"
+            + " \(seen.arrangement?.items as Any) \(seen.arrangement?.ends as Any)"
     }
 
     @Test("see what those that look anew see", arguments: shapes, [false, true])

@@ -14,10 +14,26 @@ struct NaiveView {
         if let ids = list("sections") {
             model.sections.removeAll { section in !ids.contains { $0 == .string(section.id) } }
         }
-        for index in model.sections.indices {
-            model.sections[index].items = sorted(passing(model.sections[index].items))
+        for index in model.sections.indices { model.sections[index].items = passing(model.sections[index].items) }
+        var numbers: Set<Text> = []
+        if case .object(let group) = members["group"] {
+            let items = sorted(model.sections.flatMap(\.items))
+            model.sections = []
+            for item in items {
+                let (id, isNumber) = Self.group(of: item, group)
+                if !model.sections.contains(where: { $0.id == id }) {
+                    model.sections.append(Model.Section(id: id))
+                    if isNumber { numbers.insert(id) }
+                }
+                model.sections[model.sections.firstIndex { $0.id == id }!].items.append(item)
+            }
+        } else {
+            for index in model.sections.indices { model.sections[index].items = sorted(model.sections[index].items) }
         }
+        model.sections = sorted(model.sections, numbers)
         if case .token(let limit) = members["limit"] { cut(&model, to: Int(limit)!) }
+        if members["emptySections"] == .token("false") { model.sections.removeAll { $0.items.isEmpty } }
+        if case .object(let collapsed) = members["collapsed"] { Self.collapse(&model, collapsed) }
         if let fields = list("fields") {
             for index in model.sections.indices { Self.cut(&model.sections[index].items, fields) }
         }
@@ -32,6 +48,62 @@ struct NaiveView {
 
     private func list(_ name: Text) -> [Tree]? { members[name].flatMap { try? $0.elements() } }
 
+    // MARK: sections
+
+    /// The id of the section that an item goes into, and whether it is written as a number.
+    private static func group(of item: Model.Item, _ group: [Text: Tree]) -> (Text, Bool) {
+        guard case .string(let pointer) = group["at"] else { fatalError("no group") }
+        let text: String
+        var isNumber = false
+        switch value(at: pointer.description, in: item) {
+        case .string(let string): text = string.description
+        case .token(let token) where token.allSatisfy({ "-0123456789".contains($0) }):
+            (text, isNumber) = (token, token.count < 16)
+        default: return ("none", false)
+        }
+        var id = text
+        if case .token(let prefix) = group["prefix"] {
+            id = String(String.UnicodeScalarView(text.unicodeScalars.prefix(Int(prefix)!)))
+        }
+        if id.isEmpty || id.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
+            return ("none", false)
+        }
+        return (Text(id), isNumber && id == text)
+    }
+
+    private func sorted(_ sections: [Model.Section], _ numbers: Set<Text>) -> [Model.Section] {
+        sections.enumerated().sorted { one, other in
+            for order in list("sectionOrder") ?? [] {
+                guard case .object(let order) = order, case .string(let pointer) = order["at"] else { fatalError() }
+                let values = [one.element, other.element].map { section -> Tree? in
+                    if pointer == "/id" {
+                        return numbers.contains(section.id)
+                            ? .token(section.id.description) : .string(section.id)
+                    }
+                    return Self.value(at: pointer.description, in: Model.Item(id: "", content: section.content))
+                }
+                let sign = Self.compare(values[0], values[1])
+                if sign != 0 { return (order["descending"] == .token("true")) == (sign > 0) }
+            }
+            return one.offset < other.offset
+        }.map(\.element)
+    }
+
+    private static func collapse(_ model: inout Model, _ collapsed: [Text: Tree]) {
+        let ids = { (name: Text) in collapsed[name].flatMap { try? $0.elements() } ?? [] }
+        for index in model.sections.indices {
+            if ids("sections").contains(.string(model.sections[index].id)) { model.sections[index].expanded = false }
+            collapse(&model.sections[index].items, ids("items"))
+        }
+    }
+
+    private static func collapse(_ items: inout [Model.Item], _ ids: [Tree]) {
+        for index in items.indices {
+            if ids.contains(.string(items[index].id)) { items[index].expanded = false }
+            collapse(&items[index].items, ids)
+        }
+    }
+
     // MARK: where
 
     private func passing(_ items: [Model.Item]) -> [Model.Item] {
@@ -43,8 +115,17 @@ struct NaiveView {
     }
 
     private static func passes(_ item: Model.Item, _ test: Tree) -> Bool {
-        guard case .object(let test) = test, case .string(let pointer) = test["at"] else { fatalError("no test") }
-        let value = value(at: pointer.description, in: item)
+        guard case .object(var test) = test else { fatalError("no test") }
+        if let any = test["any"] { return ((try? any.elements()) ?? []).contains { passes(item, $0) } }
+        guard case .string(let pointer) = test["at"] else { fatalError("no test") }
+        var value = value(at: pointer.description, in: item)
+        if test["fold"] == .token("true") {
+            value = value.map(folded)
+            for name in ["is", "not", "has", "below", "above", "atMost", "atLeast"] as [Text] {
+                test[name] = test[name].map(folded)
+            }
+            test["in"] = test["in"].map { .array(((try? $0.elements()) ?? []).map(folded)) }
+        }
         if let operand = test["exists"] { return (value != nil) == (operand == .token("true")) }
         if let operand = test["not"] { return value.map { !isSame($0, operand) } ?? true }
         guard let value else { return false }
@@ -62,6 +143,10 @@ struct NaiveView {
             return rank(value) == rank(operand) && passes(compare(value, operand))
         }
         fatalError("no test: \(test)")
+    }
+
+    private static func folded(_ value: Tree) -> Tree {
+        if case .string(let text) = value { .string(Text(text.description.lowercased())) } else { value }
     }
 
     static func value(at pointer: String, in item: Model.Item) -> Tree? {

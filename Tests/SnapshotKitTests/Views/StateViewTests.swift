@@ -13,6 +13,19 @@ struct StateViewTests {
             (#"{"limit":5,"sections":["b",1,"1","a"]}"#, #"{"sections":["1","a","b"],"limit":5}"#),
             (#"{"sections":[]}"#, #"{"sections":[]}"#),
             (
+                #"{"limit":1,"collapsed":{"items":[2,"1"],"sections":["b","a"]},"emptySections":false,"#
+                    + #""sectionOrder":[{"at":"/id"}],"group":{"prefix":2,"at":"/content/day"}}"#,
+                #"{"group":{"at":"/content/day","prefix":2},"sectionOrder":[{"at":"/id"}],"emptySections":false,"#
+                    + #""collapsed":{"sections":["a","b"],"items":["1","2"]},"limit":1}"#
+            ),
+            (#"{"sectionOrder":[],"emptySections":true,"collapsed":{"items":[],"sections":[]}}"#, "{}"),
+            (#"{"collapsed":{}}"#, "{}"),
+            (
+                #"{"where":[{"any":[{"fold":true,"has":"X","at":"/id"},{"any":[]}]},"#
+                    + #"{"at":"/id","is":1,"fold":false}]}"#,
+                #"{"where":[{"any":[{"at":"/id","has":"X","fold":true},{"any":[]}]},{"at":"/id","is":1}]}"#
+            ),
+            (
                 #"{"order":[{"descending":false,"at":"/content/a~1b"},{"at":"/id","descending":true}]}"#,
                 #"{"order":[{"at":"/content/a~1b"},{"at":"/id","descending":true}]}"#
             ),
@@ -71,6 +84,20 @@ struct StateViewTests {
             (#"{"fields":["/content","x"]}"#, "/fields/1", "wrong-pointer"),
             (#"{"sectionFields":["/kind"]}"#, "/sectionFields/0", "wrong-pointer"),
             (#"{"listFields":["/id"]}"#, "/listFields/0", "wrong-pointer"),
+            (#"{"group":"/id"}"#, "/group", "wrong-type"), (#"{"group":{}}"#, "/group/at", "wrong-type"),
+            (#"{"group":{"at":"/id","prefix":0}}"#, "/group/prefix", "wrong-type"),
+            (#"{"group":{"at":"/id","descending":true}}"#, "/group/descending", "unknown-member"),
+            (#"{"group":{"at":"/title"}}"#, "/group/at", "wrong-pointer"),
+            (#"{"sectionOrder":[{"at":"/kind"}]}"#, "/sectionOrder/0/at", "wrong-pointer"),
+            (#"{"sectionOrder":{"at":"/id"}}"#, "/sectionOrder", "wrong-type"),
+            (#"{"emptySections":0}"#, "/emptySections", "wrong-type"),
+            (#"{"collapsed":["a"]}"#, "/collapsed", "wrong-type"),
+            (#"{"collapsed":{"rows":[]}}"#, "/collapsed/rows", "unknown-member"),
+            (#"{"collapsed":{"items":[true]}}"#, "/collapsed/items/0", "wrong-type"),
+            (#"{"where":[{"any":1}]}"#, "/where/0/any", "wrong-type"),
+            (#"{"where":[{"any":[],"at":"/id"}]}"#, "/where/0/at", "unknown-member"),
+            (#"{"where":[{"any":[{"at":"/id"}]}]}"#, "/where/0/any/0", "wrong-shape"),
+            (#"{"where":[{"at":"/id","is":1,"fold":"yes"}]}"#, "/where/0/fold", "wrong-type"),
         ])
     func refused(text: String, pointer: String, code: String) {
         do throws(StateViewError) {
@@ -100,6 +127,7 @@ struct StateViewTests {
         arguments: [
             ("where", #"{"at":"/id","is":1}"#, 16), ("order", #"{"at":"/id"}"#, 4), ("fields", #""/content/a""#, 64),
             ("sectionFields", #""/content/a""#, 64), ("listFields", #""/content/a""#, 64),
+            ("sectionOrder", #"{"at":"/id"}"#, 4),
         ])
     func limits(name: String, element: String, limit: Int) throws {
         let text = { (count: Int) in
@@ -116,6 +144,37 @@ struct StateViewTests {
             }
         }
     }
+
+    @Test(
+        "what is nested counts, too",
+        arguments: [
+            (#"{"where":[{"any":[\#(tests(15))]}]}"#, nil),
+            (#"{"where":[{"any":[\#(tests(8))]},{"any":[\#(tests(7))]}]}"#, "/where"),
+            (
+                #"{"where":[\#(String(repeating: #"{"any":["#, count: 17))\#(String(repeating: "]}", count: 17))]}"#,
+                "/where"
+            ),
+            (#"{"collapsed":{"items":[\#(ids(600))],"sections":[\#(ids(400))]}}"#, nil),
+            (#"{"collapsed":{"items":[\#(ids(600))],"sections":[\#(ids(401))]}}"#, "/collapsed"),
+        ])
+    func nestedLimits(text: String, pointer: String?) throws {
+        do throws(StateViewError) {
+            _ = try StateView(json: text)
+            #expect(pointer == nil)
+        } catch {
+            guard case .limitExceeded(_, _, _, let place) = error else {
+                Issue.record("\(error)")
+                return
+            }
+            #expect(place == pointer)
+        }
+    }
+
+    private static func tests(_ count: Int) -> String {
+        repeatElement(#"{"at":"/id","is":1}"#, count: count).joined(separator: ",")
+    }
+
+    private static func ids(_ count: Int) -> String { (0..<count).map { "\($0)" }.joined(separator: ",") }
 
     @Test("any bytes are a view or refused, and a view can be applied to any state")
     func mangled() throws {

@@ -19,6 +19,8 @@ struct ViewGenerator {
         "/content/flag", "/content/deep", "/content/deep/n", "/content/deep/s", "/content/changed/n", "/content/none",
     ]
 
+    private static let sectionPlaces = places.filter { $0.hasPrefix("/content") }
+
     private static let values: [Tree] = [
         .null, .token("true"), .token("false"), .token("1"), .token("-0.0"), .token("10.0"), .token("1E+400"),
         .token("9007199254740993"), .token("1.2"), .token("-1e-400"), .string("alpha"), .string("alphabetically"),
@@ -30,6 +32,31 @@ struct ViewGenerator {
         if random.once(in: 4) { members["sections"] = .array(some(of: (0..<4).map { .string(Text("S\($0)")) })) }
         if random.once(in: 2) { members["where"] = .array((0..<1 + random.below(2)).map { _ in test() }) }
         if random.once(in: 2) { members["order"] = .array((0..<1 + random.below(3)).map { _ in order() }) }
+        if random.once(in: 4) {
+            var group = ["at": place()] as [Text: Tree]
+            if random.once(in: 3) { group["prefix"] = .number(1 + random.below(3)) }
+            members["group"] = .object(group)
+        }
+        if random.once(in: 4) {
+            members["sectionOrder"] = .array(
+                (0..<1 + random.below(2)).map { _ in
+                    var order = order()
+                    if case .object(var members) = order, random.once(in: 2) {
+                        members["at"] = .string("/id")
+                        order = .object(members)
+                    } else if case .object(var members) = order {
+                        members["at"] = .string(Text(Self.sectionPlaces[random.below(Self.sectionPlaces.count)]))
+                        order = .object(members)
+                    }
+                    return order
+                })
+        }
+        if random.once(in: 4) { members["emptySections"] = random.once(in: 4) ? .token("true") : .token("false") }
+        if random.once(in: 4) {
+            let sections = ["S0", "S1", "S2", "none", "alpha", "10", "i1"].map { Tree.string(Text($0)) }
+            let items = (0..<12).map { Tree.string(Text("i\($0)")) }
+            members["collapsed"] = .object(["sections": .array(some(of: sections)), "items": .array(some(of: items))])
+        }
         if random.once(in: 3) { members["limit"] = .number(random.below(8)) }
         for name in ["fields", "sectionFields", "listFields"] as [Text] where random.once(in: 3) {
             let places = name == "fields" ? Self.places : Self.places.filter { $0.hasPrefix("/content") }
@@ -51,7 +78,10 @@ struct ViewGenerator {
         return .object(order)
     }
 
-    private mutating func test() -> Tree {
+    private mutating func test(depth: Int = 0) -> Tree {
+        if depth < 2, random.once(in: 6) {
+            return .object(["any": .array((0..<random.below(4)).map { _ in self.test(depth: depth + 1) })])
+        }
         var test = ["at": place()] as [Text: Tree]
         switch random.below(6) {
         case 0: test["is"] = value()
@@ -66,6 +96,7 @@ struct ViewGenerator {
                 test[["below", "above", "atMost", "atLeast"][random.below(4)]] = operand
             }
         }
+        if random.once(in: 5) { test["fold"] = random.once(in: 4) ? .token("false") : .token("true") }
         return .object(test)
     }
 }

@@ -1,0 +1,234 @@
+// The sections of a view that are not simply those of the state: made by a group, in another order, without the empty
+// ones, or collapsed for one reader. They are arranged anew after each commit that changes what the view picks, or its
+// sections: items are put into sections by counting, four bytes each, and nothing of them is read, since their groups
+// are known.
+
+import SnapshotKit
+
+/// The items that a view picked, section by section.
+struct ViewArrangement: Sendable {
+    /// The items of the state, those beyond the limit included.
+    let items: [UInt32]
+    /// The position behind the last item of each section that is shown.
+    let ends: [Int]
+    /// These sections; what they say of their items is the state's.
+    let sections: [SectionNode]
+    /// Where each comes from: its index in the state or, with a group, the group's number.
+    let origins: [UInt32]
+    /// The state's text, with the ids of groups behind it.
+    let text: StateText?
+    /// Items that are collapsed for this reader.
+    let collapsed: Set<UInt32>
+    /// How many of the items are within the limit.
+    let shownCount: Int
+
+    /// Memory held, in bytes, without the text.
+    var footprint: Int {
+        items.capacity * 4 + collapsed.capacity * 8
+            + sections.capacity * (MemoryLayout<SectionNode>.stride + MemoryLayout<Int>.stride + 4)
+    }
+
+    /// O(items + sections · log sections), or O(sections) where an arrangement is known.
+    init(
+        _ parts: StateView.Parts, of columns: ColumnsView, picked: [UInt32]?, spans: [ViewedState.Span],
+        groups: RowGroups?, known: ViewArrangement?
+    ) {
+        collapsed = parts.collapsed.items.reduce(into: []) { items, id in
+            if let item = id.withUnsafeBytes({ columns.item(withID: $0) }) {
+                items.insert(UInt32(truncatingIfNeeded: item))
+            }
+        }
+        // The places of each section's items among those picked, and where it comes from.
+        var lists = known?.origins.map { List(origin: $0) } ?? Self.lists(of: columns, picked, spans, groups)
+        var records: [SectionNode]
+        if let groups, let group = parts.group {
+            // A group's id is written as in its first item.
+            let ids = lists.enumerated().map { index, list in
+                let id = groups.text(of: Int(list.origin))
+                if let known { return (id, known.sections[index].isInteger) }
+                let first = columns.value(ofItem: Int(picked![list.places[0].lowerBound]), at: group.place)
+                return (id, first.sort == .number && first.text.elementsEqual(id))
+            }
+            (records, text) = Self.sections(ids, behind: columns.columns.text)
+        } else {
+            (records, text) = (lists.map { columns.sections[Int($0.origin)] }, nil)
+        }
+        let wholeText = text ?? columns.columns.text
+        if !parts.collapsed.sections.isEmpty {
+            wholeText.withView { text in
+                for index in records.indices {
+                    let id = Array(text.bytes(ofID: records[index]))
+                    if parts.collapsed.sections.contains(id) { records[index].flags.insert(.isCollapsed) }
+                }
+            }
+        }
+        if let known {
+            (items, ends, origins, shownCount) = (known.items, known.ends, known.origins, known.shownCount)
+            sections = records
+            return
+        }
+        if !parts.sectionOrders.isEmpty {
+            let order = wholeText.withView { Self.order(of: records, in: $0, columns, by: parts.sectionOrders) }
+            (lists, records) = (order.map { lists[$0] }, order.map { records[$0] })
+        }
+        var (all, allEnds): ([UInt32], [Int]) = ([], [])
+        all.reserveCapacity(picked?.count ?? columns.nodes.count)
+        for list in lists {
+            for places in list.places {
+                if let picked {
+                    all += picked[places]
+                } else {
+                    all += places.lazy.map { UInt32(truncatingIfNeeded: $0) }
+                }
+            }
+            allEnds.append(all.count)
+        }
+        let shown = columns.end(ofFirst: parts.limit ?? .max, in: all)
+        let seen = lists.indices.filter { index in
+            !parts.hidesEmptySections || (index == 0 ? 0 : allEnds[index - 1]) < min(shown, allEnds[index])
+        }
+        (items, shownCount) = (all, shown)
+        ends = seen.map { allEnds[$0] }
+        sections = seen.map { records[$0] }
+        origins = seen.map { lists[$0].origin }
+    }
+
+    /// A section that is to be arranged.
+    private struct List {
+        let origin: UInt32
+        var places: [Range<Int>] = []
+    }
+
+    private static func lists(
+        of columns: ColumnsView, _ picked: [UInt32]?, _ spans: [ViewedState.Span], _ groups: RowGroups?
+    ) -> [List] {
+        if let groups { return lists(of: groups) }
+        if picked != nil {
+            return spans.enumerated().map { index, span in
+                List(origin: span.section, places: [(index == 0 ? 0 : Int(spans[index - 1].end))..<Int(span.end)])
+            }
+        }
+        return columns.sections.enumerated().map { index, section in
+            List(
+                origin: UInt32(truncatingIfNeeded: index), places: [Int(section.firstItem)..<Int(section.endItem)])
+        }
+    }
+
+    /// The groups in the order of their first items, with the places of these as ranges. O(items).
+    private static func lists(of groups: RowGroups) -> [List] {
+        let ofRow = groups.ofRow
+        var (lists, listOfGroup): ([List], [Int]) = ([], [Int](repeating: -1, count: groups.count))
+        var start = 0
+        while start < ofRow.count {
+            let group = ofRow[start]
+            var end = start + 1
+            while end < ofRow.count, ofRow[end] == group { end += 1 }
+            if listOfGroup[Int(group)] < 0 {
+                listOfGroup[Int(group)] = lists.count
+                lists.append(List(origin: group))
+            }
+            lists[listOfGroup[Int(group)]].places.append(start..<end)
+            start = end
+        }
+        return lists
+    }
+
+    /// A section for each of these ids, and the text that holds them.
+    ///
+    /// - Parameter ids: their texts, and whether each is written as a number where it can be.
+    private static func sections(
+        _ ids: [(text: [UInt8], isInteger: Bool)], behind text: StateText
+    ) -> ([SectionNode], StateText) {
+        var buffer = TokenBuffer(base: text.count)
+        let found = ids.map { id in
+            id.text.withUnsafeBytes {
+                id.isInteger ? buffer.append(idDigits: $0) : buffer.append(idText: $0)
+            }
+        }
+        let whole = buffer.padded().withUnsafeBytes { text.appending($0, dead: 0) }
+        return (whole.withView { view in found.map { SectionNode($0, in: view) } }, whole)
+    }
+
+    /// The sections in order, by their indexes. O(sections · log sections), with each value read once.
+    private static func order(
+        of sections: [SectionNode], in text: TextView, _ columns: ColumnsView, by orders: [StateView.Order]
+    ) -> [Int] {
+        let values = sections.map { section in orders.map { columns.value(of: section, in: text, at: $0.place) } }
+        return sections.indices.sorted { one, other in
+            for (index, order) in orders.enumerated() {
+                let sign = OrderedValue.compare(values[one][index], values[other][index])
+                if sign != 0 { return (sign < 0) != order.isDescending }
+            }
+            return one < other
+        }
+    }
+
+    /// The positions of the rows; nil if each item that is shown is one. O(items).
+    func rows(of columns: ColumnsView) -> [UInt32]? {
+        let hasCollapsed = columns.columns.hasCollapsed || !collapsed.isEmpty
+        guard hasCollapsed || sections.contains(where: { $0.flags.contains(.isCollapsed) }) else { return nil }
+        var rows: [UInt32] = []
+        var start = 0
+        for (section, end) in zip(sections, ends) {
+            defer { start = end }
+            if section.flags.contains(.isCollapsed) { continue }
+            // The level of the item that is collapsed around the next ones.
+            var folded = Int.max
+            for position in start..<max(start, min(end, shownCount)) {
+                let node = columns.nodes[Int(items[position])]
+                if Int(node.level) > folded { continue }
+                rows.append(UInt32(truncatingIfNeeded: position))
+                let isCollapsed = node.flags.contains(.isCollapsed) || collapsed.contains(items[position])
+                folded = isCollapsed ? Int(node.level) : Int.max
+            }
+        }
+        return rows.count == shownCount ? nil : rows
+    }
+
+    /// The same items of the next state, where they have other indexes; the rest is still to be made.
+    func moved(_ move: ([UInt32]) -> [UInt32]) -> ViewArrangement { ViewArrangement(self, items: move(items)) }
+
+    private init(_ other: ViewArrangement, items: [UInt32]) {
+        (self.items, ends, sections, origins) = (items, other.ends, other.sections, other.origins)
+        (text, collapsed, shownCount) = (other.text, other.collapsed, other.shownCount)
+    }
+}
+
+extension StateView.Parts {
+    /// Whether sections are others than the state's, or in another order.
+    var arranges: Bool { group != nil || !sectionOrders.isEmpty || hidesEmptySections || collapses }
+
+    /// Whether a reader has collapsed something.
+    var collapses: Bool { !collapsed.sections.isEmpty || !collapsed.items.isEmpty }
+}
+
+extension RowGroups {
+    /// Notes the group of the next item: its own if it is at the top level, else that of the item before it, which is
+    /// in the same subtree. O(bytes of its content).
+    mutating func append(_ item: Int, _ group: StateView.Group, of columns: ColumnsView) {
+        if columns.nodes[item].level > 0, let last = ofRow.last { return ofRow.append(last) }
+        ofRow.append(UInt32(truncatingIfNeeded: number(of: columns.value(ofItem: item, at: group.place), group.prefix)))
+    }
+
+    /// The number of the group of a value: as a shape groups elements, but of what could be no id in `none`.
+    mutating func number(of value: OrderedValue, _ prefix: Int?) -> Int {
+        switch value.sort {
+        case .string where value.isEscaped:
+            return Array(value.string.text).withUnsafeBytes { number(ofText: $0, prefix) }
+        case .string: return number(ofText: value.text, prefix)
+        case .number where value.text.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 || $0 == UInt8(ascii: "-") }):
+            return number(ofText: value.text, prefix)
+        case .absent, .null, .no, .yes, .number, .container: return numberOfNone()
+        }
+    }
+
+    private mutating func number(ofText text: UnsafeRawBufferPointer, _ prefix: Int?) -> Int {
+        let id = UnsafeRawBufferPointer(rebasing: text.prefix(ofScalars: prefix ?? text.count))
+        guard id.canBeID else { return numberOfNone() }
+        return number(of: id) ?? insert(id)
+    }
+
+    private mutating func numberOfNone() -> Int {
+        Array("none".utf8).withUnsafeBytes { number(of: $0) ?? insert($0) }
+    }
+}
