@@ -136,6 +136,15 @@ extension Snapshot {
     public func applying(_ view: StateView) -> Snapshot { view.isAll ? self : ViewedState(view, of: self).snapshot }
 }
 
+extension Marks {
+    /// The marks that may be on what is seen through some views: sections that a view makes have none, whatever their
+    /// ids.
+    public func seen(through views: [StateView]) -> Marks {
+        guard !isEmpty, views.contains(where: { $0.parts.group != nil }) else { return self }
+        return filter(items: { _ in true }, sections: { _ in false })
+    }
+}
+
 // MARK: - Tests
 
 /// A test that a view's items have to pass.

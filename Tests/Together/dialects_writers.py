@@ -9,6 +9,7 @@ import copy
 from dialects_places import HOLE, tree, without
 from support.jsontext import Number, key
 from support.states import containers, items
+from support.views import grouped
 
 IDS = ["a", "b", "c", "d", "e", "f", "x/y~z", "é", "e\u0301", "with space", Number("1"), Number("22"), Number("9007199254740991")]
 # A parser that takes numbers for doubles rounds these.
@@ -132,7 +133,8 @@ class Writer:
         self.chance = chance
         self.pointers = pointers(chance)
         self.ids = IDS + (LARGE if has_large_ids else [])
-        self.is_shaped = chance.random() < 0.2
+        self.is_shaped = chance.random() < 0.3
+        self.is_grouped = self.is_shaped and chance.random() < 0.5
         self.changes_settings = chance.random() < 0.1
         self.gone = []
 
@@ -297,6 +299,8 @@ class Writer:
 
         rows = [element(each) for section in state["sections"] for each in section["items"]]
         query = {"itemsAt": "/data/rows", "idAt": "/id", "kindAt": "/kind", "childrenAt": "/kids"}
+        if self.is_grouped:
+            query["groupAt"] = "/kind"
         return query, {"data": {"rows": rows}, "took": Number("3")}
 
     def edits(self, state):
@@ -400,7 +404,8 @@ def posted(write):
     if document is None:
         return None
     if "itemsAt" in write["query"]:
-        return {"sections": [{"id": "main", "items": [of_element(each) for each in document["data"]["rows"]]}]}
+        made = [of_element(each) for each in document["data"]["rows"]]
+        return {"sections": grouped(made, {"at": "/kind"}) if "groupAt" in write["query"] else [{"id": "main", "items": made}]}
     return document
 
 
@@ -432,6 +437,14 @@ def view(chance):
                                         {"at": "/id", "not": chance.choice(["a", "b", Number("1"), "é"])}])]
     if chance.random() < 0.3:
         made["order"] = [{"at": chance.choice(["/content/t", "/content/ts", "/kind"]), "descending": chance.random() < 0.5}]
+    if chance.random() < 0.2:
+        made["group"] = {"at": chance.choice(["/content/t", "/content/ts", "/kind", "/content/n"])}
+    if chance.random() < 0.15:
+        made["sectionOrder"] = [{"at": chance.choice(["/id", "/content/t"]), "descending": chance.random() < 0.5}]
+    if chance.random() < 0.15:
+        made["emptySections"] = False
+    if chance.random() < 0.1:
+        made["collapsed"] = {"sections": chance.sample(SECTIONS, 2), "items": chance.sample(IDS, 2)}
     if chance.random() < 0.15:
         made["limit"] = Number(str(chance.randint(1, 6)))
     for name in ("sectionFields", "listFields"):

@@ -138,7 +138,14 @@ def differs(reader, head, ask):
         return comparable(old, board.ignored) != comparable(new, board.ignored)
     before = comparable_rows(reader.old_rows(base), board.ignored)
     after = comparable_rows(next_window(reader, ask, head).rows if ask.window else board.seen(head, reader.through)[1], board.ignored)
-    return before != after or bool(visible_marks(board.marks(base, head), before, after))
+    return before != after or bool(visible_marks(marks_seen(reader, base, head), before, after))
+
+
+def marks_seen(reader, base, head):
+    """The marks that may be on what the reader sees: sections that a view makes have none."""
+    is_grouped = any("group" in json.loads(each) if isinstance(each, str) else "group" in each for each in reader.through)
+    marks = reader.board.marks(base, head)
+    return {name: manner for name, manner in marks.items() if name[0] != "section"} if is_grouped else marks
 
 
 def visible_marks(marks, before, after):
@@ -212,7 +219,7 @@ def judge(reader, ask, told, head):
     if before is not None and reader.family != "json-patch":
         check_least(reader, ask, told, before, comparable_rows(after, board.ignored), marks, after)
     if before is not None:
-        visible = visible_marks(board.marks(base, head), before, comparable_rows(after, board.ignored))
+        visible = visible_marks(marks_seen(reader, base, head), before, comparable_rows(after, board.ignored))
         features = (features - {"marks"}) | ({"marks"} if visible else set())
     reader.base = head
     reader.place = tuple(map(int, told["to"].split("~")[1].split("."))) if window else None
@@ -220,10 +227,17 @@ def judge(reader, ask, told, head):
 
 
 def canonical(view):
-    """One text for all spellings of a view: ids of sections and pointers of fields are sets, and orders ascend."""
+    """One text for all spellings of a view: ids and pointers of fields are sets, orders ascend, and tests regard case."""
     members = {name: sorted(value) if name == "sections" or "ields" in name else value for name, value in json.loads(view).items()}
-    for order in members.get("order", []):
+    for order in members.get("order", []) + members.get("sectionOrder", []):
         order.setdefault("descending", False)
+    if "collapsed" in members:
+        members["collapsed"] = {name: sorted(map(str, ids)) for name, ids in members["collapsed"].items()}
+    tests = list(members.get("where", []))
+    for test in tests:
+        tests += test.get("any", [])
+        if test.get("fold") is False:
+            del test["fold"]
     return json.dumps(members, sort_keys=True)
 
 
@@ -271,7 +285,7 @@ def outcomes(reader, ask, base, head):
         if reader.place and not reader.through:
             reasons |= {"unknown"}
     is_known = bases == [base] and all(board.is_remembered(each, head) for each in board.between(base, head))
-    return usable, reasons, board.marks(base, head) if is_known else None
+    return usable, reasons, marks_seen(reader, base, head) if is_known else None
 
 
 def counted(reader, base, after, marks):

@@ -14,9 +14,9 @@
 
 /// The state that a new document is compared with, and the position in it.
 struct KnownState {
-    private let view: ColumnsView
+    let view: ColumnsView
     /// See `Columns.documentOrder`.
-    private let order: [UInt32]
+    let order: [UInt32]
     /// The place of the item of the top level that most likely comes next; the number of items behind the last.
     private var next = 0
     /// Whether the id that follows in the document is known to be none of this state's.
@@ -114,13 +114,13 @@ struct KnownState {
 
     /// The item at a place of the known document.
     @inline(__always)
-    private func item(at place: Int) -> Int { order.isEmpty ? place : Int(order[place]) }
+    func item(at place: Int) -> Int { order.isEmpty ? place : Int(order[place]) }
 
     @inline(__always)
     private func node(at place: Int) -> Node { view.nodes[item(at: place)] }
 
     /// The place of an item. O(1), or O(log n) if the state has another order than its document.
-    private func place(ofItem item: Int) -> Int {
+    func place(ofItem item: Int) -> Int {
         order.isEmpty
             ? item : order.indices.partitionPoint { self.order(ofItem: Int(order[$0])) < self.order(ofItem: item) }
     }
@@ -278,31 +278,25 @@ struct KnownState {
     /// Notes of a run's rows of which sections they are, from a place on, as long as the groups of these are known;
     /// returns the first place where it is not. O(rows).
     func count(from place: Int, to end: Int, in taken: inout TakenRows) -> Int {
-        taken.sections.withUnsafeMutableBufferPointer { sections in
-            var place = place
-            while place < end {
-                let section = Int(node(at: place).section)
-                guard section < sections.count, sections[section].group >= 0 else { break }
-                sections[section].count += 1
-                place += 1
+        let nodes = view.nodes.baseAddress!
+        return order.withUnsafeBufferPointer { order in
+            taken.sections.withUnsafeMutableBufferPointer { sections in
+                var place = place
+                while place < end {
+                    let section = Int(nodes[order.isEmpty ? place : Int(order[place])].section)
+                    guard section < sections.count, sections[section].group >= 0 else { break }
+                    sections[section].count &+= 1
+                    place += 1
+                }
+                return place
             }
-            return place
         }
     }
 
-    /// The section of the row at a place, where the row's element is, and where the section's id is in that, if the row
-    /// is the section's first one and the id is written there as it is.
-    func section(
-        ofRowAt place: Int
-    ) -> (index: Int, element: Int, id: (offset: Int, count: Int, flags: NodeFlags)?) {
+    /// The section of the row at a place, and where the row's element is.
+    func section(ofRowAt place: Int) -> (index: Int, element: Int) {
         let item = item(at: place)
-        let (index, element) = (Int(view.nodes[item].section), Int(view.payloads[item].contentStart))
-        let section = view.sections[index]
-        let offset = Int(section.idStart) - element
-        guard Int(section.firstItem) == item, !section.flags.contains(.escapedID), offset > 0,
-            offset < Int(view.payloads[item].contentCount)
-        else { return (index, element, nil) }
-        return (index, element, (offset, Int(section.idCount), section.flags.intersection(.integerID)))
+        return (Int(view.nodes[item].section), Int(view.payloads[item].contentStart))
     }
 }
 
@@ -319,7 +313,7 @@ extension StateParser {
     ///
     /// - Returns: the number of siblings taken, and whether the scanner is behind the last one, rather than at the
     ///   start of the next.
-    mutating func takeKnownItems() throws(JSONError) -> (count: Int, isBehindItem: Bool) {
+    mutating func takeKnownItems() -> (count: Int, isBehindItem: Bool) {
         scanner.skipSpace()
         var count = 0
         repeat {
@@ -334,7 +328,8 @@ extension StateParser {
             if groupPlace.isEmpty {
                 known!.append(run, shiftedBy: shift, to: &builder)
             } else {
-                try take(run, shiftedBy: shift)
+                taken.shifts.append(UInt32(truncatingIfNeeded: shift))
+                taken.count += run.places.count
             }
             scanner.at += run.length
             count += run.count

@@ -60,6 +60,7 @@ extension StateParser {
             builder.endSection()
             if places.element.scopesIDs { scopeIDs(ofItemsFrom: 0, inSection: Array("main".utf8)) }
         }
+        try endGroups()
         for (list, pointer) in targets.document.pointers.pointers.enumerated()
         where finding.lists & 1 << list == 0 && (finding.blocked & 1 << list != 0 || !places.takesMissing) {
             let what = pointer == places.sectionsAt ? "sections" : "items"

@@ -37,6 +37,10 @@ struct StateParser {
     var groups = RowGroups()
     var groupPlace = PointerSet.none
     var taken = TakenRows()
+    /// The place of the row whose group is read; nil if it is the last one.
+    var groupedRow: Int?
+    /// Whether the rows are in the sections of their groups already.
+    var isArranged = false
 
     /// A reader of padded memory; `count` bytes of it are the document.
     init(base: UnsafeRawPointer, count: Int, limits: StateLimits) {
@@ -261,7 +265,7 @@ struct StateParser {
         let list = ordinals.count - 1
         try readElements(depth: depth, of: "items", at: .items) { (reader) throws(JSONError) in
             if usesKnown {
-                let known = try reader.takeKnownItems()
+                let known = reader.takeKnownItems()
                 reader.ordinals[list] += known.count
                 if known.isBehindItem { return }
             }
@@ -451,7 +455,8 @@ struct StateParser {
     consuming func result() -> ReadState {
         ReadState(
             builder: builder, tail: store, reusedRuns: reusedRuns, mentioned: mentioned,
-            groups: groupPlace.isEmpty ? nil : groups, taken: taken, maxSections: limits.maxSections, path: path,
+            groups: groupPlace.isEmpty || isArranged ? nil : groups, taken: taken, maxSections: limits.maxSections,
+            path: path,
             keepsFirst: keepsFirst, skipped: skipped, violations: violations, excess: excess)
     }
 }

@@ -20,20 +20,64 @@ def viewed(state, *views):
 
 def one_view(state, view):
     sections = [each for each in state["sections"] if "sections" not in view or key(each["id"]) in map(key, view["sections"])]
+    sections = [{**each, "items": passing(each["items"], view.get("where", []))} for each in sections]
+    if "group" in view:
+        sections = grouped(in_order([item for each in sections for item in each["items"]], view.get("order", [])), view["group"])
+    else:
+        sections = [{**each, "items": in_order(each["items"], view.get("order", []))} for each in sections]
+    for order in reversed(view.get("sectionOrder", [])):
+        places = [values_at(section, order["at"]) for section in sections]
+        sections = [sections[index] for index in insertion_sorted(places, -1 if order.get("descending") else 1)]
     left = plain(view["limit"]) if "limit" in view else None
     shown = []
     for each in sections:
-        items = in_order(passing(each["items"], view.get("where", [])), view.get("order", []))
+        items = each["items"]
         if left is not None:
             items = items[:left]
             left -= len(items)
         shown.append({**each, "items": items})
+    if view.get("emptySections", True) is False:
+        shown = [each for each in shown if each["items"]]
+    folded_ids = {name: set(map(key, ids)) for name, ids in view.get("collapsed", {}).items()}
+    shown = [collapsed({**each, "items": collapsed_items(each["items"], folded_ids.get("items", ()))}, folded_ids.get("sections", ()))
+             for each in shown]
     state = {**state, "sections": shown}
     if "fields" in view:
         state["sections"] = [{**each, "items": with_fields(each["items"], view["fields"])} for each in shown]
     if "sectionFields" in view:
         state["sections"] = [cut(each, view["sectionFields"]) for each in state["sections"]]
     return cut(state, view["listFields"]) if "listFields" in view else state
+
+
+def grouped(items, group):
+    """Sections of the items, in the order of their first ones."""
+    made = {}
+    for item in items:
+        identity = group_of(item, group)
+        made.setdefault(key(identity), {"id": identity, "items": []})["items"].append(item)
+    return list(made.values())
+
+
+def group_of(item, group):
+    """The id of the section that it goes into, written as its value is."""
+    value = next(iter(values_at(item, group["at"])), None)
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, (int, Number)) and not isinstance(value, bool) and re.fullmatch(r"-?\d+", key(value)):
+        text = key(value)
+    else:
+        return "none"
+    cut_text = text[:plain(group["prefix"])] if "prefix" in group else text
+    is_id = 0 < len(octets(cut_text)) <= 2048 and not re.search(r"[\x00-\x1f\x7f-\x9f]", cut_text)
+    return "none" if not is_id else value if cut_text == text else cut_text
+
+
+def collapsed(each, ids):
+    return {**each, "expanded": False} if key(each["id"]) in ids else each
+
+
+def collapsed_items(items, ids):
+    return [collapsed(with_items(item, collapsed_items(item.get("items", []), ids)), ids) for item in items]
 
 
 def with_items(item, items):
@@ -51,8 +95,13 @@ def passing(items, tests):
 
 
 def passes(item, test):
-    name, operand = next((name, operand) for name, operand in test.items() if name != "at")
+    if "any" in test:
+        return any(passes(item, each) for each in test["any"])
+    name, operand = next((name, operand) for name, operand in test.items() if name not in ("at", "fold"))
     found = values_at(item, test["at"])
+    if test.get("fold"):
+        found = list(map(folded, found))
+        operand = list(map(folded, operand)) if name == "in" else folded(operand)
     is_same = (lambda one, other: same_id(one, other)) if test["at"] == "/id" else same
     match name:
         case "exists":
@@ -67,6 +116,11 @@ def passes(item, test):
             return any(isinstance(value, str) and octets(operand) in octets(value) for value in found)
     signs = {"below": [-1], "above": [1], "atMost": [-1, 0], "atLeast": [0, 1]}[name]
     return any(rank([value]) == rank([operand]) and compare([value], [operand]) in signs for value in found)
+
+
+def folded(value):
+    """A string in lower case, scalar by scalar."""
+    return "".join("i" if each == "\u0130" else each.lower() for each in value) if isinstance(value, str) else value
 
 
 def values_at(item, pointer):
@@ -218,6 +272,17 @@ def random_view(chance):
     if chance.random() < 0.5:
         view["order"] = [{"at": chance.choice(PLACES), **chance.choice([{}, {"descending": True}, {"descending": False}])}
                          for _ in range(chance.randint(1, 3))]
+    if chance.random() < 0.25:
+        view["group"] = {"at": chance.choice(PLACES), **({"prefix": chance.randint(1, 2)} if chance.random() < 0.3 else {})}
+    if chance.random() < 0.2:
+        view["sectionOrder"] = [{"at": chance.choice(["/id", *(place for place in PLACES if place.startswith("/content"))]),
+                                 **chance.choice([{}, {"descending": True}, {"descending": False}])}
+                                for _ in range(chance.randint(1, 2))]
+    if chance.random() < 0.2:
+        view["emptySections"] = False
+    if chance.random() < 0.15:
+        view["collapsed"] = {"sections": chance.sample(["s", "t", "u", "7", "main", "none", "one", "1"], 3),
+                             "items": chance.sample(["a", "b", "c", 1, "2", "é"], 3)}
     if chance.random() < 0.3:
         view["limit"] = chance.randint(0, 6)
     for name in ("fields", "sectionFields", "listFields"):
@@ -227,6 +292,13 @@ def random_view(chance):
 
 
 def random_test(chance):
+    if chance.random() < 0.1:
+        return {"any": [random_test(chance) for _ in range(chance.randint(0, 3))]}
+    test = random_value_test(chance)
+    return {**test, "fold": chance.random() < 0.7} if chance.random() < 0.15 else test
+
+
+def random_value_test(chance):
     at = chance.choice(PLACES)
     match chance.choice(["is", "not", "not", "not", "in", "exists", "has", "compare"]):
         case "in":

@@ -255,6 +255,8 @@ final class SeenState: Sendable {
     /// What the reader sees.
     var seen: ViewedState { steps[steps.count - 1] }
 
+    var views: [StateView] { steps.map(\.view) }
+
     /// The state that the first view sees.
     var source: Snapshot { steps[0].source }
 

@@ -159,7 +159,7 @@ extension SessionView {
         let marks: Marks
         switch resumePoint(of: known.revision) {
         case .none: return nil
-        case .head(let all), .past(_, let all): marks = all
+        case .head(let all), .past(_, let all): marks = all.seen(through: known.views)
         }
         if known.source.isIdentical(to: head.snapshot) {
             return known.relabeled(head.revision, marks: marks, in: table.answers.views)
@@ -197,9 +197,9 @@ private struct ProjectedReader {
         switch point {
         case .none(let reason):
             guard leadsFromWrite(named) else { return reset(reason, named) }
-            marks = view.session.head.marks
+            marks = view.session.head.marks.seen(through: projection.views)
             if marks.isReload { return reset(.reloaded, named) }
-        case .head(let all), .past(_, let all): marks = all
+        case .head(let all), .past(_, let all): marks = all.seen(through: projection.views)
         }
         let (seen, before) = view.seen(through: projection.views)
         if !always, isSame(seen, point, marks, since: base?.revision ?? named),
