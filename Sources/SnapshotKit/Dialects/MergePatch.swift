@@ -85,17 +85,26 @@ private func takesNull(_ cursor: inout JSONCursor) -> Bool {
 extension JSONText {
     /// This value after an RFC 7396 merge patch. O(n + patch).
     public func merging(_ patch: JSONText) -> JSONText {
-        withBytes { target in
-            patch.withBytes { patch in
-                guard patch.first == UInt8(ascii: "{") else { return JSONText(accepted: patch) }
-                var writer = JSONWriter(capacity: target.count + patch.count)
-                var members = JSONMembers(patch)
-                var cursor = JSONCursor(target.baseAddress!)
-                writer.append(merging: &members, members.all, into: &cursor)
-                return writer.bytes().withUnsafeBytes { JSONText(accepted: $0) }
-            }
-        }
+        withBytes { target in patch.withBytes { JSONText(merging: $0, into: target) } }
     }
+
+    /// An accepted value, empty for none, after an RFC 7396 merge patch. O(n + patch).
+    init(merging patch: UnsafeRawBufferPointer, into target: UnsafeRawBufferPointer) {
+        guard patch.first == UInt8(ascii: "{") else {
+            self.init(accepted: patch)
+            return
+        }
+        var writer = JSONWriter(capacity: target.count + patch.count + JSONScanner.padding)
+        var members = JSONMembers(patch)
+        var cursor = target.isEmpty ? .null : JSONCursor(target.baseAddress!)
+        writer.append(merging: &members, members.all, into: &cursor)
+        self.init(padding: writer)
+    }
+}
+
+extension JSONCursor {
+    /// At a value that is null.
+    fileprivate static var null: JSONCursor { JSONCursor(StaticString("null       ").utf8Start) }
 }
 
 extension JSONWriter {
@@ -122,7 +131,7 @@ extension JSONWriter {
         }
         var arrival = patch.firstLeft(from: range.lowerBound, in: range)
         while arrival < range.upperBound {
-            var nothing = JSONCursor(StaticString("null").utf8Start)
+            var nothing = JSONCursor.null
             append(name: patch[arrival].name, patch: &patch, arrival, into: &nothing)
             arrival = patch.firstLeft(from: patch[arrival].end, in: range)
         }

@@ -15,6 +15,7 @@ public struct EditBatch: Sendable {
     let sections: [SectionNode]
     let ids: [EditID]
     let updates: [EditUpdate]
+    let additions: [EditAddition]
     /// Finds the first node, or section, with an id.
     let nodeTable: IDTable
     let sectionTable: IDTable
@@ -71,7 +72,7 @@ public struct EditBatch: Sendable {
             firsts[start + duplicate.later] = Int32(truncatingIfNeeded: start + duplicate.first)
         }
         (self.bytes, self.pointer, self.firsts) = (bytes, pointer, firsts)
-        (edits, ids, updates) = (read.edits, read.ids, read.updates)
+        (edits, ids, updates, additions) = (read.edits, read.ids, read.updates, read.additions)
         (nodes, sections, payloads) = (builder.nodes, builder.sections, builder.payloads)
     }
 }
@@ -85,8 +86,13 @@ extension EditBatch {
     /// Pointer to the id of an operand, by its index in the edit.
     func pointer(toOperand ordinal: Int, ofEdit index: Int) -> String {
         let edit = edits[index]
-        let member = edit.operation == .update ? "/id" : ""
-        return "\(pointer(toEdit: index))/\((edit.subject ?? .items).rawValue)/\(ordinal)\(member)"
+        if edit.operation == .update { return pointer(to: "id", ofOperand: ordinal, ofEdit: index) }
+        return "\(pointer(toEdit: index))/\((edit.subject ?? .items).rawValue)/\(ordinal)"
+    }
+
+    /// Pointer to a member of an operand of an edit that updates.
+    func pointer(to member: String, ofOperand ordinal: Int, ofEdit index: Int) -> String {
+        "\(pointer(toEdit: index))/\((edits[index].subject ?? .items).rawValue)/\(ordinal)/\(member)"
     }
 
     /// Pointer to the id of a section that an edit inserts.
@@ -116,7 +122,7 @@ public enum EditError: Error, Equatable, Sendable {
     /// An edit does not fit the state that the previous edits left: every violation of the first such edit.
     ///
     /// Codes: `duplicate-id`, `unknown-id`, `ambiguous-id`, `anchor-not-found`, `anchor-in-batch`, `no-section`,
-    /// `cycle`.
+    /// `cycle`, `not-a-number`, `limit-exceeded`.
     case refused([Violation])
     /// The batch, or the state it would make, is larger than the limit. `what` is a phrase such as "items".
     case limitExceeded(what: String, limit: Int, actual: Int, pointer: String)
@@ -159,9 +165,23 @@ struct Edit {
     enum Destination {
         /// The start or the end: of the sections; for items, of the first or the last section.
         case at(End)
-        case before(EditID)
-        case after(EditID)
+        case beside(Anchors)
         case into(Parent, End)
+    }
+
+    /// The siblings of which the first that is there tells the place.
+    struct Anchors {
+        enum Side: String {
+            case before, after
+        }
+
+        let side: Side
+        /// Indexes into the batch's ids.
+        let ids: Range<Int>
+        /// Whether they are a list: then those that the edit itself places are passed over.
+        var isList = false
+        /// Whether the list ends with null: the end for `before`, the start for `after`.
+        var endsOpen = false
     }
 
     /// What items are put into.
@@ -190,9 +210,20 @@ extension EditID {
 struct EditUpdate {
     var id: EditID
     var content: Range<UInt32>?
+    /// A merge patch of the content (RFC 7396).
+    var patch: Range<UInt32>?
+    /// Indexes into the batch: what is added to numbers in the content, once it is patched.
+    var additions = 0..<0
     /// Where the kind's quote stands.
     var kindStart: UInt32?
     var isExpanded: Bool?
+}
+
+/// What an `update` adds to a number.
+struct EditAddition {
+    /// Where the number's pointer is, as an array of its reference tokens.
+    let path: UInt32
+    let amount: ExactDecimal
 }
 
 // MARK: - Applying a batch
@@ -200,8 +231,8 @@ struct EditUpdate {
 extension Snapshot {
     /// The state after a batch of edits, applied in order, all or none.
     ///
-    /// The remaining ids, contents and kinds stay as written. O(edits + their bytes), and O(items) to copy about 36
-    /// bytes each.
+    /// The remaining ids, contents and kinds stay as written. O(edits + their bytes), O(its bytes) each time that a
+    /// content is patched or added to, and O(items) to copy about 36 bytes each.
     ///
     /// - Parameter limits: bounds on the resulting state; intermediate states may be larger.
     /// - Returns: the new state, what to redraw though nothing changed, and what is known to be the same in both
@@ -212,7 +243,7 @@ extension Snapshot {
     ) throws(EditError) -> (snapshot: Snapshot, marks: Marks, reused: Kinship?) {
         try columns.withView { (view) throws(EditError) in
             try batch.bytes.withUnsafeBufferPointer { (bytes) throws(EditError) in
-                var state = EditedState(view, batch, UnsafeRawPointer(bytes.baseAddress!))
+                var state = EditedState(view, batch, UnsafeRawPointer(bytes.baseAddress!), limits)
                 for index in batch.edits.indices {
                     let violations = state.apply(index, limit: limits.maxViolations)
                     if !violations.isEmpty { throw .refused(violations) }

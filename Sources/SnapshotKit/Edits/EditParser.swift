@@ -11,6 +11,7 @@ struct EditParser {
     private(set) var edits: [Edit] = []
     var ids: [EditID] = []
     var updates: [EditUpdate] = []
+    var additions: [EditAddition] = []
     /// Edits seen, including those beyond the limit.
     private var count = 0
 
@@ -148,7 +149,7 @@ struct EditParser {
     /// A state has codes of its own for a value of the wrong type and for a missing one; edits have one code for both.
     private static func editViolation(_ violation: Violation) -> Violation {
         switch violation.code {
-        case "unknown-member", "invalid-id": violation
+        case "unknown-member", "invalid-id", "not-a-number", "limit-exceeded": violation
         default: Violation(pointer: violation.pointer, code: "wrong-shape", detail: violation.detail)
         }
     }
@@ -156,7 +157,7 @@ struct EditParser {
 
 extension JSONString {
     /// The one of a few words that this is.
-    fileprivate func word<Word: RawRepresentable<String>>(of words: [Word]) -> Word? {
+    func word<Word: RawRepresentable<String>>(of words: [Word]) -> Word? {
         words.first { (isEscaped || count == $0.rawValue.utf8.count) && text.elementsEqual($0.rawValue.utf8) }
     }
 }
@@ -191,13 +192,15 @@ extension EditParser {
         case (.insert, .sections): edit.operands = try readInsertedSections(depth: depth)
         case (.update, _):
             let first = updates.count
-            updates += try readElements(of: subject, depth: depth) { (reader, ordinal) throws(JSONError) in
-                try reader.readEditUpdate(of: subject, ordinal, depth: depth + 1)
+            var additions = exchange(&additions, with: [])
+            updates += try readElements(of: subject.rawValue, depth: depth) { (reader, ordinal) throws(JSONError) in
+                try reader.readEditUpdate(of: subject, ordinal, &additions, depth: depth + 1)
             }
+            self.additions = additions
             edit.operands = first..<updates.count
         default:
             let first = ids.count
-            ids += try readElements(of: subject, depth: depth) { (reader, ordinal) throws(JSONError) in
+            ids += try readElements(of: subject.rawValue, depth: depth) { (reader, ordinal) throws(JSONError) in
                 try reader.readEditID(depth: depth + 1, at: .element(ordinal, ""))
             }
             edit.operands = first..<ids.count
@@ -227,12 +230,12 @@ extension EditParser {
 
     /// Reads an array, but for elements that `read` has noted a violation of.
     private mutating func readElements<Element>(
-        of subject: Edit.Subject, depth: Int, _ read: (inout StateParser, Int) throws(JSONError) -> Element?
+        of member: String, depth: Int, _ read: (inout StateParser, Int) throws(JSONError) -> Element?
     ) throws(JSONError) -> [Element] {
-        reader.path = DocumentPointers(root: place.batch, edit: place.edit, member: subject.rawValue)
+        reader.path = DocumentPointers(root: place.batch, edit: place.edit, member: member)
         var elements: [Element] = []
         var ordinal = 0
-        try reader.readElements(depth: depth, of: subject.rawValue, at: .root) { (reader) throws(JSONError) in
+        try reader.readElements(depth: depth, of: member, at: .root) { (reader) throws(JSONError) in
             if let element = try read(&reader, ordinal) { elements.append(element) }
             ordinal += 1
         }
@@ -269,9 +272,35 @@ extension EditParser {
             return try readParent(depth: depth).map { .into($0, end ?? .end) }
         }
         if members[.at] != nil { note("at can only be used with into or alone", at: "/at") }
-        reader.path = DocumentPointers(root: place("/\(anchor.rawValue)"))
-        guard let id = try reader.readEditID(depth: depth, at: .root) else { return nil }
-        return anchor == .before ? .before(id) : .after(id)
+        return try readAnchors(anchor == .before ? .before : .after, depth: depth)
+    }
+
+    /// An id, null, or a list of ids that may end with null.
+    private mutating func readAnchors(
+        _ side: Edit.Anchors.Side, depth: Int
+    ) throws(JSONError) -> Edit.Destination? {
+        let first = ids.count
+        switch reader.scanner.byte(reader.scanner.at) {
+        case UInt8(ascii: "n"): return .at(side == .before ? .end : .start)
+        case UInt8(ascii: "["):
+            var (count, end) = (0, nil as Int?)
+            ids += try readElements(of: side.rawValue, depth: depth) { (reader, ordinal) throws(JSONError) in
+                count += 1
+                if try !reader.takeNull() { return try reader.readEditID(depth: depth + 1, at: .element(ordinal, "")) }
+                if end == nil { end = ordinal }
+                return nil
+            }
+            if count == 0 { note("a list of anchors needs an id or null", at: "/\(side.rawValue)") }
+            if let end, end < count - 1 {
+                note("null can only be the last of several anchors", at: "/\(side.rawValue)/\(end)")
+            }
+            return .beside(Edit.Anchors(side: side, ids: first..<ids.count, isList: true, endsOpen: end != nil))
+        default:
+            reader.path = DocumentPointers(root: place("/\(side.rawValue)"))
+            guard let id = try reader.readEditID(depth: depth, at: .root) else { return nil }
+            ids.append(id)
+            return .beside(Edit.Anchors(side: side, ids: first..<ids.count))
+        }
     }
 
     /// `{"section":id}`, `{"item":id}` or an id.
@@ -313,50 +342,7 @@ extension StateParser {
         }
     }
 
-    /// Takes an object that names what is to change, the element `ordinal` of its array.
-    fileprivate mutating func readEditUpdate(
-        of subject: Edit.Subject, _ ordinal: Int, depth: Int
-    ) throws(JSONError) -> EditUpdate? {
-        scanner.skipSpace()
-        guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
-            try refuse(
-                "wrong-shape", "each element of an update must be an object", at: .element(ordinal, ""), depth: depth)
-            return nil
-        }
-        var id: FoundID?
-        var update = EditUpdate(id: EditID(start: 0, count: 0, hash: 0))
-        let what = subject == .items ? "item" : "section"
-        let seen = try readMembers(depth: depth + 1, of: what, at: .element(ordinal, "")) {
-            (reader, member) throws(JSONError) in
-            switch member {
-            case .id: id = try reader.readID(depth: depth + 1, at: .element(ordinal, "/id"))
-            case .content:
-                let range = try reader.readContent(depth: depth + 1)
-                update.content =
-                    UInt32(truncatingIfNeeded: range.lowerBound)..<UInt32(truncatingIfNeeded: range.upperBound)
-            case .expanded:
-                update.isExpanded = try reader.readExpanded(depth: depth + 1, at: .element(ordinal, "/expanded"))
-            case .kind where subject == .items:
-                update.kindStart = try reader.readKind(depth: depth + 1, at: .element(ordinal, "/kind"))
-                    .map { UInt32(truncatingIfNeeded: $0) }
-            case .kind:
-                try reader.refuse(
-                    "unknown-member", "a section has no kind", at: .element(ordinal, "/kind"), depth: depth + 1)
-            case .items:
-                try reader.refuse(
-                    "wrong-shape", "an update cannot change items: insert, move or delete them",
-                    at: .element(ordinal, "/items"), depth: depth + 1)
-            }
-        }
-        if seen & StateMember.id.bit == 0 {
-            note("wrong-shape", "an update needs an id", at: .element(ordinal, ""))
-        }
-        guard let id else { return nil }
-        update.id = editID(id)
-        return update
-    }
-
-    private func editID(_ id: FoundID) -> EditID {
+    func editID(_ id: FoundID) -> EditID {
         EditID(
             start: UInt32(truncatingIfNeeded: id.start), count: UInt16(truncatingIfNeeded: id.count),
             hash: id.flags.contains(.escapedID)

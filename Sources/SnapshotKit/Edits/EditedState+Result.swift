@@ -11,12 +11,15 @@ struct EditedStateWriter {
     private let base: UInt32
     /// Bytes of the batch that the new state needs.
     private var used = 0
+    /// Contents that intents made: they stand behind the batch's bytes.
+    private var made: TokenBuffer
 
     init(_ state: EditedState, limits: StateLimits) {
         (self.state, self.limits) = (state, limits)
         assembly = ColumnsAssembly(list: state.old.columns.list)
         cuts = state.tree.cuts()
         base = UInt32(truncatingIfNeeded: state.old.columns.text.count)
+        made = TokenBuffer(base: state.old.columns.text.count + state.batch.bytes.count)
     }
 
     /// The finished state, and what of it is the same as before. O(edits), and O(n) as memory.
@@ -29,14 +32,15 @@ struct EditedStateWriter {
             section = state.tree.next(after: section)
         }
         try checkCounts()
-        let size = state.old.columns.text.count + state.batch.bytes.count
+        if made.count > 0 { made.pad() }
+        let size = made.end
         guard size < Int(UInt32.max) else {
             throw .limitExceeded(what: "bytes", limit: Int(UInt32.max), actual: size, pointer: state.batch.pointer)
         }
         let text = state.batch.bytes.withUnsafeBytes {
             state.old.columns.text.appending(
                 $0, dead: state.batch.bytes.count - used + assembly.bytesLeftBehind(of: state.old))
-        }
+        }.appending(made.bytes)
         let kinship = exchange(&assembly, with: ColumnsAssembly(list: ListContent()))
             .finish(from: state.old, text: text, isIndexed: true)
         return (Snapshot(kinship.new), kinship)
@@ -137,7 +141,10 @@ struct EditedStateWriter {
             used += Int(node.idCount) + Int(payload.contentCount)
         }
         if let override = state.override(of: vertex) {
-            if let content = override.content {
+            if let content = state.made[vertex] {
+                payload.setContent(content.withBytes { made.append(value: $0) }, content.count)
+                node.flags.insert(.hasContent)
+            } else if let content = override.content {
                 payload.setContent(Int(content.lowerBound + base), content.count)
                 used += content.count
                 node.flags.insert(.hasContent)

@@ -16,12 +16,17 @@ struct EditedState {
     let batch: EditBatch
     /// The batch's bytes.
     let bytes: UnsafeRawPointer
+    let limits: StateLimits
     private(set) var tree: EditedTree
     /// Of the batch's sections or nodes with one id, the vertex that was put into the tree last, by `EditBatch.firsts`;
     /// -1 for none.
     private var current: [Int32]
     /// What edits changed about vertices.
     private var overrides: [Int: Override] = [:]
+    /// Contents that intents made of those of the state and of the batch.
+    var made: [Int: JSONText] = [:]
+    /// Bytes of contents that intents have gone through more than once, or in vain.
+    var repeated = 0
     /// The edit that put a vertex where it is.
     private var placedBy: [Int: Int] = [:]
     /// Since all sections were emptied, the vertices below which something was put; nil if they were not.
@@ -42,8 +47,8 @@ struct EditedState {
         var isCollapsed: Bool?
     }
 
-    init(_ old: ColumnsView, _ batch: EditBatch, _ bytes: UnsafeRawPointer) {
-        (self.old, self.batch, self.bytes) = (old, batch, bytes)
+    init(_ old: ColumnsView, _ batch: EditBatch, _ bytes: UnsafeRawPointer, _ limits: StateLimits) {
+        (self.old, self.batch, self.bytes, self.limits) = (old, batch, bytes, limits)
         tree = EditedTree(old)
         current = [Int32](repeating: -1, count: batch.firsts.count)
     }
@@ -223,33 +228,44 @@ extension EditedState {
     func target(moved: Set<Int>, _ violations: inout Violations) -> Target? {
         let place = batch.pointer(toEdit: index)
         switch edit.destination {
-        case .before(let id):
-            return sibling(id, moved, at: place + "/before", &violations).map {
-                Target(parent: tree.parent(of: $0), position: .before($0))
+        case .beside(let anchors):
+            if let sibling = sibling(anchors, moved, at: "\(place)/\(anchors.side.rawValue)", &violations) {
+                return Target(
+                    parent: tree.parent(of: sibling),
+                    position: anchors.side == .before ? .before(sibling) : .after(sibling))
             }
-        case .after(let id):
-            return sibling(id, moved, at: place + "/after", &violations).map {
-                Target(parent: tree.parent(of: $0), position: .after($0))
-            }
+            return anchors.endsOpen ? self.end(anchors.side == .before ? .end : .start, &violations) : nil
         case .into(let parent, let end):
             return find(parent, at: place + "/into", &violations).map { Target(parent: $0, position: .at(end)) }
-        case .at(let end):
-            if edit.subject == .sections { return Target(parent: EditedTree.root, position: .at(end)) }
-            let section = end == .start ? tree.first(in: EditedTree.root) : tree.last(in: EditedTree.root)
-            if section >= 0 { return Target(parent: section, position: .at(end)) }
-            violations.note("no-section", "there is no section to put items into; insert one first", at: place)
-            return nil
+        case .at(let end): return self.end(end, &violations)
         }
     }
 
-    /// The sibling that the edit names.
+    /// The start or the end of the sections; for items, of the first or the last section.
+    private func end(_ end: Edit.End, _ violations: inout Violations) -> Target? {
+        if edit.subject == .sections { return Target(parent: EditedTree.root, position: .at(end)) }
+        let section = end == .start ? tree.first(in: EditedTree.root) : tree.last(in: EditedTree.root)
+        if section >= 0 { return Target(parent: section, position: .at(end)) }
+        violations.note(
+            "no-section", "there is no section to put items into; insert one first", at: batch.pointer(toEdit: index))
+        return nil
+    }
+
+    /// The first sibling of those that the edit names that is there.
     private func sibling(
-        _ id: EditID, _ moved: Set<Int>, at pointer: String, _ violations: inout Violations
+        _ anchors: Edit.Anchors, _ moved: Set<Int>, at pointer: String, _ violations: inout Violations
     ) -> Int? {
         let subject = edit.subject ?? .items
-        let found = find(subject, id)
-        if let found, !moved.contains(found) { return found }
-        if found != nil || (edit.operation == .insert && inserts(id)) {
+        let ids = batch.ids[anchors.ids]
+        for id in ids {
+            if let found = find(subject, id), !moved.contains(found) { return found }
+        }
+        if anchors.endsOpen { return nil }
+        guard let id = ids.first, !anchors.isList else {
+            violations.note("anchor-not-found", "none of the \(subject.rawValue) has one of these ids", at: pointer)
+            return nil
+        }
+        if find(subject, id) != nil || (edit.operation == .insert && inserts(id)) {
             violations.note("anchor-in-batch", "\"\(shown(id))\" is placed by this same edit", at: pointer)
         } else {
             violations.note(
@@ -372,11 +388,13 @@ extension EditedState {
                 noteUnknown(subject, update.id, ordinal, &violations)
                 continue
             }
+            if update.content != nil { made[vertex] = nil }
             change(vertex) { override in
                 if let content = update.content { override.content = content }
                 if let kind = update.kindStart { override.kindStart = kind }
                 if let isExpanded = update.isExpanded { override.isCollapsed = !isExpanded }
             }
+            if update.patch != nil || !update.additions.isEmpty { carryOut(update, on: vertex, ordinal, &violations) }
         }
     }
 

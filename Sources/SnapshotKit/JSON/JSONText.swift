@@ -32,15 +32,28 @@ public struct JSONText: Sendable {
     /// A text that was accepted already.
     package init(accepted text: some Collection<UInt8>) { padded = Array(text) + JSONScanner.zeros }
 
+    /// What was written, an accepted text; consumes the writer.
+    init(padding writer: consuming JSONWriter) {
+        writer.append(JSONScanner.zeros)
+        padded = writer.bytes()
+    }
+
+    /// Bytes of the text.
+    var count: Int { padded.count - JSONScanner.padding }
+
     /// The text, without surrounding white space.
     public var bytes: [UInt8] { Array(padded.dropLast(JSONScanner.padding)) }
 
     /// The value, for reading its members or elements. O(1).
-    public var slice: JSONSlice { JSONSlice(bytes: padded, range: 0..<padded.count - JSONScanner.padding) }
+    public var slice: JSONSlice { JSONSlice(bytes: padded, range: 0..<count) }
 
     /// Calls `body` with the text, which is padded.
-    package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        padded.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0.dropLast(JSONScanner.padding))) }
+    package func withBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try padded.withUnsafeBufferPointer { (padded) throws(Failure) in
+            try body(UnsafeRawBufferPointer(start: padded.baseAddress, count: count))
+        }
     }
 }
 

@@ -10,8 +10,7 @@ public struct StateDocument: Sendable {
     /// copied.
     public init(_ json: consuming [UInt8]) {
         count = json.count
-        // A byte order mark may be ignored (RFC 8259 §8.1). As white space it leaves all offsets as they are.
-        if json.starts(with: Self.byteOrderMark) { for index in 0..<3 { json[index] = UInt8(ascii: " ") } }
+        json = Self.withoutMark(json)
         // A state holds this memory for its whole life, so room left by the array's growth is given back.
         json.reserveExactly(count + DocumentText.trailer.count)
         json.append(contentsOf: DocumentText.trailer)
@@ -19,6 +18,13 @@ public struct StateDocument: Sendable {
     }
 
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// A text without a byte order mark, which may be ignored (RFC 8259 §8.1). As white space it leaves all offsets as
+    /// they are.
+    package static func withoutMark(_ json: consuming [UInt8]) -> [UInt8] {
+        if json.starts(with: byteOrderMark) { for index in 0..<3 { json[index] = UInt8(ascii: " ") } }
+        return json
+    }
 
     /// The document as one state.
     ///

@@ -39,6 +39,8 @@ public struct StateLimits: Sendable, Equatable {
     public var maxNesting = 8
     /// Depth of arrays and objects around a value, including those of the state. At most 512.
     public var maxDepth = 64
+    /// Bytes of a content that edits patch or add to.
+    public var maxContentBytes = 16 << 20
     /// Edits in a batch.
     public var maxEdits = 1_000
     /// Violations reported at once.
@@ -54,6 +56,7 @@ public struct StateLimits: Sendable, Equatable {
         limits.maxItems = 1 << 30
         limits.maxNesting = 64
         limits.maxDepth = JSONScanner.depthLimit
+        limits.maxContentBytes = maxBytes
         limits.maxEdits = 1 << 24
         return limits
     }()

@@ -47,6 +47,11 @@ package struct StateText: Sendable {
         return text
     }
 
+    /// The text with more appended, all of which the new state refers to.
+    func appending(_ bytes: ArraySlice<UInt8>) -> StateText {
+        bytes.withUnsafeBytes { appending($0, dead: 0) }
+    }
+
     /// Calls `body` with the text as memory, which is valid until it returns.
     @inline(__always)
     package func withView<Result, Failure: Error>(_ body: (TextView) throws(Failure) -> Result) throws(Failure)

@@ -108,6 +108,27 @@ struct EditTests {
             EditCase(
                 "move out of a section that goes",
                 #"[{"op":"move","items":["c"],"into":"t"},{"op":"delete","sections":["s"]}]"#, "t[f c] u[]"),
+            // anchors
+            EditCase(
+                "null is the end before, and the start after",
+                #"[{"op":"insert","items":["x"],"before":null},{"op":"insert","items":["y"],"after":null},"#
+                    + #"{"op":"move","sections":["s"],"before":null},{"op":"move","sections":["u"],"after":null}]"#,
+                "u[x] t[f] s[y a b(c d) e]"),
+            EditCase(
+                "the first anchor that is there counts",
+                #"[{"op":"move","items":["a"],"before":["x","f","c"]},"#
+                    + #"{"op":"insert","items":["x"],"after":["y","c"]}]"#,
+                "s[b(c x d) e] t[a f] u[]"),
+            EditCase(
+                "anchors that the edit places are passed over",
+                #"[{"op":"move","items":["a","b"],"before":["b","a","e"]},{"op":"move","sections":["t"],"#
+                    + #""after":["t","u"]},{"op":"insert","items":["x"],"after":["x","f"]}]"#,
+                "s[a b(c d) e] u[] t[f x]"),
+            EditCase(
+                "null ends a list of anchors",
+                #"[{"op":"move","items":["a"],"before":["x",null]},{"op":"move","items":["e"],"after":[null]},"#
+                    + #"{"op":"move","sections":["s"],"before":["t",null]}]"#,
+                "s[e b(c d)] t[f] u[a]"),
             // update
             EditCase(
                 "update replaces what it names",
@@ -215,6 +236,16 @@ struct EditTests {
                 "before one that arrives too", #"[{"op":"insert","items":["x","y"],"before":"y"}]"#,
                 "anchor-in-batch /edits/0/before"),
             EditCase(
+                "none of several siblings", #"[{"op":"move","items":["a"],"before":["x","a"]}]"#,
+                "anchor-not-found /edits/0/before"),
+            EditCase(
+                "an anchor below what moves", #"[{"op":"move","items":["b"],"before":["x","d",null]}]"#,
+                "cycle /edits/0/items/0"),
+            EditCase(
+                "no section for an open end",
+                #"[{"op":"delete","sections":["s","t","u"]},{"op":"insert","items":["x"],"after":["y",null]}]"#,
+                "no-section /edits/1"),
+            EditCase(
                 "into no section", #"[{"op":"insert","items":["x"],"into":{"section":"a"}}]"#,
                 "unknown-id /edits/0/into/section"),
             EditCase(
@@ -283,8 +314,14 @@ struct EditTests {
             ),
             EditCase(
                 "an anchor that is no id",
-                #"[{"op":"move","items":[],"before":null},{"op":"move","items":[],"after":""}]"#,
+                #"[{"op":"move","items":[],"before":{}},{"op":"move","items":[],"after":""}]"#,
                 "wrong-shape /edits/0/before, invalid-id /edits/1/after"),
+            EditCase(
+                "lists of anchors",
+                #"[{"op":"move","items":[],"before":[]},{"op":"move","items":[],"after":[null,"a"]},"#
+                    + #"{"op":"move","items":[],"after":["a",true,1.5]}]"#,
+                "wrong-shape /edits/0/before, wrong-shape /edits/1/after/0, wrong-shape /edits/2/after/1, "
+                    + "invalid-id /edits/2/after/2"),
             EditCase(
                 "an update with items", #"[{"op":"update","items":[{"id":"a","items":[]}]}]"#,
                 "wrong-shape /edits/0/items/0/items"),

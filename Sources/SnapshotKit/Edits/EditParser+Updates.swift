@@ -1,0 +1,132 @@
+// What an update changes. A content is replaced as a whole, or changed by intents, which mean the same whatever others
+// have done to it meanwhile: a merge patch, and amounts that are added to numbers.
+
+extension StateParser {
+    /// What an element of an update may have.
+    private enum UpdateMember: String, CaseIterable {
+        case id, content, patch, add, kind, expanded, items
+    }
+
+    /// Takes an object that names what is to change, the element `ordinal` of its array.
+    mutating func readEditUpdate(
+        of subject: Edit.Subject, _ ordinal: Int, _ additions: inout [EditAddition], depth: Int
+    ) throws(JSONError) -> EditUpdate? {
+        scanner.skipSpace()
+        guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
+            try refuse(
+                "wrong-shape", "each element of an update must be an object", at: .element(ordinal, ""), depth: depth)
+            return nil
+        }
+        var id: FoundID?
+        var (hasID, hasIntents) = (false, false)
+        var update = EditUpdate(id: EditID(start: 0, count: 0, hash: 0))
+        try readObject(depth: depth + 1) { (reader, name) throws(JSONError) in
+            guard let member = reader.scanner.string(name).word(of: UpdateMember.allCases) else {
+                let what = subject == .items ? "item" : "section"
+                return try reader.refuseUnknown(name, of: what, at: .element(ordinal, ""), depth: depth + 1)
+            }
+            switch member {
+            case .id:
+                hasID = true
+                id = try reader.readID(depth: depth + 1, at: .element(ordinal, "/id"))
+            case .content: update.content = try reader.readRange(depth: depth + 1)
+            case .patch:
+                hasIntents = true
+                update.patch = try reader.readRange(depth: depth + 1)
+            case .add:
+                hasIntents = true
+                update.additions = try reader.readAdditions(ordinal, into: &additions, depth: depth + 1)
+            case .expanded:
+                update.isExpanded = try reader.readExpanded(depth: depth + 1, at: .element(ordinal, "/expanded"))
+            case .kind where subject == .items:
+                update.kindStart = try reader.readKind(depth: depth + 1, at: .element(ordinal, "/kind"))
+                    .map { UInt32(truncatingIfNeeded: $0) }
+            case .kind:
+                try reader.refuse(
+                    "unknown-member", "a section has no kind", at: .element(ordinal, "/kind"), depth: depth + 1)
+            case .items:
+                try reader.refuse(
+                    "wrong-shape", "an update cannot change items: insert, move or delete them",
+                    at: .element(ordinal, "/items"), depth: depth + 1)
+            }
+        }
+        if !hasID { note("wrong-shape", "an update needs an id", at: .element(ordinal, "")) }
+        if update.content != nil, hasIntents {
+            note(
+                "wrong-shape", "a content is either replaced, or changed by patch and add",
+                at: .element(ordinal, "/content"))
+        }
+        guard let id else { return nil }
+        update.id = editID(id)
+        return update
+    }
+
+    private mutating func readRange(depth: Int) throws(JSONError) -> Range<UInt32> {
+        let range = try readContent(depth: depth)
+        return UInt32(truncatingIfNeeded: range.lowerBound)..<UInt32(truncatingIfNeeded: range.upperBound)
+    }
+
+    // MARK: Additions
+
+    /// Takes an object of pointers with the amounts that are to be added there; `depth` counts the arrays and objects
+    /// around it, as around the content.
+    private mutating func readAdditions(
+        _ ordinal: Int, into additions: inout [EditAddition], depth: Int
+    ) throws(JSONError) -> Range<Int> {
+        let first = additions.count
+        scanner.skipSpace()
+        guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
+            try refuse(
+                "wrong-shape", "add must be an object of pointers with numbers", at: .element(ordinal, "/add"),
+                depth: depth)
+            return first..<first
+        }
+        try readObject(depth: depth + 1) { (reader, name) throws(JSONError) in
+            let pointer = reader.scanner.string(name)
+            let path = reader.readPath(pointer, ordinal, room: reader.scanner.maxDepth - depth)
+            let amount = try reader.readAmount(pointer, ordinal, depth: depth + 1)
+            if let path, let amount { additions.append(EditAddition(path: path, amount: amount)) }
+        }
+        return first..<additions.count
+    }
+
+    /// Stores the reference tokens of a pointer as an array, and returns where that is; nil, with a violation noted,
+    /// if it is none or has more of them than `room`.
+    private mutating func readPath(_ name: JSONString, _ ordinal: Int, room: Int) -> UInt32? {
+        guard let pointer = JSONPointer(name.string) else {
+            refuse(addition: name, ordinal, "wrong-shape", "a JSON Pointer is empty or starts with /")
+            return nil
+        }
+        guard pointer.tokens.count <= room else {
+            refuse(addition: name, ordinal, "limit-exceeded", "the pointer leads deeper than \(room) levels")
+            return nil
+        }
+        let stored = store.append { writer in
+            writer.append(array: pointer.tokens) { $0.append(string: $1) }
+            return true
+        }
+        return stored.map { UInt32(truncatingIfNeeded: $0.lowerBound) }
+    }
+
+    /// Takes the number to add; nil, with a violation noted, for anything else.
+    private mutating func readAmount(
+        _ name: JSONString, _ ordinal: Int, depth: Int
+    ) throws(JSONError) -> ExactDecimal? {
+        let range = try readContent(depth: depth)
+        let token = scanner.text(range)
+        guard let first = token.first, first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10 else {
+            refuse(addition: name, ordinal, "not-a-number", "only a number can be added")
+            return nil
+        }
+        guard let amount = ExactDecimal(token) else {
+            refuse(addition: name, ordinal, "limit-exceeded", EditedState.tooManyDigits)
+            return nil
+        }
+        return amount
+    }
+
+    private mutating func refuse(addition name: JSONString, _ ordinal: Int, _ code: String, _ detail: String) {
+        let place = violations.isFull ? "" : pointer(.element(ordinal, "/add")) + "/" + JSONPointer.escaped(name.text)
+        note(code, detail, at: place)
+    }
+}

@@ -1,0 +1,89 @@
+// Patches and additions change a content as it is by then, within the batch, too. Each is carried out at once, so that
+// what is wrong is told of the edit that it is wrong with; of the contents that one edit after the other makes only the
+// last is kept. Since a few bytes of a batch can ask for a long content again and again, what that may cost is bounded.
+
+extension EditedState {
+    static let tooManyDigits = "a number may have at most \(ExactDecimal.maxDigits) digits, without an exponent"
+
+    /// How many bytes of contents may be gone through again, in contents of the largest size.
+    private static let maxRepeats = 4
+
+    /// Patches the content of a section or an item, then adds to numbers in it.
+    mutating func carryOut(_ update: EditUpdate, on vertex: Int, _ ordinal: Int, _ violations: inout Violations) {
+        let before = withContent(of: vertex) { $0.count }
+        if let patch = update.patch {
+            guard takesRoom(vertex, "patch", ordinal, &violations) else { return }
+            made[vertex] = withContent(of: vertex) { JSONText(merging: text(patch), into: $0) }
+        }
+        for addition in batch.additions[update.additions] {
+            guard takesRoom(vertex, "add", ordinal, &violations) else { return }
+            let path = bytes + Int(addition.path)
+            do throws(AdditionError) {
+                made[vertex] = try withContent(of: vertex) { (content) throws(AdditionError) in
+                    try JSONText(adding: addition.amount, at: path, to: content)
+                }
+            } catch {
+                // A content that is gone through in vain counts, too.
+                repeated += before
+                let pointer = pointer(at: path)
+                let place = batch.pointer(
+                    to: "add/\(JSONPointer.escaped(pointer.utf8))", ofOperand: ordinal, ofEdit: index)
+                switch error {
+                case .notANumber:
+                    violations.note(
+                        "not-a-number", "there is no number at \"\(Violations.shown(Array(pointer.utf8)))\"", at: place)
+                case .tooManyDigits: violations.note("limit-exceeded", Self.tooManyDigits, at: place)
+                }
+            }
+        }
+        let after = withContent(of: vertex) { $0.count }
+        if after > limits.maxContentBytes, after > before {
+            violations.note(
+                "limit-exceeded", "the content would have \(after) bytes, of at most \(limits.maxContentBytes)",
+                at: batch.pointer(to: update.patch == nil ? "add" : "patch", ofOperand: ordinal, ofEdit: index))
+        }
+    }
+
+    /// Whether a content may be gone through, perhaps once more.
+    private mutating func takesRoom(
+        _ vertex: Int, _ member: String, _ ordinal: Int, _ violations: inout Violations
+    ) -> Bool {
+        if let content = made[vertex] { repeated += content.count }
+        guard repeated / Self.maxRepeats > limits.maxContentBytes else { return true }
+        violations.note(
+            "limit-exceeded", "the batch patches long contents too often",
+            at: batch.pointer(
+                to: member, ofOperand: ordinal, ofEdit: index))
+        return false
+    }
+
+    /// The pointer whose reference tokens are at an address.
+    private func pointer(at path: UnsafeRawPointer) -> String {
+        var cursor = JSONCursor(path)
+        var tokens: [[UInt8]] = []
+        if cursor.enter() { repeat { tokens.append(Array(cursor.takeString().text)) } while cursor.takesComma() }
+        return JSONPointer(tokens: tokens).description
+    }
+
+    /// Calls `body` with the content that a section or an item has now; empty for none.
+    private func withContent<Result, Failure: Error>(
+        of vertex: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        if let made = made[vertex] { return try made.withBytes(body) }
+        if let content = override(of: vertex)?.content { return try body(text(content)) }
+        switch self.vertex(numbered: vertex) {
+        case .oldSection(let section): return try body(old.content(ofSection: section))
+        case .oldItem(let item): return try body(old.content(ofItem: item))
+        case .newSection(let section):
+            let record = batch.sections[section]
+            return try body(text(record.contentStart..<record.contentStart + record.contentCount))
+        case .newItem(let node):
+            let payload = batch.payloads[node]
+            return try body(text(payload.contentStart..<payload.contentStart + payload.contentCount))
+        }
+    }
+
+    private func text(_ range: Range<UInt32>) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: bytes + Int(range.lowerBound), count: range.count)
+    }
+}
