@@ -37,6 +37,8 @@ class On(ServiceCase):
                 # A browser takes no answer that says it twice.
                 self.assertEqual(answer.headers.get_all("Access-Control-Allow-Origin"), [origin])
                 self.assertIn("PUT", answer.headers["Access-Control-Allow-Methods"])
+                answer = self.request("OPTIONS", "/v1/sessions/s/items/i", None, None, Origin=origin, **PREFLIGHT)
+                self.assertIn("PATCH", answer.headers["Access-Control-Allow-Methods"])
                 allowed = answer.headers["Access-Control-Allow-Headers"].lower()
                 for name in ("authorization", "if-match", "content-type", "idempotency-key", "last-event-id", "prefer",
                              "if-none-match"):

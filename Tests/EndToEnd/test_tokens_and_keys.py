@@ -39,7 +39,8 @@ class Guarded(ServiceCase):
 class Keys(Guarded):
     PROTECTED = [("POST", "/v1/diff"), ("PUT", "/v1/sessions/s"), ("GET", "/v1/sessions/s"), ("DELETE", "/v1/sessions/s"),
                  ("POST", "/v1/sessions/s/changes"), ("GET", "/v1/sessions/s/changes"), ("GET", "/v1/sessions/s/items"),
-                 ("GET", "/v1/sessions/s/items/i"), ("GET", "/v1/sessions/s/sections/i"), ("POST", "/v1/sessions/s/tokens"),
+                 ("GET", "/v1/sessions/s/items/i"), ("PATCH", "/v1/sessions/s/items/i"), ("GET", "/v1/sessions/s/sections/i"),
+                 ("PATCH", "/v1/sessions/s/sections/i"), ("POST", "/v1/sessions/s/tokens"),
                  ("POST", "/v1/tokens"),
                  ("GET", "/unknown"), ("PATCH", "/v1/diff"), ("GET", "/v1/nothing")]
 

@@ -103,7 +103,7 @@ package final class DiffService: Service {
             let call = try call(route, place, head, peer, loop)
             let prepared = try prepare(call)
             try call.checkAcceptance()
-            try checkBody(head)
+            try checkBody(head, of: route)
             return .read(maxBytes: settings.maxBodyBytes) { [self] body, share in take(call, prepared, body, share) }
         }
     }
@@ -128,10 +128,13 @@ package final class DiffService: Service {
         switch match {
         case .methodNotAllowed(let known): allow = known
         case .found: allow = "OPTIONS"
-        case .notFound: allow = head.isServerWide ? "DELETE, GET, HEAD, OPTIONS, POST, PUT" : ""
+        case .notFound: allow = head.isServerWide ? "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT" : ""
         }
         if allow.isEmpty { return nil }
-        return crossOrigin.preflight(head, allow: allow) ?? Response(status: 204, fields: [Field("Allow", allow)])
+        var answer =
+            crossOrigin.preflight(head, allow: allow) ?? Response(status: 204, fields: [Field("Allow", allow)])
+        if !head.isServerWide, allow.contains("PATCH") { answer.fields.append(MediaType.acceptPatch) }
+        return answer
     }
 
     private static func isOpen(_ head: RequestHead) -> Bool {
@@ -199,10 +202,13 @@ package final class DiffService: Service {
     /// From now on, writes and `/readyz` are refused.
     package func drain() { isDraining.store(true, ordering: .relaxed) }
 
-    private func checkBody(_ head: RequestHead) throws(Problem) {
+    private func checkBody(_ head: RequestHead, of route: Route) throws(Problem) {
         try checkDraining()
-        if head.value(of: "content-type", is: "application/json") == false, let type = head["content-type"] {
-            let name = type.prefix { $0 != ";" }.trimmed.lowercased()
+        if route.takesPatches {
+            let name = head["content-type"].map(Self.mediaType)
+            guard name == MediaType.mergePatch else { throw .noMergePatch(name) }
+        } else if head.value(of: "content-type", is: "application/json") == false, let type = head["content-type"] {
+            let name = Self.mediaType(type)
             guard name.isEmpty || Self.takes(mediaType: name) else { throw .unsupportedMediaType(name) }
         }
         if head.contentEncoding == .unsupported {
@@ -211,6 +217,9 @@ package final class DiffService: Service {
                 fields: [Field("Accept-Encoding", "gzip")])
         }
     }
+
+    /// The type in a value of `Content-Type`, without parameters.
+    private static func mediaType(_ value: String) -> String { value.prefix { $0 != ";" }.trimmed.lowercased() }
 
     /// Whether a body of a type is read as JSON. A patch must never be taken for a state.
     private static func takes(mediaType name: String) -> Bool {
@@ -323,7 +332,9 @@ package final class DiffService: Service {
 /// What an operator decides about requests and their sessions.
 package struct ServiceSettings: Sendable {
     /// Of a request, in bytes.
-    package var maxBodyBytes = 16 << 20
+    package var maxBodyBytes = 16 << 20 {
+        didSet { stateLimits.maxContentBytes = maxBodyBytes }
+    }
     package var stateLimits = StateLimits()
     /// For sessions that do not set it.
     package var timeToLive = Duration.seconds(3600)

@@ -105,6 +105,9 @@ enum MediaType {
     static let mergePatch = "application/merge-patch+json"
 
     static let patches = [jsonPatch, mergePatch]
+
+    /// Says what PATCH takes (RFC 5789 §3.1), in OPTIONS and with an answer that refuses another type.
+    static let acceptPatch = Field("Accept-Patch", mergePatch)
 }
 
 extension Problem {
@@ -117,6 +120,14 @@ extension Problem {
         return Problem(
             .unsupportedMediaType, "\(reason): send the header Content-Type: application/json",
             fields: [Field("Accept-Post", "application/json")])
+    }
+
+    /// A body that is no merge patch; nil: it does not say what it is.
+    static func noMergePatch(_ name: String?) -> Problem {
+        let reason = name.map { "\"\($0)\" is no merge patch" } ?? "the body's type is not said"
+        return Problem(
+            .unsupportedMediaType, "\(reason): send the header Content-Type: \(MediaType.mergePatch)",
+            fields: [MediaType.acceptPatch])
     }
 
     static func notAcceptable(_ types: [String]) -> Problem {

@@ -382,7 +382,8 @@ package enum ProblemType: String, CaseIterable, Sendable {
         case .contentTooLarge: "`limit` is the limit in bytes, both on the wire and inflated."
         case .uriTooLong: "`limit` is the limit in bytes."
         case .unsupportedMediaType:
-            "Send `Content-Type: application/json`, another type that ends in `+json` and is not a patch, or none. "
+            "Send `Content-Type: application/json`, another type that ends in `+json` and is not a patch, or none; "
+                + "with PATCH, `application/merge-patch+json`. "
                 + "With a string as the body, `fetch` sends `text/plain` unless you set the header."
         case .unsupportedEncoding: "Send the body uncompressed, or with `Content-Encoding: gzip`."
         case .expectationFailed: "The only supported expectation is `100-continue`."

@@ -15,6 +15,8 @@ package final class Route: Sendable {
     let parameters: Set<String>
     /// Parameters that may be repeated.
     let lists: Set<String>
+    /// Whether bodies are merge patches; otherwise they are documents.
+    let takesPatches: Bool
     /// Whether all answers are `application/json`; otherwise the endpoint negotiates.
     let isJSON: Bool
     let work: Work
@@ -45,10 +47,10 @@ package final class Route: Sendable {
 
     init(
         _ name: String, _ work: Work, _ permission: Permission? = nil, parameters: Set<String> = [],
-        lists: Set<String> = [], isJSON: Bool = true, isProbe: Bool = false
+        lists: Set<String> = [], takesPatches: Bool = false, isJSON: Bool = true, isProbe: Bool = false
     ) {
         (self.name, self.permission, self.work, self.parameters) = (name, permission, work, parameters)
-        (self.lists, self.isJSON, self.isProbe) = (lists, isJSON, isProbe)
+        (self.lists, self.takesPatches, self.isJSON, self.isProbe) = (lists, takesPatches, isJSON, isProbe)
     }
 }
 
@@ -76,9 +78,7 @@ let routes = Router<Route>([
         .post, "/v1/sessions/{session}/changes",
         Route(
             "changes", .session(PostChanges.self, takesBody: true), .edit,
-            parameters: ChangesStyle.parameters.union(Parameters.shape).union(Projection.parameters)
-                .union(["since", "reload"]),
-            lists: Parameters.shapeLists, isJSON: false)),
+            parameters: PostChanges.parameters.union(Parameters.shape), lists: Parameters.shapeLists, isJSON: false)),
     .init(
         .get, "/v1/sessions/{session}/changes",
         Route(
@@ -99,6 +99,11 @@ let routes = Router<Route>([
         .get, "/v1/sessions/{session}/items/{item}",
         Route("item", .session(GetElement<StateItem>.self), .read, parameters: ["revision", "view"])),
     .init(
+        .patch, "/v1/sessions/{session}/items/{item}",
+        Route(
+            "item", .session(PatchContent<StateItem>.self, takesBody: true), .edit, parameters: PostChanges.parameters,
+            takesPatches: true, isJSON: false)),
+    .init(
         .get, "/v1/sessions/{session}/items",
         Route(
             "items", .session(GetElements<StateItem>.self), .read, parameters: ["at", "id", "revision", "view"],
@@ -106,6 +111,11 @@ let routes = Router<Route>([
     .init(
         .get, "/v1/sessions/{session}/sections/{section}",
         Route("section", .session(GetElement<StateSection>.self), .read, parameters: ["revision", "view"])),
+    .init(
+        .patch, "/v1/sessions/{session}/sections/{section}",
+        Route(
+            "section", .session(PatchContent<StateSection>.self, takesBody: true), .edit,
+            parameters: PostChanges.parameters, takesPatches: true, isJSON: false)),
     .init(
         .get, "/v1/sessions/{session}/sections",
         Route(

@@ -49,7 +49,8 @@ protocol LookupElement {
     static var list: StaticString { get }
 
     static func element(_ id: String, of subject: LookupSubject) -> Self?
-    static func missing(_ id: String, at revision: Revision) -> Problem
+    /// - Parameter revision: nil for the head.
+    static func missing(_ id: String, at revision: Revision?) -> Problem
 
     /// The position of an element.
     associatedtype Position: Sendable
@@ -174,8 +175,8 @@ extension StateItem: LookupElement {
 
     static func element(_ id: String, of subject: LookupSubject) -> StateItem? { subject.state.item(withID: id) }
 
-    static func missing(_ id: String, at revision: Revision) -> Problem {
-        Problem(.itemNotFound, "no item \"\(id)\" at \(revision.text)")
+    static func missing(_ id: String, at revision: Revision?) -> Problem {
+        Problem(.itemNotFound, "no item \"\(id)\"\(revision.map { " at \($0.text)" } ?? "")")
     }
 
     /// - Parameter text: `section,row`.
@@ -201,8 +202,8 @@ extension StateSection: LookupElement {
 
     static func element(_ id: String, of subject: LookupSubject) -> StateSection? { subject.state.section(withID: id) }
 
-    static func missing(_ id: String, at revision: Revision) -> Problem {
-        Problem(.sectionNotFound, "no section \"\(id)\" at \(revision.text)")
+    static func missing(_ id: String, at revision: Revision?) -> Problem {
+        Problem(.sectionNotFound, "no section \"\(id)\"\(revision.map { " at \($0.text)" } ?? "")")
     }
 
     static func position(_ text: String) throws(Problem) -> Int {

@@ -15,6 +15,9 @@ final class PostChanges: SessionEndpoint {
     private let isReload: Bool
     /// Whether the client prefers an answer without changes.
     private let prefersMinimal: Bool
+    /// Parameters of the request, but for those of the body's shape.
+    static let parameters = ChangesStyle.parameters.union(Projection.parameters).union(["since", "reload"])
+
     /// Set before the operation is carried out, and read afterwards.
     private nonisolated(unsafe) var body: PostedBody?
 

@@ -17,6 +17,13 @@ protocol SessionEndpoint: Sendable {
     ///
     /// - Parameter slot: the session's; nil if there is none.
     func reply(_ outcome: Operation.Outcome, in slot: SessionSlot?) throws(Problem) -> Reply
+
+    /// Says why the operation of a call was not carried out.
+    func problem(_ failure: TransactionFailure, of call: Call) -> Problem
+}
+
+extension SessionEndpoint {
+    func problem(_ failure: TransactionFailure, of call: Call) -> Problem { Problem(failure, of: call.session) }
 }
 
 extension Call {
@@ -27,20 +34,27 @@ extension Call {
         let operation = try endpoint.operation(body)
         switch Transaction(operation, for: self).run() {
         case .done(let result):
-            let done = try get(result)
-            return try endpoint.reply(done.outcome, in: done.slot)
+            return try reply(endpoint, result)
         case .pending(let promise):
             return .later { [self] pending in
                 promise.whenKept { [self] result in
                     offLoop { [self] in
                         if pending.isGone { return }
                         answer(pending) { () throws(Problem) in
-                            let done = try get(result)
-                            return try endpoint.reply(done.outcome, in: done.slot)
+                            try reply(endpoint, result)
                         }
                     }
                 }
             }
+        }
+    }
+
+    private func reply<Endpoint: SessionEndpoint>(
+        _ endpoint: Endpoint, _ result: Result<Transaction<Endpoint.Operation>.Done, TransactionFailure>
+    ) throws(Problem) -> Reply {
+        switch result {
+        case .success(let done): try endpoint.reply(done.outcome, in: done.slot)
+        case .failure(let failure): throw endpoint.problem(failure, of: self)
         }
     }
 }
