@@ -86,7 +86,7 @@ function each(end) {
 }
 
 /** RFC 7396; by entries, so that `__proto__` is a member like any other. */
-function merge(value, patch) {
+export function merge(value, patch) {
   const isObject = (it) => it && typeof it === 'object' && !Array.isArray(it);
   if (!isObject(patch)) return patch;
   const members = new Map(isObject(value) ? Object.entries(value) : []);

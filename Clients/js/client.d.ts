@@ -109,14 +109,23 @@ export type Edit =
   | { op: 'insert'; sections: (Omit<Section, 'items'> & { items?: (Item | ID)[] })[] } & Placed<never>
   | { op: 'move'; items: ID[] } & Placed<{ into: ID | { section: ID } | { item: ID }; at?: 'start' | 'end' }>
   | { op: 'move'; sections: ID[] } & Placed<never>
-  | { op: 'update'; items: { id: ID; content?: unknown; kind?: string; expanded?: boolean }[] }
-  | { op: 'update'; sections: { id: ID; content?: unknown; expanded?: boolean }[] }
+  | { op: 'update'; items: ({ id: ID; kind?: string; expanded?: boolean } & NewContent)[] }
+  | { op: 'update'; sections: ({ id: ID; expanded?: boolean } & NewContent)[] }
   | { op: 'delete' | 'reload' | 'reconfigure' | 'expand' | 'collapse' | 'clear'; items: ID[] }
   | { op: 'delete' | 'reload' | 'reconfigure' | 'expand' | 'collapse' | 'clear'; sections: ID[] }
   | { op: 'clear' };
 
 /** Where an edit puts things: by a sibling, into a parent, at an end, or at the end of all. */
-type Placed<Into> = { before: ID } | { after: ID } | Into | { at?: 'start' | 'end' };
+type Placed<Into> = { before: Siblings } | { after: Siblings } | Into | { at?: 'start' | 'end' };
+
+/** Null is the end for `before` and the start for `after`; of a list the first that is there counts. */
+type Siblings = ID | null | [...ID[], ID | null];
+
+/** Replaced as a whole; or changed as it is by then, by a merge patch (RFC 7396) and by what is added to the numbers at JSON Pointers. */
+type NewContent =
+  | { content?: unknown; patch?: undefined; add?: undefined }
+  | { content?: undefined; patch?: unknown; add?: Record<string, number> };
+
 
 export interface Item {
   id: ID;

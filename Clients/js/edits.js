@@ -13,6 +13,8 @@
 // Rejected: taking each answer at once. The stream, which leads from what it sent last, would not fit any more as
 // soon as somebody else writes, and had to be opened anew with each edit.
 
+import { merge } from './apply.js';
+
 const key = String;
 const editors = new WeakMap();
 
@@ -189,12 +191,17 @@ export function edited(state, edits) {
   }
 
   /** Where an edit puts things: the parent, and what gives the index in it once they are taken out. */
-  function place({ before, after, into, at }, map) {
-    const anchor = before ?? after;
-    if (anchor !== undefined) {
-      const sibling = find(map, anchor);
-      const { home } = sibling;
-      return { home, sibling, index: () => home.nodes.indexOf(sibling) + (before === undefined ? 1 : 0) };
+  function place({ before, after = before, into, at }, map, moved = new Set()) {
+    if (after !== undefined) {
+      const anchors = [after].flat();
+      const id = anchors.find((id) => id !== null && map.has(key(id)) && !moved.has(map.get(key(id)))) ?? anchors.at(-1);
+      if (id !== null) {
+        const sibling = find(map, id);
+        if (moved.has(sibling)) throw new Error('it is placed by the edit itself');
+        const { home } = sibling;
+        return { home, index: () => home.nodes.indexOf(sibling) + (before === undefined ? 1 : 0) };
+      }
+      at = before === undefined ? 'start' : 'end';
     }
     let home = map === sections ? root : root.nodes.at(at === 'start' ? 0 : -1);
     if (into !== undefined) {
@@ -228,9 +235,9 @@ export function edited(state, edits) {
       named.forEach((value, at) => bring(map, home, value, first + at));
     } else if (op === 'move') {
       const nodes = named.map((id) => find(map, id));
-      const { home, sibling, index } = place(edit, map);
       const moved = new Set(nodes);
-      if (moved.size < nodes.length || moved.has(sibling)) throw new Error('it is placed by the edit itself');
+      if (moved.size < nodes.length) throw new Error('it is moved twice');
+      const { home, index } = place(edit, map, moved);
       for (let node = home; node; node = node.home) if (moved.has(node)) throw new Error('it cannot go into itself');
       for (const node of nodes) take(node);
       const first = index();
@@ -252,8 +259,14 @@ export function edited(state, edits) {
     } else for (const id of named) find(map, id); // what is only to be drawn again the answer tells
   }
 
-  function renew(node, { id, ...said }) {
+  function renew(node, { id, patch, add = {}, ...said }) {
     node.value = { ...node.value, ...said };
+    if (patch !== undefined) node.value.content = merge(node.value.content, patch);
+    for (const [pointer, amount] of Object.entries(add)) {
+      if (typeof amount !== 'number' || !/^(\/|$)/.test(pointer)) throw new Error(`"${pointer}" says nothing to add`);
+      const path = pointer.split('/').slice(1).map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+      node.value.content = added(node.value.content, path, amount);
+    }
     if (node.value.expanded) delete node.value.expanded;
   }
 
@@ -276,6 +289,23 @@ export function edited(state, edits) {
     return value === old?.value && isSame(rows, old.given.items) ? old.given : { ...value, items: rows };
   });
   return isSame(written, state.sections) ? state : { ...state, sections: written };
+}
+
+/** A content with an amount added to the number at a path; what is not there counts from 0. */
+function added(value, [name, ...rest], amount) {
+  if (name === undefined) {
+    if (typeof (value ?? 0) !== 'number' || value === null) throw new Error('only to a number can be added');
+    const sum = (value ?? 0) + amount;
+    // As the server's exact sum is read: 0.1 + 0.2 is 0.3.
+    return Number.isInteger(sum) ? sum : Number(sum.toPrecision(15));
+  }
+  if (Array.isArray(value)) {
+    if (!(name in value) || key(Number(name)) !== name) throw new Error(`there is no element ${name}`);
+    return Object.assign([...value], { [name]: added(value[name], rest, amount) });
+  }
+  if (value === null || typeof (value ?? {}) !== 'object') throw new Error('nothing is below a scalar');
+  const members = new Map(Object.entries(value ?? {}));
+  return Object.fromEntries(members.set(name, added(members.get(name), rest, amount)));
 }
 
 // MARK: Changes

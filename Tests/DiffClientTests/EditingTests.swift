@@ -311,6 +311,40 @@ struct EditingTests {
         for task in tasks { task.cancel() }
     }
 
+    @Test("likes of two clients add up, and one that is refused is taken back")
+    @MainActor
+    func likes() async throws {
+        let server = try RunningServer()
+        try await ListClient.hasty(server).send("PUT", #"{"state":[{"id":"a","content":{"likes":0,"name":"x"}}]}"#)
+        let lists = [LiveList<AnyContent>(), LiveList()]
+        let following = lists.map { list in Task { await list.follow(.hasty(server)) } }
+        for list in lists { while list.revision == nil { try await Task.sleep(for: .milliseconds(2)) } }
+        let content = { (list: LiveList<AnyContent>) in list.list.sections[0].rows[0].content?.description }
+        var likes: [Task<ServerProblem?, Never>] = []
+        for count in 1...20 {
+            for list in lists {
+                let before = content(list)
+                likes.append(
+                    Task.immediate { await list.edited(#"[{"op":"update","items":[{"id":"a","add":{"/likes":1}}]}]"#) })
+                // Shown before anything else happens on the main actor.
+                #expect(content(list) != before, "\(count)")
+            }
+            try await Task.sleep(for: .milliseconds(7))
+        }
+        for like in likes { #expect(await like.value == nil) }
+        for list in lists {
+            for _ in 0..<1_000 where content(list) != #"{"likes":40,"name":"x"}"# {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            #expect(content(list) == #"{"likes":40,"name":"x"}"#)
+        }
+        let problem = await lists[0].edited(
+            #"[{"op":"update","items":[{"id":"a","add":{"/likes":1}}]},{"op":"reload","items":["nobody"]}]"#)
+        #expect(problem?.status == 422)
+        #expect(content(lists[0]) == #"{"likes":40,"name":"x"}"#)
+        for task in following { task.cancel() }
+    }
+
     @Test("a refused edit throws when the rows are as before")
     @MainActor
     func refusal() async throws {
@@ -360,6 +394,14 @@ struct EditedRowsTests {
             #"[{"id":"b","level":2,"parent":"p","children":1},{"id":"c","level":3,"parent":"b"},{"id":"e"}]"#,
             #"[{"op":"move","items":["b"],"after":"e"}]"#,
             #"[{"id":"e"},{"id":"b","children":1},{"id":"c","level":1,"parent":"b"}]"#
+        ),
+        // Contents are changed as they are.
+        (
+            #"[{"id":"a","content":{"likes":1,"of":[0.1]}},{"id":"b"}]"#,
+            #"[{"op":"update","items":[{"id":"a","patch":{"x":1},"add":{"/likes":1,"/of/0":0.2}}]},"#
+                + #"{"op":"update","items":[{"id":"b","add":{"/n":1}}]},"#
+                + #"{"op":"move","items":["a"],"after":["c","b"]}]"#,
+            #"[{"id":"b","content":{"n":1}},{"id":"a","content":{"likes":2,"of":[0.3],"x":1}}]"#
         ),
     ]
 

@@ -47,6 +47,21 @@ fun Suite.writingTests() {
             same(rowsOf(client.session).rows.map { it.id }, listOf("a", "b"))
         }
     }
+    test("a like that is sent again counts once") {
+        val losing = Losing(HttpClientTransport(), 1)
+        val client = DiffClient(serverURL, newSession(), transport = losing)
+        client.post(JsonValue.of(listOf(mapOf("id" to "a", "content" to mapOf("likes" to 1)))))
+        val like = mapOf("id" to "a", "patch" to mapOf("by" to "ann"), "add" to mapOf("/likes" to 1))
+        losing.losses = 2
+        client.edit(JsonValue.objectOf("op" to "update", "items" to listOf(like)))
+        client.edit(
+            JsonValue.objectOf("op" to "insert", "items" to listOf("b"), "before" to listOf("gone", "a")),
+            JsonValue.objectOf("op" to "insert", "items" to listOf("c"), "after" to null)
+        )
+        val rows = rowsOf(client.session).rows
+        same(rows.map { it.id }, listOf("c", "b", "a"))
+        same(rows.last().content.toString(), """{"likes":2,"by":"ann"}""")
+    }
     test("a refusal says why") {
         val client = DiffClient(serverURL, newSession())
         client.post(JsonValue.of(listOf("a")))

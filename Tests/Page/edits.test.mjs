@@ -60,7 +60,8 @@ function randomEdits(pick, state, fresh) {
   const some = (list) => list[pick(pick(8) ? Math.max(1, list.length - 1) : list.length)];
   const several = (list) => Array.from({ length: 1 + pick(2) }, () => some(list));
   const place = (list) => [
-    { before: some(list) }, { after: some(list) }, {}, { at: ['start', 'end'][pick(2)] },
+    { before: some(list) }, { after: some(list) }, { before: null }, { after: null }, { before: [some(list), some(list), ...pick(2) ? [null] : []] },
+    { after: [...several(list), some(list)] }, {}, { at: ['start', 'end'][pick(2)] },
     ...list === ids ? [{ into: { item: some(ids) }, at: ['start', 'end'][pick(2)] }, { into: { section: some(sections) } },
       { into: some([...ids, ...sections]) }] : [],
   ];
@@ -69,7 +70,13 @@ function randomEdits(pick, state, fresh) {
     const [name, list] = pick(4) ? ['items', ids] : ['sections', sections];
     const places = place(list);
     const where = places[pick(places.length)];
-    return [
+    const intent = [
+      { patch: { n: pick(9) } }, { patch: { n: null, m: { a: pick(2) || null } } }, { add: { '/n': 1 } }, { add: { '': 2, '/m/a': 0.1 } },
+      { patch: pick(3) }, { patch: { n: 0.2, l: [1, { n: null }] }, add: { '/n': 0.1 } }, { add: { '/l/0': 1, '/l/1/m': 1 } }, { add: { '/l/1/n': 1 } },
+      { add: { '/l/2': 1 } }, { add: { '/m~1/~0': -1 } },
+    ];
+    const edits = [
+      { op: 'update', [name]: [{ id: some(list), ...intent[pick(intent.length)] }, { id: some(list), ...intent[pick(intent.length)] }] },
       { op: 'insert', [name]: name === 'items' ? [item(), item()] : [{ id: pick(6) ? `n${fresh()}` : some(sections), items: [item()] }], ...where },
       { op: 'move', [name]: several(list), ...where }, { op: 'move', [name]: several(list), ...where }, { op: 'move', [name]: [some(list)], ...where },
       { op: 'delete', [name]: several(list) },
@@ -77,7 +84,8 @@ function randomEdits(pick, state, fresh) {
       ...name === 'items' ? [{ op: 'update', items: [{ id: some(ids), kind: `k${pick(2)}` }] }] : [],
       { op: ['expand', 'collapse', 'reload', 'clear'][pick(4)], [name]: [some(list)] },
       ...pick(9) ? [] : [{ op: 'clear' }],
-    ][pick(name === 'items' ? 8 : 7)];
+    ];
+    return edits[pick(edits.length)];
   });
 }
 
@@ -474,6 +482,29 @@ test('what is to be drawn again is told though an edit is pending', async () => 
   server.close();
   assert.deepEqual(seen.answers[2].changes, marks);
   assert.deepEqual(seen.answers[2].told, marks);
+});
+
+test('an addition is shown on top of what others added meanwhile, and taken back when it is refused', async () => {
+  let [stream, refuse] = [];
+  const state = main({ id: 'a', content: { likes: 1, price: 0.1 } });
+  const server = await fake((talk, { method }) => {
+    if (method !== 'POST') {
+      stream = talk.stream({ ...reset('1-a', ''), state });
+      return;
+    }
+    refuse = () => problem(talk, 422);
+    const items = [{ id: 'a', content: { likes: 5, price: 0.1 } }];
+    stream.event({ ...append('1-a', '2-a'), changes: [{ op: 'update', items, as: 'reconfigure' }] });
+  });
+  const likes = [];
+  const connection = connect(server.url, {
+    session: 's', onChange({ sections: [{ items: [{ content }] }] }) { likes.push([content.likes, content.price]); if (likes.length === 3) refuse(); },
+  });
+  while (!likes.length) await sleep(2);
+  await assert.rejects(connection.edit([{ op: 'update', items: [{ id: 'a', add: { '/likes': 1, '/price': 0.2 } }] }]));
+  connection.close();
+  server.close();
+  assert.deepEqual(likes, [[1, 0.1], [2, 0.3], [6, 0.3], [5, 0.1]]);
 });
 
 // MARK: The real server

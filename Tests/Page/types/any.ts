@@ -48,6 +48,14 @@ const fires = connect<Fire, Day, { total: number }>(url, {
 fires.state.sections;
 const acres: number | undefined = fires.state?.sections[0].items[0].content?.acres;
 
+fires.edit([{ op: 'update', items: [{ id: 1, patch: { note: null }, add: { '/acres': -0.5 } }] }, { op: 'move', items: [1], before: ['2', 3, null] }]);
+// @ts-expect-error: a content is replaced, or changed
+fires.edit([{ op: 'update', items: [{ id: 1, content: 1, add: { '/acres': 1 } }] }]);
+// @ts-expect-error: only numbers are added
+fires.edit([{ op: 'update', items: [{ id: 1, add: { '/acres': '1' } }] }]);
+// @ts-expect-error: null can only be the last anchor
+fires.edit([{ op: 'move', items: [1], after: [null, 2] }]);
+
 connect(url, { session: 'any', onChange: (state, answer) => [state.sections[0].items[0].content.whatever, answer.reset] });
 connect({ href: url }, { session: 'a' });
 connect(url, { session: 'b', token: async () => 'secret' });
