@@ -81,7 +81,7 @@ private enum EditMaker {
         case "insert":
             text += ids.map { #"{"id":\#($0)\#(isSection ? #","items":[]"# : "")}"# }.joined(separator: ",")
         case "update":
-            text += ids.map { #"{"id":\#($0),"content":\#(choices.next(9))}"# }.joined(separator: ",")
+            text += ids.map { #"{"id":\#($0),\#(content(&choices))}"# }.joined(separator: ",")
         default: text += ids.joined(separator: ",")
         }
         text += "]"
@@ -89,9 +89,28 @@ private enum EditMaker {
         return text + "}"
     }
 
+    /// A content, or intents that mostly fit those that others made.
+    private static func content(_ choices: inout Choices) -> String {
+        let amount = ["1", "-0.5", "25e-2", "1e17", "999999999999999999", "0.000000000000000001"][choices.next(6)]
+        let path = ["", "/a", "/a/b", "/l/0", "/l/1/a", "/~1~0/\\u0061", "/a/a/a"][choices.next(7)]
+        let value = ["null", "1.50", "{}", #"{"a":null}"#, #"[1,{"a":2}]"#, #"{"b":{"c":0.1}}"#, #""x""#][
+            choices.next(7)]
+        switch choices.next(5) {
+        case 0: return #""content":\#(choices.next(9))"#
+        case 1: return #""content":{"a":\#(value), "l": [\#(amount),\#(value)]}"#
+        case 2: return #""patch":{"\#(choices.once(in: 2) ? "a" : "l")":\#(value)}"#
+        case 3: return #""add":{"\#(path)":\#(amount)}"#
+        default: return #""add":{"/a":1,"/l/0":\#(amount)},"patch":\#(value)"#
+        }
+    }
+
     private static func place(_ choices: inout Choices, _ isSection: Bool) -> String {
         let anchor = StateMaker.name(choices.next(isSection ? 10 : 70))
-        switch choices.next(7) {
+        switch choices.next(10) {
+        case 6: return #","before":null"#
+        case 7: return #","after":null"#
+        case 8: return #","before":[\#(StateMaker.name(choices.next(70))),\#(anchor)]"#
+        case 9: return #","after":[\#(anchor),null]"#
         case 0: return #","before":\#(anchor)"#
         case 1: return #","after":\#(anchor)"#
         case 2: return #","into":{"item":\#(anchor)}"#
