@@ -7,6 +7,7 @@ without some of it.
 import copy
 
 from dialects_places import HOLE, tree, without
+from intents import NOTHING, Unfit, intended
 from support.jsontext import Number, key
 from support.states import containers, items
 from support.views import grouped
@@ -313,7 +314,7 @@ class Writer:
         """One edit that fits the state, or none; the state is kept as it will be as far as the next one has to know."""
         chance, there, heads = self.chance, items(state["sections"]), state["sections"]
         deed = chance.choice(["update", "update", "update", "silent", "insert", "move", "delete", "fold", "mark", "section", "kind",
-                              "marked silence"])
+                              "marked silence", "intent", "intent"])
         if deed == "insert" and heads:
             new = self.item({key(each["id"]) for each in there})
             if new is None:
@@ -340,10 +341,18 @@ class Writer:
                 touch_ignored(chance, item, self.pointers)
                 return [{"op": chance.choice(["reload", "reconfigure"]), "items": [item["id"]]},
                         {"op": "update", "items": [{name: item[name] for name in ("id", "content")}]}]
+            case "intent":
+                intents = self.intents(item.get("content", NOTHING))
+                if intents:
+                    item["content"] = intended(item.get("content", NOTHING), intents)
+                return [{"op": "update", "items": [{"id": item["id"], **intents}]}]
             case "kind":
                 item["kind"] = chance.choice(["cell", "banner", "other"])
                 return [{"op": "update", "items": [{name: item[name] for name in ("id", "kind")}]}]
             case "move":
+                other = chance.choice(there)["id"]
+                if chance.random() < 0.3 and not item.get("items"):
+                    return [{"op": "move", "items": [item["id"]], chance.choice(["before", "after"]): chance.choice([None, ["gone", other, None]])}]
                 return [{"op": "move", "items": [item["id"]], "into": {"section": chance.choice(heads)["id"]},
                          "at": chance.choice(["start", "end"])}]
             case "delete":
@@ -356,6 +365,21 @@ class Writer:
                 section = {"sections": [chance.choice(heads)["id"]]}
                 return [{"op": chance.choice(["reload", "reconfigure"]), **({"items": [item["id"]]} if chance.random() < 0.8 else section)}]
         return []
+
+
+    def intents(self, content):
+        """A patch, something to add, or both, that fit the content; perhaps nothing."""
+        chance, made = self.chance, {}
+        if chance.random() < 0.7:
+            names = chance.sample(MEMBERS, chance.choice([1, 1, 2]))
+            made["patch"] = {name: None if chance.random() < 0.3 else member(chance, name) for name in names}
+        pointer = chance.choice(["/n", "/ts", "/m/ts", "/m/k", "/list/0/x", "/a~1b/k", "/new/one", ""])
+        try:
+            wanted = {**made, "add": {pointer: Number(chance.choice(["1", "-1.50", "25e-2"]))}}
+            intended(content, wanted)
+            return wanted
+        except Unfit:
+            return made
 
 
 def holds_a_hole(value):

@@ -275,6 +275,10 @@ def edits(draw, state):
     """A few of them, of which some do not fit."""
     found = [each["id"] for each in every_item(state)]
     heads = [each["id"] for each in state["sections"]]
+    if "intents" not in WITHOUT and draw.random() < 0.1:
+        # What PATCH does.
+        what, there = draw.choice([("items", found), ("items", found), ("sections", heads)])
+        return [exact(text({"op": "update", what: [{"id": draw.choice([*there, "nobody"]), "patch": patch(draw)}]}))]
     return [exact(text(edit(draw, found, heads))) for _ in range(draw.choice([1, 1, 2, 3]))]
 
 
@@ -292,9 +296,25 @@ def edit(draw, found, heads):
     if verb in ("insert", "move"):
         return {"op": verb, what: new(draw, found, heads, what) if verb == "insert" else chosen, **place(draw, found, heads, what)}
     if verb == "update":
-        return {"op": verb, what: [{"id": each, **({"content": content(draw)} if draw.random() < 0.8 else {
-            "expanded": draw.choice([True, False])})} for each in chosen]}
+        return {"op": verb, what: [{"id": each, **updated(draw)} for each in chosen]}
     return {"op": verb, what: chosen}
+
+
+def updated(draw):
+    """What an update changes: a content, what is meant with one, or whether it is expanded."""
+    if "intents" in WITHOUT or draw.random() < 0.6:
+        return {"content": content(draw)} if draw.random() < 0.8 else {"expanded": draw.choice([True, False])}
+    made = {}
+    if draw.random() < 0.7:
+        made["patch"] = patch(draw)
+    if draw.random() < 0.7 or not made:
+        places = ["/n", "/n", "/n", "/deep/x", "/a~1b/c~0d", "/new/one", "/tags/0", "", "/title", "/big"]
+        made["add"] = {each: draw.choice([1, -1, Number("0.10"), Number("25e-2"), 10**17]) for each in draw.sample(places, draw.choice([1, 1, 2]))}
+    return made
+
+
+def patch(draw):
+    return draw.choice([content(draw), {name: draw.choice([None, *values]) for name, values in MEMBERS.items() if draw.random() < 0.3}])
 
 
 def new(draw, found, heads, what):
@@ -313,6 +333,8 @@ def place(draw, found, heads, what):
             kind = draw.choice([name for name, ids in (("item", found), ("section", heads)) if ids])
             return {"into": {kind: draw.choice(found if kind == "item" else heads)}, **draw.choice([{}, {"at": "start"}, {"at": "end"}])}
         case "before" | "after" as side if there:
+            if "intents" not in WITHOUT and draw.random() < 0.3:
+                return {side: draw.choice([None, [*draw.sample(["nobody", *there], 1), draw.choice(there), *draw.choice([[], [None]])]])}
             return {side: draw.choice(there) if draw.random() < 0.97 else "nobody"}
         case "at":
             return {"at": draw.choice(["start", "end"])}

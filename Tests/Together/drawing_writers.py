@@ -7,7 +7,7 @@ import drawing
 from drawing_wire import KEYHOLDER
 from model import Board, Editing, Reading, Refused, Unsaid, said
 from model_answers import check_cursor, require
-from support.jsontext import exact, text
+from support.jsontext import exact, key, text
 from support.upstream import says
 
 BOM = b"\xef\xbb\xbf"
@@ -197,7 +197,14 @@ class Writers:
             if draw.random() < 0.06:
                 headers["Idempotency-Key"] = f"k{len(self.lines)}"
         status, problem = self.refused_status(board, write, credential, headers, () not in before.cursors or is_fetch)
-        answer = self.request("POST", board.path + ("/fetch" if is_fetch else "/changes"), query, headers, data)
+        method, path = "POST", board.path + ("/fetch" if is_fetch else "/changes")
+        element = patched(write) if draw.random() < 0.7 else None
+        if element:
+            (place, patch), method = element, "PATCH"
+            path, data, headers["Content-Type"] = board.path + place, text(patch).encode(), "application/merge-patch+json"
+            if write.codes == ("unknown-id",) and status == 422:
+                status, problem = 404, b"-not-found"
+        answer = self.request(method, path, query, headers, data)
         if status != 200:
             require(answer.status == status and problem in answer.body, "not refused as", status, problem, write.codes, "but", answer)
             self.count(ask.features | write.features, board)
@@ -217,7 +224,7 @@ class Writers:
         ask.may_warn = "either" if is_fetch else write.warnings
         self.judged(reader, ask, told, board.head)
         if "Idempotency-Key" in headers:
-            again = self.request("POST", board.path + "/changes", query, headers, data)
+            again = self.request(method, path, query, headers, data)
             require(again.status == 200, "the same once more:", again)
             found = self.changeset(again, ask)
             # A window's place may be lost with its base.
@@ -281,3 +288,14 @@ class Writers:
         require(answer.status == 200, "a setting:", answer)
         require(self.head_of(board, answer.exact["revision"]) is board.head, "a setting makes a revision:", answer)
         board.settings = {**board.settings, "keep": keep}
+
+
+def patched(write):
+    """The element's path and its patch, where a write is no more than that; else None."""
+    edits = write.body["edits"] if write.deed == "edits" else []
+    if len(edits) != 1 or edits[0]["op"] != "update":
+        return None
+    (what, elements), = [each for each in edits[0].items() if each[0] != "op"]
+    if len(elements) != 1 or elements[0].keys() != {"id", "patch"}:
+        return None
+    return f"/{what}/{quote(key(elements[0]['id']), safe='')}", elements[0]["patch"]

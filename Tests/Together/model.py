@@ -8,11 +8,11 @@ import copy
 import json
 import re
 
+from intents import NOTHING, Unfit, intended
 from support import views
 from support.appliers import rows
 from support.jsontext import Number, exact, key
 
-NOTHING = object()
 LARGEST = 2**53 - 1
 
 
@@ -353,25 +353,38 @@ class Editing:
         moved = self.named()
         batch = {key(each["id"]) for each in moved}
         below = {key(each["id"]) for item in moved for each in every(item.get("items", []))} if self.what == "items" else set()
-        for name in ("before", "after", "into"):
-            target = self.edit.get(name)
-            if isinstance(target, dict) and "item" in target and key(target["item"]) in batch | below:
-                raise Refused("cycle")
-            if name != "into" and name in self.edit and key(target) in below - batch:
-                raise Refused("cycle")
+        target, anchor = self.edit.get("into"), self.anchor(batch)
+        if isinstance(target, dict) and "item" in target and key(target["item"]) in batch | below:
+            raise Refused("cycle")
+        if anchor is not None and key(anchor) in below - batch:
+            raise Refused("cycle")
         self.put(moved, batch)
 
-    def put(self, new, batch):
-        edit, anchor = self.edit, None
+    def anchor(self, batch):
+        """The sibling that the edit names; None where it names an end."""
         for name in ("before", "after"):
-            if name in edit:
-                anchor = edit[name]
-                if key(anchor) in batch:
-                    raise Refused("anchor-in-batch")
-                if self.place(anchor) is None:
-                    raise Refused("anchor-not-found")
+            given = self.edit.get(name)
+            for each in given if isinstance(given, list) else []:
+                if each is None or key(each) not in batch and self.place(each) is not None:
+                    return each
+            if isinstance(given, list):
+                raise Refused("anchor-not-found")
+            if given is not None and key(given) not in batch and self.place(given) is None:
+                raise Refused("anchor-not-found")
+            if given is not None:
+                return given
+        return None
+
+    @property
+    def is_at_start(self):
+        return self.edit.get("at") == "start" or "after" in self.edit
+
+    def put(self, new, batch):
+        edit, anchor = self.edit, self.anchor(batch)
         if anchor is None:
             target = self.target()
+        elif key(anchor) in batch:
+            raise Refused("anchor-in-batch")
         if edit["op"] == "move":
             # An item below another one of the batch is taken out of it.
             for each in new:
@@ -382,7 +395,7 @@ class Editing:
             target, index = self.place(anchor)
             index += "after" in edit
         else:
-            index = 0 if edit.get("at") == "start" else len(target)
+            index = 0 if self.is_at_start else len(target)
         target[index:index] = new
 
     def target(self):
@@ -394,7 +407,7 @@ class Editing:
             return self.owner(what + "s", identity).setdefault("items", [])
         if not self.heads:
             raise Refused("no-section")
-        return self.heads[0 if self.edit.get("at") == "start" else -1]["items"]
+        return self.heads[0 if self.is_at_start else -1]["items"]
 
     def delete(self):
         for each in self.edit[self.what]:
@@ -404,7 +417,14 @@ class Editing:
 
     def update(self):
         for each in self.edit[self.what]:
-            self.owner(self.what, each["id"]).update({name: value for name, value in each.items() if name != "id"})
+            owner = self.owner(self.what, each["id"])
+            owner.update({name: value for name, value in each.items() if name not in ("id", "patch", "add")})
+            try:
+                made = intended(owner.get("content", NOTHING), each)
+            except Unfit as unfit:
+                raise Refused(*unfit.args) from None
+            if made is not NOTHING:
+                owner["content"] = made
 
     def fold(self):
         for each in self.named():

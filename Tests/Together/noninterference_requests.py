@@ -252,6 +252,7 @@ class Script:
         if operation in ("insert", "move"):
             made |= self.chance.choice([{}, {"at": "start"}, {"at": "end"}, {"before": self.chance.choice(names)},
                                         {"after": self.chance.choice(names)}, {"before": None},
+                                        {"after": [*self.chance.sample(names, 2), None]}, {"before": self.chance.sample(names, 2)},
                                         {"into": {"section": self.chance.choice(SECTIONS)}},
                                         {"into": {"item": self.identity()}, "at": "start"}, {"into": self.identity()}])
         return made
