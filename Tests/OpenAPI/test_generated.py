@@ -34,7 +34,7 @@ def without_own_json(document):
                 operation["parameters"] = [
                     each for each in operation["parameters"] if each["$ref"].rsplit("/", 1)[1] not in validator.SHAPE]
     for body in document["components"]["requestBodies"].values():
-        media = body["content"]["application/json"]
+        (media,) = body["content"].values()
         if "anyOf" in media["schema"]:
             media["schema"]["anyOf"] = [each for each in media["schema"]["anyOf"] if "/Own" not in each["$ref"]]
         media.get("examples", {}).pop("own", None)

@@ -191,6 +191,24 @@ class Tour(unittest.TestCase):
             for dialect in DIALECTS:
                 self.wrote({"edits": [edit] if dialect == "keyed" else []}, f"{CHANGES}?since={before}&dialect={dialect}")
 
+    def test_patches_of_one_content(self):
+        self.made(NEW)
+        examples = validator.description().document["components"]["requestBodies"]["Patch"]["content"]
+        (kind, media), = examples.items()
+        patch = media["examples"]["text"]["value"]
+        for place in ("items/1", "sections/today"):
+            for accepted in [*map(media_type, DIALECTS), PATCH_TYPE, "application/json"]:
+                answer = self.ask("PATCH", f"{SESSION}/{place}", patch, Content_Type=kind, Accept=accepted)
+                self.assertEqual(answer.status, 200, answer)
+            for dialect in DIALECTS:
+                for query in ("", "&since=", "&content=patch"):
+                    answer = self.ask("PATCH", f"{SESSION}/{place}?dialect={dialect}{query}", {"n": dialect}, Content_Type=kind)
+                    self.assertEqual(answer.status, 200, answer)
+            self.ask("PATCH", f"{SESSION}/{place}", 1, Content_Type=kind, Prefer="return=minimal")
+            self.assertEqual(self.ask("PATCH", f"{SESSION}/{place}", patch).status, 415)
+            self.assertEqual(self.ask("PATCH", f"{SESSION}/{place}x", patch, Content_Type=kind).status, 404)
+            self.assertEqual(self.ask("PATCH", f"{SESSION}/{place}", patch, Content_Type=kind, If_Match='"9-0123456789abcdef"').status, 412)
+
     def test_json_of_ones_own(self):
         groups = {"groups": [{"name": "g", "title": "G", "members": [{"userID": 7, "n": 1}]}]}
         pointers = "sectionsAt=/groups&sectionIdAt=/name&itemsAt=/members&idAt=/userID"

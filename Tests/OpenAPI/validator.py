@@ -303,7 +303,8 @@ class _Case:
         body = body.encode("utf-8") if isinstance(body, str) else bytes(body)
         if headers.get("content-encoding", "").lower() == "gzip":
             body = gzip.decompress(body)
-        described = self.description.resolved(self.operation["requestBody"])["content"]["application/json"]["schema"]
+        (media,) = self.description.resolved(self.operation["requestBody"])["content"].values()
+        described = media["schema"]
         value = self.json(body)
         session = re.match("/v1/sessions/[^/?]+", unquote(self.path))
         if session and isinstance(value, dict) and "shape" in value:
