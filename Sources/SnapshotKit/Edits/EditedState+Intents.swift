@@ -25,15 +25,15 @@ extension EditedState {
             } catch {
                 // A content that is gone through in vain counts, too.
                 repeated += before
-                let pointer = pointer(at: path)
-                let place = batch.pointer(
-                    to: "add/\(JSONPointer.escaped(pointer.utf8))", ofOperand: ordinal, ofEdit: index)
-                switch error {
-                case .notANumber:
-                    violations.note(
-                        "not-a-number", "there is no number at \"\(Violations.shown(Array(pointer.utf8)))\"", at: place)
-                case .tooManyDigits: violations.note("limit-exceeded", Self.tooManyDigits, at: place)
-                }
+                let (code, detail) =
+                    switch error {
+                    case .notANumber: ("not-a-number", "there is no number to add to")
+                    case .tooManyDigits: ("limit-exceeded", Self.tooManyDigits)
+                    }
+                violations.note(
+                    code, detail,
+                    at: batch.pointer(
+                        to: "add/\(JSONPointer.escaped(pointer(at: path).utf8))", ofOperand: ordinal, ofEdit: index))
             }
         }
         let after = withContent(of: vertex) { $0.count }
