@@ -63,8 +63,8 @@ export type Manner = 'reconfigure' | 'reload';
 
 export type JSONValue = null | boolean | number | string | JSONValue[] | { [name: string]: JSONValue };
 
-/** A test of an item, at a pointer into it such as `/id`, `/kind` or `/content/price`. */
-export type Test = { at: string } & (
+/** A test of an item, at a pointer into it such as `/id`, `/kind` or `/content/price`; `any` holds where one of its tests does. */
+export type Test = { any: Test[] } | ({ at: string; fold?: boolean } & (
   | { is: JSONValue }
   | { not: JSONValue }
   | { in: JSONValue[] }
@@ -73,7 +73,7 @@ export type Test = { at: string } & (
   | { atMost: number | string }
   | { atLeast: number | string }
   | { has: string }
-  | { exists: boolean });
+  | { exists: boolean }));
 
 /** What is followed of a session, applied in this order. */
 export interface View {
@@ -83,6 +83,14 @@ export interface View {
   where?: Test[];
   /** How siblings are sorted. */
   order?: { at: string; descending?: boolean }[];
+  /** Sections by a value of the items, or by its first characters. */
+  group?: { at: string; prefix?: number };
+  /** How sections are sorted. */
+  sectionOrder?: { at: string; descending?: boolean }[];
+  /** `false`: no sections without items. */
+  emptySections?: boolean;
+  /** Folded for this reader alone. */
+  collapsed?: { sections?: ID[]; items?: ID[] };
   /** The first items of the top level. */
   limit?: number;
   /** Contents of items, with these members only. */

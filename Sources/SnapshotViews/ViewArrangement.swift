@@ -21,6 +21,8 @@ struct ViewArrangement: Sendable {
     let collapsed: Set<UInt32>
     /// How many of the items are within the limit.
     let shownCount: Int
+    /// How many groups have items, also beyond the limit.
+    let groupCount: Int
 
     /// Memory held, in bytes, without the text.
     var footprint: Int {
@@ -40,13 +42,14 @@ struct ViewArrangement: Sendable {
         }
         // The places of each section's items among those picked, and where it comes from.
         var lists = known?.origins.map { List(origin: $0) } ?? Self.lists(of: columns, picked, spans, groups)
+        groupCount = known?.groupCount ?? lists.count
         var records: [SectionNode]
         if let groups, let group = parts.group {
             // A group's id is written as in its first item.
             let ids = lists.enumerated().map { index, list in
                 let id = groups.text(of: Int(list.origin))
                 if let known { return (id, known.sections[index].isInteger) }
-                let first = columns.value(ofItem: Int(picked![list.places[0].lowerBound]), at: group.place)
+                let first = columns.value(ofItem: Int(picked![list.first]), at: group.place)
                 return (id, first.sort == .number && first.text.elementsEqual(id))
             }
             (records, text) = Self.sections(ids, behind: columns.columns.text)
@@ -71,17 +74,11 @@ struct ViewArrangement: Sendable {
             let order = wholeText.withView { Self.order(of: records, in: $0, columns, by: parts.sectionOrders) }
             (lists, records) = (order.map { lists[$0] }, order.map { records[$0] })
         }
-        var (all, allEnds): ([UInt32], [Int]) = ([], [])
-        all.reserveCapacity(picked?.count ?? columns.nodes.count)
-        for list in lists {
-            for places in list.places {
-                if let picked {
-                    all += picked[places]
-                } else {
-                    all += places.lazy.map { UInt32(truncatingIfNeeded: $0) }
-                }
-            }
-            allEnds.append(all.count)
+        let all = groups.map { Self.items(picked ?? [], in: lists, by: $0) } ?? Self.items(picked, in: lists)
+        var end = 0
+        let allEnds = lists.map { list in
+            end += list.count
+            return end
         }
         let shown = columns.end(ofFirst: parts.limit ?? .max, in: all)
         let seen = lists.indices.filter { index in
@@ -93,10 +90,12 @@ struct ViewArrangement: Sendable {
         origins = seen.map { lists[$0].origin }
     }
 
-    /// A section that is to be arranged.
+    /// A section that is to be arranged: where it comes from, the place of its first item among those picked, and how
+    /// many it has; in a state's section they are side by side.
     private struct List {
         let origin: UInt32
-        var places: [Range<Int>] = []
+        var first = 0
+        var count = 0
     }
 
     private static func lists(
@@ -105,32 +104,70 @@ struct ViewArrangement: Sendable {
         if let groups { return lists(of: groups) }
         if picked != nil {
             return spans.enumerated().map { index, span in
-                List(origin: span.section, places: [(index == 0 ? 0 : Int(spans[index - 1].end))..<Int(span.end)])
+                let first = index == 0 ? 0 : Int(spans[index - 1].end)
+                return List(origin: span.section, first: first, count: Int(span.end) - first)
             }
         }
         return columns.sections.enumerated().map { index, section in
             List(
-                origin: UInt32(truncatingIfNeeded: index), places: [Int(section.firstItem)..<Int(section.endItem)])
+                origin: UInt32(truncatingIfNeeded: index), first: Int(section.firstItem),
+                count: Int(section.endItem - section.firstItem))
         }
     }
 
-    /// The groups in the order of their first items, with the places of these as ranges. O(items).
+    /// The groups that have items, in the order of their first ones. O(items).
     private static func lists(of groups: RowGroups) -> [List] {
-        let ofRow = groups.ofRow
-        var (lists, listOfGroup): ([List], [Int]) = ([], [Int](repeating: -1, count: groups.count))
-        var start = 0
-        while start < ofRow.count {
-            let group = ofRow[start]
-            var end = start + 1
-            while end < ofRow.count, ofRow[end] == group { end += 1 }
-            if listOfGroup[Int(group)] < 0 {
-                listOfGroup[Int(group)] = lists.count
-                lists.append(List(origin: group))
+        var (counts, lists) = ([Int](repeating: 0, count: groups.count), [List]())
+        groups.ofRow.withUnsafeBufferPointer { ofRow in
+            counts.withUnsafeMutableBufferPointer { counts in
+                for place in ofRow.indices {
+                    let group = Int(ofRow[place])
+                    if counts[group] == 0 { lists.append(List(origin: ofRow[place], first: place)) }
+                    counts[group] += 1
+                }
             }
-            lists[listOfGroup[Int(group)]].places.append(start..<end)
-            start = end
         }
+        for index in lists.indices { lists[index].count = counts[Int(lists[index].origin)] }
         return lists
+    }
+
+    /// The items of lists that are side by side, list by list. O(items), as memory.
+    private static func items(_ picked: [UInt32]?, in lists: [List]) -> [UInt32] {
+        var items: [UInt32] = []
+        items.reserveCapacity(lists.reduce(0) { $0 + $1.count })
+        for list in lists {
+            if let picked {
+                items += picked[list.first..<list.first + list.count]
+            } else {
+                items += (list.first..<list.first + list.count).lazy.map { UInt32(truncatingIfNeeded: $0) }
+            }
+        }
+        return items
+    }
+
+    /// The items of groups, group by group. O(items).
+    private static func items(_ picked: [UInt32], in lists: [List], by groups: RowGroups) -> [UInt32] {
+        var next = [Int](repeating: 0, count: groups.count)
+        var start = 0
+        for list in lists {
+            next[Int(list.origin)] = start
+            start += list.count
+        }
+        var items = picked
+        items.withUnsafeMutableBufferPointer { items in
+            picked.withUnsafeBufferPointer { picked in
+                groups.ofRow.withUnsafeBufferPointer { ofRow in
+                    next.withUnsafeMutableBufferPointer { next in
+                        for place in ofRow.indices {
+                            let group = Int(ofRow[place])
+                            items[next[group]] = picked[place]
+                            next[group] += 1
+                        }
+                    }
+                }
+            }
+        }
+        return items
     }
 
     /// A section for each of these ids, and the text that holds them.
@@ -190,7 +227,8 @@ struct ViewArrangement: Sendable {
 
     private init(_ other: ViewArrangement, items: [UInt32]) {
         (self.items, ends, sections, origins) = (items, other.ends, other.sections, other.origins)
-        (text, collapsed, shownCount) = (other.text, other.collapsed, other.shownCount)
+        (text, collapsed) = (other.text, other.collapsed)
+        (shownCount, groupCount) = (other.shownCount, other.groupCount)
     }
 }
 

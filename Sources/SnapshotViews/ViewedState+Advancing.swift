@@ -136,9 +136,8 @@ private struct ViewAdvance {
                 seen.view, of: source, picked: moved(picked), spans: seen.spans, groups: seen.groups,
                 arrangedAs: arrangement)
         }
-        let (kept, counts) = kept(picked)
+        let (kept, keptGroups, counts) = kept(picked, seen.groups?.ofRow)
         var groups = seen.groups
-        let keptGroups = keptGroups(of: groups)
         let isOneList = groups != nil
         groups?.ofRow = []
         let lists =
@@ -170,7 +169,7 @@ private struct ViewAdvance {
             spans.append(ViewedState.Span(section: list.section, end: result.count))
         }
         // Groups come and go: those without items are forgotten once they are many.
-        if let all = groups, all.count > 2 * Set(all.ofRow).count + 16 { groups = all.withoutUnused }
+        if let all = groups, all.count > 2 * (seen.arrangement?.groupCount ?? 0) + 16 { groups = all.withoutUnused }
         return ViewedState(seen.view, of: source, picked: result, spans: spans, groups: groups)
     }
 
@@ -182,12 +181,6 @@ private struct ViewAdvance {
         return arrangement.moved { moved($0) }
     }
 
-    /// The groups of the items that are left.
-    private func keptGroups(of groups: RowGroups?) -> [UInt32] {
-        guard let all = groups?.ofRow, !removed.isEmpty else { return groups?.ofRow ?? [] }
-        return all.indices.lazy.filter { !removed.contains($0) }.map { all[$0] }
-    }
-
     /// The new indexes of items that stay.
     private func moved(_ items: some Collection<UInt32>) -> [UInt32] {
         if step.isInPlace { return Array(items) }
@@ -196,26 +189,31 @@ private struct ViewAdvance {
         }
     }
 
-    /// The new indexes of those items picked that are left, and how many each section has.
-    private func kept(_ picked: [UInt32]) -> ([UInt32], [Int]) {
-        var kept: [UInt32] = []
+    /// The new indexes of those items picked that are left, their groups, and how many each section has.
+    private func kept(_ picked: [UInt32], _ groups: [UInt32]?) -> ([UInt32], groups: [UInt32], counts: [Int]) {
+        var (kept, keptGroups): ([UInt32], [UInt32]) = ([], [])
         kept.reserveCapacity(picked.count)
+        keptGroups.reserveCapacity(groups?.count ?? 0)
         var counts: [Int] = []
         var start = 0
         let places = removed.sorted()
         var next = 0
+        let keep = { (range: Range<Int>) in
+            kept += moved(picked[range])
+            if let groups { keptGroups += groups[range] }
+        }
         for span in seen.spans {
             let before = kept.count
             while next < places.count, places[next] < Int(span.end) {
-                kept += moved(picked[start..<places[next]])
+                keep(start..<places[next])
                 start = places[next] + 1
                 next += 1
             }
-            kept += moved(picked[start..<Int(span.end)])
+            keep(start..<Int(span.end))
             start = Int(span.end)
             counts.append(kept.count - before)
         }
-        return (kept, counts)
+        return (kept, keptGroups, counts)
     }
 
     // MARK: Whether it is the same

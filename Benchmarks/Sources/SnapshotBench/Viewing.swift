@@ -25,6 +25,7 @@ private let views = [
     ("a test that half of them pass", #"{"where":[{"at":"/content/price","below":550000}]}"#),
     ("in order of a number", #"{"order":[{"at":"/content/price","descending":true}]}"#),
     ("in order of texts of which many begin alike", #"{"order":[{"at":"/content/subtitle"},{"at":"/id"}]}"#),
+    ("in groups", #"{"group":{"at":"/content/price","prefix":2},"sectionOrder":[{"at":"/id"}]}"#),
     ("one field of four", #"{"fields":["/content/price"]}"#),
     (
         "all of that, and the first 50",
@@ -61,6 +62,10 @@ private func measureAdvancing() throws {
         for (sort, json) in [
             ("tests", { #"{"where":[{"at":"/content/price","below":\#(500_000 + $0)}]}"# }),
             ("orders", { #"{"where":[{"at":"/id","not":"\#($0)"}],"order":[{"at":"/content/price"}]}"# }),
+            (
+                "groups",
+                { #"{"where":[{"at":"/id","not":"\#($0)"}],"group":{"at":"/content/price","prefix":2}}"# }
+            ),
             ("orders and a limit", { #"{"order":[{"at":"/content/title"}],"limit":\#(50 + $0 % 50)}"# }),
         ] as [(String, (Int) -> String)] {
             let seen = try (0..<viewers).map { ViewedState(try StateView(json: json($0)), of: old) }
