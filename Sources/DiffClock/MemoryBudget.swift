@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Memory that a server's messages share, in bytes: bodies on their way in, or answers on their way out.
+/// Memory that has a limit, in bytes: all that a process counts, or a part of that for one purpose.
 ///
 /// It counts and does not allocate: holders of bytes take them here first, and give them back when they release them.
 /// May be called from any thread.
@@ -8,12 +8,21 @@ public final class MemoryBudget: Sendable {
     /// How much may be taken.
     public let limit: Int
     private let used = Atomic<Int>(0)
+    private let whole: MemoryBudget?
     /// Not the bare function: reading one as a generic value wraps it in a thunk, which the lock would then store, so
     /// that every read would add another layer.
     private let listener = Locked<Listener?>(nil)
+    private let waiting = Locked(Waiting())
+    private let isAwaited = Atomic<Bool>(false)
 
     private struct Listener: Sendable {
         let call: @Sendable () -> Void
+    }
+
+    private struct Waiting {
+        var queue = Queue<(bytes: Int, goOn: @Sendable (MemoryShare) -> Void)>()
+        /// Whether a call of `admit` is under way.
+        var isOpening = false
     }
 
     /// Bytes taken now.
@@ -22,31 +31,42 @@ public final class MemoryBudget: Sendable {
     /// Whether more is taken than the limit.
     public var isExceeded: Bool { inUse > limit }
 
+    /// How many wait for room.
+    var waiterCount: Int { waiting.withLock { $0.queue.count } }
+
     /// A budget of so many bytes; unlimited by default.
-    public init(limit: Int = .max) { self.limit = limit }
+    ///
+    /// - Parameter whole: what it is a part of: its bytes are taken from there too, whatever the limit there.
+    public init(limit: Int = .max, of whole: MemoryBudget? = nil) { (self.limit, self.whole) = (limit, whole) }
 
     /// Sets an action for each further MiB taken, so that others can make room.
     public func onGrowth(_ action: @escaping @Sendable () -> Void) { listener.withLock { $0 = Listener(call: action) } }
 
     /// Takes bytes; returns false and takes nothing if that would exceed the limit.
-    func take(_ bytes: Int) -> Bool {
-        let before = used.wrappingAdd(bytes, ordering: .relaxed).oldValue
-        guard before + bytes <= limit else {
-            release(bytes)
+    public func take(_ bytes: Int) -> Bool {
+        let after = used.wrappingAdd(bytes, ordering: .relaxed).newValue
+        guard after <= limit else {
+            used.wrappingSubtract(bytes, ordering: .relaxed)
             return false
         }
-        notify(from: before, to: before + bytes)
+        grew(by: bytes, to: after)
         return true
     }
 
     /// Takes bytes that exist already, whatever the limit.
-    public func charge(_ bytes: Int) {
-        let before = used.wrappingAdd(bytes, ordering: .relaxed).oldValue
-        notify(from: before, to: before + bytes)
+    public func charge(_ bytes: Int) { grew(by: bytes, to: used.wrappingAdd(bytes, ordering: .relaxed).newValue) }
+
+    private func grew(by bytes: Int, to after: Int) {
+        if after >> 20 != (after - bytes) >> 20 { listener.withLock { $0 }?.call() }
+        whole?.charge(bytes)
     }
 
     /// Releases bytes that were taken.
-    public func release(_ bytes: Int) { used.wrappingSubtract(bytes, ordering: .relaxed) }
+    public func release(_ bytes: Int) {
+        used.wrappingSubtract(bytes, ordering: .sequentiallyConsistent)
+        whole?.release(bytes)
+        if isAwaited.load(ordering: .sequentiallyConsistent) { admit() }
+    }
 
     /// Takes bytes while `work` runs, whatever the limit.
     public func charging<Result, Failure: Error>(
@@ -57,8 +77,40 @@ public final class MemoryBudget: Sendable {
         return try work()
     }
 
-    private func notify(from before: Int, to after: Int) {
-        if after >> 20 != before >> 20 { listener.withLock { $0 }?.call() }
+    // MARK: Waiting
+
+    /// Calls back with a share of so many bytes once there is room, in the order of these calls: at once, or on the
+    /// thread of whoever gives bytes back, which must not be held up. More than the limit is given if nothing is in
+    /// use.
+    public func reserve(_ bytes: Int, _ goOn: @escaping @Sendable (MemoryShare) -> Void) {
+        waiting.withLock { waiting in
+            waiting.queue.append((bytes, goOn))
+            // What is given back from here on is seen by whoever gives it or, below, by this thread.
+            isAwaited.store(true, ordering: .sequentiallyConsistent)
+        }
+        admit()
+    }
+
+    /// Admits those for whom there is room. One that is admitted may give its share back at once: one loop calls them
+    /// all, since thousands of those within each other would recurse too deeply.
+    private func admit() {
+        guard waiting.withLock({ !exchange(&$0.isOpening, with: true) }) else { return }
+        while let (bytes, goOn) = nextWaiter() {
+            let share = MemoryShare(holding: bytes, of: self)
+            goOn(share)
+        }
+    }
+
+    private func nextWaiter() -> (bytes: Int, goOn: @Sendable (MemoryShare) -> Void)? {
+        waiting.withLock { waiting in
+            let used = used.load(ordering: .sequentiallyConsistent)
+            if let first = waiting.queue.first, used == 0 || used + first.bytes <= limit {
+                return waiting.queue.popFirst()
+            }
+            isAwaited.store(!waiting.queue.isEmpty, ordering: .sequentiallyConsistent)
+            waiting.isOpening = false
+            return nil
+        }
     }
 }
 

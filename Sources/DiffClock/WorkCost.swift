@@ -6,6 +6,8 @@ public struct WorkCost: Comparable, Sendable {
 
     /// The most that a loop does in one turn: about a millisecond's work.
     public static let turn = WorkCost(bytes: 512 * 1024)
+    /// No work.
+    public static let none = WorkCost(bytes: 0)
 
     private init(bytes: Int) { self.bytes = bytes }
 

@@ -35,7 +35,7 @@ struct Housekeeping {
         let table = service.table
         freeMemory = FreeMemory(slack: table.bounds.bytes / 16)
         excess = ExcessMemory(budget: table.bounds.bytes)
-        excessShare = MemoryShare(of: service.messages.excess)
+        excessShare = MemoryShare(of: service.table.account.excess)
     }
 
     /// Below this budget, in bytes, what short-lived requests leave free within a second is a large part of it, and a
@@ -45,7 +45,7 @@ struct Housekeeping {
     /// - Parameter isLast: in this second.
     private mutating func giveBackMemory(isLast: Bool) {
         guard isLast || service.table.bounds.bytes < Self.smallBudget else { return }
-        service.messages.connections.age()
+        service.table.account.connections.age()
         freeMemory.trim(used: service.table.size.bytes)
         guard let resident = ProcessFigures.memory?.resident else { return }
         excess.update(resident: resident)

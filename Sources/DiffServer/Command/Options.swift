@@ -65,8 +65,8 @@ struct Options: Sendable {
         options.polling = polling
         options.messageLimits = messageLimits
         options.connectionLimits = connectionLimits
-        // Sessions keep a quarter of the memory, see `SessionTable.room`.
-        options.maxConnections = min(maxConnections, max(1024, tableBounds.bytes / 4 * 3 / MessageMemory.connection))
+        // Sessions keep a quarter of the memory, see `MemoryAccount.room`.
+        options.maxConnections = min(maxConnections, max(1024, tableBounds.bytes / 4 * 3 / MemoryAccount.connection))
         options.maxPeerConnections = peerConnections
         // Each loop may have two connections to the store, an old and a new one; the rest is for files.
         options.reservedDescriptors = 16 + 2 * options.loops

@@ -18,16 +18,15 @@ enum Serve {
         let signals = Signals([SIGTERM, SIGINT, SIGHUP])
         for warning in options.warnings { journal.log(warning, level: "warning") }
         options.serverOptions.limitAllocator()
-        let messages = MessageMemory(memory: options.tableBounds.bytes, maxBody: options.service.maxBodyBytes)
         let workers = Workers(count: options.serverOptions.loops)
         let (store, storeLoops): StoreAddress.OpenStore
         do throws(StoreError) {
             (store, storeLoops) = try options.store.open(
-                options: options, messages: messages, journal: journal, workers: workers)
+                options: options, journal: journal, workers: workers)
         } catch { fail("\(error)") }
         let service = DiffService(
-            settings: options.service, store: store, messages: messages, access: access(options, journal),
-            journal: journal, workers: workers, figures: { ProcessFigures().write(into: &$0) })
+            settings: options.service, store: store, access: access(options, journal), journal: journal,
+            workers: workers, figures: { ProcessFigures().write(into: &$0) })
         var upstream: Upstream?
         if let lists = options.lists {
             do throws(ListenError) {
@@ -37,10 +36,11 @@ enum Serve {
             } catch { fail("\(error)") }
         }
         var serverOptions = options.serverOptions
-        (serverOptions.incoming, serverOptions.outgoing) = (messages.incoming, messages.outgoing)
-        serverOptions.openConnections = messages.connections
+        let account = store.table.account
+        (serverOptions.incoming, serverOptions.outgoing) = (account.incoming, account.outgoing)
+        serverOptions.openConnections = account.connections
         // Not by the table itself, which would take a weak reference, and that makes counting its references slow.
-        messages.onGrowth { [table = store.table] in table.makeRoom() }
+        account.onGrowth { [table = store.table] in table.makeRoom() }
         let server = Server(options: serverOptions, service: service, workers: workers)
         service.run(in: server)
         let scheme = options.certificate == nil ? "http" : "https"

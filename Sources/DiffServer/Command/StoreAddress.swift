@@ -47,13 +47,13 @@ enum StoreAddress: Sendable, Equatable {
     /// - Parameter workers: do long work.
     /// - Throws: what is wrong, in words for whoever started the process.
     func open(
-        options: Options, messages: MessageMemory, journal: Journal, workers: Workers
+        options: Options, journal: Journal, workers: Workers
     ) throws(StoreError) -> OpenStore {
         let health = StoreHealth { journal.log($0, level: $1) }
         let bounds = options.tableBounds
         let freed = EvictedMemory(worth: bounds.bytes / 16)
         let table = SessionTable(
-            bounds: bounds, messages: messages,
+            bounds: bounds, maxBody: options.service.maxBodyBytes,
             hash: self == .memory ? .digests(options.digestKey ?? Digests.randomKey()) : nil,
             onEviction: { freed.add($0) })
         switch self {
@@ -61,7 +61,7 @@ enum StoreAddress: Sendable, Equatable {
         case .sqlite(let path):
             let store = try SQLiteStore(
                 path: path, isDurable: options.isDurable, digestKey: options.digestKey, newKey: Digests.randomKey(),
-                table: table, records: messages.records, health: health)
+                table: table, health: health)
             return (store, [])
         case .redis(let address):
             var redis = RedisDialer(address)
@@ -73,8 +73,7 @@ enum StoreAddress: Sendable, Equatable {
             }
             guard let key = options.digestKey else { throw StoreError("--digest-key is missing") }
             let store = try RedisStore(
-                redis, hash: .digests(key), table: table, records: messages.records, workers: workers,
-                polling: options.polling)
+                redis, hash: .digests(key), table: table, workers: workers, polling: options.polling)
             return (store, [store.loop])
         }
     }

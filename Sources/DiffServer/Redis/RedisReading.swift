@@ -82,12 +82,8 @@ final class RedisReading: Sendable {
             }
         case .load(let large, let attempt): load(large, attempt)
         case .adopt(let found, let attempt):
-            let isLong = WorkCost.text(found.bytes).isLong || attempt.known?.isLong ?? false
-            if isLong {
-                store.workers.run { self.take(self.adopt(found, attempt)) }
-            } else {
-                take(adopt(found, attempt))
-            }
+            let cost = max(.text(found.bytes), attempt.known?.cost() ?? .none)
+            store.workers.run(cost) { self.take(self.adopt(found, attempt)) }
         }
     }
 
@@ -132,9 +128,7 @@ final class RedisReading: Sendable {
     private func load(_ large: LargeRecord, _ attempt: Attempt) {
         guard store.largeLoads.join(large, done) else { return }
         // The reply, and the session that is made of it.
-        let bytes = 2 * large.size
-        store.gate.enter(bytes) { [self] in
-            let lease = RecordLease(of: store.gate, bytes)
+        store.table.account.records.reserve(2 * large.size) { [self] lease in
             let reading = RedisReading(name, from: store, on: executor) { [store] result in
                 let result = result.map { view in
                     var view = view

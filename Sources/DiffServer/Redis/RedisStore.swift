@@ -30,21 +30,17 @@ package final class RedisStore: SessionStore {
     private let areRecordsOurs = Atomic<Bool>(false)
     private let pendingWrites = PendingWrites()
     let workers: Workers
-    /// For commits, and for large records that are read. Small ones are read in the turn in which they arrive.
-    let gate: RecordGate
     let largeLoads: SharedLoads<LargeRecord, SessionView?>
 
     /// Waits for a first answer. A Redis that cannot be reached or used now may come back later.
     ///
     /// - Throws: if Redis rejects our credentials, or holds sessions that this process cannot read.
     package init(
-        _ dialer: RedisDialer, hash: KeyedHash, table: SessionTable, records: MemoryBudget, workers: Workers,
-        polling: Polling = .preferred
+        _ dialer: RedisDialer, hash: KeyedHash, table: SessionTable, workers: Workers, polling: Polling = .preferred
     ) throws(StoreError) {
         (self.table, self.hash) = (table, hash)
-        largeLoads = SharedLoads(limit: table.bounds.waiting)
+        largeLoads = SharedLoads(limit: table.account.maxWaiting)
         self.workers = workers
-        gate = RecordGate(records)
         do throws(ListenError) { loop = try EventLoop.standalone(named: "redis", polling: polling) } catch {
             throw StoreError("\(error)")
         }
@@ -142,19 +138,15 @@ package final class RedisStore: SessionStore {
     /// Writes a commit once there is room for its record. A small one takes no more than its request does anyway.
     private func put(_ commit: PendingCommit, on executor: any WorkExecutor) {
         let bytes = commit.log.isCheckpoint ? commit.session.head.footprint : commit.log.entry.count
-        if bytes <= SessionTable.Bounds.waiter { return write(commit, 0, on: executor) }
-        gate.enter(bytes) { [self] in
-            if WorkCost.state(bytes).isLong {
-                workers.run { [self] in write(commit, bytes, on: executor) }
-            } else {
-                write(commit, bytes, on: executor)
-            }
+        if bytes <= MemoryAccount.connection { return write(commit, nil, on: executor) }
+        table.account.records.reserve(bytes) { [self] share in
+            workers.run(.state(bytes)) { [self] in write(commit, share, on: executor) }
         }
     }
 
-    /// - Parameter bytes: that have entered the gate.
-    private func write(_ commit: PendingCommit, _ bytes: Int, on executor: any WorkExecutor) {
-        guard hasOurRecords else { return finish(commit, bytes, .failure(.recordsUnknown)) }
+    /// - Parameter share: the record's, until it is written.
+    private func write(_ commit: PendingCommit, _ share: MemoryShare?, on executor: any WorkExecutor) {
+        guard hasOurRecords else { return finish(commit, share, .failure(.recordsUnknown)) }
         let key = RedisScripts.key(commit.name)
         let command = RedisScripts.command(
             for: commit, keys: revocations.keys(with: key), revocations.knownVersion, by: hash,
@@ -163,21 +155,21 @@ package final class RedisStore: SessionStore {
             switch result {
             case .failure(let failure):
                 noteWriteResult(result)
-                finish(commit, bytes, .failure(StoreFailure(failure)))
-            case .success(.integer(1)): finish(commit, bytes, .success(()))
+                finish(commit, share, .failure(StoreFailure(failure)))
+            case .success(.integer(1)): finish(commit, share, .success(()))
             // The write starts again, and is refused if its token was revoked.
             case .success(.integer(-1)):
-                revocations.refresh { [self] in finish(commit, bytes, $0.flatMap { .failure(.conflict) }) }
-            case .success(.integer(0)): finish(commit, bytes, .failure(.conflict))
+                revocations.refresh { [self] in finish(commit, share, $0.flatMap { .failure(.conflict) }) }
+            case .success(.integer(0)): finish(commit, share, .failure(.conflict))
             // To start again would never end.
-            case .success: finish(commit, bytes, .failure(.unavailable("unexpected reply to a commit")))
+            case .success: finish(commit, share, .failure(.unavailable("unexpected reply to a commit")))
             }
         }
     }
 
-    private func finish(_ commit: PendingCommit, _ bytes: Int, _ result: Result<Void, StoreFailure>) {
+    private func finish(_ commit: PendingCommit, _ share: MemoryShare?, _ result: Result<Void, StoreFailure>) {
         commit.finish(result)
-        if bytes > 0 { gate.leave(bytes) }
+        share?.hold(0)
     }
 
     package func delete(_ session: SessionView, at revision: Revision?, on executor: any WorkExecutor) -> Stored<Void> {

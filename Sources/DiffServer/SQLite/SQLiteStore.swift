@@ -28,12 +28,6 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     let pendingWrites = PendingWrites()
     /// The id of the newest log entry.
     let lastEntry: Atomic<UInt64>
-    /// Counts records while they are read or written, of which the two threads make one each at a time, and the pages
-    /// that SQLite keeps.
-    let records: MemoryBudget
-    /// Large sessions that were read and not used yet. Their bytes are not charged, or small ones would leave memory
-    /// whenever another is read.
-    private let gate: RecordGate
     private let loads: SharedLoads<String, SessionView?>
 
     private let wall: @Sendable () -> WallClock
@@ -43,21 +37,19 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     /// - Parameter newKey: the key of the digests of a new database if `digestKey` is nil.
     /// - Throws: if the file cannot be used.
     package init(
-        path: String, isDurable: Bool, digestKey: String?, newKey: String, table: SessionTable, records: MemoryBudget,
+        path: String, isDurable: Bool, digestKey: String?, newKey: String, table: SessionTable,
         health: StoreHealth = StoreHealth(),
         wall: @escaping @Sendable () -> WallClock = { WallClock() }
     ) throws(StoreError) {
         self.wall = wall
         self.table = table
-        self.records = records
-        loads = SharedLoads(limit: table.bounds.waiting)
-        gate = RecordGate(MemoryBudget(limit: records.limit))
+        loads = SharedLoads(limit: table.account.maxWaiting)
         self.health = health
         self.isDurable = isDurable
         signal(SIGXFSZ, SIG_IGN)  // A file size limit fails the write, instead of ending the process.
         file = try SQLiteFile(path: path)
         let cache = min(table.bounds.bytes / 32, 16 << 20)
-        records.charge(2 * cache)
+        table.account.pages.charge(2 * cache)
         let connection = try file.connection(isDurable: isDurable, cache: cache)
         watch = SQLiteWatch(path: path)
         do throws(SQLiteDatabase.Failure) {
@@ -114,34 +106,28 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     }
 
     private func load(_ name: String) {
-        guard pendingWrites.enterAlone(name, again: { [self] in load(name) }) else { return }
-        // As many bytes as others take at most; how many these are is only known then.
-        let least = WorkCost.turn.bytes
-        gate.enter(least) { [self] in
-            readQueue.async { [self] in
-                let result = found(name).map { view -> SessionView? in
-                    guard var view, view.isLong else {
-                        gate.leave(least)
-                        return view
-                    }
-                    gate.add(view.session.head.footprint)
-                    view.lease = RecordLease(of: gate, least + view.session.head.footprint)
-                    return view
-                }
-                if case .failure = result { gate.leave(least) }
-                // A write may follow at once, and whoever comes after that must not be told this result.
-                let waiting = loads.removeAll(for: name)
-                pendingWrites.leave(name, .success(()))
-                for done in waiting { done(result) }
-            }
-        }
+        if pendingWrites.enterAlone(name, again: { [self] in load(name) }) { read(name) }
     }
 
-    private func found(_ name: String) -> Result<SessionView?, StoreFailure> {
-        // Another request may have made it meanwhile.
-        if let view = table.view(name) { return .success(view) }
-        let result = reading { (database) throws(SQLiteDatabase.Failure) in try database.session(named: name) }
-        return result.flatMap { found in found.map { adopt($0, name) } ?? .success(nil) }
+    /// - Parameter lease: what was reserved for a large session.
+    private func read(_ name: String, in lease: MemoryShare? = nil) {
+        readQueue.async { [self] in
+            let most = lease == nil ? WorkCost.turn.bytes : .max
+            let found = reading { (database) throws(SQLiteDatabase.Failure) in
+                try database.session(named: name, upTo: most)
+            }
+            if case .success(let large?) = found, large.size > most {
+                return table.account.records.reserve(large.size) { self.read(name, in: $0) }
+            }
+            // Another request may have made it meanwhile.
+            let result =
+                table.view(name).map { .success($0) }
+                ?? found.flatMap { found in found.map { adopt($0, name, lease) } ?? .success(nil) }
+            // A write may follow at once, and whoever comes after that must not be told this result.
+            let waiting = loads.removeAll(for: name)
+            pendingWrites.leave(name, .success(()))
+            for done in waiting { done(result) }
+        }
     }
 
     /// Reads from the database, on its queue.
@@ -162,23 +148,25 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
         }
     }
 
-    private func adopt(_ found: FoundSession, _ name: String) -> Result<SessionView?, StoreFailure> {
+    private func adopt(
+        _ found: FoundSession, _ name: String, _ lease: MemoryShare?
+    ) -> Result<SessionView?, StoreFailure> {
         do throws(SessionRecord.Failure) {
             guard hash.sum(found.record.meta) == found.sum, !found.hasGap else { throw .damaged }
             let transition = SessionTransition(
                 name: name, bounds: table.bounds.history, hash: hash, now: .now, isLogged: true)
-            // The record, and the session that is made of it, until the table counts that.
-            let session = try records.charging(2 * found.record.head.count) { () throws(SessionRecord.Failure) in
-                try Session.found(
-                    found.record, covered: found.covered.map { FoundEntry($0.id, $0.body, by: hash) },
-                    behind: found.behind.map { FoundEntry($0.id, $0.body, by: hash) }, version: found.version,
-                    by: transition)
-            }
+            let session = try Session.found(
+                found.record, covered: found.covered.map { FoundEntry($0.id, $0.body, by: hash) },
+                behind: found.behind.map { FoundEntry($0.id, $0.body, by: hash) }, version: found.version,
+                by: transition)
             guard session.head.revision.text == found.revision else { throw .damaged }
-            guard let slot = table.adopt(session, as: name, inPlaceOf: nil) else { return self.found(name) }
+            guard let slot = table.adopt(session, as: name, inPlaceOf: nil) else {
+                return .success(table.view(name))
+            }
             let left = database.clock.moment(milliseconds: found.expires) - .now
             table.stored(slot, until: .now + (left - session.settings.timeToLive / 16))
-            return .success(SessionView(slot, session, of: table))
+            lease?.hold(session.head.footprint)
+            return .success(SessionView(slot, session, of: table, lease: lease))
         } catch {
             return .failure(StoreFailure(error, of: name))
         }

@@ -17,6 +17,8 @@ struct FoundSession: Sendable {
     var revision: String
     /// Milliseconds since 1970.
     var expires: Int
+    /// An estimate of what the record and the session take while that is made, in bytes.
+    var size: Int
     var record: SessionRecord
     /// The checksum of `record.meta`.
     var sum: UInt64
@@ -50,22 +52,26 @@ extension SQLiteDatabase {
 
     // MARK: Sessions
 
-    func session(named name: String) throws(Failure) -> FoundSession? {
+    /// - Parameter most: of a session whose size is more, only that is read.
+    func session(named name: String, upTo most: Int = .max) throws(Failure) -> FoundSession? {
         var found: FoundSession?
         var (last, covered): (UInt64, UInt64) = (0, 0)
         try run(
             """
-            SELECT version, revision, expires, sum, meta, head, last, covered
+            SELECT version, revision, expires, sum, meta,
+                    CASE WHEN 2 * length(head) + 100 * rows <= ? THEN head END, last, covered,
+                    2 * length(head) + 100 * rows
                 FROM session JOIN checkpoint ON session.id = checkpoint.session WHERE name = ? AND expires > ?
             """,
-            [.text(name), .integer(now)]
+            [.integer(most), .text(name), .integer(now)]
         ) { row in
             found = FoundSession(
                 version: row.word(0), revision: row.text(1), expires: row.integer(2),
+                size: min(max(0, row.integer(8)), 1 << 40),
                 record: SessionRecord(meta: row.blob(4), head: row.blob(5)), sum: row.word(3))
             (last, covered) = (row.word(6), row.word(7))
         }
-        guard var found else { return nil }
+        guard var found, found.size <= most else { return found }
         (found.covered, found.behind, found.hasGap) = try log(from: last, covered: covered)
         return found
     }

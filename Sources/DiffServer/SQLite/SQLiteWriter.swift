@@ -184,10 +184,10 @@ extension SQLiteStore {
     }
 
     private func submit(_ commit: PendingCommit) {
-        writer.submit { [hash, records] (database) throws(SQLiteDatabase.Failure) in
+        writer.submit { [hash, table] (database) throws(SQLiteDatabase.Failure) in
             // The record, and the row that SQLite makes of it.
             let room = commit.log.isCheckpoint ? 2 * commit.session.head.footprint : 0
-            return try records.charging(room) { () throws(SQLiteDatabase.Failure) in
+            return try table.account.records.charging(room) { () throws(SQLiteDatabase.Failure) in
                 try database.write(commit, by: hash) ? .written : .conflict
             }
         } done: { [self] result in

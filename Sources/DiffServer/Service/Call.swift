@@ -20,13 +20,12 @@ package final class Call: ServiceContext {
     /// The body's share of the memory for messages, and that of the state that is made of it, until the call is gone.
     /// These and the next are only written by the thread that works on the call, before it hands it on.
     nonisolated(unsafe) var share, made: MemoryShare?
-    /// Whether the work for the request is too long for a loop.
-    package nonisolated(unsafe) var isLong = false
+    package nonisolated(unsafe) var cost = WorkCost.none
     /// How many times the answer scans the session's contents.
     package nonisolated(unsafe) var scanCount = 1
     /// How long it waits for the session's source if there is a session already.
     private nonisolated(unsafe) var patience = Call.patience
-    /// Where `findsLongSession` found the session, for `expected`.
+    /// Where `sessionCost` found the session, for `expected`.
     private nonisolated(unsafe) var found: SessionSlot?
 
     /// The same request, about one of the sessions that its query names.
@@ -37,7 +36,7 @@ package final class Call: ServiceContext {
             head: head, loop: loop, route: route, place: place, session: session, identity: identity,
             projection: projection,
             parameters: parameters, acceptance: acceptance, service: service)
-        (call.patience, call.isLong, call.scanCount) = (max(.zero, deadline - .now), isLong, scanCount)
+        (call.patience, call.cost, call.scanCount) = (max(.zero, deadline - .now), cost, scanCount)
         return call
     }
 
@@ -69,12 +68,12 @@ package final class Call: ServiceContext {
         if route.isJSON, !acceptance.accepts("application/json") { throw .notAcceptable(["application/json"]) }
     }
 
-    /// Whether the session is so large that work on it takes long, however small the request is.
-    func findsLongSession() -> Bool {
-        guard let named, let (slot, bytes) = service.table.peek(named) else { return false }
-        if WorkCost.state(bytes).isLong { return true }
-        found = slot
-        return false
+    /// What work on the session costs, however small the request is.
+    func sessionCost() -> WorkCost {
+        guard let named, let (slot, bytes) = service.table.peek(named) else { return .none }
+        let cost = WorkCost.state(bytes)
+        if !cost.isLong { found = slot }
+        return cost
     }
 
     /// The session that a write is likely to follow: what a pending write makes of it, or what the table holds, even if
@@ -86,12 +85,11 @@ package final class Call: ServiceContext {
         return (slot ?? table.peek(session)?.slot).flatMap { table.session(in: $0) }
     }
 
-    /// Continues on a worker's thread if the request's work is long, or becomes so. It is on one already, unless a
-    /// worker was done before the loop asked for the result. `work` must not hold a state while it waits for its turn:
-    /// each request might hold another one.
-    func offLoop(if becomesLong: Bool = false, _ work: @escaping @Sendable () -> Void) {
-        if becomesLong { isLong = true }
-        if isLong, loop.isCurrent { service.workers.run(work) } else { work() }
+    /// Continues on a worker's thread if the request's work is long. It is on one already, unless a worker was done
+    /// before the loop asked for the result. `work` must not hold a state while it waits for its turn: each request
+    /// might hold another one.
+    func offLoop(_ work: @escaping @Sendable () -> Void) {
+        if cost.isLong, loop.isCurrent { runLong(work) } else { work() }
     }
 
     /// Reads the session's head, from the store if need be.

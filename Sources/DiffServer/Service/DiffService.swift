@@ -25,7 +25,6 @@ package final class DiffService: Service {
     /// By key or token, and by peer.
     private let rateLimit: RateLimit<String>
     private let peerRateLimit: RateLimit<PeerNetwork>
-    package let messages: MessageMemory
     private let isDraining = Atomic<Bool>(false)
     private let crossOrigin: CrossOrigin
     package let workers: Workers
@@ -37,13 +36,13 @@ package final class DiffService: Service {
     private(set) nonisolated(unsafe) var owners: (any EditOwners)?
 
     package init(
-        settings: ServiceSettings, store: any SessionStore, messages: MessageMemory, access: Authenticator,
-        journal: Journal, workers: Workers, figures: @escaping @Sendable (inout MetricsText) -> Void = { _ in }
+        settings: ServiceSettings, store: any SessionStore, access: Authenticator, journal: Journal, workers: Workers,
+        figures: @escaping @Sendable (inout MetricsText) -> Void = { _ in }
     ) {
         (self.settings, self.store, table, self.workers) = (settings, store, store.table, workers)
         self.figures = figures
         precondition(store.table.caches is AnswerCaches, "a service's table keeps answers")
-        (self.messages, self.access, self.journal) = (messages, access, journal)
+        (self.access, self.journal) = (access, journal)
         rateLimit = RateLimit(perSecond: settings.rate)
         peerRateLimit = RateLimit(perSecond: settings.peerRate)
         crossOrigin = CrossOrigin(origins: access.origins)
@@ -238,22 +237,22 @@ package final class DiffService: Service {
         _ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8], _ share: MemoryShare?
     ) -> Reply {
         var body = body
-        call.isLong = WorkCost.text(body.count, times: call.scanCount).isLong || call.findsLongSession()
-        if call.isLong || table.isCache {
-            call.share = share ?? MemoryShare(of: messages.incoming)
+        call.cost = max(.text(body.count, times: call.scanCount), call.sessionCost())
+        if call.cost.isLong || table.isCache {
+            call.share = share ?? MemoryShare(of: table.account.incoming)
             guard call.share?.resize(to: body.count) == true else {
                 return .now(call.refusal(Problem(Refusal.memoryExhausted)))
             }
             // The body becomes the state's text; what is known of its items takes about as much again.
-            call.made = MemoryShare(holding: body.count, of: messages.made)
+            call.made = MemoryShare(holding: body.count, of: table.account.made)
         }
-        guard call.isLong else {
+        guard call.cost.isLong else {
             // Moved out, so that there is one reference and reading needs no copy.
             return call.reply { (_) throws(Problem) in try prepared(exchange(&body, with: [])) }
         }
         let handed = Locked(exchange(&body, with: []))
-        return .later { [self] pending in
-            workers.run {
+        return .later { pending in
+            call.runLong {
                 call.answer(pending) { () throws(Problem) in
                     try prepared(handed.withLock { exchange(&$0, with: []) })
                 }
@@ -290,7 +289,7 @@ package final class DiffService: Service {
     }
 
     /// Whether a request may wait for a worker.
-    package var takesLongWork: Bool { workers.waiting < table.bounds.waiting }
+    package var takesLongWork: Bool { workers.waiting < table.account.maxWaiting }
 
     package func refusal(_ refusal: Refusal, target: String?) -> Response {
         Problem(refusal).response(instance: target.map(RequestHead.instance))

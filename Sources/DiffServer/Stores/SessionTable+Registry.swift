@@ -53,20 +53,19 @@ extension SessionTable.Registry {
     }
 
     /// Evicts the least recently used slots until the rest is within bounds; those with readers last, `spared` never.
-    mutating func evict(
-        within bounds: SessionTable.Bounds, sparing spared: SessionSlot?, isCache: Bool
-    ) -> [SessionTable.Evicted] {
+    mutating func evict(from table: SessionTable, sparing spared: SessionSlot?) -> [SessionTable.Evicted] {
+        let (room, most) = (table.account.room, table.bounds.sessions)
         var evicted: [SessionTable.Evicted] = []
         let evict = { (registry: inout Self, slot: SessionSlot) in
             let bytes = slot.recency.bytes
             registry.remove(slot)
-            evicted.append((slot, bytes, isCache ? registry.sendAway(slot) : nil))
+            evicted.append((slot, bytes, table.isCache ? registry.sendAway(slot) : nil))
         }
         // Whoever may read sessions that can be fetched must not be able to evict those that cannot.
-        while order.fetchedCount > max(1, bounds.sessions / 2), let slot = order.next(of: .fetched, sparing: spared) {
+        while order.fetchedCount > max(1, most / 2), let slot = order.next(of: .fetched, sparing: spared) {
             evict(&self, slot)
         }
-        while bytes > bounds.bytes || slots.count > bounds.sessions, let slot = order.next(sparing: spared) {
+        while bytes > room || slots.count > most, let slot = order.next(sparing: spared) {
             evict(&self, slot)
         }
         return evicted

@@ -28,13 +28,6 @@ public final class SessionTable: Sendable {
                 bytes, sessions, history, awake, readers
             )
         }
-
-        /// Requests that may wait for workers, and as many for loads. One takes as much memory as a connection, even
-        /// after its client has given up; so an eighth of the memory is enough for all that wait.
-        public var waiting: Int { max(256, bytes / 8 / Self.waiter) }
-
-        /// What a request takes that waits, in bytes: as much as an open connection.
-        public static let waiter = 4096
     }
 
     public let bounds: Bounds
@@ -45,21 +38,20 @@ public final class SessionTable: Sendable {
     private let ownHash: KeyedHash?
     /// What readers keep of heads.
     public let caches: any HeadCaches
-    /// Bytes that are in use beside the sessions, which have to do without as many.
-    private let bytesElsewhere: @Sendable () -> Int
+    public let account: MemoryAccount
     private let onEviction: @Sendable (_ bytes: Int) -> Void
 
     /// - Parameters:
+    ///   - account: of all memory; sessions have what is left of it.
     ///   - hash: nil if the table is the cache of a store.
     ///   - onEviction: called with the bytes of a session that has left memory.
     public init(
-        bounds: Bounds, hash: KeyedHash?, caches: any HeadCaches,
-        bytesElsewhere: @escaping @Sendable () -> Int = { 0 },
+        bounds: Bounds, account: MemoryAccount, hash: KeyedHash?, caches: any HeadCaches,
         onEviction: @escaping @Sendable (_ bytes: Int) -> Void = { _ in }
     ) {
         self.bounds = bounds
         ownHash = hash
-        (self.caches, self.bytesElsewhere, self.onEviction) = (caches, bytesElsewhere, onEviction)
+        (self.account, self.caches, self.onEviction) = (account, caches, onEviction)
         registry = Locked(Registry(awake: AwakeSlots(limit: bounds.awake)))
     }
 
@@ -151,7 +143,7 @@ public final class SessionTable: Sendable {
             registry.add(slot)
             demoted = registry.awake.wake(slot)
             registry.charge(slot, session)
-            return (slot, registry.evict(within: room, sparing: slot, isCache: isCache))
+            return (slot, registry.evict(from: self, sparing: slot))
         }
         if let demoted { compact(demoted) }
         evict(evicted)
@@ -177,7 +169,7 @@ public final class SessionTable: Sendable {
             slot.recency.begin(next.settings.timeToLive)
             registry.ends.update(slot)
             registry.charge(slot, next)
-            return registry.evict(within: room, sparing: slot, isCache: isCache)
+            return registry.evict(from: self, sparing: slot)
         }
         if let demoted { compact(demoted) }
         evict(evicted)
@@ -218,17 +210,9 @@ public final class SessionTable: Sendable {
         return .success(())
     }
 
-    /// The current bounds of sessions: what others leave, and at least a quarter of the bytes.
-    private var room: Bounds {
-        var room = bounds
-        room.bytes -= min(bytesElsewhere(), room.bytes / 4 * 3)
-        return room
-    }
-
     /// Evicts what does not fit beside what else is in use.
     public func makeRoom() {
-        let room = room
-        evict(registry.withLock { $0.evict(within: room, sparing: nil, isCache: isCache) })
+        evict(registry.withLock { $0.evict(from: self, sparing: nil) })
     }
 
     /// Whether a session fits at all, if everything else were evicted. In a cache only the newest state has to fit: the

@@ -10,7 +10,7 @@ public struct SessionView: Sendable {
     /// Whether the session is known to be the head, and not just what was the head when this process last heard of it.
     let isHead: Bool
     /// Keeps others from being read until this one has been used, if it was just read and is large.
-    public var lease: RecordLease?
+    public var lease: MemoryShare?
 
     /// Nil if the session in the slot is gone or away.
     public init?(_ slot: SessionSlot, of table: SessionTable, isHead: Bool = true) {
@@ -18,8 +18,10 @@ public struct SessionView: Sendable {
         self.init(slot, session, of: table, isHead: isHead)
     }
 
-    public init(_ slot: SessionSlot, _ session: Session, of table: SessionTable, isHead: Bool = true) {
-        (self.slot, self.session, self.table, self.isHead) = (slot, session, table, isHead)
+    public init(
+        _ slot: SessionSlot, _ session: Session, of table: SessionTable, isHead: Bool = true, lease: MemoryShare? = nil
+    ) {
+        (self.slot, self.session, self.table, self.isHead, self.lease) = (slot, session, table, isHead, lease)
     }
 
     /// The session that is in the slot now.
@@ -36,11 +38,5 @@ public struct SessionView: Sendable {
     }
 
     /// What going through the whole state costs, so many times.
-    public func cost(scanCount: Int = 1) -> WorkCost { .state(session.head.footprint, times: scanCount) }
-
-    /// Whether work on the whole state takes long.
-    public var isLong: Bool { isLong(scanCount: 1) }
-
-    /// Whether so many passes over the whole state take long.
-    public func isLong(scanCount: Int) -> Bool { cost(scanCount: scanCount).isLong }
+    public func cost(times: Int = 1) -> WorkCost { .state(session.head.footprint, times: times) }
 }

@@ -25,7 +25,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         public let outcome: Operation.Outcome
         public let slot: SessionSlot?
         /// Of the session that was read.
-        public var lease: RecordLease?
+        public var lease: MemoryShare?
     }
 
     /// The result of a step.
@@ -132,8 +132,10 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         if !revocations.areNone, let token = context.token, revocations.refuse(token) {
             return .end(.failure(.revoked))
         }
-        if let view, view.isLong(scanCount: context.scanCount), !context.isLong {
-            return context.takesLongWork ? leaveLoop(with: view) : .end(.failure(.store(.crowded)))
+        if let view, case let cost = view.cost(times: context.scanCount), cost.isLong, !context.cost.isLong {
+            guard context.takesLongWork else { return .end(.failure(.store(.crowded))) }
+            context.cost = cost
+            return leaveLoop(with: view)
         }
         let isHead = view?.isHead ?? true
         do throws(SessionError) {
@@ -207,7 +209,6 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
     /// Continues on a worker, since the session is so large. It looks for the session again once it has time: of those
     /// that wait for it, each might hold another state.
     private func leaveLoop(with view: SessionView) -> Attempt {
-        context.isLong = true
         let (slot, pinned) = view.isHead ? (view.slot, view.pinned) : (nil, nil)
         return .waiting { resume in
             context.proceed {
@@ -229,9 +230,8 @@ public protocol TransactionContext: AnyObject, Sendable {
     var executor: any WorkExecutor { get }
     /// The client's token; nil if there is none whose revocation would end the work.
     var token: (any RevocableToken)? { get }
-    /// Whether the work is too long for the executor. Only written by the thread that works on it, before it hands it
-    /// on.
-    var isLong: Bool { get set }
+    /// What the work is known to cost. Only written by the thread that works on it, before it hands it on.
+    var cost: WorkCost { get set }
     /// How many times the work scans the session's contents.
     var scanCount: Int { get }
     /// Whether long work may wait for a worker.
@@ -248,8 +248,8 @@ public protocol TransactionContext: AnyObject, Sendable {
 
 extension TransactionContext {
     /// Continues with the executor, or on a worker's thread if that takes long. A store's thread must not do it.
-    func proceed(_ work: @escaping @Sendable () -> Void) {
-        if isLong { runLong(work) } else { executor.perform(work) }
+    public func proceed(_ work: @escaping @Sendable () -> Void) {
+        if cost.isLong { runLong(work) } else { executor.perform(work) }
     }
 }
 

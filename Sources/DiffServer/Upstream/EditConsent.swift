@@ -217,7 +217,7 @@ final class HookCalls: @unchecked Sendable {
     init(for service: DiffService, on loop: EventLoop, _ outages: Outages) {
         (self.loop, store, self.outages) = (loop, service.store, outages)
         // Of their own, since they must not wait for slow sources.
-        transfers = Transfers(on: loop, budget: service.messages.incoming, maxOfHost: Self.maxCalls)
+        transfers = Transfers(on: loop, budget: service.table.account.incoming, maxOfHost: Self.maxCalls)
     }
 
     /// Waits for the lease to call the hook of a session. From any thread.

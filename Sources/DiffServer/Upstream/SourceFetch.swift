@@ -66,9 +66,9 @@ struct SourceFetch: Sendable {
         var answer = answer
         let context = FetchContext(session, upstream)
         // Workers read large ones. The answer, and so its share of memory, is kept until it is committed.
-        context.isLong = WorkCost.text(answer.body.count).isLong
+        context.cost = .text(answer.body.count)
         let handed = Locked(exchange(&answer.body, with: []))
-        let begin = { @Sendable [answer] in
+        context.proceed { [answer] in
             let body = PostedBody(
                 document(handed.withLock { exchange(&$0, with: []) }),
                 PostedBody.Rules(shape: settings.shape ?? .native, limits: service.stateLimits, defaults: settings))
@@ -83,7 +83,6 @@ struct SourceFetch: Sendable {
                 upstream.loop.perform { done(outcome) }
             }
         }
-        if context.isLong { upstream.service.workers.run(begin) } else { begin() }
     }
 }
 
@@ -158,7 +157,7 @@ final class AdoptSource: SessionOperation {
 final class FetchContext: ServiceContext {
     let session: String
     private let upstream: Upstream
-    nonisolated(unsafe) var isLong = false
+    nonisolated(unsafe) var cost = WorkCost.none
 
     init(_ session: String, _ upstream: Upstream) { (self.session, self.upstream) = (session, upstream) }
 

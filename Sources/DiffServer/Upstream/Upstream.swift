@@ -37,7 +37,7 @@ package final class Upstream: SessionSource {
     ) throws(ListenError) {
         (self.service, self.file, outages) = (service, Locked(file), Outages(service.journal))
         loop = try EventLoop.standalone(named: "sources", polling: polling)
-        transfers = Transfers(on: loop, budget: service.messages.incoming)
+        transfers = Transfers(on: loop, budget: service.table.account.incoming)
         hooks = HookCalls(for: service, on: loop, outages)
     }
 

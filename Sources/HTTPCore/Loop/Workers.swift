@@ -38,6 +38,11 @@ public final class Workers: Sendable {
     /// Jobs that have not begun.
     public var waiting: Int { jobs.withLock { $0.count } }
 
+    /// Runs `job`: here if a turn of a loop may cost as much, else on a thread.
+    public func run(_ cost: WorkCost, _ job: @escaping @Sendable () -> Void) {
+        if cost.isLong { run(job) } else { job() }
+    }
+
     /// Runs `job` on a thread, after earlier ones.
     public func run(_ job: @escaping @Sendable () -> Void) {
         jobs.withLock { $0.append(job) }

@@ -52,7 +52,7 @@ import Testing
     private func table(awake: Int = 4096) -> SessionTable {
         var bounds = SessionTable.Bounds()
         bounds.awake = awake
-        return SessionTable(bounds: bounds, messages: MessageMemory(memory: 1 << 20, maxBody: 1024), hash: hash)
+        return SessionTable(bounds: bounds, maxBody: 1024, hash: hash)
     }
 
     @Test func `a table's sessions are listed awake and at rest, and not woken`() throws {

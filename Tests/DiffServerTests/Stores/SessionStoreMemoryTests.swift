@@ -35,6 +35,28 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases.filter { $0 != .memory })
+    func `a large session that was read counts until it has been used, and the next one waits`(
+        _ kind: StoreKind
+    ) async throws {
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        let store = try fixture.store(bounds: SessionTable.Bounds(bytes: 16 << 20))
+        let state = "[{\"id\":0,\"content\":\"\(String(repeating: "x", count: 2_000_000))\"}]"
+        for name in ["s", "t"] { _ = try await store.created(name, try store.first(name, state)) }
+        let later = try fixture.later(than: store)
+        let records = later.table.account.records
+        var view = try await later.opened("s")
+        #expect(view?.lease != nil && records.inUse >= 2_000_000)
+        let next = Task { try await later.opened("t")?.session.rows }
+        let waits = await eventually { records.waiterCount == 1 }
+        #expect(waits)
+        view = nil
+        #expect(try await next.value == 1)
+        let isFree = await eventually { records.inUse == 0 && records.waiterCount == 0 }
+        #expect(isFree)
+    }
+
+    @Test(arguments: StoreKind.allCases.filter { $0 != .memory })
     func `a session that left memory is nobody's loss`(_ kind: StoreKind) async throws {
         let fixture = try StoreFixture(kind)
         defer { fixture.close() }

@@ -22,7 +22,7 @@ import Testing
     }
 
     private func table(_ bounds: SessionTable.Bounds) -> SessionTable {
-        SessionTable(bounds: bounds, messages: MessageMemory(memory: bounds.bytes, maxBody: 1024), hash: hash)
+        SessionTable(bounds: bounds, maxBody: 1024, hash: hash)
     }
 
     private func writing(_ name: String) -> SessionTransition {
@@ -57,7 +57,7 @@ import Testing
     @Test func `a session that is evicted while it is replaced does not stay in the table without its state`() throws {
         let bounds = SessionTable.Bounds(sessions: 1)
         let table = SessionTable(
-            bounds: bounds, messages: MessageMemory(memory: bounds.bytes, maxBody: 1024), hash: nil)
+            bounds: bounds, maxBody: 1024, hash: nil)
         let (one, other) = (try session("a"), try session("b"))
         let slot = try #require(table.adopt(one, as: "a", inPlaceOf: nil))
         let lost = Locked(0)
@@ -358,7 +358,7 @@ import Testing
     @Test func `of sessions that left a cache only those that somebody holds are remembered`() throws {
         let bounds = SessionTable.Bounds(sessions: 1, awake: 1)
         let table = SessionTable(
-            bounds: bounds, messages: MessageMemory(memory: bounds.bytes, maxBody: 1024), hash: nil)
+            bounds: bounds, maxBody: 1024, hash: nil)
         var held: SessionSlot? = try table.create("a", session("a")).get()
         for name in ["b", "c", "d"] { _ = try table.create(name, session(name)).get() }
         _ = table.sweep(at: .now)

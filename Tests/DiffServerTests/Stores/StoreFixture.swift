@@ -49,23 +49,22 @@ final class StoreFixture {
     ) throws -> any SessionStore {
         var options = Options()
         options.tableBounds = bounds
-        let messages = MessageMemory(memory: bounds.bytes, maxBody: options.service.maxBodyBytes)
-        let table = SessionTable(bounds: bounds, messages: messages, hash: kind == .memory ? .digests("tests") : nil)
+        let table = SessionTable(
+            bounds: bounds, maxBody: options.service.maxBodyBytes, hash: kind == .memory ? .digests("tests") : nil)
         let store: any SessionStore
         switch kind {
         case .memory: store = table
         case .sqlite:
             store = try SQLiteStore(
                 path: database, isDurable: true, digestKey: "tests", newKey: "new", table: table,
-                records: messages.records,
                 wall: { WallClock().set(by: .seconds(ahead())) })
         case .redis:
             store = try RedisStore(
                 .patient("unix:\(redis?.socket ?? "")"), hash: .digests("tests"), table: table,
-                records: messages.records, workers: Workers(count: 1))
+                workers: Workers(count: 1))
         }
         opened.append(store)
-        records.append(messages.records)
+        records.append(table.account.records)
         return store
     }
 

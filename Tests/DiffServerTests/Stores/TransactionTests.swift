@@ -28,7 +28,7 @@ import Testing
         let stale: Locked<Session?> = Locked(nil)
 
         init(_ hash: KeyedHash, _ failures: [StoreFailure?] = [], isLate: Bool, isSole: Bool = false) {
-            table = SessionTable(bounds: .init(), messages: MessageMemory(memory: 1 << 20, maxBody: 1024), hash: hash)
+            table = SessionTable(bounds: .init(), maxBody: 1024, hash: hash)
             (self.hash, self.isLate, self.isSole) = (hash, isLate, isSole)
             self.failures = Locked(failures)
         }
@@ -86,7 +86,7 @@ import Testing
     private func call(_ store: ScriptedStore) throws -> Call {
         let journal = Journal(format: .text, logsRequests: false)
         let service = DiffService(
-            settings: ServiceSettings(), store: store, messages: MessageMemory(memory: 1 << 20, maxBody: 1024),
+            settings: ServiceSettings(), store: store,
             access: Authenticator(
                 keys: KeyRing(keys: []), isLocal: true, secrets: TokenSecrets([Array(repeating: 7, count: 32)]),
                 origins: []),

@@ -1,3 +1,4 @@
+import Dispatch
 import Testing
 
 @testable import DiffClock
@@ -60,6 +61,82 @@ import Testing
             budget.release(1 << 20)
         }
         #expect(places.withLock { $0 } == Array(repeating: places.withLock { $0[0] }, count: 100))
+    }
+
+    @Test func partsTakeFromTheWhole() {
+        let whole = MemoryBudget(limit: 100)
+        let (one, other) = (MemoryBudget(limit: 80, of: whole), MemoryBudget(of: whole))
+        one.charge(50)
+        let share = MemoryShare(holding: 60, of: other)
+        #expect(whole.inUse == 110 && whole.isExceeded && !one.take(31) && whole.inUse == 110)
+        one.release(50)
+        share.hold(10)
+        #expect(whole.inUse == 10)
+    }
+
+    // MARK: Waiting
+
+    /// Who got a share, in order, and the shares.
+    private let admitted = Locked<[(name: String, share: MemoryShare)]>([])
+    private var names: [String] { admitted.withLock { $0.map(\.name) } }
+
+    private func reserve(_ bytes: Int, of budget: MemoryBudget, as name: String) {
+        budget.reserve(bytes) { [admitted] share in admitted.withLock { $0.append((name, share)) } }
+    }
+
+    private func giveBack(_ name: String) {
+        let share = admitted.withLock { all in all.first { $0.name == name }?.share }
+        share?.hold(0)
+    }
+
+    @Test func whoeverFindsNoRoomWaitsForItsTurnAndIsNotOvertaken() {
+        let budget = MemoryBudget(limit: 100)
+        reserve(60, of: budget, as: "a")
+        reserve(50, of: budget, as: "b")
+        reserve(10, of: budget, as: "c")
+        #expect(names == ["a"] && budget.waiterCount == 2 && budget.inUse == 60)
+        giveBack("a")
+        #expect(names == ["a", "b", "c"] && budget.waiterCount == 0 && budget.inUse == 60)
+        admitted.withLock { $0 = [] }
+        #expect(budget.inUse == 0)
+    }
+
+    @Test func oneThatIsLargerThanTheLimitGoesAlone() {
+        let budget = MemoryBudget(limit: 100)
+        reserve(1, of: budget, as: "a")
+        reserve(500, of: budget, as: "huge")
+        reserve(1, of: budget, as: "b")
+        #expect(names == ["a"])
+        giveBack("a")
+        #expect(names == ["a", "huge"])
+        giveBack("huge")
+        #expect(names == ["a", "huge", "b"])
+    }
+
+    @Test func thoseWhoGiveBackAtOnceDoSoOneAfterTheOther() {
+        let budget = MemoryBudget(limit: 1)
+        let places = Locked<[UInt]>([])
+        let first = MemoryShare(holding: 1, of: budget)
+        for _ in 0..<3 {
+            budget.reserve(1) { _ in
+                var local = 0
+                withUnsafePointer(to: &local) { place in places.withLock { $0.append(UInt(bitPattern: place)) } }
+            }
+        }
+        first.hold(0)
+        let seen = places.withLock { $0 }
+        #expect(seen.count == 3 && Set(seen).count == 1 && budget.inUse == 0 && budget.waiterCount == 0)
+    }
+
+    @Test func nobodyWaitsForEver() {
+        let budget = MemoryBudget(limit: 10)
+        let count = Locked(0)
+        DispatchQueue.concurrentPerform(iterations: 4) { thread in
+            for step in 0..<20_000 {
+                budget.reserve(1 + (step + thread) % 12) { _ in count.withLock { $0 += 1 } }
+            }
+        }
+        #expect(count.withLock { $0 } == 80_000 && budget.inUse == 0 && budget.waiterCount == 0)
     }
 
     // MARK: On its way in

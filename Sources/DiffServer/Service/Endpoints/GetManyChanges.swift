@@ -20,7 +20,7 @@ enum GetManyChanges {
         }
         guard options.form.isEvent else { return .later { ManyAnswers(call, bases, options, $0).next() } }
         resume(&bases, call)
-        call.share = MemoryShare(of: call.service.messages.incoming)
+        call.share = MemoryShare(of: call.service.table.account.incoming)
         guard call.share?.resize(to: bases.count * Subscription.footprint) == true else { throw .crowded }
         return .now(try EventStream.response(call, bases, EventForm(options, pace: pace, isOfMany: true)))
     }
@@ -81,7 +81,7 @@ private final class ManyAnswers: @unchecked Sendable {
     /// The length of all parts, and of a byte between each two.
     private var length = 0
     /// What reading states has cost.
-    private var read = WorkCost.state(0)
+    private var read = WorkCost.none
     /// All sessions together wait for sources as long as one.
     private let deadline = Instant.now + Call.patience
     /// Whether a session did not fit; later ones are not read.
@@ -101,16 +101,17 @@ private final class ManyAnswers: @unchecked Sendable {
 
     init(_ call: Call, _ bases: [FollowedSession], _ options: ChangesOptions, _ pending: Pending) {
         (self.call, self.bases, self.options, self.pending) = (call, bases, options, pending)
-        share = MemoryShare(of: call.service.table.answers.budget)
+        share = MemoryShare(of: call.service.table.account.outgoing)
     }
 
     /// Continues with the next session, or answers after the last one.
     func next() {
         while parts.count < bases.count, !pending.isGone {
             // Many sessions take as long as a large one.
-            if read.isLong, !call.isLong {
+            if read.isLong, !call.cost.isLong {
                 guard call.service.takesLongWork else { return pending.answer(call.refusal(.crowded)) }
-                return call.offLoop(if: true) { self.next() }
+                call.cost = read
+                return call.runLong { self.next() }
             }
             let base = bases[parts.count]
             if isFull {
@@ -139,7 +140,7 @@ private final class ManyAnswers: @unchecked Sendable {
             }
         }
         writer.append("]}")
-        let body = SharedBody(writer.bytes(), in: call.service.table.answers.budget)
+        let body = SharedBody(writer.bytes(), in: call.service.table.account.outgoing)
         let fields = [Field("Content-Type", options.form.mediaType), Field("Cache-Control", "no-store")]
         pending.answer(call.finish(Response(status: 200, fields: fields, body: .shared(body), isCompressible: true)))
     }
@@ -154,7 +155,7 @@ private final class ManyAnswers: @unchecked Sendable {
         do throws(Problem) {
             guard let view = try result.get() else { throw .noSession(base.session) }
             try view.checkRoom()
-            if !view.hasNothing(since: base.since) { read = read + view.cost(scanCount: call.scanCount) }
+            if !view.hasNothing(since: base.since) { read = read + view.cost(times: call.scanCount) }
             let answer = call.service.counted(
                 view.answer(since: base.since, call.service.remarked(options, of: base.session)))
             guard parts.isEmpty || length + answer.count <= Self.maxBytes else {

@@ -159,12 +159,11 @@ enum PostFetch {
                         return call.answer(pending) { [problem] () throws(Problem) in throw problem }
                     }
                     call.view().whenDone { result in
-                        let answer = { @Sendable in
+                        call.proceed {
                             call.answer(pending) { () throws(Problem) in
                                 .now(try response(try call.get(result), since: since, before: before, call, options))
                             }
                         }
-                        if call.isLong { answer() } else { call.loop.perform(answer) }
                     }
                 }
             }

@@ -76,9 +76,8 @@ extension ReadingEndpoint {
 
 extension SessionView {
     /// The session that a transaction has read or written.
-    package init(_ slot: SessionSlot?, _ session: Session, of table: SessionTable, _ lease: RecordLease? = nil) {
+    package init(_ slot: SessionSlot?, _ session: Session, of table: SessionTable, _ lease: MemoryShare? = nil) {
         guard let slot else { preconditionFailure("a session that was read or written has a slot") }
-        self.init(slot, session, of: table, isHead: true)
-        self.lease = lease
+        self.init(slot, session, of: table, lease: lease)
     }
 }

@@ -110,7 +110,7 @@ enum GetSessions {
         }
         let range = SessionRange(prefix: asked.hasPrefix(own) ? asked : own, after: after, limit: limit)
         return .later { pending in
-            call.service.workers.run {
+            call.service.workers.run(.rows(call.service.table.size.sessions)) {
                 call.service.store.list(range).whenDone { result in
                     call.answer(pending) { () throws(Problem) in .now(response(call, try call.get(result))) }
                 }

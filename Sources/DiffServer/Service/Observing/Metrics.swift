@@ -111,11 +111,11 @@ package final class Metrics: Sendable {
             ])
         text.gauge(
             "diffserver_memory_limit_bytes", "Limit on the sum of diffserver_memory_bytes: --memory.",
-            service.table.bounds.bytes)
+            service.table.account.limit)
         text.family(
             "diffserver_memory_bytes", "gauge",
             "Bytes of memory in use, by what for; sessions make room for the others.",
-            ([("sessions", service.table.size.bytes)] + service.messages.figures).map { ("part=\"\($0)\"", $1) })
+            ([("sessions", service.table.size.bytes)] + service.table.account.figures).map { ("part=\"\($0)\"", $1) })
         text.gauge("diffserver_streams", "Open event streams.", tally.streams)
         text.family(
             "diffserver_stream_lag_seconds", "Time from a commit until it was sent to a stream.",

@@ -3,7 +3,6 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 import SnapshotViews
-import Synchronization
 
 /// Encoded answers that lead to a session's head, so that many readers with the same base cost one diff, one encoding
 /// and one copy.
@@ -43,7 +42,7 @@ final class AnswerCache: HeadCache {
     private let caches: AnswerCaches
     private let seen: SeenStates
 
-    init(in caches: AnswerCaches) { (self.caches, seen) = (caches, SeenStates(in: caches.views)) }
+    init(in caches: AnswerCaches) { (self.caches, seen) = (caches, SeenStates(in: caches.account.views)) }
 
     /// What readers' views show.
     var seenStates: SeenStates {
@@ -107,7 +106,7 @@ final class AnswerCache: HeadCache {
     ///
     /// - Returns: the same, with a body that can be sent to others.
     func remember(_ answer: ChangesAnswer, _ key: Key, at head: Revision) -> ChangesAnswer {
-        let (answer, body) = answer.shared(in: caches.budget)
+        let (answer, body) = answer.shared(in: caches.account.outgoing)
         remember(body, of: answer.withoutBody, key, at: head)
         return answer
     }
@@ -146,34 +145,27 @@ final class AnswerCache: HeadCache {
 /// The caches of all sessions that hold something.
 package final class AnswerCaches: HeadCaches {
     private let caches = Locked<[AnswerCache]>([])
-    /// Counts bodies.
-    let budget: MemoryBudget
-    /// Counts what views show.
-    let views: MemoryBudget
+    let account: MemoryAccount
     /// What has been kept for later readers since the last release, in bytes.
-    private let kept = Atomic<Int>(0)
-    private let maxKept: Int
+    private let kept: MemoryBudget
 
-    /// - Parameter maxKept: in bytes; so little that no session is evicted for it.
-    package init(budget: MemoryBudget, views: MemoryBudget, maxKept: Int) {
-        (self.budget, self.views, self.maxKept) = (budget, views, maxKept)
+    package init(_ account: MemoryAccount) {
+        self.account = account
+        // So little that no session is evicted for it.
+        kept = MemoryBudget(limit: account.limit / 32)
     }
 
     package func make() -> any HeadCache { AnswerCache(in: self) }
 
     /// Whether a body of this size may be kept for later readers.
-    func keeps(_ bytes: Int) -> Bool {
-        guard kept.add(bytes, ordering: .relaxed).newValue > maxKept else { return true }
-        kept.subtract(bytes, ordering: .relaxed)
-        return false
-    }
+    func keeps(_ bytes: Int) -> Bool { kept.take(bytes) }
 
     func add(_ cache: AnswerCache) { caches.withLock { $0.append(cache) } }
 
     func release() {
         let all = caches.withLock { caches in
             defer { caches = [] }
-            kept.store(0, ordering: .relaxed)
+            kept.release(kept.inUse)
             return caches
         }
         for cache in all { cache.release() }
@@ -184,16 +176,16 @@ extension SessionTable {
     /// The table of a service, whose sessions make room for messages.
     ///
     /// - Parameters:
+    ///   - maxBody: of a request, in bytes.
     ///   - hash: nil if the table is the cache of a store.
     ///   - onEviction: told of the memory that a session has left.
     package convenience init(
-        bounds: Bounds, messages: MessageMemory, hash: KeyedHash?,
+        bounds: Bounds, maxBody: Int, hash: KeyedHash?,
         onEviction: @escaping @Sendable (_ bytes: Int) -> Void = { _ in }
     ) {
+        let account = MemoryAccount(limit: bounds.bytes, maxBody: maxBody)
         self.init(
-            bounds: bounds, hash: hash,
-            caches: AnswerCaches(budget: messages.outgoing, views: messages.views, maxKept: bounds.bytes / 32),
-            bytesElsewhere: { messages.inUse }, onEviction: onEviction)
+            bounds: bounds, account: account, hash: hash, caches: AnswerCaches(account), onEviction: onEviction)
     }
 
     /// The caches of all sessions.

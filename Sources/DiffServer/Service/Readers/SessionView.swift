@@ -26,7 +26,7 @@ extension SessionView {
     ///
     /// - Parameter base: the session's revision that the reader shows; nil if it is not known.
     func isLong(_ projection: Projection, from base: Revision? = nil) -> Bool {
-        guard isLong(scanCount: projection.scanCount) else { return false }
+        guard cost(times: projection.scanCount).isLong else { return false }
         // A single view that is kept up to date and shows little is quick.
         guard let seen = seen(of: projection), let known = seen.now, projection.views.count < 2,
             projection.window != nil || !WorkCost.rows(known.seen.itemCount).isLong, let base,
@@ -149,7 +149,7 @@ extension SessionView {
     }
 
     private func anew(_ views: [StateView], _ snapshot: Snapshot, _ revision: Revision) -> SeenState {
-        SeenState(views, of: snapshot, at: revision, in: table.answers.views)
+        SeenState(views, of: snapshot, at: revision, in: table.account.views)
     }
 
     /// Advances what was seen of an earlier revision to the head; nil if nothing leads from there.
@@ -162,13 +162,13 @@ extension SessionView {
         case .head(let all), .past(_, let all): marks = all.seen(through: known.views)
         }
         if known.source.isIdentical(to: head.snapshot) {
-            return known.relabeled(head.revision, marks: marks, in: table.answers.views)
+            return known.relabeled(head.revision, marks: marks, in: table.account.views)
         }
         // A view may depend on what the session's changes ignore.
         let step = states.step(
             from: known.source, at: known.revision, to: head, over: session.settings.ignored.isEmpty ? head.change : nil
         )
-        return known.advanced(to: head.revision, over: step, marks: marks, in: table.answers.views)
+        return known.advanced(to: head.revision, over: step, marks: marks, in: table.account.views)
     }
 }
 
@@ -375,7 +375,7 @@ extension SessionView {
         }
         let end = shared(.state(form, options.projection.views), destination) {
             let bytes = ChangesAnswer.end(ofReset: destination, form)
-            let budget = table.answers.budget
+            let budget = table.account.outgoing
             return form.isEvent ? SharedBody(partOfStream: bytes, in: budget) : SharedBody(bytes, in: budget)
         }
         return ChangesAnswer(reset: reason, from: revision, to: destination, options, sharing: end)
@@ -386,7 +386,7 @@ extension SessionView {
         let answers = slot.answers(in: table.answers)
         if let known = answers.body(key, at: session.head.revision) { return known }
         // Counted while it is written, or each worker would find memory for one more.
-        let body = table.answers.budget.charging(destination.size, body)
+        let body = table.account.outgoing.charging(destination.size, body)
         answers.remember(body, key, at: session.head.revision)
         return body
     }
@@ -397,7 +397,7 @@ extension SessionView {
     private static let worthSharing = 32 * 1024
 
     /// Whether there is memory for another answer. Large ones have to wait until slow readers are gone.
-    var hasRoom: Bool { !isLong || !table.answers.budget.isExceeded }
+    var hasRoom: Bool { !cost().isLong || !table.account.outgoing.isExceeded }
 
     /// - Throws: 503 if there is no memory.
     func checkRoom() throws(Problem) { if !hasRoom { throw .crowded } }
@@ -413,7 +413,7 @@ extension SessionView {
         guard destination.size >= Self.worthSharing else { return .bytes(written(destination)) }
         return .shared(
             shared(.document(projection.views), destination) {
-                SharedBody(written(destination), in: table.answers.budget)
+                SharedBody(written(destination), in: table.account.outgoing)
             })
     }
 

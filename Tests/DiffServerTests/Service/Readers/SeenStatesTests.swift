@@ -10,7 +10,7 @@ import Testing
 /// What views show is carried along by commits, for as long as somebody holds it and there is room.
 @Suite struct SeenStatesTests {
     private static let rows = 2_000
-    private let messages: MessageMemory
+    private let account: MemoryAccount
     private let table: SessionTable
     private let slot: SessionSlot
     private let odd: [StateView]
@@ -19,8 +19,8 @@ import Testing
 
     private init(memory: Int) throws {
         let hash = KeyedHash.digests("tests")
-        messages = MessageMemory(memory: memory, maxBody: 1024)
-        table = SessionTable(bounds: .init(), messages: messages, hash: hash)
+        account = MemoryAccount(limit: memory, maxBody: 1024)
+        table = SessionTable(bounds: .init(), account: account, hash: hash, caches: AnswerCaches(account))
         odd = [
             try StateView(
                 json: #"{"where":[{"at":"/content/odd","is":1}],"order":[{"at":"/content/n","descending":true}]}"#)
@@ -127,15 +127,15 @@ import Testing
     @Test func `what is carried along is counted, and refused where there is no room`() throws {
         let held = try view.seen(of: projection)
         _ = try view.seen(through: odd)
-        let inUse = messages.views.inUse
+        let inUse = account.views.inUse
         // 4 bytes an item that passes, and little else.
         #expect((Self.rows * 2...Self.rows * 2 + 4096) ~= inUse)
         table.answers.release()
-        #expect(messages.views.inUse == inUse && held?.isRefused == false)
+        #expect(account.views.inUse == inUse && held?.isRefused == false)
         let small = try SeenStatesTests(memory: 32 * 1024)
         let none = try small.view.seen(of: projection)
         try small.expectIsRight(try small.view.seen(through: odd).head)
-        #expect(none?.isRefused == true && none?.now == nil && small.messages.views.inUse == 0)
+        #expect(none?.isRefused == true && none?.now == nil && small.account.views.inUse == 0)
     }
 
     @Test func `a name through views says nothing of the digest`() throws {

@@ -20,10 +20,11 @@ public final class ConnectionCount: Sendable {
     public func age() { latest.store(max(value, recent / 8 * 7), ordering: .relaxed) }
 
     /// Counts one more until it is released.
-    final class Slot: Sendable {
+    public final class Slot: Sendable {
         private let count: ConnectionCount
 
-        init(in count: ConnectionCount) {
+        /// Counts one in `count`.
+        public init(in count: ConnectionCount) {
             self.count = count
             count.add()
         }
@@ -31,7 +32,9 @@ public final class ConnectionCount: Sendable {
         deinit { count.subtract() }
     }
 
-    func add() { open.add(1, ordering: .relaxed) }
+    /// Counts one more.
+    public func add() { open.add(1, ordering: .relaxed) }
 
-    func subtract() { open.subtract(1, ordering: .relaxed) }
+    /// Counts one less.
+    public func subtract() { open.subtract(1, ordering: .relaxed) }
 }

@@ -1,0 +1,72 @@
+// One account of all memory, by what it is for. The other parts have limits of their own, which bound what clients can
+// take; sessions have what is left. What can be known is charged before it is made, so that room is made first: answers
+// over their limit close the connections that hold the most (`BacklogRelief`), everything else evicts the sessions that
+// were not used for longest, and so does what the process takes beyond all that (`ExcessMemory`), as the last net. The
+// buffers of connections are not counted one by one, nor the holes that the allocator keeps; because of them the
+// process may be a quarter larger.
+
+import DiffClock
+
+/// The memory of a process, in bytes.
+public final class MemoryAccount: Sendable {
+    /// What the process was given.
+    public let limit: Int
+    /// All parts but connections.
+    private let parts = MemoryBudget()
+    /// Bodies, until they are committed.
+    public let incoming: MemoryBudget
+    /// What is made of large bodies, beside their bytes, until it is committed. The limit of these is enough.
+    public let made: MemoryBudget
+    /// Answers, until the kernel has taken them.
+    public let outgoing: MemoryBudget
+    /// Records on their way to or from a store: that of a commit; the one that was read, and the session that is made
+    /// of it, until who asked has used it, since it may be evicted before a worker has time. No request may be refused
+    /// because of it: a write was admitted already, and a read may be the first to ask. So they wait in order. Without
+    /// this, a hundred requests for sessions of 12 MB brought a process with 64 MiB to 240 MiB.
+    ///
+    /// Nobody who has a share waits for others: a load waits for its store and a worker, a commit for its store.
+    public let records: MemoryBudget
+    /// What a store keeps in memory of its file.
+    public let pages: MemoryBudget
+    /// What readers' views show of the newest states, while there are such readers.
+    public let views: MemoryBudget
+    /// What the process takes beyond what it should, see `ExcessMemory`.
+    public let excess: MemoryBudget
+
+    public let connections = ConnectionCount()
+
+    /// What any open connection takes: its objects, and a held request; and a request that waits, even after its client
+    /// has given up.
+    public static let connection = 4096
+    /// Requests that may wait for workers, and as many for loads: an eighth of the memory is enough for all of them.
+    public var maxWaiting: Int { max(256, limit / 8 / Self.connection) }
+
+    /// An eighth of the memory for each direction, or two bodies of the largest size but at most a quarter, and at
+    /// least 8 MiB. An eighth for views. A sixteenth for records, except that one record may always pass.
+    public init(limit: Int, maxBody: Int) {
+        self.limit = limit
+        let messages = max(limit / 8, min(maxBody, limit / 8) * 2, 8 << 20)
+        incoming = MemoryBudget(limit: messages, of: parts)
+        outgoing = MemoryBudget(limit: messages, of: parts)
+        records = MemoryBudget(limit: limit / 16, of: parts)
+        views = MemoryBudget(limit: limit / 8, of: parts)
+        (made, pages, excess) = (MemoryBudget(of: parts), MemoryBudget(of: parts), MemoryBudget(of: parts))
+    }
+
+    private var connectionBytes: Int { connections.recent * Self.connection }
+
+    /// What sessions may take now: what others leave, and at least a quarter.
+    var room: Int { limit - min(parts.inUse + connectionBytes, limit / 4 * 3) }
+
+    /// What others have, in bytes, by what it is for.
+    public var figures: [(part: String, bytes: Int)] {
+        [
+            ("incoming", incoming.inUse), ("made", made.inUse), ("outgoing", outgoing.inUse),
+            ("records", records.inUse + pages.inUse), ("views", views.inUse), ("excess", excess.inUse),
+            ("connections", connectionBytes),
+        ]
+    }
+
+    /// Sets what is called when others have another MiB.
+    public func onGrowth(_ action: @escaping @Sendable () -> Void) { parts.onGrowth(action) }
+}
