@@ -55,6 +55,7 @@ class Streams(StreamCase):
         stream = self.stream(session, {"since": first})
         self.assertEqual(stream.headers["Content-Type"].split(";")[0], "text/event-stream")
         self.assertIn("no-store", stream.headers["Cache-Control"])
+        self.assertEqual(stream.headers["Incremental"], "?1")
         self.assertRegex(self.primer(stream).retry, "^[0-9]+$")
 
     def test_a_primer_then_one_event_a_batch(self):

@@ -46,8 +46,8 @@ final class EventStream: Subscriber, @unchecked Sendable {
             status: 200,
             fields: [
                 Field("Content-Type", ChangesForm.eventType), Field("Cache-Control", "no-store"),
-                // Asks nginx not to buffer the stream.
-                Field("X-Accel-Buffering", "no"),
+                // Ask proxies to pass on each event as it comes (RFC 10036), and nginx, which does not know that.
+                Field("Incremental", "?1"), Field("X-Accel-Buffering", "no"),
             ],
             body: .stream { writer in EventStream(call, form, writer).begin(bases, view) }, isCompressible: true)
     }
