@@ -146,6 +146,16 @@ class Identity(ServiceCase):
         self.assertEqual(self.assertChangeset(answer).get("warnings"), [{"code": "identity-churn"}])
         self.assertNotIn("warnings", self.assertChangeset(self.get_changes(session, {"since": first})))
 
+    def test_the_warning_comes_where_the_id_is_a_part_of_the_content(self):
+        def people(write):
+            return [{"id": write(f"4a03c163-2598-4adf-aec1-{at:012x}"), "name": f"name {at}"} for at in range(10, 20)]
+
+        for name, write in (("made anew", lambda text: text[::-1]), ("in capitals", str.upper)):
+            with self.subTest(name):
+                session, _ = self.made(people(str), query={"idAt": "/id"})
+                answer = self.post_changes(session, people(write), {"idAt": "/id"})
+                self.assertEqual(self.assertChangeset(answer).get("warnings"), [{"code": "identity-churn"}])
+
 
 class Stored(ServiceCase):
     """What a session holds, whatever its readers are shown."""

@@ -154,19 +154,25 @@ public struct OperationCounts: Sendable, Equatable {
 
 extension Changeset {
     /// Whether more than half of the new rows have new ids but known content: ids that are generated each time a list
-    /// is decoded turn every refresh into a replacement. O(1) if few rows are new, else O(bytes).
+    /// is decoded, or written in another case, turn every refresh into a replacement. If the new state's shape takes
+    /// ids out of contents, these are compared without them. O(1) if few rows are new, else O(bytes).
     public var showsIdentityChurn: Bool {
         guard counts.insertions * 2 > oldRowOfNew.count else { return false }
         guard oldRowOfNew.count(where: { $0 < 0 }) * 2 > oldRowOfNew.count else { return false }
-        let gone = Set(old.withView { contentMarks(newRowOfOld, $0) })
+        // An element that is nothing but its id is compared as such, and never known.
+        let ids = new.place.shape.places.map { $0.element.isMap ? [] : $0.element.idAt.filter { $0 != .root } } ?? []
+        let ignored = PointerSet(ignored.pointers + ids)
+        let gone = Set(old.withView { contentMarks(newRowOfOld, $0, ignored) })
         guard !gone.isEmpty else { return false }
-        return new.withView { contentMarks(oldRowOfNew, $0) }.count(where: gone.contains) * 2 > oldRowOfNew.count
+        return new.withView { contentMarks(oldRowOfNew, $0, ignored) }.count(where: gone.contains) * 2
+            > oldRowOfNew.count
     }
 
-    /// Hashes of the contents of those rows that have no partner in the other state.
-    private func contentMarks(_ partners: [Int32], _ view: ColumnsView) -> [UInt64] {
+    /// Hashes of the contents of those rows that have no partner in the other state, if anything in them is compared.
+    private func contentMarks(_ partners: [Int32], _ view: ColumnsView, _ ignored: PointerSet) -> [UInt64] {
         partners.indices.filter { partners[$0] < 0 }.map(view.item(ofRow:))
-            .filter { view.nodes[$0].flags.contains(.hasContent) }
-            .map { fingerprint(of: view.content(ofItem: $0), by: .process, ignoring: ignored) }
+            .filter { view.nodes[$0].flags.contains(.hasContent) }.map { view.content(ofItem: $0) }
+            .filter { ignored.leaveValue(of: $0) }
+            .map { fingerprint(of: $0, by: .process, ignoring: ignored) }
     }
 }

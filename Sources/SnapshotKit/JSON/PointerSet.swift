@@ -194,6 +194,13 @@ extension PointerSet {
         return withRoot { cursor.findsValue(below: $0, entersArrays: true) }
     }
 
+    /// Whether an accepted JSON text has a value outside the places, objects aside. O(n).
+    func leaveValue(of text: UnsafeRawBufferPointer) -> Bool {
+        guard let start = text.baseAddress, text.count > 0 else { return false }
+        var cursor = JSONCursor(start)
+        return withRoot { cursor.findsValue(outside: $0) }
+    }
+
     /// The start of the value at the first of the places that an accepted JSON value has; nil if it has none of them.
     /// O(n).
     func value(in whole: UnsafeRawPointer, entersArrays: Bool) -> UnsafeRawPointer? {
@@ -224,6 +231,20 @@ extension JSONCursor {
             }
             index += 1
         } while takesComma()
+        return false
+    }
+}
+
+extension JSONCursor {
+    /// Takes the value here, or a part of it; whether there is one in it where no pointer ends, objects aside.
+    fileprivate mutating func findsValue(outside place: PointerPlace) -> Bool {
+        if place.isEnd {
+            skipValue()
+            return false
+        }
+        guard byte == UInt8(ascii: "{") else { return true }
+        guard enter() else { return false }
+        repeat { if findsValue(outside: place.below(takeName())) { return true } } while takesComma()
         return false
     }
 }

@@ -35,4 +35,24 @@ struct ChurnTests {
         #expect(!Changeset(from: .empty, to: new).showsIdentityChurn)
         #expect(!Changeset(from: new, to: .empty).showsIdentityChurn)
     }
+
+    @Test(
+        "are told where they are part of the content",
+        arguments: [
+            (#"[{"id":"u1","n":1},{"id":"u2","n":2}]"#, #"[{"id":"u3","n":2},{"id":"u4","n":1}]"#, [["id"]], true),
+            (#"[{"id":"u1","n":1},{"id":"u2","n":2}]"#, #"[{"id":"u3","n":3},{"id":"u4","n":4}]"#, [["id"]], false),
+            (#"[{"id":"AB","n":1},{"id":"CD","n":2}]"#, #"[{"id":"ab","n":1},{"id":"cd","n":2}]"#, [["id"]], true),
+            (#"[{"v":{"id":1,"n":1}}]"#, #"[{"v":{"id":2,"n":1}}]"#, [["v", "id"]], true),
+            (#"[{"t":"p","id":1,"n":1}]"#, #"[{"t":"q","id":2,"n":1}]"#, [["t"], ["id"]], true),
+            // Nothing but ids: there is no content that could be known.
+            (#"[{"id":1}]"#, #"[{"id":2}]"#, [["id"]], false),
+            (#"[{"v":{"id":1}}]"#, #"[{"v":{"id":2}}]"#, [["v", "id"]], false),
+            ("[1,2]", "[3,4]", [[]], false),
+        ])
+    func inContent(old: String, new: String, ids: [[String]], churns: Bool) throws {
+        var places = StateShape.Places()
+        places.element.idAt = ids.map { JSONPointer(tokens: $0.map { Array($0.utf8) }) }
+        let states = try [old, new].map { try Snapshot(json: $0, shape: StateShape(places)) }
+        #expect(Changeset(from: states[0], to: states[1]).showsIdentityChurn == churns)
+    }
 }
