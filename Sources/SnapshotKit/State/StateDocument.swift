@@ -67,6 +67,30 @@ public struct StateDocument: Sendable {
 
     private var text: ArraySlice<UInt8> { bytes[..<count] }
 
+    /// The length of the text.
+    package var byteCount: Int { count }
+
+    /// The value of a member as a document of its own; nil if this one is no object with such a member. It must be
+    /// JSON. O(bytes).
+    package func member(_ name: String) -> StateDocument? {
+        bytes.withUnsafeBufferPointer { text in
+            var cursor = JSONCursor(UnsafeRawPointer(text.baseAddress!))
+            cursor.skipSpace()
+            guard cursor.byte == UInt8(ascii: "{"), cursor.enter() else { return nil }
+            repeat {
+                let isFound = cursor.takeName().isText(Array(name.utf8))
+                let value = cursor.takeValue()
+                if isFound { return StateDocument(Array(value)) }
+            } while cursor.takesComma()
+            return nil
+        }
+    }
+
+    /// Calls `body` with where the text begins. It is padded.
+    func withStart<Result>(_ body: (UnsafeRawPointer) -> Result) -> Result {
+        bytes.withUnsafeBufferPointer { body(UnsafeRawPointer($0.baseAddress!)) }
+    }
+
     /// The names of the document's members, if it is an object whose members are all known. O(1) if the first one is
     /// not.
     public func names(among known: Set<String>) -> Set<String>? {

@@ -369,6 +369,13 @@ extension StateShape {
         return members
     }
 
+    /// Its members, one for each value, without a place of items that goes without saying.
+    package var essentials: [(Member, String)] {
+        let isList = places.map { $0.sectionsAt == nil && !$0.element.isMap } ?? true
+        return members.flatMap { member, texts in texts.map { (member, $0) } }
+            .filter { !isList || $0.0 != .itemsAt || !$0.1.isEmpty }
+    }
+
     /// Memory held, in bytes.
     public var footprint: Int {
         members.reduce(0) { $0 + $1.1.reduce(64) { $0 + 64 + 2 * $1.utf8.count } }

@@ -27,6 +27,7 @@ private func examine(_ json: [UInt8]) {
             check(tree != nil, "took no JSON for JSON")
         }
     }
+    guess(json)
     // Any document, with pointers: only that it never traps.
     for pointer in ["", "/id", "/items", "/0/a~1b"] {
         let shape = StateShape.pointers(
@@ -35,6 +36,21 @@ private func examine(_ json: [UInt8]) {
         _ = try? Snapshot(json: json, shape: .pointers(itemsAt: JSONPointer(pointer), idAt: JSONPointer("")))
         for shape in shapes(at: pointer) {
             if let state = try? Snapshot(json: json, shape: shape) { readAgain(state) }
+        }
+    }
+}
+
+/// What is guessed of a document is accepted, gives what it says, and can be written down.
+private func guess(_ json: [UInt8]) {
+    var document = StateDocument(json)
+    for guess in (try? document.shapes()) ?? [] {
+        guard let state = try? Snapshot(json: json, shape: guess.shape) else { fatalError("guessed what is refused") }
+        check(state.rowCount == guess.rows && state.sectionCount == guess.sections, "guessed other rows")
+        if guess.shape == .native { continue }
+        var writer = JSONWriter()
+        guess.shape.write(into: &writer)
+        guard let value = try? JSONText(writer.bytes()).slice, (try? StateShape(value)) == guess.shape else {
+            fatalError("guessed what cannot be written")
         }
     }
 }

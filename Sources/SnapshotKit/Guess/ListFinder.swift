@@ -1,0 +1,228 @@
+/// An array or an object in a document whose elements could be rows or sections. Valid while the document is.
+struct FoundList {
+    enum Elements {
+        case objects, lists, texts
+        /// Strings or numbers, all of one type.
+        case values
+    }
+
+    let pointer: JSONPointer
+    let start: UnsafeRawPointer
+    let bytes: Int
+    let count: Int
+    let elements: Elements
+    /// Whether it is an object, whose members are the elements.
+    let isMap: Bool
+    /// Whether its members' names look like keys rather than like names of fields.
+    let hasKeys: Bool
+
+    /// Calls `body` with a cursor at each of the first `limit` elements, or at those of the lists at `inner` in them.
+    func forEach(at inner: JSONPointer? = nil, upTo limit: Int = .max, _ body: (inout JSONCursor) -> Void) {
+        let places = inner.map { PointerSet([$0]) }
+        var left = limit
+        Self.forEach(in: start) { element in
+            guard let places else {
+                body(&element)
+                left -= 1
+                return left > 0
+            }
+            let list = places.value(in: element.at, entersArrays: false)
+            element.skipValue()
+            guard let list, list.load(as: UInt8.self) == UInt8(ascii: "[") else { return true }
+            Self.forEach(in: list) { element in
+                body(&element)
+                left -= 1
+                return left > 0
+            }
+            return left > 0
+        }
+    }
+
+    /// Calls `body` with a cursor at each element or member's value, which it takes, until it returns false.
+    private static func forEach(in list: UnsafeRawPointer, _ body: (inout JSONCursor) -> Bool) {
+        var cursor = JSONCursor(list)
+        let isObject = cursor.byte == UInt8(ascii: "{")
+        guard cursor.enter() else { return }
+        repeat {
+            if isObject { _ = cursor.takeName() }
+            guard body(&cursor) else { return }
+        } while cursor.takesComma()
+    }
+}
+
+/// Finds what could be lists in a document, through objects alone: of a list in each element of another one, the outer
+/// one is found.
+struct ListFinder {
+    /// Of objects around a list.
+    private static let maxDepth = 6
+    /// Of the largest ones.
+    private static let maxLists = 6
+
+    private var cursor: JSONCursor
+    private var path: [JSONString] = []
+    private var found: [(list: FoundList, weight: Int)] = []
+
+    /// - Parameter start: where accepted JSON begins.
+    init(_ start: UnsafeRawPointer) {
+        cursor = JSONCursor(start)
+        cursor.skipSpace()
+    }
+
+    /// The lists that are the most likely. O(bytes of the document).
+    mutating func lists() -> [FoundList] {
+        takeValue()
+        return found.map(\.list)
+    }
+
+    private mutating func takeValue() {
+        switch cursor.byte {
+        case UInt8(ascii: "["): takeArray()
+        case UInt8(ascii: "{") where path.count < Self.maxDepth: takeObject()
+        default: cursor.skipValue()
+        }
+    }
+
+    private mutating func takeArray() {
+        let start = cursor.at
+        var tally = ElementTally()
+        if cursor.enter() {
+            repeat {
+                tally.add(cursor.byte)
+                cursor.skipValue()
+            } while cursor.takesComma()
+        }
+        guard let elements = tally.elements, elements == .objects || elements == .texts else { return }
+        note(start, tally, elements, isMap: false)
+    }
+
+    private mutating func takeObject() {
+        let start = cursor.at
+        var tally = ElementTally()
+        if cursor.enter() {
+            repeat {
+                let name = cursor.takeName()
+                tally.add(cursor.byte, named: name)
+                path.append(name)
+                takeValue()
+                path.removeLast()
+            } while cursor.takesComma()
+        }
+        // Two objects or lists side by side are hardly a list, unless their names are keys.
+        guard let elements = tally.elements, tally.count > 1, tally.hasKeys || elements != .values else { return }
+        guard tally.hasKeys || elements == .lists || tally.count > 2 else { return }
+        note(start, tally, elements == .texts ? .values : elements, isMap: true)
+    }
+
+    /// Keeps a list in place of a less likely one.
+    private mutating func note(
+        _ start: UnsafeRawPointer, _ tally: ElementTally, _ elements: FoundList.Elements, isMap: Bool
+    ) {
+        let bytes = cursor.at - start
+        let weight = FoundList.weight(bytes, named: path.last, elements)
+        if found.count >= Self.maxLists {
+            guard let least = found.indices.min(by: { found[$0].weight < found[$1].weight }),
+                found[least].weight < weight
+            else { return }
+            found.remove(at: least)
+        }
+        guard path.reduce(0, { $0 + 1 + 2 * $1.count }) <= StateShape.maxPointerBytes else { return }
+        let list = FoundList(
+            pointer: JSONPointer(tokens: path.map { Array($0.text) }), start: start, bytes: bytes, count: tally.count,
+            elements: elements, isMap: isMap, hasKeys: tally.hasKeys)
+        found.append((list, weight))
+    }
+}
+
+/// Of which types the elements of a list are.
+private struct ElementTally {
+    private(set) var count = 0
+    private var objects = 0
+    private var lists = 0
+    private var texts = 0
+    private var numbers = 0
+    private var keys = 0
+
+    mutating func add(_ first: UInt8, named name: JSONString? = nil) {
+        count += 1
+        switch first {
+        case UInt8(ascii: "{"): objects += 1
+        case UInt8(ascii: "["): lists += 1
+        case UInt8(ascii: "\""): texts += 1
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): numbers += 1
+        default: break
+        }
+        if let name, name.looksLikeKey(among: first == UInt8(ascii: "{")) { keys += 1 }
+    }
+
+    /// Nil if they are not all of one type.
+    var elements: FoundList.Elements? {
+        switch count {
+        case 0: nil
+        case objects: .objects
+        case lists: .lists
+        case texts: .texts
+        case numbers: .values
+        default: nil
+        }
+    }
+
+    /// Whether all names look like keys.
+    var hasKeys: Bool { count > 0 && keys == count }
+}
+
+extension JSONString {
+    /// Whether a member's name looks like a key (`EUR`, `2026-11-26`, `-NxT3kQ`, `7`), not like that of a field. Fields
+    /// may be numbered, but hardly where they are objects.
+    fileprivate func looksLikeKey(among objects: Bool) -> Bool {
+        let bytes = UnsafeRawBufferPointer(start: start, count: count)
+        guard let first = bytes.first, first != UInt8(ascii: "@"), first != UInt8(ascii: "$") else { return false }
+        if isEscaped || bytes.first.map(UInt8.isDigit) == true { return true }
+        var hasLowercase = false
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): hasLowercase = true
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): break
+            default: return true
+            }
+        }
+        return !hasLowercase || (objects || count >= 16) && bytes.contains(where: UInt8.isDigit)
+    }
+}
+
+extension UInt8 {
+    fileprivate static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+}
+
+// MARK: - Weights
+
+extension FoundList {
+    /// How likely a list is the one that is meant, by its size and name.
+    var weight: Int {
+        Self.weight(bytes, named: pointer.tokens.last.map { String(decoding: $0, as: UTF8.self) }, elements)
+    }
+
+    fileprivate static func weight(_ bytes: Int, named name: JSONString?, _ elements: Elements) -> Int {
+        // No name that counts is longer.
+        weight(bytes, named: name.flatMap { $0.count < 32 ? $0.string : nil }, elements)
+    }
+
+    private static func weight(_ bytes: Int, named name: String?, _ elements: Elements) -> Int {
+        let size = 6 * (Int.bitWidth - bytes.leadingZeroBitCount)
+        let bonus = name.map { $0.lowercased() }.map { usual.contains($0) ? 20 : aside.contains($0) ? -40 : 0 } ?? 0
+        switch elements {
+        case .objects, .lists: return size + bonus
+        case .texts, .values: return size + bonus - 60
+        }
+    }
+
+    /// Names that lists have where a document has one.
+    private static let usual: Set<String> = [
+        "data", "items", "item", "results", "result", "features", "edges", "nodes", "entries", "entry", "records",
+        "rows", "hits", "list", "children", "value", "values", "resources", "members", "feed",
+    ]
+    /// Names of what stands beside a list.
+    private static let aside: Set<String> = [
+        "included", "errors", "warnings", "links", "link", "facets", "filters", "aggregations", "meta", "metadata",
+        "pagination", "headers", "namespaces", "authors", "fields", "columns",
+    ]
+}
