@@ -20,7 +20,7 @@ CHECKS = [
     "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance",
     "response_schema_conformance", "unsupported_method", "allow_header_conformance", "use_after_free", "described",
 ]
-ROUTES = ["diff", "session", "changes", "changesOfMany", "item", "items", "section", "sections", "tokens", "list"]
+ROUTES = ["diff", "shape", "session", "changes", "changesOfMany", "item", "items", "section", "sections", "tokens", "list"]
 
 
 def without_own_json(document):

@@ -74,6 +74,15 @@ class Tour(unittest.TestCase):
         answer = self.ask("POST", "/v1/diff", {"old": texts, "new": [{**each, "id": f"new {each['id']}"} for each in texts]})
         self.assertEqual(answer.json["warnings"], [{"code": "identity-churn"}])
 
+    def test_where_a_list_seems_to_stand(self):
+        document = {"status": 200, "data": {"members": [{"userID": 7, "name": "Ann"}, {"userID": 8, "name": "Bob"}]}}
+        guess = self.ask("POST", "/v1/shape", document).json["shapes"][0]
+        self.assertEqual(guess, {"shape": {"itemsAt": "/data/members", "idAt": "/userID"}, "rows": 2, "sections": 1})
+        self.assertEqual(self.ask("OPTIONS", "/v1/shape").status, 204)
+        refused = self.ask("POST", "/v1/diff", {"old": document, "new": document})
+        self.assertEqual((refused.status, refused.json["shape"]), (422, guess["shape"]))
+        self.assertEqual(self.ask("POST", "/v1/shape", ["a"]).json["shapes"][0]["shape"], {})
+
     def test_ids_of_all_forms(self):
         ids = ["\u00e9", "e\u0301", "a/b~c", "\U0001f600", " ", "x" * 2048, "9" * 30, 10**40, -1, "\u2028", "\\\"", "%41"]
         for dialect in DIALECTS:

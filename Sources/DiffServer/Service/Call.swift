@@ -127,7 +127,17 @@ package final class Call: ServiceContext {
             case .now(let response): return .now(finish(response))
             case .later(let begin): return .later(begin)
             }
-        } catch { return .now(refusal(error)) }
+        } catch { return refuse(error) }
+    }
+
+    /// Refuses the request. What could make its body acceptable is looked for by a worker if that takes long.
+    private func refuse(_ problem: Problem) -> Reply {
+        guard let search = problem.search, search.cost.isLong, loop.isCurrent else {
+            return .now(refusal(problem.advised()))
+        }
+        return .later { [self] pending in
+            service.workers.run { [self] in pending.answer(refusal(problem.advised())) }
+        }
     }
 
     /// Answers a request that has been waiting.

@@ -16,6 +16,10 @@ package struct Problem: Error, Sendable {
     var current: Revision??
     /// Which of several sessions has the problem.
     var session: String?
+    /// A shape with which the body would be accepted.
+    var shape: ShapeGuess?
+    /// Where to look for such a shape.
+    var search: ShapeSearch?
     /// Fields of the answer besides its type.
     var fields: [Field] = []
 
@@ -64,7 +68,20 @@ package struct Problem: Error, Sendable {
                 }
             }
         }
+        if let shape {
+            object.name("shape")
+            shape.shape.write(into: &object.writer)
+        }
         return object.bytes()
+    }
+
+    /// The problem with what a search for a shape finds. O(bytes of the body).
+    func advised() -> Problem {
+        guard let guess = search?.guess() else { return self }
+        var problem = self
+        (problem.shape, problem.search) = (guess, nil)
+        problem.detail += "; the document looks like ?\(guess.shape.query)"
+        return problem
     }
 }
 
@@ -205,6 +222,20 @@ extension Problem {
                 .limitExceeded, detail, limit: limit, actual: actual,
                 errors: [Violation(pointer: pointer, code: "limit-exceeded", detail: detail)])
         }
+    }
+
+    /// A document that cannot be read.
+    ///
+    /// - Parameter search: where to look for a shape if it lacks one; nil if it has one.
+    init(_ error: StateError, search: ShapeSearch?) {
+        self.init(error)
+        look(for: search)
+    }
+
+    /// Looks for a shape where that might have helped.
+    mutating func look(for search: ShapeSearch?) {
+        guard type == .wrongShape || type == .invalidState else { return }
+        if errors.contains(where: { $0.code != "duplicate-id" }) { self.search = search }
     }
 
     /// A batch of edits that cannot be read or applied.

@@ -62,6 +62,7 @@ let routes = Router<Route>([
             "diff", .withBody(PostDiff.prepare), .compute,
             parameters: ChangesStyle.parameters.union(Parameters.shape).union(Projection.view),
             lists: Parameters.shapeLists, isJSON: false)),
+    .init(.post, "/v1/shape", Route("shape", .withBody(PostShape.prepare), .compute)),
     .init(
         .get, "/v1/sessions",
         Route("list", .withoutBody(GetSessions.answer), .list, parameters: ["prefix", "after", "limit"])),

@@ -79,6 +79,7 @@ const text = (() => {
   return {
     button, write, store,
     get isSent() { return isSent; },
+    get isTyped() { return isTyped(); },
     sent() { isSent = true; store(); },
     onChange(call) { changed = call; },
   };
@@ -171,19 +172,41 @@ const shape = (() => {
   $('shape').append(make('details', '', make('summary', '', 'More'), more));
   fields.get('idAt').title += ': up to four pointers, with spaces between';
 
-  function look() {
-    let found = null;
-    try {
-      found = guess(JSON.parse(editor.value));
-    } catch {
-      if (!$('shape').hidden) return; // in the middle of typing
-    }
+  function show(found) {
     $('shape').hidden = !found;
     if (!found) isOwn = false;
     if (found && !isOwn) for (const [name, field] of fields) field.value = found[name] ?? '';
   }
+
+  let asked = ''; // the text that the server was asked about
+  let answer = Promise.resolve();
+  let timer = null;
+
+  function look() {
+    clearTimeout(timer);
+    timer = null;
+    const typed = editor.value;
+    let document;
+    try { document = JSON.parse(typed); } catch { return; } // in the middle of typing
+    asked = typed;
+    const isRequest = document?.state !== undefined || Array.isArray(document?.edits);
+    answer = (isRequest ? Promise.resolve(null) : guess(typed))
+      .then((found) => { if (asked === typed) show(found); });
+  }
+
   return {
-    look,
+    /** Asks for the shape of what was typed, once nothing was for a moment; what the page wrote itself has none. */
+    changed() {
+      clearTimeout(timer);
+      [timer, asked] = [null, ''];
+      if (text.isTyped) timer = setTimeout(look, 200);
+      else show(null);
+    },
+    /** Until the shape of what was typed is shown. */
+    settled() {
+      if (timer) look();
+      return answer;
+    },
     query: () => $('shape').hidden ? ''
       : query(Object.fromEntries([...fields].map(([name, field]) => [name, field.value]))),
   };
@@ -248,6 +271,7 @@ const playground = (() => {
     if (!whole.trim() && text.isSent) return queue; // a state that is too long to stand there
     queue = queue.then(async () => {
       const body = compact(whole);
+      await shape.settled();
       const { problem } = await send(body, shape.query());
       if (problem) showFault(problem, body);
       else if (editor.value === whole) text.sent(); // the next change may replace it now, and keeps it as a draft
@@ -467,7 +491,7 @@ const playground = (() => {
   };
   text.onChange(() => {
     showSample();
-    shape.look();
+    shape.changed();
     if (!text.isSent) fault.clear();
   });
   $('whole').onclick = () => { if (doc) showState(); };

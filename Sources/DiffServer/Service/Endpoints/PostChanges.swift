@@ -74,6 +74,12 @@ final class PostChanges: SessionEndpoint {
         return keys.first.map { ReplayWindow.Key(writer: call.identity.name(in: call.session), key: $0) }
     }
 
+    var search: ShapeSearch? {
+        body?.unshaped.map {
+            ShapeSearch(body: $0, layout: .changes, limits: call.service.settings.stateLimits)
+        }
+    }
+
     // MARK: The answer
 
     func reply(_ outcome: ChangeSession.Outcome, in slot: SessionSlot?) -> Reply {

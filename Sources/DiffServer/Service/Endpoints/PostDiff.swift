@@ -26,11 +26,14 @@ enum PostDiff {
     private static func states(
         _ body: consuming [UInt8], _ shape: StateShape, _ limits: StateLimits
     ) throws(Problem) -> Envelope {
+        var document = StateDocument(body)
         do throws(StateError) {
-            return try Envelope(
-                json: body, members: .init(states: ["old", "new"], required: ["old", "new"]), shape: shape,
-                limits: limits)
-        } catch { throw Problem(error) }
+            return try document.envelope(
+                .init(states: ["old", "new"], required: ["old", "new"]), shape: shape, limits: limits)
+        } catch {
+            throw Problem(
+                error, search: shape == .native ? ShapeSearch(body: document, layout: .diff, limits: limits) : nil)
+        }
     }
 }
 

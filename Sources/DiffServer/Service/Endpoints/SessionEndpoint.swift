@@ -20,9 +20,14 @@ protocol SessionEndpoint: Sendable {
 
     /// Says why the operation of a call was not carried out.
     func problem(_ failure: TransactionFailure, of call: Call) -> Problem
+
+    /// Where to look for a shape of a body that the operation has refused.
+    var search: ShapeSearch? { get }
 }
 
 extension SessionEndpoint {
+    var search: ShapeSearch? { nil }
+
     func problem(_ failure: TransactionFailure, of call: Call) -> Problem { Problem(failure, of: call.session) }
 }
 
@@ -54,7 +59,10 @@ extension Call {
     ) throws(Problem) -> Reply {
         switch result {
         case .success(let done): try endpoint.reply(done.outcome, in: done.slot)
-        case .failure(let failure): throw endpoint.problem(failure, of: self)
+        case .failure(let failure):
+            var problem = endpoint.problem(failure, of: self)
+            problem.look(for: endpoint.search)
+            throw problem
         }
     }
 }

@@ -46,15 +46,15 @@ final class PutSession: SessionEndpoint {
 
     func operation(_ body: consuming [UInt8]) throws(Problem) -> ReplaceSession {
         let options = call.service.settings
+        var document = StateDocument(body)
         do throws(StateError) {
             if call.service.source?.hasSource(call.session) == true {
-                try StateDocument(body).check(options.stateLimits)
+                try document.check(options.stateLimits)
                 throw .unwanted
             }
             var members = Session.Settings.besideState
             if shape != nil { members.shape = nil }
-            let envelope = try Envelope(
-                json: body, members: members, shape: shape ?? .native, limits: options.stateLimits)
+            let envelope = try document.envelope(members, shape: shape ?? .native, limits: options.stateLimits)
             warnings = Warnings(envelope.warnings)
             let named = try Session.SettingsChange(envelope)
             return ReplaceSession(
@@ -62,7 +62,8 @@ final class PutSession: SessionEndpoint {
                 condition: WriteCondition(call))
         } catch {
             if case .unwanted = error { throw .hasSource }
-            throw Problem(error)
+            let search = ShapeSearch(body: document, layout: .session, limits: options.stateLimits)
+            throw Problem(error, search: shape ?? .native == .native ? search : nil)
         }
     }
 

@@ -123,6 +123,17 @@ public final class PostedBody: Sendable {
         if case .content(let content) = last?.outcome { content.warnings } else { [] }
     }
 
+    /// The body, if the last reading refused it as a state without a shape.
+    public var unshaped: StateDocument? {
+        guard let last, let context = last.context, rules.takesStates,
+            (rules.shape ?? context.shape ?? .native) == .native, case .failure(.unreadable(let error)) = last.outcome
+        else { return nil }
+        switch error {
+        case .wrongShape, .invalid: return document
+        case .unwanted, .json, .limitExceeded: return nil
+        }
+    }
+
     // MARK: Reading
 
     private func read(_ rules: Rules, _ session: Session?) throws(SessionError) -> Content.Value {

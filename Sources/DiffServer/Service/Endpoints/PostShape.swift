@@ -1,0 +1,20 @@
+import HTTPCore
+import SnapshotKit
+
+/// A JSON document in, and out come the shapes that it seems to have. Nothing is stored.
+enum PostShape {
+    @Sendable
+    static func prepare(_ call: Call) -> Answer {
+        call.scanCount = ShapeGuess.cost
+        let limits = call.service.settings.stateLimits
+        return { (body) throws(Problem) in
+            var document = StateDocument(body)
+            var object = JSONObject()
+            object.name("shapes")
+            do throws(StateError) {
+                object.writer.append(array: try document.shapes(limits)) { $1.write(into: &$0) }
+            } catch { throw Problem(error) }
+            return .now(Response(json: object.bytes()))
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import HTTPCore
+import SnapshotKit
+
+/// A body that was read as states and refused: perhaps for want of a shape, which is then guessed and told.
+struct ShapeSearch: Sendable {
+    let body: StateDocument
+    let layout: Layout
+    let limits: StateLimits
+
+    /// Where documents are in a body.
+    enum Layout {
+        /// The body itself, or its `state`.
+        case changes
+        /// Its `state`.
+        case session
+        /// Its `old` and its `new`.
+        case diff
+    }
+
+    /// What a guess takes.
+    var cost: WorkCost { .text(body.byteCount, times: ShapeGuess.likelyCost) }
+
+    /// A shape with which all of the documents would be accepted, if one is found; its rows are those of the last.
+    func guess() -> ShapeGuess? {
+        guard var documents, let guess = documents.new.likelyShape(limits) else { return nil }
+        guard let _ = try? documents.old?.state(guess.shape, limits: limits) else {
+            return documents.old == nil ? guess : nil
+        }
+        return guess
+    }
+
+    /// The documents that were refused; nil if they have a shape, or if there is none.
+    private var documents: (new: StateDocument, old: StateDocument?)? {
+        switch layout {
+        case .changes where body.member("edits") != nil: return nil
+        case .changes where body.member("state") == nil: return (body, nil)
+        case .changes, .session:
+            return body.member("shape") == nil ? body.member("state").map { ($0, nil) } : nil
+        case .diff:
+            guard let old = body.member("old"), let new = body.member("new") else { return nil }
+            return (new, old)
+        }
+    }
+}
+
+extension StateShape {
+    /// As the query of a request, without what goes without saying. Empty if native.
+    package var query: String {
+        essentials.map { "\($0.rawValue)=\(Self.encoded($1))" }.joined(separator: "&")
+    }
+
+    /// What stays readable in a query, and means nothing to a shell.
+    private static func encoded(_ text: String) -> String {
+        let octets = text.utf8.map { byte -> [UInt8] in
+            let stays =
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+                case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                default: "-._~/:@".utf8.contains(byte)
+                }
+            return stays ? [byte] : Array("%\(Hex.encode([byte]).uppercased())".utf8)
+        }
+        return String(decoding: octets.joined(), as: UTF8.self)
+    }
+}
