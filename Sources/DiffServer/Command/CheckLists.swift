@@ -1,8 +1,6 @@
 import CDiffSystem
 import DiffService
 import DiffUpstream
-import Dispatch
-import HTTPCore
 import SnapshotKit
 
 /// `diffserver check-lists [--try] FILE [SESSION…]`: whether a server with the same variables could start with
@@ -61,9 +59,6 @@ struct CheckLists: CommandOptions {
     ///
     /// - Returns: how many did not answer with a list.
     private func failures(_ file: ListsFile) -> Int {
-        let loop: EventLoop
-        do throws(ListenError) { loop = try EventLoop.standalone(polling: .preferred) } catch { fail("\(error)") }
-        let transfers = Transfers(on: loop, budget: MemoryBudget())
         var failures = 0
         for definition in file.lists where definition.source != nil {
             let name = definition.name.text
@@ -74,7 +69,7 @@ struct CheckLists: CommandOptions {
             }
             for session in tried {
                 do throws(Transfer.Failure) {
-                    let line = try answer(of: session, file, transfers, loop)
+                    let line = try answer(of: session, file)
                     print("\(session): \(line)")
                 } catch {
                     failures += 1
@@ -90,35 +85,18 @@ struct CheckLists: CommandOptions {
         return failures
     }
 
-    private func answer(
-        of session: String, _ file: ListsFile, _ transfers: Transfers, _ loop: EventLoop
-    ) throws(Transfer.Failure) -> String {
-        guard let match = file.list(of: session), let source = match.definition.source, let url = match.sourceURL else {
+    private func answer(of session: String, _ file: ListsFile) throws(Transfer.Failure) -> String {
+        guard let match = file.list(of: session) else {
             throw Transfer.Failure(reason: "no list with this name has a source")
         }
         let options = ServiceSettings()
-        let request = Transfer.Request(source, at: url, maxBytes: options.maxBodyBytes)
-        let start = Instant.now
-        let result = Locked<Result<Transfer.Answer, Transfer.Failure>?>(nil)
-        let hasArrived = DispatchSemaphore(value: 0)
-        loop.execute {
-            transfers.start(request) {
-                result.withLock { [found = $0] in $0 = found }
-                hasArrived.signal()
-            }
-        }
-        hasArrived.wait()
-        let answer = try result.withLock { $0 }!.get()
-        let time = "\(Int((.now - start) / .milliseconds(1))) ms"
-        guard answer.status == 200 else { throw Transfer.Failure(reason: "it answered \(answer.status) in \(time)") }
+        let answer = try SourceProbe.ask(match)
         let settings = match.definition.settings.applied(to: options.defaultSettings)
         do throws(StateError) {
-            var body = answer.body
-            _ = body.replaceLoneSurrogates()
             let snapshot = try Snapshot.reading(
-                json: body, shape: settings.shape ?? .native, limits: options.stateLimits, upon: nil
+                json: answer.body, shape: settings.shape ?? .native, limits: options.stateLimits, upon: nil
             ).snapshot
-            return "\(snapshot.itemCount) items, \(answer.body.count) bytes, \(time)"
+            return "\(snapshot.itemCount) items, \(answer.body.count) bytes, \(answer.time)"
         } catch {
             throw Transfer.Failure(reason: "its answer is not a state: \(Problem(error).summary)")
         }

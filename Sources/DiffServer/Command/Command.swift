@@ -12,6 +12,8 @@ enum Command {
     case token(TokenCommand)
     case healthCheck(Options)
     case checkLists(CheckLists)
+    case shape(ShapeCommand)
+    case watch(WatchCommand)
     case help(Help.Topic)
     case version
 }
@@ -46,6 +48,9 @@ extension Command {
         case "healthcheck": self = .healthCheck(try Self.options(rest, environment, group))
         case "diff": self = .diff(try DiffCommand(rest))
         case "check-lists": self = .checkLists(try CheckLists(rest))
+        case "shape": self = .shape(try ShapeCommand(rest, environment: environment))
+        case "watch":
+            self = .watch(try WatchCommand(rest, environment: environment, defaults: Self.defaults(group)))
         case "version", "--version": self = .version
         case let other: throw UsageError("unknown command \"\(other)\"; see diffserver help")
         }
@@ -66,11 +71,14 @@ extension Command {
     private static func options(
         _ arguments: [String], _ environment: (String) -> String?, _ group: ControlGroup
     ) throws(UsageError) -> Options {
+        let (options, others) = try CommandLineParser<Options>(arguments).read(environment, into: defaults(group))
+        if let other = others.first { throw UsageError("\"\(other)\" is not an option; \(Options.topic.pointer)") }
+        return options
+    }
+
+    private static func defaults(_ group: ControlGroup) -> Options {
         var options = Options()
         if let limit = group.memoryLimit { options.tableBounds.bytes = min(options.tableBounds.bytes, limit / 2) }
-        let others: [String]
-        (options, others) = try CommandLineParser<Options>(arguments).read(environment, into: options)
-        if let other = others.first { throw UsageError("\"\(other)\" is not an option; \(Options.topic.pointer)") }
         return options
     }
 

@@ -22,11 +22,7 @@ struct DiffCommand: CommandOptions {
             throw UsageError("diff takes two files, OLD.json and NEW.json; \(Self.topic.pointer)")
         }
         (old, new) = (files[0], files[1])
-        if members.isEmpty { return }
-        do throws(StateShape.Failure) { shape = try StateShape(members) } catch {
-            let flag = error.member.map { "\($0.flag): " } ?? ""
-            throw UsageError(flag + error.detail)
-        }
+        if !members.isEmpty { shape = try StateShape(flags: members) }
     }
 
     static let topic = Help.Topic.diff
@@ -42,14 +38,7 @@ struct DiffCommand: CommandOptions {
                 .choice(
                     "--content", "updates carry the row's whole content (default), or a merge patch", \.content),
             ]),
-        OptionGroup<Self>(
-            title: "Where the list is in a document of another form, by JSON Pointers (P)",
-            options: StateShape.Member.allCases.map { member in
-                Option(flag: member.flag, value: member.placeholder, help: member.help) {
-                    $0.members.append((member, $1))
-                    return true
-                }
-            }),
+        .shape("Where the list is in a document of another form, by JSON Pointers (P)", \.members),
     ]
 
     /// Prints the changeset, and warnings to standard error.
@@ -81,6 +70,31 @@ struct DiffCommand: CommandOptions {
     /// Translates text about requests: `?idAt=/id` is `--id-at /id` here.
     static func advice(_ text: String) -> String {
         StateShape.Member.allCases.reduce(text) { $0.replacing("?\($1.rawValue)=", with: "\($1.flag) ") }
+    }
+}
+
+extension OptionGroup {
+    /// The members of a shape, collected in order.
+    static func shape(
+        _ title: String, _ path: WritableKeyPath<Target, [(StateShape.Member, String)]> & Sendable
+    ) -> OptionGroup {
+        OptionGroup(
+            title: title,
+            options: StateShape.Member.allCases.map { member in
+                Option(flag: member.flag, value: member.placeholder, help: member.help) {
+                    $0[keyPath: path].append((member, $1))
+                    return true
+                }
+            })
+    }
+}
+
+extension StateShape {
+    /// A shape by its options.
+    init(flags members: [(Member, String)]) throws(UsageError) {
+        do throws(Failure) { try self.init(members) } catch {
+            throw UsageError((error.member.map { "\($0.flag): " } ?? "") + error.detail)
+        }
     }
 }
 

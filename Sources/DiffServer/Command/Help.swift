@@ -9,6 +9,7 @@ enum Help {
         case serve, diff, key, token
         case healthCheck = "healthcheck"
         case checkLists = "check-lists"
+        case shape, watch
 
         /// For error messages.
         var pointer: String { self == .overview ? "see diffserver help" : "see diffserver \(rawValue) --help" }
@@ -23,6 +24,8 @@ enum Help {
         case .token: token
         case .healthCheck: healthCheck
         case .checkLists: checkLists
+        case .shape: shape
+        case .watch: watch
         }
     }
 
@@ -36,6 +39,8 @@ enum Help {
         diffserver token --session NAME    mint a client's token
         diffserver healthcheck             ask a server whether it is ready
         diffserver check-lists FILE        check a file of lists
+        diffserver shape FILE|URL          tell where the list is in a JSON document
+        diffserver watch URL               show the list of any JSON address, live
         diffserver help [COMMAND]          print this text, or a command's; also COMMAND --help
         diffserver version                 print the version
 
@@ -140,6 +145,39 @@ enum Help {
         Example:
 
           diffserver check-lists --try lists.json team-7
+
+        """
+    }
+
+    private static var shape: String {
+        """
+        Usage: diffserver shape [OPTION…] FILE|URL
+
+        Prints where the list seems to be in a JSON document: as parameters of a request, as the "shape" of a session or
+        of a list, and in the request that posts it. - means standard input. Exit status 1 if there is no list.
+
+        \(options(ShapeCommand.groups))
+        Examples:
+
+          diffserver shape answer.json
+          diffserver shape https://example.org/fires
+
+        """
+    }
+
+    private static var watch: String {
+        """
+        Usage: diffserver watch [OPTION…] URL
+
+        Serves the list of a JSON address, fetched while somebody looks, and opens the page on which it moves. Where the
+        list is in the document is guessed, unless options say it. It takes the options and variables of serve, too, but
+        --lists. Exit status 1 if the URL does not answer with a list.
+
+        \(options(WatchCommand.groups.filter { !$0.isRare }))
+        Examples:
+
+          diffserver watch https://example.org/fires
+          diffserver watch https://example.org/fires --every 30s --items-at /Incidents --id-at /UniqueId
 
         """
     }

@@ -7,7 +7,9 @@ import HTTPCore
 /// `diffserver serve`: from options to a running server, and to its end.
 enum Serve {
     /// Runs until a signal ends the process.
-    static func run(_ options: Options) -> Never {
+    ///
+    /// - Parameter ready: called with the addresses where the server can be reached, once it can be.
+    static func run(_ options: Options, ready: ([SocketAddress]) -> Void = { _ in }) -> Never {
         var options = options
         Descriptors.raiseLimit()
         if options.listen.isEmpty { options.listen = ListenAddress.activated() }
@@ -47,9 +49,9 @@ enum Serve {
         // Before the next line: whoever reads that may move the file at once.
         let log = LogFile(descriptor: STDERR_FILENO)
         do throws(ListenError) {
-            for address in try server.start() {
-                journal.log("diffserver \(Version.text) listens on \(scheme)://\(address)")
-            }
+            let addresses = try server.start()
+            for address in addresses { journal.log("diffserver \(Version.text) listens on \(scheme)://\(address)") }
+            ready(addresses)
         } catch {
             let advice = "; stop the program that listens there, or choose another --listen"
             fail("\(error)\(error.isAddressTaken ? advice : "")")

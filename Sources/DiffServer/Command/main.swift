@@ -17,6 +17,8 @@ do throws(UsageError) {
     case .token(let token): token.run()
     case .healthCheck(let options): HealthCheck.run(options)
     case .checkLists(let check): check.run { variables[$0] }
+    case .shape(let shape): try shape.run { variables[$0] }
+    case .watch(let watch): try watch.run { variables[$0] }
     case .help(let topic): print(Help.text(of: topic), terminator: "")
     case .version: print("diffserver \(Version.text)")
     }

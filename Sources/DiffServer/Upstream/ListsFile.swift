@@ -188,6 +188,9 @@ package struct ListsFileError: Error, Equatable {
         }
     }
 
+    /// What is wrong, without the places.
+    package var messages: [String] { faults.map(\.message) }
+
     /// A line for each fault, as compilers write them: `FILE:LINE:COLUMN: message`.
     package func text(of path: String) -> String {
         faults.map { "\(path):\($0.line):\($0.column): \($0.message)" }.joined(separator: "\n")

@@ -1,0 +1,98 @@
+import CDiffSystem
+import DiffService
+import SnapshotKit
+
+/// `diffserver shape FILE|URL`: where the list seems to be in a JSON document.
+struct ShapeCommand: CommandOptions {
+    private var list = SingleList()
+    private var source = ""
+
+    init() {}
+
+    init(_ arguments: [String], environment: @escaping (String) -> String?) throws(UsageError) {
+        let others: [String]
+        (self, others) = try CommandLineParser(arguments).read()
+        guard others.count == 1 else { throw UsageError("shape takes one file or URL; \(Self.topic.pointer)") }
+        source = others[0]
+        guard SingleList.isURL(source) else { return }
+        list.url = source
+        _ = try list.file(environment: environment)
+    }
+
+    static let topic = Help.Topic.shape
+
+    static let groups = [OptionGroup<Self>(title: "Options", options: [SingleList.headers(\.list)])]
+
+    /// Prints the guesses, and how to post the document by the first.
+    func run(environment: @escaping (String) -> String?) throws(UsageError) -> Never {
+        var document = StateDocument(try read(environment))
+        let guesses: [ShapeGuess]
+        do throws(StateError) { guesses = try document.shapes() } catch { fail("\(source): \(error.words)") }
+        guard let best = guesses.first else {
+            fail("\(source): \(Self.reason(document)); docs/api.md says how to name a list's place")
+        }
+        print(best.words)
+        print("  query:  \(best.shape == .native ? "none: it can be posted as it is" : best.shape.query)")
+        print("  shape:  \(best.shape.json)")
+        print("  post:   \(curl(best.shape))")
+        for guess in guesses.dropFirst() { print("or \(guess.words)\n  query:  \(guess.shape.query)") }
+        fflush(nil)
+        end(0)
+    }
+
+    /// Why a document has no shape.
+    static func reason(_ document: consuming StateDocument) -> String {
+        do throws(StateError) { _ = try document.state(.native, limits: StateLimits()) } catch {
+            guard case .invalid(let violations) = error, violations.allSatisfy({ $0.code == "duplicate-id" }) else {
+                return "no list was found in it: no array or object whose elements have ids of their own"
+            }
+            return error.words
+        }
+        return "it needs none"
+    }
+
+    private func read(_ environment: @escaping (String) -> String?) throws(UsageError) -> [UInt8] {
+        if !list.url.isEmpty { return try list.fetch(environment: environment).body }
+        do throws(Files.Failure) { return try Files.read(source) } catch { fail("\(error.path): \(error.reason)") }
+    }
+
+    private func curl(_ shape: StateShape) -> String {
+        let (input, file) = list.url.isEmpty ? ("", source) : ("curl -s \(shellWord(source)) | ", "-")
+        let query = shape == .native ? "" : "?\(shape.query)"
+        return "\(input)curl --data-binary \(shellWord("@\(file)")) "
+            + "'http://127.0.0.1:8080/v1/sessions/list/changes\(query)'"
+    }
+}
+
+extension ShapeGuess {
+    /// How much it finds, and where.
+    var words: String {
+        let count = "\(rows) \(rows == 1 ? "row" : "rows")"
+        return sections == 1 ? "\(count)" : "\(count) in \(sections) sections"
+    }
+}
+
+extension StateError {
+    /// For a person.
+    var words: String {
+        let summary = DiffCommand.advice(Problem(self).summary)
+        if case .json = self { return "not JSON: \(summary)" }
+        return summary
+    }
+}
+
+extension StateShape {
+    /// As members of JSON.
+    var json: String {
+        var writer = JSONWriter()
+        write(into: &writer)
+        return String(decoding: writer.bytes(), as: UTF8.self)
+    }
+
+    /// As options of a command line.
+    var flags: String {
+        essentials.map { member, value in
+            member == .map ? member.flag : "\(member.flag) \(shellWord(value))"
+        }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,92 @@
+import DiffService
+import DiffUpstream
+import SnapshotKit
+
+/// One list of a URL, as a file of lists says it.
+struct SingleList: Sendable {
+    var name = "watch"
+    var url = ""
+    /// How often it is fetched.
+    var every = Duration.seconds(5)
+    /// `NAME: VALUE`, as curl takes them.
+    var headers: [String] = []
+    var shape = StateShape.native
+
+    /// The list's entry in a file of lists.
+    var entry: String {
+        var writer = JSONWriter()
+        writer.append(string: name)
+        writer.append(": ")
+        var list = JSONObject()
+        list.object("source") { source in
+            source.text("url", url)
+            source.name("every")
+            let seconds = every / .seconds(1)
+            source.writer.append(verbatim: seconds.rounded() == seconds ? "\(Int(seconds))" : "\(seconds)")
+            if !headers.isEmpty {
+                source.object("headers") { fields in
+                    for header in headers {
+                        let parts = header.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+                        fields.writer.separate()
+                        fields.writer.append(string: parts[0].trimmed)
+                        fields.writer.append(":")
+                        fields.writer.append(string: parts.count > 1 ? parts[1].trimmed : "")
+                    }
+                }
+            }
+        }
+        if shape != .native {
+            list.name("shape")
+            shape.write(into: &list.writer)
+        }
+        writer.append(list.bytes())
+        return String(decoding: writer.bytes(), as: UTF8.self)
+    }
+
+    /// A file of this list alone.
+    func file(environment: @escaping (String) -> String?) throws(UsageError) -> ListsFile {
+        let file: ListsFile
+        do throws(ListsFileError) {
+            file = try ListsFile(json: Array("{\(entry)}".utf8), environment: environment)
+        } catch { throw UsageError(error.messages.joined(separator: "; ")) }
+        guard file.list(of: name) != nil else { throw UsageError("\"\(name)\" cannot be a session's name") }
+        return file
+    }
+
+    /// What the URL answers.
+    func fetch(environment: @escaping (String) -> String?) throws(UsageError) -> SourceProbe.Answer {
+        guard let list = try file(environment: environment).list(of: name) else {
+            preconditionFailure("a file of this list alone")
+        }
+        do throws(Transfer.Failure) { return try SourceProbe.ask(list) } catch { fail("\(url): \(error.reason)") }
+    }
+
+    /// Whether an argument is a URL rather than a file.
+    static func isURL(_ argument: String) -> Bool {
+        let start = argument.prefix(8).lowercased()
+        return start.hasPrefix("http://") || start.hasPrefix("https://")
+    }
+
+    /// The option for its headers.
+    static func headers<Target>(_ path: WritableKeyPath<Target, SingleList> & Sendable) -> Option<Target> {
+        Option(
+            flag: "--header", value: "'NAME: VALUE'",
+            help: "a header to send to the URL; may be repeated. A secret is named by its variable: "
+                + "'Authorization: env:TOKEN'",
+            fault: "is not NAME: VALUE", isSecret: true
+        ) {
+            $0[keyPath: path].headers.append($1)
+            return $1.contains(":")
+        }
+    }
+}
+
+/// A text as one word of a shell.
+func shellWord(_ text: String) -> String {
+    let isPlain =
+        !text.isEmpty
+        && text.utf8.allSatisfy { byte in
+            byte | 0x20 &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || "-._/:@%+,=".utf8.contains(byte)
+        }
+    return isPlain ? text : "'\(text.replacing("'", with: "'\\''"))'"
+}
