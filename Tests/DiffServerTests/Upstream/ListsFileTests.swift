@@ -209,7 +209,7 @@ import Testing
             "{\"a\":{\(good),\"shape\":^{}}}",
             [
                 "a shape must have at least one of sectionsAt, sectionIdAt, itemsAt, idAt, kindAt, childrenAt, "
-                    + "expandedAt, sectionExpandedAt"
+                    + "expandedAt, sectionExpandedAt, groupAt"
             ]
         ),
         (

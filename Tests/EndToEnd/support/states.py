@@ -2,7 +2,7 @@
 
 import copy
 
-from .jsontext import Number, exact, text
+from .jsontext import Number, exact, key, text
 
 IDS = ["a", "b", "c", "d", "e", "f", 1, 22, "é", "e\u0301", "\u4e2d", "x/y~z", "\U0001f600", "-", "0", "with space"]
 SECTIONS = ["s", "t", "u", 7, "main", "é"]
@@ -107,7 +107,7 @@ def step(random, state, outline):
             if deed == "move":
                 put(random, chosen, gone, outline)
     elif deed == "come" and chosen:
-        free = [each for each in IDS if str(each) not in {str(used["id"]) for used in items(chosen)}]
+        free = [each for each in IDS if key(each) not in {key(used["id"]) for used in items(chosen)}]
         if free:
             put(random, chosen, random_item(random, random.choice(free)), outline)
     elif deed == "section":
@@ -115,7 +115,7 @@ def step(random, state, outline):
 
 
 def section_step(random, chosen):
-    free = [each for each in SECTIONS if each not in [used["id"] for used in chosen]]
+    free = [each for each in SECTIONS if key(each) not in {key(used["id"]) for used in chosen}]
     deed = random.choice(["go", "come", "move", "change"])
     if deed == "come" and free:
         chosen.insert(random.randint(0, len(chosen)), random_section(random, random.choice(free)))

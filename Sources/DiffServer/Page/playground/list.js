@@ -36,9 +36,11 @@ function laidOut(state, width, isTouched) {
   const rowHeight = isBoard ? 88 : isTall ? 54 : isTouched ? 46 : 38;
   const gap = isBoard ? 8 : 0;
   const columnWidth = isBoard ? (width - 20 - 10 * (sections.length - 1)) / sections.length : width - 12;
+  // Several sections without any content, such as those that a view groups rows into, are told by their ids.
+  const areBare = sections.length > 1 && sections.every(({ content }) => content === undefined);
   let [x, y, height] = [isBoard ? 10 : 6, 4, 0];
   for (const section of sections) {
-    const hasHead = section.content !== undefined;
+    const hasHead = section.content !== undefined || areBare;
     if (hasHead) {
       boxes.push({ key: sectionKey(section.id), model: section, section, isHead: true, x, y, w: columnWidth,
         h: headHeight, level: 1 });

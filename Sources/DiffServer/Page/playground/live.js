@@ -15,6 +15,7 @@ export const live = (() => {
     sight: () => ({ view: $('view').value.trim() ? JSON.parse($('view').value) : undefined, window: windowed() }),
     change(shown, state) {
       showPlace(shown.window, state);
+      offerMembers(state);
       if (shown.from === shown.to) return; // an edit of one's own, which the server has not seen yet
       const answer = shown.told ? { ...shown, changes: shown.told } : shown;
       const bytes = bytesOf(JSON.stringify(answer));
@@ -59,6 +60,53 @@ export const live = (() => {
     $('where').textContent = rows ? `${window.above + 1} to ${window.above + rows} of ${all}` : 'no rows';
   }
 
+  // Menus that write the view: the items' members seen so far, to group or to order by.
+
+  const members = new Set();
+
+  function offerMembers(state) {
+    const known = members.size;
+    for (const item of state.sections.flatMap((section) => section.items).slice(0, 200)) {
+      if (item.kind !== undefined) members.add('/kind');
+      if (item.content === null || typeof item.content !== 'object' || Array.isArray(item.content)) continue;
+      for (const [name, value] of Object.entries(item.content)) {
+        if (members.size < 50 && (value === null || typeof value !== 'object')) members.add(pointerTo(name));
+      }
+    }
+    if (members.size > known) showMembers();
+  }
+
+  const pointerTo = (name) => `/content/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+
+  function showMembers() {
+    const view = viewOf() ?? {};
+    const chosen = { group: view.group?.at ?? '', order: view.order?.[0]?.at ?? '' };
+    for (const [name, at] of Object.entries(chosen)) {
+      const pointers = [...new Set([...members, at])].filter(Boolean);
+      $(name).replaceChildren(...['', ...pointers].map((pointer) => {
+        const text = pointer.replace(/^\/(content\/)?/, '').replaceAll('~1', '/').replaceAll('~0', '~');
+        const option = make('option', '', text || 'nothing');
+        option.value = pointer;
+        return option;
+      }));
+      $(name).value = at;
+    }
+  }
+
+  /** The view as it is written; undefined while that is not JSON. */
+  function viewOf() {
+    try { return JSON.parse($('view').value.trim() || '{}'); } catch { return undefined; }
+  }
+
+  for (const [name, made] of [['group', (at) => ({ at })], ['order', (at) => [{ at }]]]) {
+    $(name).onchange = () => {
+      const { [name]: _, ...view } = viewOf() ?? {};
+      if ($(name).value) view[name] = made($(name).value);
+      $('view').value = Object.keys(view).length ? JSON.stringify(view) : '';
+      $('view').onchange();
+    };
+  }
+
   function showCurl() {
     const { view, window } = { view: $('view').value.trim(), window: windowed() };
     const pairs = Object.entries({ ...view && { view }, ...window });
@@ -72,6 +120,7 @@ export const live = (() => {
       return showProblem({ title: 'The view is not JSON', detail: error.message });
     }
     showProblem();
+    showMembers();
     follow.start(follow.session); // what is shown is of another view
     showCurl();
   };
@@ -99,6 +148,8 @@ export const live = (() => {
       if (follow.session === session) return follow.reconnect();
       [sent, seen, last] = [0, 0, ''];
       $('timeline').replaceChildren();
+      members.clear();
+      showMembers();
       list.show(null, null);
       follow.start(session);
       showCurl();
