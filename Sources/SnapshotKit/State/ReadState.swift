@@ -27,11 +27,17 @@ struct ReadState {
         if let excess { throw excess }
         let text = StateText(bytes)
         if let mentioned, let known { builder.keepExpanded(of: known.columns, but: mentioned, reusedRuns, in: text) }
+        let result: (columns: Columns, duplicates: [ColumnsBuilder.Duplicate], kinship: Kinship?)
         // What is wrong with a document, and what is left out of it, is told in its own order.
-        let document = groups == nil ? nil : builder
-        let result = finished(
-            exchange(&builder, with: ColumnsBuilder()), groups, taken, text, upon: known?.columns,
-            reusing: skipped.isEmpty || groups != nil ? reusedRuns : [])
+        var document: ColumnsBuilder?
+        if groups == nil {
+            // Called on what is taken out, so that no second reference makes it a copy.
+            result = exchange(&builder, with: ColumnsBuilder()).finish(
+                text: text, known: known?.columns, reusing: skipped.isEmpty ? reusedRuns : [])
+        } else {
+            document = builder
+            result = finished(builder, groups, taken, text, upon: known?.columns, reusing: reusedRuns)
+        }
         let sections = result.columns.sections.count
         if sections > maxSections {
             throw .limitExceeded(what: "sections", limit: maxSections, actual: sections, pointer: path.root)

@@ -22,7 +22,7 @@ package struct RowGroups: Sendable {
     private var ends: [Int] = []
     private var hashes: [UInt32] = []
     /// Numbers of groups plus one, by hash, with linear probing; a power of two, and at most half are in use.
-    private var slots = [UInt32](filled: 0, count: 16)
+    private var slots: [UInt32] = []
 
     package var count: Int { ids.count }
 
@@ -35,6 +35,7 @@ package struct RowGroups: Sendable {
     /// The number of a group; nil if no row belongs to it. O(bytes).
     package func number(of text: UnsafeRawBufferPointer) -> Int? {
         if let last = ofRow.last, Int(last) < count, hasText(Int(last), text) { return Int(last) }
+        if slots.isEmpty { return nil }
         let hash = idHash(text.baseAddress!, text.count)
         var slot = Int(hash) & (slots.count - 1)
         while slots[slot] != 0 {
@@ -65,7 +66,7 @@ package struct RowGroups: Sendable {
         ends.append(texts.count)
         hashes.append(idHash(text.baseAddress!, text.count))
         if 2 * ids.count > slots.count {
-            slots = [UInt32](filled: 0, count: 2 * slots.count)
+            slots = [UInt32](filled: 0, count: max(16, 2 * slots.count))
             for group in hashes.indices { fill(group) }
         } else {
             fill(ids.count - 1)
