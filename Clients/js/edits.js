@@ -297,7 +297,8 @@ function added(value, [name, ...rest], amount) {
     if (typeof (value ?? 0) !== 'number' || value === null) throw new Error('only to a number can be added');
     const sum = (value ?? 0) + amount;
     // As the server's exact sum is read: 0.1 + 0.2 is 0.3.
-    return Number.isInteger(sum) ? sum : Number(sum.toPrecision(15));
+    const short = Number(sum.toPrecision(15));
+    return Math.abs(short - sum) <= Number.EPSILON * Math.abs(sum) ? short : sum;
   }
   if (Array.isArray(value)) {
     if (!(name in value) || key(Number(name)) !== name) throw new Error(`there is no element ${name}`);

@@ -23,10 +23,12 @@ struct ViewArrangement: Sendable {
     let shownCount: Int
     /// How many groups have items, also beyond the limit.
     let groupCount: Int
+    /// Whether it is one that was known, so with the same sections.
+    let isKnown: Bool
 
-    /// Memory held, in bytes, without the text.
-    var footprint: Int {
-        items.capacity * 4 + collapsed.capacity * 8
+    /// Memory held, in bytes, without the text of the state, which has so many.
+    func footprint(besidesText count: Int) -> Int {
+        items.capacity * 4 + collapsed.capacity * 8 + (text.map { $0.count - count } ?? 0)
             + sections.capacity * (MemoryLayout<SectionNode>.stride + MemoryLayout<Int>.stride + 4)
     }
 
@@ -35,6 +37,7 @@ struct ViewArrangement: Sendable {
         _ parts: StateView.Parts, of columns: ColumnsView, picked: [UInt32]?, spans: [ViewedState.Span],
         groups: RowGroups?, known: ViewArrangement?
     ) {
+        isKnown = known != nil
         collapsed = parts.collapsed.items.reduce(into: []) { items, id in
             if let item = id.withUnsafeBytes({ columns.item(withID: $0) }) {
                 items.insert(UInt32(truncatingIfNeeded: item))
@@ -46,13 +49,13 @@ struct ViewArrangement: Sendable {
         var records: [SectionNode]
         if let groups, let group = parts.group {
             // A group's id is written as in its first item.
-            let ids = lists.enumerated().map { index, list in
-                let id = groups.text(of: Int(list.origin))
-                if let known { return (id, known.sections[index].isInteger) }
+            let areIntegers = lists.enumerated().map { index, list in
+                if let known { return known.sections[index].isInteger }
                 let first = columns.value(ofItem: Int(picked![list.first]), at: group.place)
-                return (id, first.sort == .number && first.text.elementsEqual(id))
+                return first.sort == .number && groups.withText(of: Int(list.origin)) { $0.elementsEqual(first.text) }
             }
-            (records, text) = Self.sections(ids, behind: columns.columns.text)
+            (records, text) = Self.sections(
+                of: groups, lists.map { Int($0.origin) }, areIntegers, behind: columns.columns.text)
         } else {
             (records, text) = (lists.map { columns.sections[Int($0.origin)] }, nil)
         }
@@ -170,17 +173,15 @@ struct ViewArrangement: Sendable {
         return items
     }
 
-    /// A section for each of these ids, and the text that holds them.
+    /// A section for each of these groups, and the text that holds their ids.
     ///
-    /// - Parameter ids: their texts, and whether each is written as a number where it can be.
+    /// - Parameter areIntegers: whether each id is written as a number.
     private static func sections(
-        _ ids: [(text: [UInt8], isInteger: Bool)], behind text: StateText
+        of groups: RowGroups, _ numbers: [Int], _ areIntegers: [Bool], behind text: StateText
     ) -> ([SectionNode], StateText) {
         var buffer = TokenBuffer(base: text.count)
-        let found = ids.map { id in
-            id.text.withUnsafeBytes {
-                id.isInteger ? buffer.append(idDigits: $0) : buffer.append(idText: $0)
-            }
+        let found = zip(numbers, areIntegers).map { number, isInteger in
+            groups.withText(of: number) { isInteger ? buffer.append(idDigits: $0) : buffer.append(idText: $0) }
         }
         let whole = buffer.padded().withUnsafeBytes { text.appending($0, dead: 0) }
         return (whole.withView { view in found.map { SectionNode($0, in: view) } }, whole)
@@ -228,7 +229,7 @@ struct ViewArrangement: Sendable {
     private init(_ other: ViewArrangement, items: [UInt32]) {
         (self.items, ends, sections, origins) = (items, other.ends, other.sections, other.origins)
         (text, collapsed) = (other.text, other.collapsed)
-        (shownCount, groupCount) = (other.shownCount, other.groupCount)
+        (shownCount, groupCount, isKnown) = (other.shownCount, other.groupCount, false)
     }
 }
 

@@ -225,6 +225,7 @@ private struct ViewAdvance {
         for index in 0..<now.sectionCount {
             guard let oldSection = seen.sourceSection(index), let newSection = now.sourceSection(index) else {
                 // Made by a group, so of its id alone.
+                if now.arrangement?.isKnown == true { break }
                 guard seen.id(ofSection: index) == now.id(ofSection: index) else { return false }
                 continue
             }

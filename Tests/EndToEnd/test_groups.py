@@ -90,6 +90,13 @@ class Grouped(Shaped):
         self.assertEqual(self.get_session(session).json["revision"], revision)
 
 
+class Scoped(Shaped):
+    def test_a_long_id_of_a_section_is_not_stored_without_bound(self):
+        rows = [{"id": number} for number in range(20_000)]
+        answer = self.post_changes(self.new_name(), [{"id": "y" * 2040, "items": rows}], {"sectionsAt": "", "idScope": "section"})
+        self.assertProblem(answer, 422, "limit-exceeded")
+
+
 class SectionsOfAView(ViewCase):
     LIST = {"sections": [
         {"id": "s", "content": {"n": 2}, "expanded": False, "items": [{"id": "a", "content": {"g": "Red", "n": 3}}, {"id": "b", "content": {"g": "blue"}}]},

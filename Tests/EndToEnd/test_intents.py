@@ -171,7 +171,16 @@ class Edits(Intents):
             self.assertErrors(answer, "invalid-edit", ("/edits/0/items/0/patch", "limit-exceeded"))
             add = {"op": "update", "items": [{"id": "a", "add": {"/n": 1}}]}
             answer = self.post_changes(session, {"edits": [add] * 40}, Prefer="return=minimal")
-            self.assertEqual(answer.json["errors"][0]["code"], "limit-exceeded", answer)
+            self.assertEqual([each["code"] for each in answer.json["errors"]], ["limit-exceeded"], answer)
+        with self.subTest("all together"):
+            session, _ = self.made([{"id": number, "content": {"n": 1, "x": "x" * 10_000}} for number in range(1_500)])
+            several = [{"id": number, "add": {"/n": 1}} for number in range(1_500)]
+            answer = self.post_changes(session, {"edits": [{"op": "update", "items": several}] * 2}, Prefer="return=minimal")
+            self.assertStatus(answer, 200)
+            more = [{"id": "b", "content": "x" * 2_000_000}]
+            self.assertStatus(self.post_changes(session, {"edits": [{"op": "insert", "items": more}]}, Prefer="return=minimal"), 200)
+            several.append({"id": "b", "patch": {"n": 1}})
+            self.assertStatus(self.post_changes(session, {"edits": [{"op": "update", "items": several}]}, Prefer="return=minimal"), 422)
         with self.subTest("depth"):
             session, _ = self.made(["a"])
             self.assertStatus(self.post_changes(session, update("a", add={"/a" * 59: 1})), 200)
@@ -219,6 +228,15 @@ class Patch(Intents):
             self.assertProblem(self.patch(session, "zzz", {}, kind=kind, If_Match=stale), 412, "revision-mismatch")
             self.assertProblem(self.patch("none", "zzz", {}, kind=kind), 404, "session-not-found")
         self.assertProblem(self.patch(session, "a", {}, If_Match=stale), 412, "revision-mismatch", current=first)
+        # What can be no id is nowhere, which is told when all else has been checked.
+        self.assertProblem(self.patch("none", "%01", {}), 404, "session-not-found")
+        self.assertProblem(self.patch(session, "%01", {}, If_Match=stale), 412, "revision-mismatch")
+        self.assertProblem(self.patch(session, "x" * 3000, {}), 404, "item-not-found")
+
+    def test_its_mistakes_are_in_the_body_that_was_sent(self):
+        session, _ = self.made([{"id": "a", "content": {"x": "x" * 9_000_000}}])
+        answer = self.patch(session, "a", {"y": "y" * 9_000_000}, Prefer="return=minimal")
+        self.assertErrors(answer, "invalid-edit", ("", "limit-exceeded"))
 
     def test_what_it_may_not_say(self):
         session, first = self.made(LIKED)

@@ -22,6 +22,9 @@ BOUGHT = {"edits": [
     {"op": "insert", "items": [row(15, {"to": "Eve", "total": 99, "open": True})], "at": "start"}]}
 DEAREST = {"where": [{"at": "/content/open", "is": True}], "order": [{"at": "/content/total", "descending": True}],
            "fields": ["/content/to"], "listFields": []}
+# Sections that a view makes of flat rows, the last group first, one of them folded for this reader.
+SHOPS = [{"id": number, "content": {"shop": shop}} for number, shop in enumerate(["North", "South", "North", "East", "South"])]
+BY_SHOP = {"group": {"at": "/content/shop", "prefix": 1}, "sectionOrder": [{"at": "/id", "descending": True}]}
 # 2^53, the first integer whose successor is no double.
 FAR = 1 << 53
 ALPHABET = [chr(ord("a") + number) for number in range(12)]
@@ -84,6 +87,12 @@ CASES = [
     ("a section is drawn anew", lists(one=["a"], two=["b"]), {"edits": [{"op": "reload", "sections": ["two"]}]}),
     ("a view: rows change that it shows", ORDERS, BOUGHT, {"view": DEAREST}),
     ("a view: nothing changes that it shows", ORDERS, {"edits": [{"op": "delete", "items": [12]}]}, {"view": DEAREST}),
+    ("a view with groups: a row goes to another, and one comes", SHOPS,
+     {"edits": [{"op": "update", "items": [{"id": 3, "patch": {"shop": "South"}}, {"id": 0, "content": {"shop": "West"}}]}]}, {"view": BY_SHOP}),
+    ("a view with groups: rows move in one that is folded", SHOPS, {"edits": [{"op": "move", "items": [4], "at": "start"}]},
+     {"view": {**BY_SHOP, "collapsed": {"sections": ["S"]}}}),
+    ("a row's content is patched and added to", [{"id": "a", "content": {"likes": 41, "title": "Eggs"}}, "b"],
+     {"edits": [{"op": "update", "items": [{"id": "a", "patch": {"title": "Tea"}, "add": {"/likes": 1}}]}]}),
     ("a window: the last rows", ALPHABET, ALPHABET[1:] + ["x"], {"window": {"at": "end", "before": 4}}),
     ("a window: rows come before its anchor", ALPHABET, ["x", "y"] + ALPHABET, {"window": {"around": "f", "before": 2, "after": 2}}),
     ("a window: its anchor goes", ALPHABET, ALPHABET[:5] + ALPHABET[7:], {"window": {"around": "f", "before": 2, "after": 2}}),

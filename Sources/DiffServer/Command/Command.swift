@@ -137,7 +137,9 @@ struct CommandLineParser<Target: CommandOptions> {
         while let argument = rest.popFirst() {
             guard argument.hasPrefix("--") else {
                 // Perhaps the rest of a secret with a blank: it is not printed.
-                if let last = flags.last?.0, known.contains(where: { $0.flag == last && $0.isSecret }) {
+                if let last = flags.last?.0, known.contains(where: { $0.flag == last && $0.isSecret }),
+                    !SingleList.isURL(argument)
+                {
                     throw UsageError(
                         "the argument after the value of \(last) is not an option; \(Target.topic.pointer)")
                 }

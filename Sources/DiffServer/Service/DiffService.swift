@@ -39,6 +39,9 @@ package final class DiffService: Service {
         settings: ServiceSettings, store: any SessionStore, access: Authenticator, journal: Journal, workers: Workers,
         figures: @escaping @Sendable (inout MetricsText) -> Void = { _ in }
     ) {
+        var settings = settings
+        // They are there two or three times while a state is made of them.
+        settings.stateLimits.maxMadeBytes = min(settings.maxBodyBytes, store.table.account.limit / 16)
         (self.settings, self.store, table, self.workers) = (settings, store, store.table, workers)
         self.figures = figures
         precondition(store.table.caches is AnswerCaches, "a service's table keeps answers")

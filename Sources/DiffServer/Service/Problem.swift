@@ -232,10 +232,18 @@ extension Problem {
         look(for: search)
     }
 
-    /// Looks for a shape where that might have helped.
+    /// Looks for a shape where one might be missing: because the list, or the ids, are elsewhere.
     mutating func look(for search: ShapeSearch?) {
         guard type == .wrongShape || type == .invalidState else { return }
-        if errors.contains(where: { $0.code != "duplicate-id" }) { self.search = search }
+        let isMissing = errors.contains { error in
+            switch error.code {
+            case "unknown-member", "missing-id", "missing-sections", "wrong-shape", "not-an-array": true
+            // Of the document, rather than of a value in a state.
+            case "wrong-type": ["", "/state", "/old", "/new"].contains(error.pointer)
+            default: false
+            }
+        }
+        if isMissing { self.search = search }
     }
 
     /// A batch of edits that cannot be read or applied.

@@ -22,7 +22,14 @@ struct ShapeSearch: Sendable {
 
     /// A shape with which all of the documents would be accepted, if one is found; its rows are those of the last.
     func guess() -> ShapeGuess? {
-        guard var documents, let guess = documents.new.likelyShape(limits) else { return nil }
+        guard var documents else { return nil }
+        // If the documents are states, something else was wrong.
+        if (try? documents.new.state(.native, limits: limits)) != nil,
+            documents.old == nil || (try? documents.old?.state(.native, limits: limits)) != nil
+        {
+            return nil
+        }
+        guard let guess = documents.new.likelyShape(limits) else { return nil }
         guard let _ = try? documents.old?.state(guess.shape, limits: limits) else {
             return documents.old == nil ? guess : nil
         }

@@ -11,6 +11,7 @@ extension EditedState {
     /// Patches the content of a section or an item, then adds to numbers in it.
     mutating func carryOut(_ update: EditUpdate, on vertex: Int, _ ordinal: Int, _ violations: inout Violations) {
         let before = withContent(of: vertex) { $0.count }
+        let kept = made[vertex]?.count ?? 0
         if let patch = update.patch {
             guard takesRoom(vertex, "patch", ordinal, &violations) else { return }
             made[vertex] = withContent(of: vertex) { JSONText(merging: text(patch), into: $0) }
@@ -37,6 +38,7 @@ extension EditedState {
             }
         }
         let after = withContent(of: vertex) { $0.count }
+        madeBytes += (made[vertex]?.count ?? 0) - kept
         if after > limits.maxContentBytes, after > before {
             violations.note(
                 "limit-exceeded", "the content would have \(after) bytes, of at most \(limits.maxContentBytes)",
@@ -48,12 +50,17 @@ extension EditedState {
     private mutating func takesRoom(
         _ vertex: Int, _ member: String, _ ordinal: Int, _ violations: inout Violations
     ) -> Bool {
+        if isExhausted { return false }
         if let content = made[vertex] { repeated += content.count }
-        guard repeated / Self.maxRepeats > limits.maxContentBytes else { return true }
+        let isTooLong = madeBytes + (made[vertex] == nil ? withContent(of: vertex) { $0.count } : 0) > limits.maxMadeBytes
+        isExhausted = isTooLong || repeated / Self.maxRepeats > limits.maxContentBytes
+        if !isExhausted { return true }
         violations.note(
-            "limit-exceeded", "the batch patches long contents too often",
-            at: batch.pointer(
-                to: member, ofOperand: ordinal, ofEdit: index))
+            "limit-exceeded",
+            isTooLong
+                ? "the contents that the batch patches and adds to have more than \(limits.maxMadeBytes) bytes together"
+                : "the batch patches long contents too often",
+            at: batch.pointer(to: member, ofOperand: ordinal, ofEdit: index))
         return false
     }
 

@@ -25,8 +25,12 @@ struct EditedState {
     private var overrides: [Int: Override] = [:]
     /// Contents that intents made of those of the state and of the batch.
     var made: [Int: JSONText] = [:]
+    /// Bytes of these.
+    var madeBytes = 0
     /// Bytes of contents that intents have gone through more than once, or in vain.
     var repeated = 0
+    /// Whether intents were refused since they cost too much, which is told once.
+    var isExhausted = false
     /// The edit that put a vertex where it is.
     private var placedBy: [Int: Int] = [:]
     /// Since all sections were emptied, the vertices below which something was put; nil if they were not.

@@ -19,6 +19,9 @@ struct KnownState {
     let order: [UInt32]
     /// The place of the item of the top level that most likely comes next; the number of items behind the last.
     private var next = 0
+    /// What was compared last: how much further on the new text is, and where in this one the two are the same from and
+    /// up to. A run may be much shorter than that, and the next one need not compare it again.
+    private var compared = (shift: 0, same: 0..<0)
     /// Whether the id that follows in the document is known to be none of this state's.
     private var isNew = false
     private let isFlat: Bool
@@ -66,7 +69,12 @@ struct KnownState {
     /// `most` items, nested ones included. O(bytes that are the same).
     mutating func takeRun(at text: UnsafeRawPointer, count: Int, most: Int, levels: Int) -> Run? {
         guard next < view.nodes.count, let start = start(of: next) else { return nil }
-        let reach = start + commonPrefix(text, view.text.first + start, min(count, view.columns.text.count - start))
+        let shift = Int(bitPattern: text) - Int(bitPattern: view.text.first + start)
+        if compared.shift != shift || !compared.same.contains(start) {
+            let length = commonPrefix(text, view.text.first + start, min(count, view.columns.text.count - start))
+            compared = (shift, start..<start + length)
+        }
+        let reach = compared.same.isEmpty ? start : compared.same.upperBound
         let first = next
         let siblings = siblings(from: first, within: reach, most: most, levels: levels)
         var (end, siblingCount) = (siblings.end, siblings.count)

@@ -38,11 +38,8 @@ struct ReadState {
             document = builder
             result = finished(builder, groups, taken, text, upon: known?.columns, reusing: reusedRuns)
         }
-        let sections = result.columns.sections.count
-        if sections > maxSections {
-            throw .limitExceeded(what: "sections", limit: maxSections, actual: sections, pointer: path.root)
-        }
         if result.duplicates.isEmpty, skipped.isEmpty {
+            try checkSections(of: result.columns)
             guard violations.isEmpty else { throw .invalid(violations.reported) }
             return StateReading(Snapshot(result.columns), reused: result.kinship)
         }
@@ -55,7 +52,17 @@ struct ReadState {
             } ?? result
         if !read.duplicates.isEmpty, !keepsFirst { note(read.duplicates, in: read.columns) }
         guard violations.isEmpty else { throw .invalid(violations.reported) }
-        return distinct(read.columns, read.duplicates, text, upon: known?.columns)
+        let reading = distinct(read.columns, read.duplicates, text, upon: known?.columns)
+        try checkSections(of: reading.snapshot.columns)
+        return reading
+    }
+
+    /// Checks the number of sections, to which groups may have added.
+    private func checkSections(of columns: Columns) throws(StateError) {
+        let count = columns.sections.count
+        if count > maxSections {
+            throw .limitExceeded(what: "sections", limit: maxSections, actual: count, pointer: path.root)
+        }
     }
 
     /// The columns of what was read, with rows in the sections of their groups.

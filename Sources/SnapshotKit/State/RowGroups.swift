@@ -93,6 +93,11 @@ package struct RowGroups: Sendable {
     /// The text of a group's id.
     package func text(of group: Int) -> [UInt8] { Array(texts[place(ofText: group)]) }
 
+    /// Calls `body` with the text of a group's id.
+    package func withText<Result>(of group: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        texts.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[place(ofText: group)])) }
+    }
+
     /// The same without groups that no row belongs to, in the order of their first rows. O(rows).
     package var withoutUnused: RowGroups {
         var used = RowGroups()
@@ -109,7 +114,7 @@ package struct RowGroups: Sendable {
     /// Memory held, in bytes.
     package var footprint: Int {
         (ofRow.capacity + slots.capacity + hashes.capacity) * 4 + ids.capacity * MemoryLayout<FoundID>.stride
-            + texts.capacity + ends.capacity * MemoryLayout<Int>.stride
+            + texts.capacity + (starts.capacity + ends.capacity) * MemoryLayout<Int>.stride
     }
 }
 
@@ -514,8 +519,11 @@ extension StateParser {
             refuseGroup()
             return nil
         }
-        guard groups.count < limits.maxSections else {
-            exceed("sections", limit: limits.maxSections, actual: limits.maxSections + 1, at: .item(""))
+        // Rows that are left out make no sections: then these are counted at the end.
+        guard groups.count < limits.maxSections || keepsFirst || skipsInvalid else {
+            exceed(
+                "sections", limit: limits.maxSections, actual: limits.maxSections + 1,
+                at: groupedRow.map(Location.row) ?? .item(""))
             return nil
         }
         let found = whole.flatMap { id.count == text.count ? $0 : nil } ?? store.append(idText: id)

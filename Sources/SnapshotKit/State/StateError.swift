@@ -41,6 +41,8 @@ public struct StateLimits: Sendable, Equatable {
     public var maxDepth = 64
     /// Bytes of a content that edits patch or add to.
     public var maxContentBytes = 16 << 20
+    /// Bytes of all contents that a batch makes of others by patching and adding: a few bytes can ask for each.
+    public var maxMadeBytes = 16 << 20
     /// Edits in a batch.
     public var maxEdits = 1_000
     /// Violations reported at once.
@@ -56,7 +58,7 @@ public struct StateLimits: Sendable, Equatable {
         limits.maxItems = 1 << 30
         limits.maxNesting = 64
         limits.maxDepth = JSONScanner.depthLimit
-        limits.maxContentBytes = maxBytes
+        (limits.maxContentBytes, limits.maxMadeBytes) = (maxBytes, maxBytes)
         limits.maxEdits = 1 << 24
         return limits
     }()

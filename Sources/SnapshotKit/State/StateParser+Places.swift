@@ -201,6 +201,12 @@ extension StateParser {
         start.append(UInt8(ascii: "/"))
         // The last one first: a pointer to an item may consist of its ancestors' ids.
         for item in (first..<builder.nodes.count).reversed() where builder.nodes[item].idCount > 0 {
+            // A long id of a section is stored with each item of it, so a short document may ask for much.
+            guard store.count <= Self.maxScopedBytes(of: scanner.end) else {
+                return exceed(
+                    "bytes of ids with those of their sections", limit: Self.maxScopedBytes(of: scanner.end),
+                    actual: store.count, at: groupPlace.isEmpty ? .section("") : .item(""))
+            }
             var text = start
             JSONPointer.escape(ownID(ofItem: item), into: &text)
             if text.count <= StateLimits.maxIDBytes {
@@ -219,6 +225,9 @@ extension StateParser {
             }
         }
     }
+
+    /// How much may be stored of a document of so many bytes.
+    private static func maxScopedBytes(of count: Int) -> Int { 4 * count + 1 << 20 }
 
     private func ownID(ofItem item: Int) -> [UInt8] {
         let node = builder.nodes[item]

@@ -94,6 +94,8 @@ struct StateParser {
         case item(StaticString)
         /// The kind of that item, whether it is expanded, and what it is grouped by.
         case kind, expanded, group
+        /// A row of a document with groups.
+        case row(Int)
         /// Whether the open section is expanded.
         case sectionExpanded
         case sections
@@ -114,6 +116,7 @@ struct StateParser {
         case .kind: return pointer(.item("")) + path.layout.kind
         case .expanded: return pointer(.item("")) + path.layout.expanded
         case .group: return pointer(.item("")) + path.layout.group
+        case .row(let ordinal): return path.item(in: "", ["\(ordinal)"])
         case .sectionExpanded: return openSection + path.layout.sectionExpanded
         case .sections: return path.start + (path.layout.sections ?? "")
         case .sectionElement(let ordinal): return path.section(ordinal)

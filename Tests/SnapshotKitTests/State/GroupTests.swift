@@ -279,6 +279,50 @@ struct GroupTests {
                 == .limit(4, actual: 5, pointer: ""))
     }
 
+    @Test("groups of rows that are left out do not count")
+    func limitOfKept() throws {
+        var limits = StateLimits()
+        limits.maxSections = 2
+        let rows =
+            (0..<5).map { #"{"g":\#($0)}"# } + [#"{"id":1,"g":"a"}"#, #"{"id":1,"g":"b"}"#, #"{"id":2,"g":"c"}"#]
+        let read = { (shape: String, rows: ArraySlice<String>) in
+            Reading { () throws(StateError) in
+                try Snapshot(
+                    json: Array("[\(rows.joined(separator: ","))]".utf8), shape: StateShape(text: shape), limits: limits
+                )
+            }
+        }
+        let both = #"{"groupAt":"/g","invalid":"skip","duplicates":"first"}"#
+        if case .state = read(both, rows[...]) {} else { Issue.record("\(read(both, rows[...]))") }
+        #expect(read(both, rows + [#"{"id":3,"g":"d"}"#]) == .limit(2, actual: 3, pointer: ""))
+    }
+
+    @Test("ids with those of their sections are bounded by the document")
+    func scopedBytes() throws {
+        let rows = (0..<3_000).map { #"{"id":\#($0)}"# }.joined(separator: ",")
+        let document = #"[{"id":"\#(String(repeating: "x", count: 2_000))","items":[\#(rows)]}]"#
+        let shape = try StateShape(text: #"{"sectionsAt":"","idScope":"section"}"#)
+        let reading = Reading { () throws(StateError) in try Snapshot(json: Array(document.utf8), shape: shape) }
+        if case .limit = reading {} else { Issue.record("\(reading)") }
+    }
+
+    @Test("a document with too many groups is refused alike upon a known state")
+    func limitUponKnown() throws {
+        var limits = StateLimits()
+        limits.maxSections = 40
+        let shape = try StateShape(text: #"{"groupAt":"/g"}"#)
+        let rows = (0..<40).map { #"{"id":\#($0),"g":"g\#($0)"}"# }
+        let known = try Snapshot(json: Array("[\(rows.joined(separator: ","))]".utf8), shape: shape, limits: limits)
+        let text = Array("[\((["{\"id\":\"n\"}"] + rows).joined(separator: ","))]".utf8)
+        let readings = [known, nil].map { known in
+            Reading { () throws(StateError) in
+                try Snapshot.reading(json: text, shape: shape, limits: limits, upon: known).snapshot
+            }
+        }
+        #expect(readings[0] == readings[1])
+        #expect(readings[1] == .limit(40, actual: 41, pointer: "/40"))
+    }
+
     @Test("reading upon a known state comes to the same, with the same changes")
     func known() throws {
         let shapes = [

@@ -66,7 +66,8 @@ export const live = (() => {
 
   function offerMembers(state) {
     const known = members.size;
-    for (const item of state.sections.flatMap((section) => section.items).slice(0, 200)) {
+    // The first ones tell, and a long list is not gone through with each change.
+    for (const item of state.sections.slice(0, 20).flatMap((section) => section.items.slice(0, 20))) {
       if (item.kind !== undefined) members.add('/kind');
       if (item.content === null || typeof item.content !== 'object' || Array.isArray(item.content)) continue;
       for (const [name, value] of Object.entries(item.content)) {

@@ -26,23 +26,37 @@ struct PatchContent<Element: LookupElement>: SessionEndpoint {
         writer.append(#"{"edits":[{"op":"update",""#)
         writer.append(Element.list)
         writer.append(#"":[{"id":"#)
-        writer.append(string: call.place[Element.name])
+        writer.append(string: Self.id(call.place[Element.name]))
         writer.append(#","patch":"#)
         writer.append(patch.text)
         writer.append("}]}]}")
         return try changes.operation(writer.bytes())
     }
 
+    /// The id in a path; in place of a text that can be none, an id that no element has, since that is told only when
+    /// all else has been checked.
+    private static func id(_ text: String) -> String {
+        Array(text.utf8).withUnsafeBytes { bytes in
+            if bytes.canBeID { return text }
+            let hash = bytes.baseAddress.map { KeyedHash.process.hash($0, bytes.count) } ?? 0
+            return "no element \(Hex.encode(withUnsafeBytes(of: hash) { Array($0) }))"
+        }
+    }
+
     func reply(_ outcome: ChangeSession.Outcome, in slot: SessionSlot?) -> Reply { changes.reply(outcome, in: slot) }
 
     func problem(_ failure: TransactionFailure, of call: Call) -> Problem {
-        guard case .refused(.edits(let error)) = failure else { return Problem(failure, of: call.session) }
-        switch error {
-        // There is no element with the id, perhaps since it could be none.
-        case .refused(let violations) where violations.first?.code == "unknown-id",
-            .wrongShape(let violations) where violations.first?.code == "invalid-id":
-            return Element.missing(call.place[Element.name], at: nil)
-        default: return Problem(failure, of: call.session)
+        guard case .refused(.edits(.refused(let violations))) = failure else {
+            return Problem(failure, of: call.session)
         }
+        if violations.first?.code == "unknown-id" { return Element.missing(call.place[Element.name], at: nil) }
+        // The body is the patch.
+        let place = "/edits/0/\(Element.list)/0/patch"
+        return Problem(
+            EditError.refused(
+                violations.map { violation in
+                    let pointer = violation.pointer.replacing(place, with: "", maxReplacements: 1)
+                    return Violation(pointer: pointer, code: violation.code, detail: violation.detail)
+                }))
     }
 }
