@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { apply, connect } from '../../Clients/js/client.js';
@@ -52,6 +53,16 @@ test('edited: a row whose id is "undefined" is nobody\'s parent', () => {
   const state = main({ id: 'undefined' }, { id: 'b' });
   assert.equal(edited(state, [{ op: 'move', items: ['b'], after: 'undefined' }]), state);
 });
+
+const vectors = JSON.parse(readFileSync(new URL('../Fixtures/edits.json', import.meta.url)));
+for (const { name, state, edits, after } of vectors) {
+  test(`edited, as the server did it: ${name}`, () => {
+    const copy = structuredClone(state);
+    if (after) assert.deepEqual(JSON.parse(JSON.stringify(edited(state, edits))), after);
+    else assert.throws(() => edited(state, edits));
+    assert.deepEqual(state, copy, 'the state before is not touched');
+  });
+}
 
 /** Some edits, fitting or not, of what the rows show. */
 function randomEdits(pick, state, fresh) {
