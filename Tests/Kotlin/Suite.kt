@@ -68,6 +68,7 @@ fun main(names: Array<String>) {
     suite.randomTests()
     suite.scriptedTests()
     suite.writingTests()
+    suite.editingTests()
     suite.largeIDTests()
     suite.coroutineTests()
     suite.proxyTests()

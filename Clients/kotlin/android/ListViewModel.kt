@@ -14,7 +14,7 @@ import kotlinx.coroutines.launch
  * return.
  */
 open class ListViewModel(val client: DiffClient, from: Followed = Followed()) : ViewModel() {
-    /** What was shown last. */
+    /** What the server told last: what was shown, without edits that were pending. */
     var followed = from
         private set
 
@@ -35,6 +35,7 @@ open class ListViewModel(val client: DiffClient, from: Followed = Followed()) : 
         owner.lifecycleScope.launch {
             adapter.show(followed.list)
             owner.lifecycle.repeatOnLifecycle(Lifecycle.State.STARTED) {
+                adapter.show(followed.list) // edits that were pending may be refused by now
                 try {
                     follow(onStatus = onStatus) { adapter.show(it) }
                 } catch (problem: ProblemException) {

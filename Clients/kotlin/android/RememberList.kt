@@ -21,7 +21,7 @@ import kotlinx.coroutines.flow.*
  */
 @Stable
 class ListState(from: Followed = Followed()) {
-    /** What is shown, with the revision to go on from. */
+    /** What the server told last, with the revision to go on from. */
     var followed: Followed by mutableStateOf(from)
         private set
 
@@ -29,12 +29,18 @@ class ListState(from: Followed = Followed()) {
     var status: Status? by mutableStateOf<Status?>(null)
         private set
 
-    val list: RowList get() = followed.list
+    /** The rows to show, with edits that are pending. */
+    var list: RowList by mutableStateOf(from.list)
+        private set
 
     /** Follows until it is cancelled, or asking again cannot help, which [status] tells. */
     suspend fun follow(client: DiffClient, window: RowWindow? = null) {
         try {
-            client.updates(followed, window, { status = it }).collect { followed = it.followed }
+            list = followed.list // edits that were pending may be refused by now
+            client.updates(followed, window, { status = it }).collect {
+                followed = it.followed
+                list = it.list
+            }
         } catch (problem: ProblemException) {
             status = Status.Stopped(problem.problem)
         }

@@ -41,9 +41,12 @@ class DiffClient(
     internal var silenceMillis = 45_000L
     /** How long a stream is quiet until it is asked whether there is a session: one that is there is told at once. */
     internal var quietMillis = 300L
+    /** How long a stream or a held request has to bring what an edit did, once that is answered. */
+    internal var settleMillis = 500L
 
     private val address = "${url.trimEnd('/')}/v1/sessions/${session.encoded()}/changes"
     internal val renewsToken get() = renewing != null
+    internal val pending = PendingEdits()
 
     init {
         require(url.startsWith("https://") || url.startsWith("http://")) { "no address of a server: $url" }
@@ -74,9 +77,13 @@ class DiffClient(
      */
     fun post(state: JsonValue, ifMatch: String? = null): String = write("state", state, ifMatch)
 
-    /** Posts edits, all of which are done or none; a token with the scope `edit` is enough. Otherwise as [post]. */
+    /**
+     * Posts edits, all of which are done or none; a token with the scope `edit` is enough. Whoever follows by this
+     * client is shown them at once, and without them again if this throws. They are posted one call after the other.
+     * Otherwise as [post].
+     */
     fun edit(vararg edits: JsonValue, ifMatch: String? = null): String =
-        write("edits", JsonValue.Array(edits.toList()), ifMatch)
+        pending.send(edits.toList()) { write("edits", JsonValue.Array(edits.toList()), ifMatch) }
 
     /** All tries carry one key, so that a write whose answer was lost is not done again. */
     private fun write(name: String, value: JsonValue, ifMatch: String?): String {

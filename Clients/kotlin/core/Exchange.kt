@@ -17,6 +17,7 @@ internal sealed class Arrival(val from: Exchange? = null) {
     object Cancelled : Arrival()
     object WindowMoved : Arrival()
     object Woken : Arrival()
+    object Edited : Arrival()
 }
 
 /**

@@ -16,7 +16,7 @@ class Following internal constructor(
     private val client: DiffClient, from: Followed, window: RowWindow?, private val pollsOnly: Boolean,
     private val executor: Executor, private val onStatus: (Status) -> Unit, private val onUpdate: (ListUpdate) -> Unit
 ) {
-    /** What was delivered last; to go on from later. */
+    /** What was delivered last, without edits that are pending; to go on from later. */
     @Volatile var followed = from
         private set
 
@@ -35,6 +35,14 @@ class Following internal constructor(
     /** Whether the stream has said something of the list. */
     private var isKnown = false
     private var asked: RowWindow? = null
+    /** When the exchange began, and that whose answer was taken last, if it was a poll. */
+    private var began = 0L
+    private var isPolling = false
+    private var readAt: Long? = null
+    /** What was delivered last, and the edits that it was made with; null where they are to be looked at again. */
+    private var shown = from.list
+    private var overlaid: List<PendingEdits.Batch>? = null
+    private val onEdits = { mailbox.put(Arrival.Edited) }
     /** Until a stream is tried again. */
     private var polls = 0
     private var failures = 0
@@ -45,7 +53,10 @@ class Following internal constructor(
     private object Cancelled : Exception()
     private object Moved : Exception()
 
-    internal fun start() = thread.start()
+    internal fun start() {
+        client.pending.listeners.add(onEdits)
+        thread.start()
+    }
 
     /** Ends it, with the request that is under way. Called where the callbacks run, it is followed by none. */
     fun cancel() {
@@ -82,6 +93,7 @@ class Following internal constructor(
             }
         } catch (cancelled: Cancelled) {
         } finally {
+            client.pending.listeners.remove(onEdits)
             finish()
         }
     }
@@ -103,6 +115,7 @@ class Following internal constructor(
     private fun sleep(millis: Long, mayBeWoken: Boolean = true) {
         val end = System.nanoTime() + MILLISECONDS.toNanos(millis)
         while (!isCancelled) {
+            showEdits()
             val left = end - System.nanoTime()
             if (left <= 0) return
             when (mailbox.poll(left, NANOSECONDS)) {
@@ -118,7 +131,15 @@ class Following internal constructor(
         while (true) {
             if (isCancelled) throw Cancelled
             if (asked !== window) throw Moved
-            val arrival = mailbox.poll(end - System.nanoTime(), NANOSECONDS) ?: return null
+            showEdits()
+            val late = settleEnd()
+            val left = minOf(end - System.nanoTime(), late?.let { it - System.nanoTime() } ?: Long.MAX_VALUE)
+            val arrival = mailbox.poll(left, NANOSECONDS)
+            if (arrival == null && late != null && late - System.nanoTime() <= 0) {
+                polls = maxOf(polls, 1)
+                throw Moved
+            }
+            if (arrival == null) return null
             val from = arrival.from ?: continue // the flags say it
             if (from !== exchange && from !== look) continue
             if (arrival is Arrival.Bytes) from.makeRoom()
@@ -143,6 +164,8 @@ class Following internal constructor(
         var hasLooked = isMissing
         isKnown = false
         try {
+            began = System.nanoTime()
+            isPolling = false
             exchange = ask("text/event-stream", emptyList())
             var end = within(client.beginMillis)
             // When it is asked whether there is a session: a stream waits for one that is not there, without a word.
@@ -227,6 +250,7 @@ class Following internal constructor(
                 // Nothing shown has changed.
                 revision = data
                 followed = followed.copy(revision = data)
+                overlaid = null
             }
             "changes" -> receive(parsed(data))
             "end" -> throw Failure(Problem.of(null, data, null))
@@ -241,8 +265,11 @@ class Following internal constructor(
 
     private fun poll() {
         val begin = System.nanoTime()
+        isPolling = true
         // Without a base it is answered at once where there is a session; only where there is none it would be held.
-        val mayBeHeld = revision != null || isMissing
+        // Where an answered edit is not known to be in the list, either.
+        val mayBeHeld = (revision != null || isMissing) && late().isEmpty()
+        began = begin
         exchange = ask("application/json", if (mayBeHeld) listOf("wait" to "25") else emptyList())
         val collected = Collected()
         val end = within(client.silenceMillis)
@@ -254,11 +281,13 @@ class Following internal constructor(
                     val answer = client.good(collected, arrival).json()
                     finish()
                     polls -= 1
+                    readAt = begin
+                    overlaid = null
                     tell(Status.Live(isStream = false))
                     val isNews = receive(answer)
                     // Where nobody holds it, it must not go in a circle.
                     val wasHeld = System.nanoTime() - begin >= SECONDS.toNanos(1)
-                    if (!isNews && !wasHeld) sleep(pause(failures, retry, null))
+                    if (!isNews && mayBeHeld && !wasHeld) sleep(pause(failures, retry, null))
                     return
                 }
                 else -> Unit
@@ -278,11 +307,50 @@ class Following internal constructor(
         failures = 0
         val update = (outcome as? Outcome.Updated)?.update ?: return false
         revision = update.followed.revision
+        val batches = client.pending.batches
+        overlaid = batches
+        val next = update.followed.overlaid(batches, readAt)
+        // Without edits before it and after it, the server's own changes are the step.
+        if (shown === update.before && next === update.list) deliver(update)
+        else {
+            val change = update.change as? Change.Reset ?: shown.change(next, client.dialect, update.redraws())
+            deliver(ListUpdate(shown, update.followed, change, next))
+        }
+        return true
+    }
+
+    /** Shows what became of pending edits. */
+    private fun showEdits() {
+        val batches = client.pending.batches
+        if (batches === overlaid) return
+        overlaid = batches
+        val head = followed
+        val next = head.overlaid(batches, readAt)
+        if (next === shown) return
+        val change = shown.change(next, client.dialect, emptyMap())
+        if (!change.isEmpty) deliver(ListUpdate(shown, head, change, next))
+    }
+
+    /** Edits that are answered, but not known to be in the list. */
+    private fun late() = followed.revision?.let { revision ->
+        client.pending.batches.filter { it.answer != null && !it.isIn(revision, readAt) }
+    }.orEmpty()
+
+    /**
+     * When to ask whether the list has an answered edit: the stream may be down, or the session another one. Null where
+     * all do, or a request that began after the answer is under way.
+     */
+    private fun settleEnd(): Long? = late().mapNotNull { batch ->
+        val wait = began - batch.answer!!.first
+        if (isPolling && wait > 0) null else batch.answer!!.first + maxOf(wait, 0)
+    }.sorted().firstOrNull()?.plus(MILLISECONDS.toNanos(client.settleMillis))
+
+    private fun deliver(update: ListUpdate) {
+        shown = update.list
         deliver {
             followed = update.followed
             onUpdate(update)
         }
-        return true
     }
 
     private fun tell(status: Status) {

@@ -185,12 +185,12 @@ data class Followed(
 class ListUpdate internal constructor(
     /** What was shown before. */
     val before: RowList,
+    /** The list as the server told it, without edits that are pending: what to go on from later. */
     val followed: Followed,
-    val change: Change
+    val change: Change,
+    /** What to show: the list with all edits that are pending. */
+    val list: RowList = followed.list
 ) {
-    /** What to show. */
-    val list get() = followed.list
-
     /** Where it stands among all rows, if a window is followed. */
     val window get() = followed.window
 }
@@ -256,7 +256,7 @@ internal fun Map<String, JsonValue>.required(name: String) = get(name) ?: throw 
 internal fun JsonValue.required(name: String) = get(name) ?: throw Misfit("$name is missing")
 internal fun JsonValue.asArray() = array ?: throw Misfit("an array is expected instead of $this")
 internal fun JsonValue.integer() = int ?: throw Misfit("a whole number is expected instead of $this")
-private fun JsonValue.flag() = boolean ?: throw Misfit("true or false is expected instead of $this")
+internal fun JsonValue.flag() = boolean ?: throw Misfit("true or false is expected instead of $this")
 
 internal fun JsonValue.id(): String = when (this) {
     is JsonValue.Text -> value

@@ -1,0 +1,251 @@
+// Edits as the server carries them out, as far as rows can tell. Rows are made a tree, the edits are done to it, and it
+// is written as rows again. In a view, a window or below a collapsed row not everything is known: hidden children are
+// counted, and a row whose parent is outside keeps its level until it moves.
+
+package diffserver
+
+import java.math.BigDecimal
+
+/**
+ * This list after edits. Parts that they leave alone stay the same objects. O(rows) for each edit.
+ *
+ * @throws Misfit where the server would refuse them.
+ */
+fun RowList.edited(edits: List<JsonValue>): RowList {
+    val tree = EditedTree(this)
+    for (edit in edits) tree.carryOut(edit)
+    return tree.written(this)
+}
+
+private class EditedNode(val id: String, var home: EditedNode?, var content: JsonValue?, var isExpanded: Boolean) {
+    val nodes = ArrayList<EditedNode>()
+    var kind: String? = null
+    /** Children that are no rows. */
+    var hidden = 0
+    /** As it was given, for what did not change. */
+    var section: Section? = null
+    var row: Row? = null
+    /** Whether its parent is outside. */
+    var isStray = false
+}
+
+private class EditedTree(list: RowList) {
+    private val root = EditedNode("", null, null, true)
+    private val sections = HashMap<String, EditedNode>()
+    private val items = HashMap<String, EditedNode>()
+
+    init {
+        for (section in list.sections) {
+            val home = enter(sections, EditedNode(section.id, root, section.content, section.isExpanded))
+            home.section = section
+            for (row in section.rows) {
+                val parent = if (row.parent == null) home else items[row.parent]
+                val node = enter(items, EditedNode(row.id, parent ?: home, row.content, row.isExpanded))
+                node.kind = row.kind
+                node.hidden = row.children
+                node.row = row
+                node.isStray = parent == null
+                if (parent != null) parent.hidden -= 1
+            }
+        }
+    }
+
+    // MARK: Edits
+
+    fun carryOut(edit: JsonValue) {
+        val members = edit.members("op", "items", "sections", "before", "after", "into", "at")
+        val op = members.required("op").string
+        if ("items" in members && "sections" in members) throw Misfit("an edit has items or sections, not both")
+        val map = if ("sections" in members) sections else items
+        val operands = (members["sections"] ?: members["items"])?.asArray()
+        if (op == "clear") {
+            return (operands?.map { find(map, it.id()) } ?: root.nodes).forEach(::empty)
+        }
+        if (operands == null) throw Misfit("an edit has items or sections")
+        val places = listOf("before", "after", "into").filter { it in members }
+        val hasPlace = places.isNotEmpty() || "at" in members
+        if (hasPlace && op != "insert" && op != "move" || places.size > 1) throw Misfit("it has no such place")
+        when (op) {
+            "insert" -> {
+                val (home, index) = place(members, map, emptySet())
+                val first = index()
+                operands.forEachIndexed { at, value -> bring(map, home, value, first + at) }
+            }
+            "move" -> move(operands.map { find(map, it.id()) }, members, map)
+            "delete" -> for (id in operands) map[id.id()]?.let { node ->
+                node.home!!.nodes.remove(node)
+                forget(map, node)
+            }
+            "update" -> operands.forEach { update(map, it) }
+            "expand", "collapse" -> for (id in operands) find(map, id.id()).isExpanded = op == "expand"
+            "reload", "reconfigure" -> for (id in operands) find(map, id.id()) // how to draw it the answer tells
+            else -> throw Misfit("there is no such edit: $op")
+        }
+    }
+
+    private fun move(nodes: List<EditedNode>, members: Map<String, JsonValue>, map: Map<String, EditedNode>) {
+        val moved = nodes.toSet()
+        if (moved.size < nodes.size) throw Misfit("it is moved twice")
+        val (home, index) = place(members, map, moved)
+        if (generateSequence(home) { it.home }.any { it in moved }) throw Misfit("it cannot go into itself")
+        for (node in nodes) node.home!!.nodes.remove(node)
+        home.nodes.addAll(index(), nodes)
+        for (node in nodes) {
+            node.home = home
+            node.isStray = false
+        }
+    }
+
+    /** Where an edit puts things: the parent, and what gives the index in it once they are taken out. */
+    private fun place(
+        members: Map<String, JsonValue>, map: Map<String, EditedNode>, moved: Set<EditedNode>
+    ): Pair<EditedNode, () -> Int> {
+        val anchor = members["before"] ?: members["after"]
+        val end = members["at"]?.string ?: "end"
+        if (end != "start" && end != "end") throw Misfit("at is start or end")
+        if (anchor != null) {
+            if ("at" in members) throw Misfit("at beside an anchor")
+            val offset = if ("after" in members) 1 else 0
+            val anchors = (anchor.array ?: listOf(anchor)).map { if (it === JsonValue.Null) null else it.id() }
+            if (anchors.dropLast(1).any { it == null }) throw Misfit("null can only be the last anchor")
+            val id = anchors.find { it != null && map[it].let { node -> node != null && node !in moved } }
+                ?: if (anchors.isEmpty()) throw Misfit("there is no anchor") else anchors.last()
+            if (id == null) return end(map, null, isStart = offset == 1)
+            val sibling = find(map, id)
+            if (sibling in moved) throw Misfit("it is placed by the edit itself")
+            val home = sibling.home!!
+            return home to { home.nodes.indexOf(sibling) + offset }
+        }
+        return end(map, members["into"], end == "start")
+    }
+
+    private fun end(
+        map: Map<String, EditedNode>, into: JsonValue?, isStart: Boolean
+    ): Pair<EditedNode, () -> Int> {
+        val home = when {
+            into is JsonValue.Object -> into.members("section", "item").entries.singleOrNull()
+                ?.let { (name, id) -> find(if (name == "item") items else sections, id.id()) }
+            into != null -> listOf(sections, items).mapNotNull { it[into.id()] }.singleOrNull()
+            map === sections -> root
+            else -> if (isStart) root.nodes.firstOrNull() else root.nodes.lastOrNull()
+        } ?: throw Misfit("there is not one thing to go into")
+        if (map === sections && home !== root) throw Misfit("sections are in nothing")
+        return home to { if (isStart) 0 else home.nodes.size }
+    }
+
+    /** An item or a section as an edit brings it, with what is below it. */
+    private fun bring(map: MutableMap<String, EditedNode>, home: EditedNode, value: JsonValue, at: Int) {
+        val members = if (value !is JsonValue.Object) mapOf("id" to value)
+        else value.members("id", "content", "expanded", "items", if (map === items) "kind" else "id")
+        val id = members.required("id").id()
+        val isExpanded = members["expanded"]?.flag() ?: true
+        val node = enter(map, EditedNode(id, home, members["content"], isExpanded), at)
+        node.kind = members["kind"]?.kind()
+        for (child in members["items"]?.asArray().orEmpty()) bring(items, node, child, node.nodes.size)
+    }
+
+    private fun update(map: Map<String, EditedNode>, value: JsonValue) {
+        val members = value.members(
+            "id", "content", "patch", "add", "expanded", if (map === items) "kind" else "id")
+        if ("content" in members && ("patch" in members || "add" in members)) throw Misfit("a content, and its change")
+        val node = find(map, members.required("id").id())
+        members["content"]?.let { node.content = it }
+        members["kind"]?.let { node.kind = it.kind() }
+        members["expanded"]?.let { node.isExpanded = it.flag() }
+        members["patch"]?.let { node.content = (node.content ?: JsonValue.Null).merging(it) }
+        val amounts = members["add"] ?: return
+        for ((pointer, amount) in (amounts as? JsonValue.Object ?: throw Misfit("add is an object")).members) {
+            if (pointer != "" && pointer[0] != '/') throw Misfit("no pointer: $pointer")
+            val path = pointer.split('/').drop(1).map { it.replace("~1", "/").replace("~0", "~") }
+            node.content = node.content.adding(amount.decimal(), path)
+        }
+    }
+
+    private fun enter(
+        map: MutableMap<String, EditedNode>, node: EditedNode, at: Int = node.home!!.nodes.size
+    ): EditedNode {
+        if (map.put(node.id, node) != null) throw Misfit("the id \"${node.id}\" is here already")
+        node.home!!.nodes.add(at, node)
+        return node
+    }
+
+    private fun find(map: Map<String, EditedNode>, id: String) = map[id] ?: throw Misfit("there is no \"$id\"")
+
+    private fun forget(map: MutableMap<String, EditedNode>, node: EditedNode) {
+        map.remove(node.id)
+        for (child in node.nodes) forget(items, child)
+    }
+
+    private fun empty(node: EditedNode) {
+        for (child in node.nodes) forget(items, child)
+        node.nodes.clear()
+        node.hidden = 0
+    }
+
+    // MARK: Rows
+
+    fun written(list: RowList): RowList {
+        val written = root.nodes.map { node ->
+            val rows = ArrayList<Row>()
+            if (node.isExpanded) write(node.nodes, 0, null, rows)
+            val old = node.section
+            val isOld = old != null && old.content == node.content && old.isExpanded == node.isExpanded
+            if (isOld && rows.isSame(old!!.rows)) old else Section(node.id, node.content, node.isExpanded, rows)
+        }
+        return if (written.isSame(list.sections)) list else list.copy(sections = written)
+    }
+
+    private fun write(nodes: List<EditedNode>, level: Int, parent: String?, rows: MutableList<Row>) {
+        for (node in nodes) {
+            val old = node.row
+            val (place, above) = if (node.isStray) old!!.level to old.parent else level to parent
+            val count = node.hidden + node.nodes.size
+            val row = Row(node.id, node.content, node.kind, place, above, node.isExpanded, count)
+            rows.add(if (row == old) old else row)
+            if (node.isExpanded) write(node.nodes, place + 1, node.id, rows)
+        }
+    }
+}
+
+private fun List<Any>.isSame(other: List<Any>) = size == other.size && indices.all { this[it] === other[it] }
+
+private fun JsonValue.kind() = string ?: throw Misfit("a kind is a string")
+
+// MARK: Sums
+
+private const val MAX_DIGITS = 18
+
+/** A number that can be added, written as the server writes a sum. */
+private fun JsonValue.decimal(): BigDecimal {
+    val token = (this as? JsonValue.Number ?: throw Misfit("only numbers can be added")).token
+    return try {
+        BigDecimal(token).checked()
+    } catch (error: NumberFormatException) {
+        throw Misfit("the exponent of $token is too large")
+    }
+}
+
+private fun BigDecimal.checked(): BigDecimal {
+    if (signum() == 0) return BigDecimal.ZERO
+    val stripped = stripTrailingZeros()
+    val (precision, scale) = stripped.precision().toLong() to stripped.scale().toLong()
+    val digits = maxOf(0, precision - scale) + maxOf(0, scale)
+    return if (digits <= MAX_DIGITS) stripped else throw Misfit("a number has at most $MAX_DIGITS digits")
+}
+
+/** With an amount added to the number at a path; what is not there counts from 0. */
+private fun JsonValue?.adding(amount: BigDecimal, path: List<String>): JsonValue {
+    if (path.isEmpty()) {
+        val sum = if (this == null) amount else decimal().add(amount).checked()
+        return JsonValue.Number(sum.toPlainString())
+    }
+    val (name, rest) = path[0] to path.drop(1)
+    if (this is JsonValue.Array) {
+        val at = name.toIntOrNull()?.takeIf { "$it" == name && it in elements.indices }
+            ?: throw Misfit("there is no element $name")
+        return JsonValue.Array(elements.toMutableList().also { it[at] = it[at].adding(amount, rest) })
+    }
+    if (this != null && this !is JsonValue.Object) throw Misfit("nothing is below a scalar")
+    val members = (this as? JsonValue.Object)?.members.orEmpty()
+    return JsonValue.Object(members + (name to members[name].adding(amount, rest)))
+}

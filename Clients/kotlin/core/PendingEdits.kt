@@ -1,0 +1,78 @@
+// What is shown is the head, the rows as the server told them, with all pending edits done to it anew; each update
+// leads there in one step. So a row that an edit has moved does not move again when that is confirmed, and goes back
+// once if it is refused.
+//
+// An edit is pending for a list until that holds it. Its answer is not enough, since the list may be behind it: its
+// revision tells, or a read that began after the answer. Several lists may be followed, so answered edits are kept for
+// those that are behind.
+
+package diffserver
+
+import java.util.concurrent.CopyOnWriteArraySet
+import java.util.concurrent.locks.ReentrantLock
+import kotlin.concurrent.withLock
+
+/** Edits of one client that its lists may not hold yet. */
+internal class PendingEdits {
+    /** One call of `edit`. */
+    class Batch(val edits: List<JsonValue>) {
+        /** When it was answered, by `System.nanoTime`, and with which revision. */
+        @Volatile var answer: Pair<Long, String>? = null
+
+        /** Whether a list that was read at a time, null where none tells, holds it. */
+        fun isIn(revision: String, readAt: Long?): Boolean {
+            val (answeredAt, to) = answer ?: return false
+            return sequence(to) <= sequence(revision) || readAt != null && readAt - answeredAt > 0
+        }
+
+        /** Between resets, a later revision has a larger number. */
+        private fun sequence(revision: String) = revision.takeWhile { it in '0'..'9' }.toLongOrNull() ?: 0
+    }
+
+    /** In the order in which they were made; another list whenever anything of it changes. */
+    @Volatile var batches: List<Batch> = emptyList()
+        private set
+
+    /** Told of each change, on any thread. */
+    val listeners = CopyOnWriteArraySet<() -> Unit>()
+
+    private val lock = ReentrantLock()
+    private val turn = lock.newCondition()
+
+    /** Shows edits, and posts them when those before them are answered; if that fails, they are taken back. */
+    fun send(edits: List<JsonValue>, post: () -> String): String {
+        val batch = Batch(edits)
+        change { batches = batches + batch }
+        var revision: String? = null
+        try {
+            lock.withLock { while (batches.first { it.answer == null } !== batch) turn.await() }
+            return post().also { revision = it }
+        } finally {
+            change {
+                batch.answer = revision?.let { System.nanoTime() to it }
+                val rest = if (revision == null) batches - batch else batches
+                batches = rest.drop(maxOf(0, rest.takeWhile { it.answer != null }.size - MAX_ANSWERED))
+            }
+        }
+    }
+
+    private fun change(body: () -> Unit) {
+        lock.withLock {
+            body()
+            turn.signalAll()
+        }
+        for (listener in listeners) listener()
+    }
+
+    private companion object {
+        /** How many answered edits are kept for lists that nobody follows just now. */
+        const val MAX_ANSWERED = 64
+    }
+}
+
+/** The list with edits done to it. A batch that does not fit is left out, as the server refuses it. */
+internal fun Followed.overlaid(batches: List<PendingEdits.Batch>, readAt: Long?): RowList =
+    if (revision == null) list
+    else batches.filterNot { it.isIn(revision, readAt) }.fold(list) { list, batch ->
+        try { list.edited(batch.edits) } catch (misfit: Misfit) { list }
+    }
