@@ -102,7 +102,8 @@ public struct ViewedState: Sendable {
         // Without items picked or arranged, the rows are the state's.
         let ownsRows = picked != nil || arrangement != nil
         return ((picked?.capacity ?? 0) + (ownsRows ? rows?.capacity ?? 0 : 0)) * 4
-            + spans.capacity * MemoryLayout<Span>.stride + (groups?.footprint ?? 0) + (arrangement?.footprint(besidesText: source.columns.text.count) ?? 0)
+            + spans.capacity * MemoryLayout<Span>.stride + (groups?.footprint ?? 0)
+            + (arrangement?.footprint(besidesText: source.columns.text.count) ?? 0)
             + view.json.count
     }
 

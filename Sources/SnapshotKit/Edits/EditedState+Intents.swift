@@ -52,7 +52,8 @@ extension EditedState {
     ) -> Bool {
         if isExhausted { return false }
         if let content = made[vertex] { repeated += content.count }
-        let isTooLong = madeBytes + (made[vertex] == nil ? withContent(of: vertex) { $0.count } : 0) > limits.maxMadeBytes
+        let isTooLong =
+            madeBytes + (made[vertex] == nil ? withContent(of: vertex) { $0.count } : 0) > limits.maxMadeBytes
         isExhausted = isTooLong || repeated / Self.maxRepeats > limits.maxContentBytes
         if !isExhausted { return true }
         violations.note(
