@@ -1,8 +1,5 @@
 """Edits that say what they mean: patches, additions, several anchors, and PATCH of one content. CONTRACT §3."""
 
-import threading
-
-from support.case import ServiceCase
 from support.client import Client, session_path
 from support.events import Stream
 from support.jsontext import exact
@@ -10,6 +7,7 @@ from support.redis import wait_for
 from support.sources import KEY, ids
 from support.tokens import bearer, token
 from support.upstream import says
+from test_concurrency import Together
 from test_hooks import YES, HookCase
 from test_tokens_and_keys import Guarded, KEY as WRITER
 
@@ -26,31 +24,12 @@ def element(session, identity, kind="items"):
     return f"{session_path(session, kind)}/{identity}"
 
 
-class Intents(ServiceCase):
+class Intents(Together):
     def content(self, session, identity="a"):
         return self.get(element(session, identity)).exact["content"]
 
     def patch(self, session, identity, patch, query=None, kind="items", **headers):
         return self.request("PATCH", element(session, identity, kind), patch, query, **{"Content_Type": MERGE_PATCH, **headers})
-
-    def run_together(self, *tasks):
-        failures = []
-
-        def run(task):
-            client = Client(self.server, 60)
-            try:
-                task(client)
-            except Exception as failure:  # told below, in the test's own thread
-                failures.append(failure)
-            finally:
-                client.close()
-
-        threads = [threading.Thread(target=run, args=(task,)) for task in tasks]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
-        self.assertEqual(failures, [])
 
 
 class Edits(Intents):

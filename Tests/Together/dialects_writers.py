@@ -136,6 +136,8 @@ class Writer:
         self.ids = IDS + (LARGE if has_large_ids else [])
         self.is_shaped = chance.random() < 0.3
         self.is_grouped = self.is_shaped and chance.random() < 0.5
+        self.is_joined = self.is_grouped and chance.random() < 0.5
+        self.heads = [{"id": name, "n": Number("1")} for name in chance.sample(["banner", "none", "empty"], 2)]
         self.changes_settings = chance.random() < 0.1
         self.gone = []
 
@@ -302,6 +304,9 @@ class Writer:
         query = {"itemsAt": "/data/rows", "idAt": "/id", "kindAt": "/kind", "childrenAt": "/kids"}
         if self.is_grouped:
             query["groupAt"] = "/kind"
+        if self.is_joined:
+            query["sectionsAt"] = "/heads"
+            return query, {"heads": self.heads, "data": {"rows": rows}}
         return query, {"data": {"rows": rows}, "took": Number("3")}
 
     def edits(self, state):
@@ -429,7 +434,12 @@ def posted(write):
         return None
     if "itemsAt" in write["query"]:
         made = [of_element(each) for each in document["data"]["rows"]]
-        return {"sections": grouped(made, {"at": "/kind"}) if "groupAt" in write["query"] else [{"id": "main", "items": made}]}
+        if "groupAt" not in write["query"]:
+            return {"sections": [{"id": "main", "items": made}]}
+        groups = {each["id"]: each for each in grouped(made, {"at": "/kind"})}
+        heads = [{"id": head["id"], "content": head, "items": groups.pop(head["id"], {"items": []})["items"]}
+                 for head in document.get("heads", [])]
+        return {"sections": heads + list(groups.values())}
     return document
 
 

@@ -1,0 +1,111 @@
+// The most common document with groups has the same rows in the same groups as the one before. Then nothing has to be
+// put into sections: the records of the known state are taken as they are, those of the rows that were read replaced,
+// and offsets of texts moved on.
+
+extension StateParser {
+    /// Takes the records of the known state, if the rows of the document are its rows, in the same places, with the
+    /// same ids, in the same groups: only what they show may differ, and the offsets of texts. O(rows that were read +
+    /// sections · log items), and O(items) as memory.
+    mutating func arrangeAsKnown(_ known: KnownState) -> Bool {
+        guard builder.sections.isEmpty, skipped.isEmpty, itemCount == known.view.nodes.count,
+            reusedRuns.allSatisfy(\.isInPlace), let firstPlaces = known.placesOfGroups,
+            let items = itemsOfKnown(known)
+        else { return false }
+        let (view, read, rows) = (known.view, builder, Dictionary(uniqueKeysWithValues: zip(items, items.indices)))
+        (builder.nodes, builder.payloads) = (Array(view.nodes), Array(view.payloads))
+        builder.sections = Array(view.sections)
+        for (index, place) in firstPlaces.enumerated() {
+            let section = view.sections[index]
+            builder.sections[index].flags.subtract([.integerID, .escapedID])
+            builder.sections[index].setID(
+                rows[Int(section.firstItem)].map { groups.ids[Int(groups.ofRow[$0])] }
+                    ?? id(ofKnown: section, known.element(at: place), movedWith: place))
+        }
+        for (run, shift) in zip(reusedRuns, taken.shifts) where shift != 0 {
+            known.order.withUnsafeBufferPointer { order in
+                builder.shift(order.isEmpty ? nil : order.baseAddress! + run.old, run.old, run.count, by: shift)
+            }
+        }
+        for (row, item) in items.enumerated() {
+            var node = read.nodes[row]
+            (node.section, node.end) = (view.nodes[item].section, view.nodes[item].end)
+            (builder.nodes[item], builder.payloads[item]) = (node, read.payloads[row])
+        }
+        (builder.documentOrder, builder.showsAnything) = (known.order, true)
+        reusedRuns = []
+        var next = 0
+        for item in items.sorted() + [view.nodes.count] {
+            if item > next { reusedRuns.append(Kinship.Run(old: next, new: next, count: item - next)) }
+            next = item + 1
+        }
+        return true
+    }
+
+    /// The known state's items of the rows that were read; nil if any has another id or another group.
+    private func itemsOfKnown(_ known: KnownState) -> [Int]? {
+        let view = known.view
+        var (items, row) = ([Int](), 0)
+        let areSame = reusedRuns.allOthers(of: view.nodes.count) { place in
+            let (item, node) = (known.item(at: place), builder.nodes[row])
+            let old = view.nodes[item]
+            let id = scanner.base + Int(node.idStart)
+            let group = groups.text(of: Int(groups.ofRow[row]))
+            let section = view.text.bytes(ofID: view.sections[Int(old.section)])
+            guard node.flags.isDisjoint(with: [.escapedID, .isCollapsed]), !old.flags.contains(.escapedID),
+                node.isInteger == old.isInteger, node.idCount == old.idCount,
+                sameBytes(id, view.text.at(old.idStart), Int(node.idCount)),
+                group.withUnsafeBytes({ $0.hasSameBytes(as: section) })
+            else { return false }
+            items.append(item)
+            row += 1
+            return true
+        }
+        return areSame ? items : nil
+    }
+
+    /// The id of a section of the known state here, whose first row was taken over: in the row's element, or stored.
+    private mutating func id(ofKnown section: SectionNode, _ element: Range<Int>, movedWith place: Int) -> FoundID {
+        let flags = section.flags.intersection(.integerID)
+        if element.contains(Int(section.idStart)), !section.flags.contains(.escapedID) {
+            let run = reusedRuns.indices.partitionPoint { reusedRuns[$0].old + reusedRuns[$0].count <= place }
+            let start = Int(section.idStart &+ taken.shifts[run])
+            return FoundID(start: start, count: Int(section.idCount), flags: flags)
+        }
+        return store.append(idText: known!.view.text.bytes(ofID: section))
+    }
+}
+
+extension ColumnsBuilder {
+    /// Moves the texts of items on: of so many from one on, or in an order.
+    fileprivate mutating func shift(
+        _ order: UnsafePointer<UInt32>?, _ first: Int, _ count: Int, by shift: UInt32
+    ) {
+        nodes.withUnsafeMutableBufferPointer { nodes in
+            payloads.withUnsafeMutableBufferPointer { payloads in
+                for index in 0..<count {
+                    let item = order.map { Int($0[index]) } ?? first + index
+                    nodes[item].idStart &+= shift
+                    payloads[item].shift(by: shift, nodes[item].flags)
+                }
+            }
+        }
+    }
+}
+
+extension KnownState {
+    /// The places of the first rows of all sections, if these are the groups of the rows in their order, and nothing is
+    /// collapsed; else nil.
+    fileprivate var placesOfGroups: [Int]? {
+        guard view.allVisible, !view.columns.hasCollapsed,
+            view.sections.allSatisfy({ $0.firstItem < $0.endItem && !$0.flags.contains(.hasContent) })
+        else { return nil }
+        let places = view.sections.map { place(ofItem: Int($0.firstItem)) }
+        return zip(places, places.dropFirst()).allSatisfy(<) ? places : nil
+    }
+
+    /// Where the element of the row at a place is.
+    fileprivate func element(at place: Int) -> Range<Int> {
+        let payload = view.payloads[item(at: place)]
+        return Int(payload.contentStart)..<Int(payload.contentStart) + Int(payload.contentCount)
+    }
+}

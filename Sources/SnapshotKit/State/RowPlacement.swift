@@ -1,0 +1,302 @@
+// Rows of a document with groups go into their sections by counting: how many each section gets says where its first
+// one goes, and then each row goes behind the last one of its section. Rows that were read, and those that were taken
+// over from a known state, are copied once, straight to their places.
+
+extension ColumnsBuilder {
+    /// Begins the sections of groups that the document does not list, in the order of their first rows, and notes in
+    /// `sectionOfGroup` where each group goes. O(sections).
+    ///
+    /// - Parameters:
+    ///   - text: of the document, and what is stored behind it.
+    ///   - known: the state in which sections are collapsed that are to stay so, unless the document lists them.
+    mutating func beginSections(of groups: RowGroups, in text: TextView, keepingExpandedOf known: Columns?) {
+        sectionOfGroup = [UInt32](filled: .max, count: groups.count)
+        for section in sections.indices.reversed() where sections[section].idCount > 0 {
+            let id = text.bytes(at: sections[section].idStart, Int(sections[section].idCount))
+            if let group = groups.number(of: id) { sectionOfGroup[group] = UInt32(truncatingIfNeeded: section) }
+        }
+        for group in groups.starts.indices.sorted(by: { groups.starts[$0] < groups.starts[$1] })
+        where sectionOfGroup[group] == .max {
+            beginSection()
+            setID(ofSection: openSection, groups.ids[group])
+            sectionOfGroup[group] = UInt32(truncatingIfNeeded: openSection)
+            if let known, known.isCollapsed(section: groups.text(of: group)) { collapse(.section(openSection)) }
+        }
+    }
+
+    /// Puts the items, which are in the document's order, and those that were taken over, into the sections of their
+    /// groups. O(items).
+    ///
+    /// - Parameters:
+    ///   - known: the state that rows were taken over from.
+    ///   - documents: the runs of these, by their places in both documents.
+    /// - Returns: the runs of the same rows as items of both states.
+    mutating func arrange(
+        by groups: RowGroups, with taken: TakenRows, of known: ColumnsView, _ documents: [Kinship.Run]
+    ) -> [Kinship.Run] {
+        var next = [UInt32](filled: 0, count: sections.count)
+        forEachRow(of: groups) { section, items in next[section] += UInt32(truncatingIfNeeded: items.count) }
+        for section in taken.sections where section.count > 0 {
+            next[Int(sectionOfGroup[Int(section.group)])] += section.count
+        }
+        var start: UInt32 = 0
+        for section in sections.indices {
+            (sections[section].firstItem, sections[section].endItem) = (start, start + next[section])
+            (next[section], start) = (start, start + next[section])
+        }
+        // An array of no elements made this way would write to the one that all threads share.
+        let count = nodes.count + taken.count
+        guard count > 0 else { return [] }
+        let sectionOfKnown = taken.sections.map { $0.group < 0 ? 0 : sectionOfGroup[Int($0.group)] }
+        var placement = Placement(next, sectionOfKnown: sectionOfKnown)
+        var (placed, shown) = ([Node](), [Payload]())
+        var partners = [Int32](filled: -1, count: count)
+        let order = [UInt32](unsafeUninitializedCapacity: count) { order, used in
+            placed = Array(unsafeUninitializedCapacity: count) { nodes, used in
+                shown = Array(unsafeUninitializedCapacity: count) { payloads, used in
+                    partners.withUnsafeMutableBufferPointer { partners in
+                        let memory = Placement.Memory(
+                            nodes: nodes.baseAddress!, payloads: payloads.baseAddress!, order: order.baseAddress!,
+                            partners: partners.baseAddress!)
+                        place(documents, by: groups, taken, known, with: &placement, into: memory)
+                    }
+                    used = count
+                }
+                used = count
+            }
+            used = count
+        }
+        (nodes, payloads) = (placed, shown)
+        if taken.count > 0 { showsAnything = true }
+        if placement.flags.contains(.isCollapsed) { hasCollapsed = true }
+        if placement.flags.contains(.escapedID) { isFlat = false }
+        // Without it, later documents are read as if nothing was known.
+        if !placement.isInOrder, self.place.shape.places?.element.isInPlace == true { documentOrder = order }
+        return taken.count == 0 ? [] : Placement.runs(partners)
+    }
+
+    /// Places the rows that were read, and those that were taken over, in the order of the document.
+    private func place(
+        _ runs: [Kinship.Run], by groups: RowGroups, _ taken: TakenRows, _ known: ColumnsView,
+        with placement: inout Placement, into memory: Placement.Memory
+    ) {
+        var run = 0
+        forEachRow(of: groups) { section, items in
+            while run < runs.count, runs[run].new == placement.count {
+                placement.append(runs[run], of: known, shiftedBy: taken.shifts[run], into: memory)
+                run += 1
+            }
+            placement.append(items, of: self, to: section, into: memory)
+        }
+        while run < runs.count {
+            placement.append(runs[run], of: known, shiftedBy: taken.shifts[run], into: memory)
+            run += 1
+        }
+    }
+
+    /// Calls `body` with each item of the top level: the section that it goes into, and the range of it and what is
+    /// below it.
+    @inline(__always)
+    private func forEachRow(of groups: RowGroups, _ body: (_ section: Int, _ items: Range<Int>) -> Void) {
+        var (row, item) = (0, 0)
+        while item < nodes.count {
+            let end = Int(nodes[item].end)
+            body(Int(sectionOfGroup[Int(groups.ofRow[row])]), item..<end)
+            (row, item) = (row + 1, end)
+        }
+    }
+}
+
+/// Puts the items of a document into their sections, one after the other.
+private struct Placement {
+    /// Where items go, what they show, the place of each in the order of the document, and the known state's item at
+    /// each place, or -1.
+    struct Memory {
+        let nodes: UnsafeMutablePointer<Node>
+        let payloads: UnsafeMutablePointer<Payload>
+        let order: UnsafeMutablePointer<UInt32>
+        let partners: UnsafeMutablePointer<Int32>
+    }
+
+    /// How many were placed.
+    private(set) var count = 0
+    private(set) var isInOrder = true
+    /// Those that any item taken over has.
+    private(set) var flags: NodeFlags = []
+    /// Where the next item of each section goes, and the section here of each one of the known state.
+    private var next: [UInt32]
+    private let sectionOfKnown: [UInt32]
+
+    init(_ next: [UInt32], sectionOfKnown: [UInt32]) { (self.next, self.sectionOfKnown) = (next, sectionOfKnown) }
+
+    /// Places an item that was read, and what is below it.
+    mutating func append(_ items: Range<Int>, of builder: ColumnsBuilder, to section: Int, into memory: Memory) {
+        let shift = Int(next[section]) - items.lowerBound
+        next[section] += UInt32(truncatingIfNeeded: items.count)
+        isInOrder = isInOrder && items.lowerBound + shift == count
+        for item in items {
+            var node = builder.nodes[item]
+            node.section = UInt32(truncatingIfNeeded: section)
+            node.end &+= UInt32(truncatingIfNeeded: shift)
+            if node.parent >= 0 { node.parent &+= Int32(truncatingIfNeeded: shift) }
+            (memory.nodes + item + shift).initialize(to: node)
+            (memory.payloads + item + shift).initialize(to: builder.payloads[item])
+            (memory.order + count).initialize(to: UInt32(truncatingIfNeeded: item + shift))
+            count += 1
+        }
+    }
+
+    /// Places rows of the known state. Where a document changed little, this is most of the work; so records are moved
+    /// as words.
+    mutating func append(_ run: Kinship.Run, of known: ColumnsView, shiftedBy shift: UInt32, into memory: Memory) {
+        let (nodes, payloads, first) = (known.nodes.baseAddress!, known.payloads.baseAddress!, count)
+        let (placed, shown, partners) = (memory.nodes, memory.payloads, memory.partners)
+        let places = memory.order + first
+        let hasKind = UInt64(NodeFlags.hasKind.rawValue) << 56
+        var (flags, moved) = (UInt64(0), UInt32(0))
+        known.columns.documentOrder.withUnsafeBufferPointer { order in
+            sectionOfKnown.withUnsafeBufferPointer { sections in
+                next.withUnsafeMutableBufferPointer { next in
+                    let (sections, next) = (sections.baseAddress!, next.baseAddress!)
+                    let order = order.isEmpty ? nil : order.baseAddress! + run.old
+                    for index in 0..<run.count {
+                        let item = order.map { Int($0[index]) } ?? run.old + index
+                        let words = Node.words(nodes + item)
+                        let section = Int(sections[Int(words.1 >> 32)])
+                        let place = next[section]
+                        next[section] = place &+ 1
+                        flags |= words.0
+                        Node.initialize(
+                            placed + Int(place), from: words, section: UInt32(truncatingIfNeeded: section),
+                            end: place &+ 1, shiftedBy: shift)
+                        var payload = payloads[item]
+                        payload.contentStart &+= shift
+                        payload.kindStart &+= words.0 & hasKind != 0 ? shift : 0
+                        (shown + Int(place)).initialize(to: payload)
+                        places[index] = place
+                        partners[Int(place)] = Int32(truncatingIfNeeded: item)
+                        moved |= place ^ UInt32(truncatingIfNeeded: first &+ index)
+                    }
+                }
+            }
+        }
+        self.flags.formUnion(NodeFlags(rawValue: UInt8(truncatingIfNeeded: flags >> 56)))
+        isInOrder = isInOrder && moved == 0
+        count += run.count
+    }
+
+    /// Items of two states as runs, given the item of the old one at each place of the new one, or -1.
+    static func runs(_ partners: [Int32]) -> [Kinship.Run] {
+        partners.withUnsafeBufferPointer { partners in
+            var (runs, item) = ([Kinship.Run](), 0)
+            while item < partners.count {
+                let first = item
+                item += 1
+                if partners[first] < 0 { continue }
+                while item < partners.count, partners[item] == partners[item - 1] &+ 1 { item += 1 }
+                runs.append(Kinship.Run(old: Int(partners[first]), new: first, count: item - first))
+            }
+            return runs
+        }
+    }
+}
+
+extension Node {
+    /// A node of the top level as it stands in memory: where its id is and its flags, its hash and section, its parent
+    /// and end.
+    @inline(__always)
+    fileprivate static func words(_ node: UnsafePointer<Node>) -> (UInt64, UInt64) {
+        let memory = UnsafeRawPointer(node)
+        return (load64(memory), load64(memory + 8))
+    }
+
+    /// Writes these words as a visible node without children, with another section and end, and its id further on.
+    @inline(__always)
+    fileprivate static func initialize(
+        _ node: UnsafeMutablePointer<Node>, from words: (UInt64, UInt64), section: UInt32, end: UInt32,
+        shiftedBy shift: UInt32
+    ) {
+        let memory = UnsafeMutableRawPointer(node)
+        let kept = ~(UInt64(NodeFlags.isHidden.rawValue) << 56 | 0xFFFF_FFFF)
+        let idStart = UInt32(truncatingIfNeeded: words.0) &+ shift
+        memory.storeBytes(of: words.0 & kept | UInt64(idStart), as: UInt64.self)
+        memory.storeBytes(
+            of: words.1 & 0xFFFF_FFFF | UInt64(section) << 32, toByteOffset: 8, as: UInt64.self)
+        memory.storeBytes(of: 0xFFFF_FFFF | UInt64(end) << 32, toByteOffset: 16, as: UInt64.self)
+    }
+}
+
+extension Columns {
+    fileprivate func isCollapsed(section id: [UInt8]) -> Bool {
+        id.withUnsafeBytes { section(withID: $0) }.map { sections[$0].flags.contains(.isCollapsed) } ?? false
+    }
+}
+
+// MARK: - The document's order
+//
+// What is wrong with a document, and what is left out of it, is told in its own order, of the rows that were read and
+// those that were taken over. That is rare, and so built only then.
+
+extension ColumnsBuilder {
+    /// Some items of a document that was read, in ascending order, each with its ancestors. O(items).
+    ///
+    /// - Parameter sections: those that hold them; if they hold none, the items are a list of their own.
+    init(of document: ColumnsView, _ items: [UInt32], in sections: [SectionNode]) {
+        self.init()
+        (nodes, payloads) = (items.map { document.nodes[Int($0)] }, items.map { document.payload(ofItem: Int($0)) })
+        self.sections = sections
+        list = document.columns.list
+        (hasCollapsed, showsAnything) = (document.columns.hasCollapsed, !document.payloads.isEmpty)
+        isFlat = false
+        let isApart = sections.last.map { $0.endItem == 0 } ?? true
+        let lists = isApart ? [SectionNode().holding(0..<nodes.count)] : sections
+        ColumnsAssembly.outline(&nodes, lists, from: 0)
+    }
+
+    /// All rows of a document with groups as one list, without looking at sections. O(items).
+    func inDocumentOrder(with taken: TakenRows, of known: ColumnsView, _ runs: [Kinship.Run]) -> ColumnsBuilder {
+        var all = self
+        (all.nodes, all.payloads) = ([], [])
+        var read = 0
+        let take = { (items: Range<Int>) in
+            let shift = all.nodes.count - items.lowerBound
+            for item in items {
+                var node = nodes[item]
+                (node.section, node.end) = (0, node.end &+ UInt32(truncatingIfNeeded: shift))
+                if node.parent >= 0 { node.parent &+= Int32(truncatingIfNeeded: shift) }
+                all.nodes.append(node)
+                all.payloads.append(payloads[item])
+            }
+            read = items.upperBound
+        }
+        for (run, shift) in zip(runs, taken.shifts) {
+            take(read..<read + run.new - all.nodes.count)
+            for place in run.old..<run.old + run.count {
+                let item = known.columns.item(atDocumentPlace: place)
+                var (node, payload) = (known.nodes[item], known.payloads[item])
+                node.idStart &+= shift
+                node.flags.remove(.isHidden)
+                (node.section, node.end) = (0, UInt32(truncatingIfNeeded: all.nodes.count + 1))
+                payload.shift(by: shift, node.flags)
+                all.nodes.append(node)
+                all.payloads.append(payload)
+            }
+        }
+        take(read..<nodes.count)
+        all.showsAnything = true
+        return all
+    }
+
+    /// Sets the order of the document again, in which each item's content is its element. O(n log n).
+    mutating func setDocumentOrder() {
+        let starts = payloads.map(\.contentStart)
+        documentOrder = starts.indices.map { UInt32(truncatingIfNeeded: $0) }
+            .sorted { starts[Int($0)] < starts[Int($1)] }
+    }
+}
+
+extension Columns {
+    /// The item that stood at a place among the items of the document that was read.
+    @inline(__always)
+    func item(atDocumentPlace place: Int) -> Int { documentOrder.isEmpty ? place : Int(documentOrder[place]) }
+}
