@@ -232,7 +232,7 @@ struct DeltaState {
         } else {
             start = tail.append(string: text)
         }
-        node.setID(FoundID(start: start, count: text.count, flags: []))
+        node.setID(FoundID(start: start, count: text.count, flags: node.flags.intersection(.idStorage)))
         node.hash = idHash(first, text.count)
     }
 

@@ -333,9 +333,3 @@ private struct Element {
         return changes
     }
 }
-
-extension NodeFlags {
-    /// How an id is stored, which may differ between a state and the same state read from a record: an id joined of
-    /// several parts is stored as if it had been written with escapes.
-    static let idStorage: NodeFlags = [.integerID, .escapedID]
-}

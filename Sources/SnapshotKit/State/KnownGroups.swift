@@ -16,7 +16,6 @@ extension StateParser {
         builder.sections = Array(view.sections)
         for (index, place) in firstPlaces.enumerated() {
             let section = view.sections[index]
-            builder.sections[index].flags.subtract([.integerID, .escapedID])
             builder.sections[index].setID(
                 rows[Int(section.firstItem)].map { groups.ids[Int(groups.ofRow[$0])] }
                     ?? id(ofKnown: section, known.element(at: place), movedWith: place))

@@ -210,7 +210,6 @@ extension StateParser {
             var text = start
             JSONPointer.escape(ownID(ofItem: item), into: &text)
             if text.count <= StateLimits.maxIDBytes {
-                builder.nodes[item].flags.remove(.integerID)
                 builder.setID(ofItem: item, text.withUnsafeBytes { store.append(idText: $0) })
             } else if skipsInvalid {
                 let pointer = skipped.count < StateWarning.maxCount ? pointer(toItem: item, from: first) : ""

@@ -179,6 +179,15 @@ struct GroupTests {
                     #""a/b""#,
                     #"{"id":"a~1b/s1","content":{"id":"s1"}},{"id":"a~1b/~0~1","content":{"id":"~/"}}"#,
                     #"{"id":"a/b"}"#))),
+        // Ids written with escapes.
+        .init(
+            json: ##"[{"id":"\u0041","items":[{"id":"\u0061"},{"id":"\"q"}]}]"##,
+            shape: #"{"sectionsAt":"","idScope":"section"}"#,
+            document: state(
+                section(
+                    ##""\u0041""##,
+                    ##"{"id":"A/a","content":{"id":"\u0061"}},{"id":"A/\"q","content":{"id":"\"q"}}"##,
+                    ##"{"id":"\u0041"}"##))),
         // The section's id may come after its items.
         .init(
             json: #"[{"items":[{"k":[{"id":"c"}],"id":"p"}],"id":7}]"#,
