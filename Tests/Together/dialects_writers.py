@@ -8,9 +8,9 @@ import copy
 
 from dialects_places import HOLE, tree, without
 from intents import NOTHING, Unfit, intended
-from support.jsontext import Number, key
+from model import Reading, own, said
+from support.jsontext import Number, exact, key, text
 from support.states import containers, items
-from support.views import grouped
 
 IDS = ["a", "b", "c", "d", "e", "f", "x/y~z", "é", "e\u0301", "with space", Number("1"), Number("22"), Number("9007199254740991")]
 # A parser that takes numbers for doubles rounds these.
@@ -137,6 +137,7 @@ class Writer:
         self.is_shaped = chance.random() < 0.3
         self.is_grouped = self.is_shaped and chance.random() < 0.5
         self.is_joined = self.is_grouped and chance.random() < 0.5
+        self.is_scoped = self.is_shaped and chance.random() < 0.4
         self.heads = [{"id": name, "n": Number("1")} for name in chance.sample(["banner", "none", "empty"], 2)]
         self.changes_settings = chance.random() < 0.1
         self.gone = []
@@ -291,17 +292,26 @@ class Writer:
 
     def shaped(self, state):
         """The items as somebody's own document has them, and what says where its list stands."""
-        def element(item):
-            own = item.get("content")
-            own = {name: each for name, each in own.items() if name != "kids"} if isinstance(own, dict) else {}
-            identity = key(item["id"]) if item["id"] in LARGE else item["id"]
-            kind = {"kind": item["kind"]} if "kind" in item else {}
-            kids = {"kids": [element(each) for each in item["items"]]} if item.get("items") else {}
-            own.pop("kind", None)
-            return {**own, "id": identity, **kind, **kids}
+        taken = set()
 
-        rows = [element(each) for section in state["sections"] for each in section["items"]]
+        def element(item, group):
+            content = item.get("content")
+            content = {name: each for name, each in content.items() if name not in ("kids", "kind")} if isinstance(content, dict) else {}
+            kind = {"kind": item["kind"]} if "kind" in item else {}
+            group = group or kind.get("kind", "none")
+            identity = key(item["id"]) if item["id"] in LARGE else item["id"]
+            if self.is_scoped:
+                identity = own(identity)
+                if (self.is_grouped and group, identity) in taken:
+                    return None
+                taken.add((self.is_grouped and group, identity))
+            kids = [each for each in (element(each, group) for each in item.get("items", [])) if each]
+            return {**content, "id": identity, **kind, **({"kids": kids} if kids else {})}
+
+        rows = [each for section in state["sections"] for item in section["items"] for each in [element(item, None)] if each]
         query = {"itemsAt": "/data/rows", "idAt": "/id", "kindAt": "/kind", "childrenAt": "/kids"}
+        if self.is_scoped:
+            query["idScope"] = "section"
         if self.is_grouped:
             query["groupAt"] = "/kind"
         if self.is_joined:
@@ -433,22 +443,8 @@ def posted(write):
     if document is None:
         return None
     if "itemsAt" in write["query"]:
-        made = [of_element(each) for each in document["data"]["rows"]]
-        if "groupAt" not in write["query"]:
-            return {"sections": [{"id": "main", "items": made}]}
-        groups = {each["id"]: each for each in grouped(made, {"at": "/kind"})}
-        heads = [{"id": head["id"], "content": head, "items": groups.pop(head["id"], {"items": []})["items"]}
-                 for head in document.get("heads", [])]
-        return {"sections": heads + list(groups.values())}
+        return said(Reading(exact(text(document)), write["query"]).state)
     return document
-
-
-def of_element(element):
-    """The item that the shape of `Writer.shaped` makes of an element."""
-    made = {"id": element["id"], "content": {name: each for name, each in element.items() if name != "kids"}}
-    if element.get("kind") is not None:
-        made["kind"] = element["kind"]
-    return {**made, "items": [of_element(each) for each in element["kids"]]} if element.get("kids") else made
 
 
 def marked(write):

@@ -7,7 +7,8 @@ import zlib
 from support import states, views
 from support.jsontext import Number, exact, key, text
 
-from model import every_item, steps
+from intents import NOTHING
+from model import every_item, own, steps
 
 IGNORED = ["/n", "/title", "/tags", "/a~1b/c~0d", "/deep/x", "/deep", "/long"]
 BAD_IDS = [None, True, 1.5, "", "a\u0001b", {}, [1], "x" * 2049]
@@ -52,7 +53,8 @@ def settings(draw):
         made["ignore"] = draw.sample(IGNORED, draw.choice([1, 1, 2]))
     if draw.likes("keep", 0.3):
         made["keep"] = ["expanded"]
-    shaped = {"shape", "sections", "map", "rest", "duplicates", "missing", "invalid", "children", "kind", "parts", "expandedAt"}
+    shaped = {"shape", "sections", "map", "rest", "duplicates", "missing", "invalid", "children", "kind", "parts", "expandedAt",
+              "groups", "scope"}
     if draw.likes("shape", 0.9 if shaped & draw.wanted else 0.35):
         made["shape"] = shape(draw)
     return made
@@ -82,6 +84,14 @@ def shape(draw):
         made["expandedAt"] = "/open"
         if has_sections and "sectionExpandedAt" not in WITHOUT:
             made["sectionExpandedAt"] = "/isExpanded"
+    if draw.likes("groups", 0.2):
+        made["groupAt"] = draw.choice(["/in", "/key/in"])
+        if draw.random() < 0.3:
+            made["groupPrefix"] = draw.choice([1, 2])
+        if made.get("sectionsAt") == "":
+            made["sectionsAt"] = "/groups"
+    if draw.likes("scope", 0.2):
+        made["idScope"] = "section"
     whole = made["sectionsAt" if has_sections else "itemsAt"]
     if whole and draw.likes("rest", 0.3):
         made["rest"] = draw.choice([True, ["/total"], ["/total", "/meta/v"]])
@@ -97,7 +107,7 @@ def features(settings):
     shape = settings.get("shape", {})
     found |= {name for name in ("map", "rest", "duplicates", "missing", "invalid") if name in shape}
     found |= {feature for feature, name in (("sections", "sectionsAt"), ("children", "childrenAt"), ("kind", "kindAt"),
-                                            ("expandedAt", "expandedAt")) if name in shape}
+                                            ("expandedAt", "expandedAt"), ("groups", "groupAt"), ("scope", "idScope")) if name in shape}
     return found | ({"parts"} if isinstance(shape.get("idAt"), list) else set())
 
 
@@ -178,16 +188,24 @@ class Document:
 
     def __init__(self, draw, state, shape):
         self.draw, self.shape = draw, shape
+        # The own ids of the rows of one section.
+        self.taken = set()
         state = exact(text(state))
         is_map = shape.get("map") and "idAt" not in shape
-        if "sectionsAt" in shape:
-            lists = self.listed([self.section(each, is_map) for each in state["sections"]], shape.get("map"))
-            place = shape["sectionsAt"]
+        if "groupAt" in shape:
+            lists = {shape["itemsAt"]: self.listed(self.rows(state["sections"], is_map), is_map)}
+            if "sectionsAt" in shape:
+                heads = [each for each in state["sections"] if draw.random() < 0.9]
+                lists[shape["sectionsAt"]] = self.listed([self.section(each, is_map) for each in heads], shape.get("map"))
+        elif "sectionsAt" in shape:
+            lists = {shape["sectionsAt"]: self.listed([self.section(each, is_map) for each in state["sections"]], shape.get("map"))}
         else:
-            lists = self.list([item for each in state["sections"] for item in each["items"]], is_map)
-            place = shape["itemsAt"]
+            lists = {shape["itemsAt"]: self.list([item for each in state["sections"] for item in each["items"]], is_map)}
         rest = {"total": draw.randint(0, 2), "meta": {"v": draw.randint(0, 1), "at": draw.randint(0, 99)}}
-        document = put(rest if place else None, place, lists)
+        document = None if "" in lists else rest
+        for place, elements in lists.items():
+            document = put(document, place, elements)
+        place = draw.choice(list(lists))
         if draw.random() < (0.25 if "missing" in shape else 0.02):
             document = self.lacking(document, place)
         elif draw.likes("nulls", 0.04):
@@ -208,8 +226,38 @@ class Document:
     def spoils(self, name):
         return self.draw.random() < (0.4 if name in self.shape else 0.02)
 
+    def rows(self, sections, is_map):
+        """The rows of all sections, each with what tells its own, in an order in which those of one follow each other."""
+        lists = []
+        for section in sections:
+            self.taken = set()
+            found = self.elements(section["items"], is_map)
+            group = section["id"]
+            values = [group, group, key(group)] + [None, "", NOTHING] * (key(group) == "none")
+            lists.append([(name, element if value is NOTHING else put(element, self.shape["groupAt"], value))
+                          for name, element in found for value in [self.draw.choice(values)]])
+            if lists[-1] and self.draw.random() < 0.004:
+                name, element = lists[-1].pop()
+                lists[-1].append((name, put(element, self.shape["groupAt"], self.draw.choice([True, 1.5, [], "a\u0001"]))))
+        if self.draw.random() < 0.5:
+            return [each for some in lists for each in some]
+        return [self.draw.choice([some for some in lists if some]).pop(0) for _ in range(sum(map(len, lists)))]
+
     def list(self, items, is_map):
-        return self.listed([self.element(each, is_map) for each in items], is_map)
+        return self.listed(self.elements(items, is_map), is_map)
+
+    def elements(self, items, is_map):
+        return [self.element(each, is_map) for each in items if self.is_free(each)]
+
+    def is_free(self, item):
+        """Whether a row's own id is not in its section yet, or the document is to have it twice."""
+        if "idScope" not in self.shape:
+            return True
+        name = own(item["id"])
+        if not name or name in self.taken and self.draw.random() < 0.98:
+            return False
+        self.taken.add(name)
+        return True
 
     def listed(self, pairs, is_map):
         """Names and elements as an object, or as an array."""
@@ -240,10 +288,14 @@ class Document:
     def element(self, item, is_map):
         """The name and the element of an item."""
         shape, draw = self.shape, self.draw
-        own = item.get("content")
-        made = dict(own) if isinstance(own, dict) else {"v": own}
+        content = item.get("content")
+        made = dict(content) if isinstance(content, dict) else {"v": content}
+        identity = item["id"]
+        if "idScope" in shape:
+            identity = own(identity)
+            identity = Number(identity) if identity.isascii() and identity.isdigit() and str(int(identity)) == identity else identity
         if not is_map:
-            made = self.named(made, item["id"], None)
+            made = self.named(made, identity, None)
         if "kindAt" in shape:
             if "kind" in item or draw.random() < 0.2:
                 made = put(made, shape["kindAt"], item.get("kind", draw.choice([7, None])))
@@ -253,17 +305,18 @@ class Document:
             made = put(made, shape["childrenAt"], self.list(item.get("items", []), is_map) or self.empty(is_map))
         if "expandedAt" in shape and draw.random() < 0.5:
             made = put(made, shape["expandedAt"], item.get("expanded", draw.choice([True, None])))
-        return item["id"], made
+        return identity, made
 
     def section(self, section, is_map):
         shape, draw = self.shape, self.draw
-        own = section.get("content")
-        made = dict(own) if isinstance(own, dict) else {"v": own}
+        self.taken = set()
+        content = section.get("content")
+        made = dict(content) if isinstance(content, dict) else {"v": content}
         if "sectionIdAt" in shape:
             made = put(made, shape["sectionIdAt"], section["id"])
         if "sectionExpandedAt" in shape and draw.random() < 0.5:
             made = put(made, shape["sectionExpandedAt"], section.get("expanded", draw.choice([True, None])))
-        if section["items"] or draw.random() < 0.7 or "nulls" in WITHOUT:
+        if "groupAt" not in shape and (section["items"] or draw.random() < 0.7 or "nulls" in WITHOUT):
             made = put(made, shape["itemsAt"], self.list(section["items"], is_map) or self.empty(is_map))
         return section["id"], made
 

@@ -6,7 +6,7 @@ import random
 from drawing import WITHOUT
 
 SETTINGS = ["ignore", "keep", "shape", "sections", "map", "rest", "duplicates", "missing", "invalid", "children", "kind", "parts",
-            "expandedAt"]
+            "expandedAt", "groups", "scope"]
 WRITES = ["state", "edits", "marks", "reload", "put", "source", "hook", "history-short", "history-off"]
 READERS = ["token", "view", "window"]
 DIALECTS = ["keyed", "indexed", "staged", "diffable", "sequential", "counts", "json-patch"]

@@ -93,11 +93,24 @@ def written(identity):
     return identity.token if isinstance(identity, Number) and abs(int(identity.token)) > LARGEST else identity
 
 
+def escaped(identity):
+    """An id as a part of another one."""
+    return key(identity).replace("~", "~0").replace("/", "~1")
+
+
+def own(identity):
+    """The id of a row within its section, where that is a part of its id."""
+    return key(identity).rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+
+
 # What writers post
 
 
 class Reading:
     """A document, read natively or by a shape: a state, and warnings."""
+
+    # What stands before the ids of items: their section's, where that is their scope.
+    scope = ""
 
     def __init__(self, document, shape=None):
         self.shape, self.warnings, self.codes = shape or {}, [], []
@@ -114,14 +127,24 @@ class Reading:
             else:
                 self.codes.append("missing-id" if identity is NOTHING else "invalid-id")
             return False
-        if key(identity) in self.taken[what]:
+        scoped = (self.scope if what == "item" else "") + key(identity)
+        if scoped in self.taken[what]:
             if self.shape.get("duplicates") == "first":
                 self.warnings.append("duplicate-id")
             else:
                 self.codes.append("duplicate-id")
             return False
-        self.taken[what].add(key(identity))
+        self.taken[what].add(scoped)
         return True
+
+    def enters_section(self, identity):
+        """What is read from now on is in this section."""
+        if self.shape.get("idScope") == "section":
+            self.scope = escaped(identity) + "/"
+
+    def whole(self, identity):
+        """An item's id in the state."""
+        return self.scope + escaped(identity) if self.scope else written(identity)
 
     def list_in(self, owner, name):
         found = owner.get(name)
@@ -164,17 +187,58 @@ class Reading:
 
     def by_shape(self, document):
         shape = self.shape
-        has_sections = "sectionsAt" in shape
-        place = shape["sectionsAt"] if has_sections else shape.get("itemsAt", "")
-        found = at(document, place)
-        if found is NOTHING and shape.get("missing") != "empty":
+        places = [shape[name] for name in ("sectionsAt", "itemsAt") if name in shape]
+        if "groupAt" not in shape:
+            places = places[:1]
+        places = places or [""]
+        found = [at(document, place) for place in places]
+        if NOTHING in found and shape.get("missing") != "empty":
             raise Refused("not-found")
-        is_map = shape.get("map") and ("sectionIdAt" if has_sections else "idAt") not in shape
-        elements = self.elements(found, is_map)
-        sections = self.sections(elements) if has_sections else [{"id": "main", "items": self.shaped_items(elements)}]
+        lists = [self.elements(each, shape.get("map") and name not in shape)
+                 for each, name in zip(found, (["sectionIdAt"] if "sectionsAt" in shape else []) + ["idAt"])]
+        if "groupAt" in shape:
+            sections = self.joined(*lists) if len(lists) == 2 else self.joined([], lists[0])
+        elif "sectionsAt" in shape:
+            sections = self.sections(lists[0])
+        else:
+            self.enters_section("main")
+            sections = [{"id": "main", "items": self.shaped_items(lists[0])}]
         rest = shape.get("rest", False)
-        content = without(document, place) if rest is True else only(document, rest) if rest else NOTHING
+        content = only(document, rest) if rest and rest is not True else NOTHING
+        if rest is True:
+            content = document
+            for place in places:
+                content = without(content, place)
         return {**({} if content is NOTHING else {"content": content}), "sections": sections}
+
+    def joined(self, heads, rows):
+        """Flat rows in the sections of their groups: first those that are listed, then the others, as they come."""
+        made = {}
+        for name, element in heads:
+            identity = self.identity(name, element, "sectionIdAt")
+            if self.enters("section", identity):
+                made[key(identity)] = {"id": written(identity), **self.members(element, None, "sectionExpandedAt"), "items": []}
+        for name, element in rows:
+            group = self.group(element)
+            if group is NOTHING:
+                # Of what is left out for its id it is not said whether its group counts.
+                raise Refused("invalid-group") if is_id(self.identity(name, element, "idAt")) else Unsaid
+            self.enters_section(group)
+            item = self.shaped_item(name, element)
+            if item:
+                made.setdefault(key(group), {"id": written(group), "items": []})["items"].append(item)
+        return list(made.values())
+
+    def group(self, element):
+        """The id of the section that a row goes into; NOTHING if its value can be none."""
+        value, most = seek(element, self.shape["groupAt"]), self.shape.get("groupPrefix")
+        if value is NOTHING or value is None or value == "":
+            return "none"
+        if not isinstance(value, (str, Number)) or isinstance(value, Number) and not is_id(value):
+            return NOTHING
+        if most is not None and len(key(value)) > int(key(most)):
+            value = key(value)[:int(key(most))]
+        return value if is_id(value) else NOTHING
 
     def elements(self, found, is_map):
         """The elements of a list, each with its name in a map."""
@@ -197,7 +261,7 @@ class Reading:
             return parts[0]
         if not all(map(is_id, parts)):
             return NOTHING
-        return "/".join(key(each).replace("~", "~0").replace("/", "~1") for each in parts)
+        return "/".join(map(escaped, parts))
 
     def sections(self, elements):
         place, made, has_items = self.shape.get("itemsAt", "/items"), [], False
@@ -206,6 +270,7 @@ class Reading:
             if self.enters("section", identity):
                 inner = at(element, place)
                 has_items = has_items or inner is not NOTHING
+                self.enters_section(identity)
                 own = self.elements(inner, self.shape.get("map") and "idAt" not in self.shape)
                 made.append({"id": written(identity), **self.members(element, place, "sectionExpandedAt"), "items": self.shaped_items(own)})
         if elements and not has_items and self.shape.get("missing") != "empty":
@@ -222,7 +287,7 @@ class Reading:
         children = self.shape.get("childrenAt")
         kind = seek(element, self.shape["kindAt"]) if "kindAt" in self.shape else NOTHING
         own = self.elements(seek(element, children), self.shape.get("map") and "idAt" not in self.shape) if children else []
-        kept = {"id": written(identity), **self.members(element, children, "expandedAt")}
+        kept = {"id": self.whole(identity), **self.members(element, children, "expandedAt")}
         if isinstance(kind, str) or isinstance(kind, Number) and is_id(kind):
             kept["kind"] = key(kind)
         elif kind is not NOTHING and kind is not None:

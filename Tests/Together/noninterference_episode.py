@@ -5,7 +5,7 @@ import json
 
 from noninterference_callers import TOKEN_LIFE
 from noninterference_requests import KEYS, STRANGE_VIEWS, Script
-from noninterference_secrets import EVERYTHING, NOTHING, Secrets, seen
+from noninterference_secrets import EVERYTHING, NOTHING, Secrets
 from noninterference_wire import compared, cursors, difference, inflated
 from noninterference_worlds import KEEPER, OTHER, TEAM, bearer
 from support.client import session_path
@@ -59,8 +59,8 @@ class Episode:
         if self.caller.sight is EVERYTHING and self.chance.random() < 0.2:
             settings["keep"] = ["expanded"]
         for session in self.caller.sessions:
-            self.secrets[session] = Secrets(self.chance, self.caller.sight)
-            self.commit(session, "PUT", (), [{"state": state, **settings} for state in self.secrets[session].pair])
+            secrets = self.secrets[session] = Secrets(self.chance, self.caller.sight)
+            self.commit(session, "PUT", (), [{**body, **settings} for body in secrets.puts], secrets.query)
         if not self.caller.sees_existence:
             self.worlds[self.chance.randint(0, 1)].ask("DELETE", session_path(self.caller.sessions[0]))
         elif isinstance(self.caller.sight, dict) and self.given == self.caller.given:
@@ -71,7 +71,7 @@ class Episode:
         """That the view hides what the model says, and no more."""
         for world, state in zip(self.worlds, self.secrets[session].pair):
             answer = world.ask("GET", session_path(session), given=self.given)
-            wanted = exact(seen(state, self.caller.sight))
+            wanted = exact(self.secrets[session].seen(state))
             found = exact(answer.text).get("state") if answer.status == 200 else answer
             self.findings.count(self.caller.kind, "the model of the view", answer.status)
             if found != wanted:
@@ -114,7 +114,7 @@ class Episode:
             return self.edit(session, secrets, deed)
         if deed == "start over":
             secrets.restart()
-            return self.commit(session, "PUT", (), [{"state": state} for state in secrets.pair])
+            return self.commit(session, "PUT", (), secrets.puts, secrets.query)
         if deed == "again":
             for world in self.worlds:
                 world.ask("DELETE", session_path(session))
@@ -126,18 +126,19 @@ class Episode:
         self.edited.discard(session)
         # What the caller wrote meanwhile is gone.
         headers = [{"Idempotency_Key": keys.pop()} if keys and deed == "key" else {} for keys in self.keys_left]
-        query = {"reload": "true"} if deed == "reload" else None
-        self.post(session, [{"state": state} for state in secrets.pair], query, headers=headers)
+        query = {"reload": "true"} if deed == "reload" else {}
+        self.post(session, secrets.posts, {**query, **secrets.query}, headers=headers)
 
     def write_for_stranger(self, session):
         """Who may see nothing at all may not count commits either."""
-        self.secrets[session].hide()
-        for world, state in zip(self.worlds, self.secrets[session].pair):
+        secrets = self.secrets[session]
+        secrets.hide()
+        for world, body in zip(self.worlds, secrets.puts):
             for _ in range(self.chance.randint(0, 2)):
                 if self.chance.random() < 0.3:
                     world.ask("DELETE", session_path(session))
                 else:
-                    world.ask("PUT", session_path(session), {"state": state})
+                    world.ask("PUT", session_path(session), body, secrets.query)
 
     def edit(self, session, secrets, deed):
         """Edits of what is hidden, not the same in both worlds; with a mark on what is seen, maybe.
@@ -145,7 +146,7 @@ class Episode:
         Rows are marked that no view ever shows: a mark on one that is seen before and behind it is told, as the contract has it.
         """
         secrets.hide()
-        self.post(session, [{"state": state} for state in secrets.pair])
+        self.post(session, secrets.posts, secrets.query)
         common = secrets.common_ids()
         marks = [{"op": self.chance.choice(["reload", "reconfigure"]), "items": [self.chance.choice(common)]}] if common else []
         bodies = []
@@ -179,9 +180,9 @@ class Episode:
         view = {"view": text(random_view(chance) if chance.random() < 0.8 else chance.choice(STRANGE_VIEWS))}
         match chance.choice(["put", "post", "delete", "read", "read own", "read own", "tokens", "revoke", "diff", "tokens of own"]):
             case "put":
-                world.ask("PUT", session_path(name), {"state": secrets.pair[0], "ttl": chance.randint(100, 1000)})
+                world.ask("PUT", session_path(name), {**secrets.puts[0], "ttl": chance.randint(100, 1000)}, secrets.query)
             case "post":
-                world.ask("POST", session_path(name, "changes"), {"state": secrets.pair[1]}, Idempotency_Key=chance.choice(KEYS))
+                world.ask("POST", session_path(name, "changes"), secrets.posts[1], secrets.query, Idempotency_Key=chance.choice(KEYS))
             case "delete":
                 world.ask("DELETE", session_path(name))
             case "read":
@@ -195,7 +196,7 @@ class Episode:
             case "revoke":
                 world.ask("DELETE", session_path(name, "tokens"))
             case "diff":
-                world.ask("POST", "/v1/diff", {"old": [], "new": secrets.pair[0]}, view)
+                world.ask("POST", "/v1/diff", {"old": {"sections": []}, "new": secrets.document(secrets.pair[0])}, {**view, **secrets.query})
             case "tokens of own":
                 world.ask("POST", session_path(own, "tokens"), {"scope": ["read", "edit"]})
 

@@ -2,7 +2,8 @@
 
 import copy
 
-from support.jsontext import text
+from model import Reading, said
+from support.jsontext import exact, text
 from support.states import CONTENTS, IDS, SECTIONS, canonical, changed, containers, items, random_state
 from support.views import random_view, viewed
 
@@ -13,6 +14,9 @@ HIDDEN_SECTIONS = [f"hs{number}" for number in range(4)]
 BULK = [{"id": f"bulk {number}", "kind": "secret", "content": {"secret": f"{number} " + "x" * 120}} for number in range(4000)]
 SECRETS = [*CONTENTS, {"secret": "s"}, {"title": "a", "n": -1, "secret": 2}, {"title": "zz", "n": 99}, {"n": "9"}]
 EVERYTHING, NOTHING = "everything", "nothing"
+# How some writers write: ids are those of a row within its section.
+SHAPE = {"sectionsAt": "/sections", "sectionIdAt": "/_id", "sectionExpandedAt": "/_open", "itemsAt": "/list", "idAt": "/_id",
+         "kindAt": "/_kind", "childrenAt": "/_sub", "expandedAt": "/_open", "rest": "true", "idScope": "section"}
 
 
 def random_sight(chance):
@@ -54,16 +58,48 @@ def begun(chance):
     return base
 
 
+def elements(owners, lists):
+    """Sections or items as the elements of somebody's document."""
+    return [{**(each["content"] if isinstance(each.get("content"), dict) else {"v": each.get("content")}), "_id": each["id"],
+             "_open": each.get("expanded", True), **({"_kind": each["kind"]} if "kind" in each else {}),
+             lists: elements(each.get("items", []), "_sub")} for each in owners]
+
+
 class Secrets:
-    """The states of one session in both worlds."""
+    """The states of one session in both worlds, as its writer has them: as states, or as documents that a shape reads."""
 
     def __init__(self, chance, sight, may_be_bulky=True):
         self.chance, self.sight = chance, sight
+        self.query = SHAPE if chance.random() < 0.25 else {}
         self.counter = 0
         self.is_bulky = may_be_bulky and isinstance(sight, dict) and chance.random() < 0.1
         self.base = begun(self.chance)
         self.pair = None
         self.hide()
+
+    def document(self, state):
+        """What the writer writes."""
+        if not self.query:
+            return state
+        content = state.get("content")
+        return {**(content if isinstance(content, dict) else {}), "sections": elements(state["sections"], "list")}
+
+    def held(self, state):
+        """The state that the session holds then."""
+        return said(Reading(exact(text(self.document(state))), {**SHAPE, "rest": True}).state) if self.query else state
+
+    def seen(self, state):
+        return seen(self.held(state), self.sight)
+
+    @property
+    def puts(self):
+        """Bodies of PUT."""
+        return [{"state": self.document(state)} for state in self.pair]
+
+    @property
+    def posts(self):
+        """Bodies of POST."""
+        return [self.document(state) for state in self.pair] if self.query else self.puts
 
     def change(self):
         """Changes what is seen, most likely, and with it all that is not."""
@@ -81,7 +117,7 @@ class Secrets:
             self.pair = (self._noisy(self.base, 0),) * 2
         else:
             self.pair = tuple(self._noisy(self._hidden(world), world + 1) for world in (0, 1))
-        assert seen(self.pair[0], self.sight) == seen(self.pair[1], self.sight)
+        assert self.seen(self.pair[0]) == self.seen(self.pair[1])
 
     def _noisy(self, state, world):
         """The list's own content has a number that no other has; a view shows nothing of it but that it is an object."""
@@ -90,11 +126,11 @@ class Secrets:
         return {**state, "content": {**noise, **content} if isinstance(content, dict) else noise}
 
     def _hidden(self, world):
-        state, shown = self.base, seen(self.base, self.sight)
+        state, shown = self.base, self.seen(self.base)
         for _ in range(self.chance.choice([0, 0, 4, 8, 12, 16])):
             other = copy.deepcopy(state)
             self._mutate(other)
-            if self.sight is NOTHING or seen(other, self.sight) == shown:
+            if self.sight is NOTHING or self.seen(other) == shown:
                 state = other
         return self._bulky(state, shown) if self.is_bulky and world else state
 
@@ -103,7 +139,7 @@ class Secrets:
         own = {**state, "sections": [*state["sections"], {"id": "bulk", "items": BULK}]}
         *heads, last = state["sections"] or [{"id": "none", "items": []}]
         behind = {**state, "sections": [*heads, {**last, "items": [*last["items"], *BULK]}]}
-        return next((each for each in (own, behind) if seen(each, self.sight) == shown), state)
+        return next((each for each in (own, behind) if self.seen(each) == shown), state)
 
     def _mutate(self, state):
         chance, sections = self.chance, state["sections"]
@@ -153,21 +189,22 @@ class Secrets:
 
     def hidden_ids(self, world):
         """Items and sections of a world that no view ever shows."""
-        own = self.pair[world]["sections"]
-        return ([each["id"] for each in items(own) if each["id"] in HIDDEN],
+        own = self.held(self.pair[world])["sections"]
+        return ([each["id"] for each in items(own) if str(each["id"]).rpartition("/")[2] in HIDDEN],
                 [each["id"] for each in own if each["id"] in HIDDEN_SECTIONS])
 
     def stays_hidden(self, world, identity, **members):
         """Whether an item with other members would still not be seen."""
-        state = copy.deepcopy(self.pair[world])
+        state = copy.deepcopy(self.held(self.pair[world]))
+        before = seen(state, self.sight)
         next(each for each in items(state["sections"]) if each["id"] == identity).update(members)
-        return seen(state, self.sight) == seen(self.pair[world], self.sight)
+        return seen(state, self.sight) == before
 
     def common_ids(self):
         """Items that are there in both worlds."""
-        there = [{str(each["id"]) for each in items(state["sections"])} for state in self.pair]
-        return [each["id"] for each in items(self.base["sections"]) if all(str(each["id"]) in ids for ids in there)]
+        there = [{str(each["id"]): each["id"] for each in items(self.held(state)["sections"])} for state in (*self.pair, self.base)]
+        return [identity for name, identity in there[2].items() if name in there[0] and name in there[1]]
 
 
-NAMED = [*IDS, *HIDDEN[:4], "none"]
+NAMED = [*IDS, *HIDDEN[:4], "none", "s/a", "t/22", "u/h0", "main/h1", "7/x~1y~0z"]
 NAMED_SECTIONS = [*SECTIONS, *HIDDEN_SECTIONS[:2], "none"]

@@ -121,8 +121,8 @@ class Wakeups:
 
     def run(self, settle, commits=10, ears=5):
         """The ears, with what they heard."""
-        for session in self.secrets:
-            self.write(session, "PUT", [{"state": state} for state in self.secrets[session].pair])
+        for session, secrets in self.secrets.items():
+            self.write(session, "PUT", secrets.puts, query=secrets.query)
         for session in self.unsure:
             self.worlds[0].ask("DELETE", session_path(session))
         for caller in self.callers:
@@ -176,8 +176,8 @@ class Wakeups:
                 secrets.hide()
             else:
                 secrets.change()
-            query = {"reload": "true"} if deed == "reload" and self.chance.random() < 0.5 else None
-            self.write(session, "POST", [{"state": state} for state in secrets.pair], ["changes"], query)
+            query = {"reload": "true"} if deed == "reload" and self.chance.random() < 0.5 else {}
+            self.write(session, "POST", secrets.posts, ["changes"], {**query, **secrets.query})
 
     def mark(self, session, secrets):
         """Rows are drawn again that no view shows."""
