@@ -34,7 +34,6 @@ package struct RowGroups: Sendable {
 
     /// The number of a group; nil if no row belongs to it. O(bytes).
     package func number(of text: UnsafeRawBufferPointer) -> Int? {
-        if let last = ofRow.last, Int(last) < count, hasText(Int(last), text) { return Int(last) }
         if slots.isEmpty { return nil }
         let hash = idHash(text.baseAddress!, text.count)
         var slot = Int(hash) & (slots.count - 1)
@@ -169,7 +168,7 @@ extension RowGroups {
 extension StateParser {
     /// Takes the value that tells a row's group; returns the group's number, or nil, with a violation noted, if the
     /// value can be no id.
-    mutating func readGroup(_ element: StateShape.Element, depth: Int) throws(JSONError) -> Int? {
+    mutating func readGroup(prefix: Int?, depth: Int) throws(JSONError) -> Int? {
         if try takeNull() { return groupOfNone() }
         let start = scanner.at
         switch scanner.byte(start) {
@@ -177,15 +176,15 @@ extension StateParser {
             let token = try scanner.takeString()
             if token.isEscaped {
                 let text = Array(StringText(scanner.base + token.start, token.count))
-                return text.withUnsafeBytes { group(of: $0, element.groupPrefix, nil) }
+                return text.withUnsafeBytes { group(of: $0, prefix, nil) }
             }
             let text = scanner.text(token.start..<token.start + token.count)
-            return group(of: text, element.groupPrefix, FoundID(start: token.start, count: token.count, flags: []))
+            return group(of: text, prefix, FoundID(start: token.start, count: token.count, flags: []))
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             if try scanner.takeNumber() {
                 let text = scanner.text(start..<scanner.at)
                 return group(
-                    of: text, element.groupPrefix, FoundID(start: start, count: text.count, flags: .integerID))
+                    of: text, prefix, FoundID(start: start, count: text.count, flags: .integerID))
             }
         default: try scanner.skipValue(depth: depth)
         }
@@ -235,12 +234,12 @@ extension StateParser {
         guard let known, taken.count > 0, let element = builder.place.shape.places?.element else { return }
         // Then its rows are in their sections, as those of a document without groups are.
         isArranged = arrangeAsKnown(known)
-        if !isArranged { try findGroups(ofKnown: known, element) }
+        if !isArranged { try findGroups(ofKnown: known, prefix: element.groupPrefix) }
     }
 
     /// Finds the groups of rows that were taken over from the known state: those of one section have one group, of
     /// which the first one tells the id. O(rows).
-    private mutating func findGroups(ofKnown known: KnownState, _ element: StateShape.Element) throws(JSONError) {
+    private mutating func findGroups(ofKnown known: KnownState, prefix: Int?) throws(JSONError) {
         defer { groupedRow = nil }
         for (run, shift) in zip(reusedRuns, taken.shifts) {
             var place = run.old
@@ -249,7 +248,8 @@ extension StateParser {
                 guard place < run.old + run.count else { break }
                 let section = known.section(ofRowAt: place)
                 groupedRow = place - run.old + run.new
-                let group = try readGroup(inElementAt: section.element + Int(Int32(bitPattern: shift)), element)
+                let group = try readGroup(
+                    inElementAt: section.element + Int(Int32(bitPattern: shift)), prefix: prefix)
                 if taken.sections.count <= section.index {
                     let unknown = repeatElement((group: Int32(-1), count: UInt32(0)), count: section.index + 1)
                     taken.sections += unknown.dropFirst(taken.sections.count)
@@ -260,21 +260,18 @@ extension StateParser {
     }
 
     private mutating func readGroup(
-        inElementAt start: Int, _ element: StateShape.Element
+        inElementAt start: Int, prefix: Int?
     ) throws(JSONError) -> Int? {
         guard let value = groupPlace.value(in: scanner.base + start, entersArrays: true) else { return nil }
         let end = scanner.at
         scanner.at = value - scanner.base
-        let group = try readGroup(element, depth: 0)
+        let group = try readGroup(prefix: prefix, depth: 0)
         scanner.at = end
         return group
     }
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether a text can be an id.
-    package var canBeID: Bool { !isEmpty && count <= StateLimits.maxIDBytes && !holdsControlCharacter }
-
     /// The first so many Unicode scalars of UTF-8 text. O(result).
     package func prefix(ofScalars most: Int) -> Slice<UnsafeRawBufferPointer> {
         if count <= most { return self[...] }

@@ -12,8 +12,9 @@ extension StateParser {
         /// -1 in a section or the document.
         let item: Int
         let level: Int
-        /// Where in `foundIDs` the id is, or its parts.
-        let firstID: Int
+        var id: FoundID?
+        /// The parts of an id of several.
+        var parts: [FoundID?] = []
         var seenParts = 0
         /// The lists that were found, and those with something on the way to them that holds none: a string, a number
         /// or a boolean.
@@ -28,13 +29,13 @@ extension StateParser {
         var sawList: Bool { lists != 0 }
     }
 
-    /// Walks along all `targets` of one element, whose id has so many parts. The caller drops these of `foundIDs`.
+    /// Walks along all `targets` of one element, whose id has so many parts.
     @inline(__always)
     private mutating func walkElement(
-        _ targets: Targets, of document: DocumentTargets, parts: Int, item: Int = -1, level: Int = -1, depth: Int
+        _ targets: Targets, of document: DocumentTargets, parts: Int = 1, item: Int = -1, level: Int = -1, depth: Int
     ) throws(JSONError) -> Finding {
-        var finding = Finding(item: item, level: level, firstID: foundIDs.count)
-        for _ in 0..<parts { foundIDs.append(nil) }
+        var finding = Finding(item: item, level: level)
+        if parts > 1 { finding.parts = Array(repeating: nil, count: parts) }
         try targets.pointers.withRoot { (root) throws(JSONError) in
             try walk(targets, root, document, &finding, depth: depth)
         }
@@ -55,7 +56,7 @@ extension StateParser {
         let start = scanner.at
         let hasMain = places.sectionsAt == nil && groupAt == nil
         if hasMain { beginMain() }
-        let finding = try walkElement(targets.document, of: targets, parts: 0, depth: depth)
+        let finding = try walkElement(targets.document, of: targets, depth: depth)
         if hasMain {
             builder.endSection()
             if places.element.scopesIDs { scopeIDs(ofItemsFrom: 0, inSection: Array("main".utf8)) }
@@ -82,19 +83,18 @@ extension StateParser {
         scanner.skipSpace()
         let section = builder.openSection
         let start = scanner.at
-        let finding = try walkElement(targets.section, of: targets, parts: 1, depth: depth)
-        let id = foundIDs.removeLast()
-        if let id {
+        let finding = try walkElement(targets.section, of: targets, depth: depth)
+        if let id = finding.id {
             builder.setID(ofSection: section, id)
         } else if finding.seenParts == 0, !targets.places.sectionsAreMap {
             note("missing-id", "no id at \"\(targets.places.sectionIDAt)\" in this section", at: .section(""))
         }
-        if groupPlace.isEmpty, targets.places.element.scopesIDs {
+        if !targets.isGrouped, targets.scopesIDs {
             let record = builder.sections[section]
             let id = FoundID(start: Int(record.idStart), count: Int(record.idCount), flags: [])
             if id.count > 0 { scopeIDs(ofItemsFrom: Int(record.firstItem), inSection: bytes(of: id)) }
         }
-        if !groupPlace.isEmpty {
+        if targets.isGrouped {
             // Its items are elsewhere.
         } else if finding.blocked != 0 {
             note("missing-items", "no items at \"\(targets.places.items)\" in this section", at: .section(""))
@@ -115,37 +115,35 @@ extension StateParser {
     ) throws(JSONError) {
         scanner.skipSpace()
         let start = scanner.at
-        let element = targets.places.element
         let finding = try walkElement(
-            targets.item, of: targets, parts: element.idAt.count, item: item, level: level, depth: depth)
+            targets.item, of: targets, parts: targets.idParts, item: item, level: level, depth: depth)
         defer {
-            foundIDs.removeLast(element.idAt.count)
-            if level == 0 { endRow(item, finding.group, element) }
+            if level == 0, targets.isGrouped { endRow(item, finding.group, scopesIDs: targets.scopesIDs) }
         }
         if let cut = finding.listMember {
             builder.setContent(ofItem: item, stored(start..<scanner.at, without: cut))
         } else if !finding.sawList {
             builder.setContent(ofItem: item, start..<scanner.at)
         }
-        if element.isMap { return }
+        if targets.isMap { return }
         // A part that was seen but is no id has been noted already.
-        if finding.seenParts != 1 << element.idAt.count - 1 {
-            for (part, pointer) in element.idAt.enumerated() where finding.seenParts & 1 << part == 0 {
+        if finding.seenParts != 1 << targets.idParts - 1 {
+            for (part, pointer) in targets.places.element.idAt.enumerated() where finding.seenParts & 1 << part == 0 {
                 note("missing-id", "no id at \"\(pointer)\" in this element", at: .item(""))
             }
-        } else if let id = element.idAt.count == 1 ? foundIDs[finding.firstID] : joinedID(from: finding.firstID) {
+        } else if let id = targets.idParts == 1 ? finding.id : joinedID(of: finding.parts) {
             builder.setID(ofItem: item, id)
         }
     }
 
-    /// The last ids found, joined to one: each escaped as in a JSON Pointer, and slashes between them. Nil if one of
+    /// The parts of an id, joined to one: each escaped as in a JSON Pointer, and slashes between them. Nil if one of
     /// them was invalid.
-    private mutating func joinedID(from first: Int) -> FoundID? {
+    private mutating func joinedID(of parts: [FoundID?]) -> FoundID? {
         var text: [UInt8] = []
         text.reserveCapacity(64)
-        for index in first..<foundIDs.count {
-            guard let part = foundIDs[index] else { return nil }
-            if index > first { text.append(UInt8(ascii: "/")) }
+        for (index, part) in parts.enumerated() {
+            guard let part else { return nil }
+            if index > 0 { text.append(UInt8(ascii: "/")) }
             JSONPointer.escape(bytes(of: part), into: &text)
         }
         guard text.count <= StateLimits.maxIDBytes else {
@@ -184,11 +182,10 @@ extension StateParser {
     // MARK: Groups and scopes
 
     /// Ends a row of the top level: notes its group, and scopes the ids of it and of what is below it.
-    private mutating func endRow(_ item: Int, _ group: Int?, _ element: StateShape.Element) {
-        if groupPlace.isEmpty { return }
+    private mutating func endRow(_ item: Int, _ group: Int?, scopesIDs: Bool) {
         let group = group ?? groupOfNone()
         groups.append(group)
-        if element.scopesIDs {
+        if scopesIDs {
             builder.endItem(item)
             scopeIDs(ofItemsFrom: item, inSection: groups.text(of: group))
         }
@@ -256,7 +253,7 @@ extension StateParser {
         scanner.skipSpace()
         if place.isEnd {
             finding.lists |= place.ending & goals.lists
-            return try arrive(goals.goals(at: place), targets, &finding, depth: depth)
+            return try arrive(at: place, goals, targets, &finding, depth: depth)
         }
         switch scanner.byte(scanner.at) {
         case _ where place.isAside: try scanner.skipValue(depth: depth)
@@ -300,17 +297,20 @@ extension StateParser {
     }
 
     /// Takes the value that some pointers lead to. An array or object is taken only as a list, and only once.
+    @inline(__always)
     private mutating func arrive(
-        _ goals: some Sequence<Targets.Goal>, _ targets: DocumentTargets, _ finding: inout Finding, depth: Int
+        at place: PointerPlace, _ goals: Targets, _ targets: DocumentTargets, _ finding: inout Finding, depth: Int
     ) throws(JSONError) {
         let start = scanner.at
         let isContainer = scanner.byte(start) == UInt8(ascii: "[") || scanner.byte(start) == UInt8(ascii: "{")
-        for goal in goals where goal.isList || !isContainer {
+        var left = isContainer ? place.ending & goals.lists : place.ending
+        while let goal = goals.takeFirst(of: &left) {
             scanner.at = start
             try arrive(goal, targets, &finding, depth: depth)
         }
         guard isContainer else { return }
-        for goal in goals where !goal.isList { refuseContainer(goal, &finding) }
+        left = place.ending & ~goals.lists
+        while let goal = goals.takeFirst(of: &left) { refuseContainer(goal, &finding) }
         if scanner.at == start { try scanner.skipValue(depth: depth) }
     }
 
@@ -337,14 +337,14 @@ extension StateParser {
         case .id(let part):
             finding.seenParts |= 1 << part
             let id = try readID(depth: depth, at: finding.item < 0 ? .section("") : .item(""))
-            foundIDs[finding.firstID + part] = id
+            if finding.parts.isEmpty { finding.id = id } else { finding.parts[part] = id }
         case .kind: try readKindValue(of: finding.item, depth: depth)
         case .expanded:
             if try takeNull() { return }
             let isExpanded = try readExpanded(depth: depth, at: expandedPlace(finding))
             setExpanded(finding.item < 0 ? .section(builder.openSection) : .item(finding.item), isExpanded)
         case .group where finding.level > 0: try scanner.skipValue(depth: depth)
-        case .group: finding.group = try readGroup(targets.places.element, depth: depth)
+        case .group: finding.group = try readGroup(prefix: targets.groupPrefix, depth: depth)
         case .sections:
             let reading = { (reader: inout StateParser) throws(JSONError) in
                 try reader.readSectionElement(targets, depth: depth + 1)
@@ -362,7 +362,7 @@ extension StateParser {
     }
 
     private mutating func readItemElements(_ targets: DocumentTargets, depth: Int) throws(JSONError) {
-        guard !targets.places.element.isMap else {
+        guard !targets.isMap else {
             return try readMap(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
                 try reader.readItemElement(item, level: 0, targets, depth: depth + 1)
             }
@@ -375,7 +375,7 @@ extension StateParser {
     private mutating func readChildren(
         of item: Int, level: Int, _ targets: DocumentTargets, depth: Int
     ) throws(JSONError) {
-        if targets.places.element.isMap {
+        if targets.isMap {
             try readMap(parent: item, level: level, depth: depth) { (reader, child) throws(JSONError) in
                 try reader.readItemElement(child, level: level, targets, depth: depth + 1)
             }
@@ -442,9 +442,12 @@ private struct Targets {
         lists = targets.indices.reduce(0) { targets[$1].goal.isList ? $0 | 1 << $1 : $0 }
     }
 
-    /// What is at a place, in order.
-    func goals(at place: PointerPlace) -> some Sequence<Goal> {
-        goals.indices.lazy.filter { place.ending & 1 << $0 != 0 }.map { goals[$0] }
+    /// The first of some goals, which is taken out of them.
+    @inline(__always)
+    func takeFirst(of numbers: inout PointerPlace.Numbers) -> Goal? {
+        if numbers == 0 { return nil }
+        defer { numbers &= numbers - 1 }
+        return goals[numbers.trailingZeroBitCount]
     }
 }
 
@@ -454,11 +457,19 @@ private final class DocumentTargets {
     let document: Targets
     let section: Targets
     let item: Targets
+    // What is asked of each element.
+    let idParts: Int
+    let isMap: Bool
+    let isGrouped: Bool
+    let groupPrefix: Int?
+    let scopesIDs: Bool
 
     init(_ places: StateShape.Places) {
         self.places = places
         let element = places.element
-        let isGrouped = element.groupAt != nil
+        isGrouped = element.groupAt != nil
+        (idParts, isMap) = (element.idAt.count, element.isMap)
+        (groupPrefix, scopesIDs) = (element.groupPrefix, element.scopesIDs)
         document = Targets([
             (.sections, places.sectionsAt), (.items, places.sectionsAt == nil || isGrouped ? places.items : nil),
         ])

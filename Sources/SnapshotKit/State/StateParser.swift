@@ -30,8 +30,6 @@ struct StateParser {
     /// The steps to the sections of a document with pointers that have no items, and the number of those that do.
     var sectionsWithoutItems: [Int] = []
     var sectionsWithItems = 0
-    /// The ids found in the open elements of a document with pointers, part by part.
-    var foundIDs: [FoundID?] = []
     /// The groups of the rows so far, in a document with a place for them; that place in an element, and the rows that
     /// were taken over from the known state.
     var groups = RowGroups()
@@ -461,18 +459,6 @@ struct StateParser {
             groups: groupPlace.isEmpty || isArranged ? nil : groups, taken: taken, maxSections: limits.maxSections,
             path: path,
             keepsFirst: keepsFirst, skipped: skipped, violations: violations, excess: excess)
-    }
-}
-
-extension RandomAccessCollection<UInt8> where Index == Int {
-    /// Whether UTF-8 text holds a character of Unicode's category Cc: U+0000 to U+001F and U+007F to U+009F.
-    var holdsControlCharacter: Bool {
-        for index in indices {
-            let byte = self[index]
-            if byte < 0x20 || byte == 0x7F { return true }
-            if byte == 0xC2, index + 1 < endIndex, self[index + 1] < 0xA0 { return true }
-        }
-        return false
     }
 }
 
