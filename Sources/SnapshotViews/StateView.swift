@@ -21,13 +21,7 @@ public struct StateView: Sendable, Hashable {
     /// The view in canonical form: members in one order, no white space, defaults left out.
     public let json: [UInt8]
     /// A class, since views are passed around a lot: a copy retains one reference.
-    private let box: Box
-
-    private final class Box: Sendable {
-        let parts: Parts
-
-        init(_ parts: Parts) { self.parts = parts }
-    }
+    private let box: Boxed<Parts>
 
     /// What a view is made of; nil or empty where it leaves things as they are.
     struct Parts: Sendable {
@@ -59,9 +53,9 @@ public struct StateView: Sendable, Hashable {
         let isDescending: Bool
     }
 
-    var parts: Parts { box.parts }
+    var parts: Parts { box.value }
 
-    init(_ parts: Parts, json: [UInt8]) { (box, self.json) = (Box(parts), json) }
+    init(_ parts: Parts, json: [UInt8]) { (box, self.json) = (Boxed(parts), json) }
 
     /// The view that shows everything.
     public static let all = StateView(Parts(), json: Array("{}".utf8))

@@ -1,16 +1,10 @@
 /// Where a state is in a JSON document.
 public struct StateShape: Sendable, Equatable {
     /// One reference, since shapes are copied often and most are native.
-    private let box: Box?
-
-    private final class Box: Sendable {
-        let places: Places
-
-        init(_ places: Places) { self.places = places }
-    }
+    private let box: Boxed<Places>?
 
     /// Pointers into a document of any shape; nil for the library's own.
-    public var places: Places? { box?.places }
+    public var places: Places? { box?.value }
 
     /// The library's own shape: an object with `sections`, an object with `items`, or an array of items.
     public static let native = StateShape()
@@ -26,7 +20,7 @@ public struct StateShape: Sendable, Equatable {
             (places.sectionIDAt, places.sectionExpandedAt, places.sectionsAreMap) = (.id, nil, false)
         }
         if places.element.groupAt == nil { places.element.groupPrefix = nil }
-        box = Box(places)
+        box = Boxed(places)
     }
 
     /// Whether both have the same places.

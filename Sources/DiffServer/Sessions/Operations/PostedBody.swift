@@ -68,11 +68,10 @@ public final class PostedBody: Sendable {
 
     /// What the body came to when it was last read.
     private final class ReadContent: Sendable {
-        /// Nil: it means the same for every session.
-        let context: ParsingContext?
+        let context: ParsingContext
         let outcome: Outcome
 
-        init(_ context: ParsingContext?, _ outcome: Outcome) { (self.context, self.outcome) = (context, outcome) }
+        init(_ context: ParsingContext, _ outcome: Outcome) { (self.context, self.outcome) = (context, outcome) }
     }
 
     /// The error is boxed, so that a content is cheap to copy.
@@ -88,26 +87,36 @@ public final class PostedBody: Sendable {
         }
     }
 
-    /// Nil if the content was given, which is never read again.
-    private let rules: Rules!
+    private enum Origin {
+        /// It was not read, and means the same for every session.
+        case given(Content)
+        case document(Rules)
+    }
+
+    private let origin: Origin
     // Only one thread at a time carries a request on, and only it uses these.
     private nonisolated(unsafe) var document: StateDocument
     private nonisolated(unsafe) var last: ReadContent?
 
     /// A body that is read when its content is asked for.
     public init(_ document: consuming StateDocument, _ rules: Rules) {
-        self.rules = rules
+        origin = .document(rules)
         self.document = document
     }
 
     /// A body whose content is known.
     public init(_ value: Content.Value) {
-        (rules, document, last) = (nil, StateDocument([]), ReadContent(nil, .content(Content(value))))
+        (origin, document) = (.given(Content(value)), StateDocument([]))
     }
 
     /// What the body means for a session; nil: for one that does not exist.
     public func content(for session: Session?) throws(SessionError) -> Content {
-        if let last, last.context.map({ $0 == ParsingContext(session) }) ?? true { return try last.outcome.get() }
+        let rules: Rules
+        switch origin {
+        case .given(let content): return content
+        case .document(let those): rules = those
+        }
+        if let last, last.context == ParsingContext(session) { return try last.outcome.get() }
         do throws(SessionError) {
             let content = Content(try read(rules, session))
             last = ReadContent(ParsingContext(session), .content(content))
@@ -120,13 +129,17 @@ public final class PostedBody: Sendable {
 
     /// What the last reading found in the document that is not in the state.
     public var warnings: [StateWarning] {
-        if case .content(let content) = last?.outcome { content.warnings } else { [] }
+        switch (origin, last?.outcome) {
+        case (.given(let content), _), (_, .content(let content)): content.warnings
+        default: []
+        }
     }
 
     /// The body, if the last reading refused it as a state without a shape.
     public var unshaped: StateDocument? {
-        guard let last, let context = last.context, rules.takesStates,
-            (rules.shape ?? context.shape ?? .native) == .native, case .failure(.unreadable(let error)) = last.outcome
+        guard case .document(let rules) = origin, let last, rules.takesStates,
+            (rules.shape ?? last.context.shape ?? .native) == .native,
+            case .failure(.unreadable(let error)) = last.outcome
         else { return nil }
         switch error {
         case .wrongShape, .invalid: return document
