@@ -156,10 +156,7 @@ extension RequestHeader {
 /// All faults of a file of lists, in the file's order.
 package struct ListsFileError: Error, Equatable {
     struct Fault: Equatable {
-        /// From 1.
-        let line: Int
-        /// From 1, in Unicode scalars.
-        let column: Int
+        let position: TextPosition
         /// Names and rules, never a value, which may be a secret.
         let message: String
     }
@@ -174,17 +171,12 @@ package struct ListsFileError: Error, Equatable {
     init(_ places: [(offset: Int, message: String)], in text: [UInt8]) {
         precondition(!places.isEmpty, "there is no fault to report")
         let inOrder = places.enumerated().sorted { ($0.element.offset, $0.offset) < ($1.element.offset, $1.offset) }
-        var (line, column, at) = (1, 1, 0)
+        var (position, at) = (TextPosition(), 0)
         faults = inOrder.prefix(Self.maxFaults).map { place in
-            for byte in text[at..<min(place.element.offset, text.count)] {
-                if byte == UInt8(ascii: "\n") {
-                    (line, column) = (line + 1, 1)
-                } else if byte & 0xC0 != 0x80 {
-                    column += 1
-                }
-            }
-            at = max(at, min(place.element.offset, text.count))
-            return Fault(line: line, column: column, message: Self.printable(place.element.message))
+            let end = max(at, min(place.element.offset, text.count))
+            position.advance(over: text[at..<end])
+            at = end
+            return Fault(position: position, message: Self.printable(place.element.message))
         }
     }
 
@@ -193,7 +185,7 @@ package struct ListsFileError: Error, Equatable {
 
     /// A line for each fault, as compilers write them: `FILE:LINE:COLUMN: message`.
     package func text(of path: String) -> String {
-        faults.map { "\(path):\($0.line):\($0.column): \($0.message)" }.joined(separator: "\n")
+        faults.map { "\(path):\($0.position.line):\($0.position.column): \($0.message)" }.joined(separator: "\n")
     }
 
     /// One line of bounded length: names come from the file.

@@ -41,9 +41,17 @@ package struct JSONScanner {
         UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
     }
 
+    /// An error at a place in the text. O(offset), once: it ends the reading.
+    @inline(never)
+    func error(_ reason: JSONError.Reason, at offset: Int) -> JSONError {
+        var error = JSONError(reason, at: offset)
+        error.position.advance(over: text(0..<offset))
+        return error
+    }
+
     /// The error for the byte at `offset`, which the grammar does not allow there.
     func unexpected(_ offset: Int) -> JSONError {
-        JSONError(offset >= end ? .unexpectedEnd : .unexpectedByte, at: min(offset, end))
+        error(offset >= end ? .unexpectedEnd : .unexpectedByte, at: min(offset, end))
     }
 
     @inline(__always)
@@ -86,12 +94,12 @@ package struct JSONScanner {
     /// Checks that nothing but space follows.
     mutating func finish() throws(JSONError) {
         skipSpace()
-        if at < end { throw JSONError(.trailingBytes, at: at) }
+        if at < end { throw error(.trailingBytes, at: at) }
     }
 
     @inline(__always)
     func checkDepth(_ depth: Int) throws(JSONError) {
-        if depth > maxDepth { throw JSONError(.tooDeep, at: at) }
+        if depth > maxDepth { throw error(.tooDeep, at: at) }
     }
 
     /// Takes one value of any kind. `depth` counts the arrays and objects around it.
@@ -142,7 +150,7 @@ package struct JSONScanner {
         let start = at
         guard byte(at) == UInt8(ascii: "\"") else { throw unexpected(at) }
         let name = try takeString()
-        guard names.insert(name, in: frame, text: base) else { throw JSONError(.duplicateMember, at: start) }
+        guard names.insert(name, in: frame, text: base) else { throw error(.duplicateMember, at: start) }
         try take(UInt8(ascii: ":"))
         return name
     }
@@ -164,7 +172,7 @@ package struct JSONScanner {
         case UInt8(ascii: "1")...UInt8(ascii: "9"): skipDigits()
         default: throw at == start ? unexpected(at) : numberError()
         }
-        if isDigit(byte(at)) { throw JSONError(.invalidNumber, at: at) }
+        if isDigit(byte(at)) { throw error(.invalidNumber, at: at) }
         var isInteger = true
         if byte(at) == UInt8(ascii: ".") {
             isInteger = false
@@ -181,7 +189,7 @@ package struct JSONScanner {
     }
 
     private func numberError() -> JSONError {
-        JSONError(at >= end ? .unexpectedEnd : .invalidNumber, at: min(at, end))
+        error(at >= end ? .unexpectedEnd : .invalidNumber, at: min(at, end))
     }
 
     @inline(__always)
@@ -249,7 +257,7 @@ extension JSONScanner {
             // Text outside ASCII comes in runs.
             repeat { try skipCharacter() } while byte(at) >= 0x80
         } else {
-            throw JSONError(at >= end ? .unexpectedEnd : .controlCharacter, at: min(at, end))
+            throw error(at >= end ? .unexpectedEnd : .controlCharacter, at: min(at, end))
         }
     }
 
@@ -266,10 +274,10 @@ extension JSONScanner {
         case 0xF0: (count, second) = (4, 0x90...0xBF)
         case 0xF1...0xF3: count = 4
         case 0xF4: (count, second) = (4, 0x80...0x8F)
-        default: throw JSONError(.invalidUTF8, at: at)
+        default: throw error(.invalidUTF8, at: at)
         }
-        guard second.contains(byte(at + 1)) else { throw JSONError(.invalidUTF8, at: at) }
-        for index in 2..<max(count, 2) where byte(at + index) & 0xC0 != 0x80 { throw JSONError(.invalidUTF8, at: at) }
+        guard second.contains(byte(at + 1)) else { throw error(.invalidUTF8, at: at) }
+        for index in 2..<max(count, 2) where byte(at + index) & 0xC0 != 0x80 { throw error(.invalidUTF8, at: at) }
         at += count
     }
 
@@ -288,11 +296,11 @@ extension JSONScanner {
         let unit = try takeHexUnit()
         if unit & 0xFC00 == 0xD800 {
             guard byte(at) == UInt8(ascii: "\\"), byte(at + 1) == UInt8(ascii: "u") else {
-                throw JSONError(.loneSurrogate, at: start)
+                throw error(.loneSurrogate, at: start)
             }
-            guard try takeHexUnit() & 0xFC00 == 0xDC00 else { throw JSONError(.loneSurrogate, at: start) }
+            guard try takeHexUnit() & 0xFC00 == 0xDC00 else { throw error(.loneSurrogate, at: start) }
         } else if unit & 0xFC00 == 0xDC00 {
-            throw JSONError(.loneSurrogate, at: start)
+            throw error(.loneSurrogate, at: start)
         }
     }
 
@@ -308,7 +316,7 @@ extension JSONScanner {
     }
 
     private func escapeError(_ offset: Int) -> JSONError {
-        JSONError(offset >= end ? .unexpectedEnd : .invalidEscape, at: min(offset, end))
+        error(offset >= end ? .unexpectedEnd : .invalidEscape, at: min(offset, end))
     }
 }
 
@@ -327,7 +335,7 @@ func hexDigit(_ byte: UInt8) -> UInt32? {
 /// Why a text is not JSON as this library reads it, and where.
 ///
 /// RFC 8259, read strictly: no byte order mark, no comments, UTF-8 only, and each member of an object named once.
-public struct JSONError: Error, Equatable, Sendable {
+public struct JSONError: Error, Sendable {
     /// What was wrong at `offset`.
     public enum Reason: String, Sendable {
         case unexpectedEnd = "the text ends too early"
@@ -346,6 +354,8 @@ public struct JSONError: Error, Equatable, Sendable {
     public let reason: Reason
     /// Offset in bytes from the start of the text.
     public let offset: Int
+    /// The same place as editors tell it.
+    public fileprivate(set) var position = TextPosition()
 
     /// An error of the given reason at a byte offset.
     public init(_ reason: Reason, at offset: Int) {
@@ -354,7 +364,38 @@ public struct JSONError: Error, Equatable, Sendable {
     }
 }
 
+extension JSONError: Equatable {
+    /// Whether both have one reason and offset, from which the position follows.
+    public static func == (one: JSONError, other: JSONError) -> Bool {
+        one.reason == other.reason && one.offset == other.offset
+    }
+}
+
 extension JSONError: CustomStringConvertible {
-    /// Reason and offset, readable.
-    public var description: String { "\(reason.rawValue) at byte \(offset)" }
+    /// Reason and place, readable.
+    public var description: String {
+        "\(reason.rawValue) at line \(position.line), column \(position.column) (byte \(offset))"
+    }
+}
+
+/// A place in a text, as editors tell it.
+public struct TextPosition: Sendable, Hashable {
+    /// From 1.
+    public private(set) var line = 1
+    /// From 1, in Unicode scalars.
+    public private(set) var column = 1
+
+    /// The start of a text.
+    public init() {}
+
+    /// Moves on over UTF-8 text. O(bytes).
+    public mutating func advance(over text: some Sequence<UInt8>) {
+        for byte in text {
+            if byte == UInt8(ascii: "\n") {
+                (line, column) = (line + 1, 1)
+            } else if byte & 0xC0 != 0x80 {
+                column += 1
+            }
+        }
+    }
 }

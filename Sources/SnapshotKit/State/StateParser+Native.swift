@@ -162,7 +162,7 @@ extension StateParser {
                 continue
             }
             // A bit each is enough to find duplicates of known members.
-            guard seen & member.bit == 0 else { throw JSONError(.duplicateMember, at: start) }
+            guard seen & member.bit == 0 else { throw scanner.error(.duplicateMember, at: start) }
             seen |= member.bit
             try scanner.take(UInt8(ascii: ":"))
             try reading(&self, member)

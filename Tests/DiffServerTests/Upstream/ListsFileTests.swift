@@ -22,7 +22,7 @@ import Testing
         do {
             _ = try ListsFile(json: json) { Self.variables[$0] }
             return []
-        } catch { return error.faults.map { "\($0.line):\($0.column): \($0.message)" } }
+        } catch { return error.faults.map { "\($0.position.line):\($0.position.column): \($0.message)" } }
     }
 
     // MARK: What is taken

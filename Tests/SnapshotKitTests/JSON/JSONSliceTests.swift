@@ -30,4 +30,12 @@ struct JSONSliceTests {
     func refusals(text: String, error: JSONError) {
         #expect(throws: error) { try JSONSlice(document: Array(text.utf8), maxDepth: 2) }
     }
+
+    @Test("a place is told as editors tell it")
+    func positions() {
+        do throws(JSONError) {
+            _ = try JSONSlice(document: Array("{\n\n \"é\u{1F600}\": 01}".utf8))
+            Issue.record("01 is no number")
+        } catch { #expect("\(error)" == "invalid number at line 3, column 9 (byte 15)") }
+    }
 }
