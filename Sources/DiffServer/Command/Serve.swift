@@ -31,6 +31,7 @@ enum Serve {
             workers: workers, figures: { ProcessFigures().write(into: &$0) })
         var upstream: Upstream?
         if let lists = options.lists {
+            if let fault = CURLLibrary.fault { fail("--lists needs libcurl: \(fault)") }
             do throws(ListenError) {
                 let lists = try Upstream(lists, for: service, polling: options.polling)
                 service.follow(lists, owners: lists)

@@ -19,6 +19,7 @@ enum SourceProbe {
         guard let source = list.definition.source, let url = list.sourceURL else {
             throw Transfer.Failure(reason: "no list with this name has a source")
         }
+        if let fault = CURLLibrary.fault { throw Transfer.Failure(reason: "a fetch needs libcurl: \(fault)") }
         let loop: EventLoop
         do throws(ListenError) { loop = try EventLoop.standalone(polling: .preferred) } catch { fail("\(error)") }
         // A thread that does not block the server's signals must not outlive this.

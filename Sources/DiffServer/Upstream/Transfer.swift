@@ -63,7 +63,7 @@ package final class Transfer {
         _ request: Request, redirects: Int = 0, until deadline: Instant, share: MemoryShare,
         _ done: @escaping Completion
     ) {
-        guard let easy = curl_easy_init() else { preconditionFailure("libcurl has no memory") }
+        guard let easy = curl.easy_init() else { preconditionFailure("libcurl has no memory") }
         (self.easy, self.request, self.redirects, self.deadline) = (easy, request, redirects, deadline)
         (self.share, self.done) = (share, done)
         error[0] = 0
@@ -71,8 +71,8 @@ package final class Transfer {
     }
 
     deinit {
-        curl_easy_cleanup(easy)
-        curl_slist_free_all(fields)
+        curl.easy_cleanup(easy)
+        curl.slist_free_all(fields)
         error.deallocate()
     }
 
@@ -85,37 +85,37 @@ package final class Transfer {
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_TIMEOUT_MS, max(1, Int((deadline - .now) / .milliseconds(1))))
         set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        if !request.isCut { cdiff_curl_set_size(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(request.maxBytes)) }
-        cdiff_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, error)
+        if !request.isCut { cdiff_curl_set_size(curl, easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(request.maxBytes)) }
+        cdiff_curl_set_pointer(curl, easy, CURLOPT_ERRORBUFFER, error)
         if let file = Self.certificates { set(CURLOPT_CAINFO, file) }
-        fields = curl_slist_append(fields, "Accept-Encoding: \(AnswerHeads.coding)")
+        fields = curl.slist_append(fields, "Accept-Encoding: \(AnswerHeads.coding)")
         for field in request.fields {
-            fields = curl_slist_append(fields, field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+            fields = curl.slist_append(fields, field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
         }
         if let body = request.body {
             set(CURLOPT_POST, 1)
             set(CURLOPT_POSTFIELDSIZE, body.count)
             body.withUnsafeBytes {
                 _ = cdiff_curl_set_pointer(
-                    easy, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
+                    curl, easy, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
             }
             // libcurl would wait for an answer to `100-continue`.
-            fields = curl_slist_append(fields, "Expect:")
+            fields = curl.slist_append(fields, "Expect:")
         }
-        cdiff_curl_set_pointer(easy, CURLOPT_HTTPHEADER, fields)
+        cdiff_curl_set_pointer(curl, easy, CURLOPT_HTTPHEADER, fields)
         cdiff_curl_on_write(
-            easy, { Unmanaged<Transfer>.fromOpaque($3!).takeUnretainedValue().take($0, $1 * $2) },
+            curl, easy, { Unmanaged<Transfer>.fromOpaque($3!).takeUnretainedValue().take($0, $1 * $2) },
             Unmanaged.passUnretained(self).toOpaque())
         cdiff_curl_on_header(
-            easy, { Unmanaged<Transfer>.fromOpaque($3!).takeUnretainedValue().takeLine($0, $1 * $2) },
+            curl, easy, { Unmanaged<Transfer>.fromOpaque($3!).takeUnretainedValue().takeLine($0, $1 * $2) },
             Unmanaged.passUnretained(self).toOpaque())
     }
 
     /// Authorities to trust besides the system's, by the variable that OpenSSL's own tools know.
     private static let certificates = getenv("SSL_CERT_FILE").map { String(cString: $0) }
 
-    private func set(_ option: CURLoption, _ value: String) { cdiff_curl_set_text(easy, option, value) }
-    private func set(_ option: CURLoption, _ value: Int) { cdiff_curl_set_number(easy, option, value) }
+    private func set(_ option: CURLoption, _ value: String) { cdiff_curl_set_text(curl, easy, option, value) }
+    private func set(_ option: CURLoption, _ value: Int) { cdiff_curl_set_number(curl, easy, option, value) }
 
     /// Takes a line of a head, likewise.
     private func takeLine(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
@@ -181,21 +181,21 @@ package final class Transfer {
         guard code == CURLE_OK || isCut else {
             if code == CURLE_FILESIZE_EXCEEDED { return failed(Self.tooLong(request.maxBytes)) }
             let detail = String(cString: error)
-            return failed(detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail)
+            return failed(detail.isEmpty ? String(cString: curl.easy_strerror(code)!) : detail)
         }
         if let inflater, !inflater.isComplete, !isCut { return failed(Self.malformed) }
-        let status = cdiff_curl_number(easy, CURLINFO_RESPONSE_CODE)
+        let status = cdiff_curl_number(curl, easy, CURLINFO_RESPONSE_CODE)
         if request.maxRedirects > 0, [301, 302, 303, 307, 308].contains(status),
-            let target = cdiff_curl_text(easy, CURLINFO_REDIRECT_URL)
+            let target = cdiff_curl_text(curl, easy, CURLINFO_REDIRECT_URL)
         {
             return redirected(to: String(cString: target))
         }
-        let retryAfter = Int(cdiff_curl_size(easy, CURLINFO_RETRY_AFTER))
+        let retryAfter = Int(cdiff_curl_size(curl, easy, CURLINFO_RETRY_AFTER))
         return .done(
             .success(
                 Answer(
                     status: status, body: exchange(&body, with: []),
-                    received: Int(cdiff_curl_size(easy, CURLINFO_SIZE_DOWNLOAD_T)),
+                    received: Int(cdiff_curl_size(curl, easy, CURLINFO_SIZE_DOWNLOAD_T)),
                     etag: value(of: "ETag"), lastModified: value(of: "Last-Modified"),
                     cacheControl: value(of: "Cache-Control"), age: value(of: "Age"),
                     retryAfter: retryAfter > 0 ? retryAfter : nil, share: share)))
@@ -220,7 +220,7 @@ package final class Transfer {
     private func value(of name: String) -> String? {
         var header: UnsafeMutablePointer<curl_header>?
         var values: [String] = []
-        while curl_easy_header(easy, name, values.count, UInt32(CURLH_HEADER), -1, &header) == CURLHE_OK,
+        while curl.easy_header(easy, name, values.count, UInt32(CURLH_HEADER), -1, &header) == CURLHE_OK,
             let found = header
         {
             values.append(String(cString: found.pointee.value))
@@ -234,17 +234,17 @@ private struct Origin: Equatable {
     private let parts: [String]
 
     init?(_ url: String) {
-        guard let handle = curl_url() else { return nil }
-        defer { curl_url_cleanup(handle) }
-        guard curl_url_set(handle, CURLUPART_URL, url, 0) == CURLUE_OK else { return nil }
+        guard let handle = curl.url() else { return nil }
+        defer { curl.url_cleanup(handle) }
+        guard curl.url_set(handle, CURLUPART_URL, url, 0) == CURLUE_OK else { return nil }
         var parts: [String] = []
         for part in [CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT] {
             var text: UnsafeMutablePointer<CChar>?
-            guard curl_url_get(handle, part, &text, UInt32(CURLU_DEFAULT_PORT)) == CURLUE_OK, let text else {
+            guard curl.url_get(handle, part, &text, UInt32(CURLU_DEFAULT_PORT)) == CURLUE_OK, let text else {
                 return nil
             }
             parts.append(String(cString: text).lowercased())
-            curl_free(text)
+            curl.free(text)
         }
         self.parts = parts
     }

@@ -36,27 +36,26 @@ package final class Transfers: @unchecked Sendable {
 
     /// - Parameter maxOfHost: requests to one origin at a time. Further ones wait, and their time passes.
     package init(on loop: EventLoop, budget: MemoryBudget, maxOfHost: Int = 32) {
-        curl_global_init(Int(CURL_GLOBAL_DEFAULT))
-        guard let multi = curl_multi_init() else { preconditionFailure("libcurl has no memory") }
+        guard let multi = curl.multi_init() else { preconditionFailure("libcurl has no memory") }
         (self.loop, self.budget, self.multi, self.maxOfHost) = (loop, budget, multi, maxOfHost)
         let context = Unmanaged.passUnretained(self).toOpaque()
-        cdiff_curl_multi_set_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, maxOfHost)
-        cdiff_curl_multi_set_number(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, Self.maxConnections)
+        cdiff_curl_multi_set_number(curl, multi, CURLMOPT_MAX_HOST_CONNECTIONS, maxOfHost)
+        cdiff_curl_multi_set_number(curl, multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, Self.maxConnections)
         cdiff_curl_multi_on_socket(
-            multi,
+            curl, multi,
             { _, socket, what, context, _ in
                 Unmanaged<Transfers>.fromOpaque(context!).takeUnretainedValue().watch(socket, what)
                 return 0
             }, context)
         cdiff_curl_multi_on_timer(
-            multi,
+            curl, multi,
             { _, milliseconds, context in
                 Unmanaged<Transfers>.fromOpaque(context!).takeUnretainedValue().setTimer(milliseconds)
                 return 0
             }, context)
     }
 
-    deinit { curl_multi_cleanup(multi) }
+    deinit { _ = curl.multi_cleanup(multi) }
 
     /// Begins a request. `done` is called once, on the loop, and not before this returns.
     package func start(_ request: Transfer.Request, _ done: @escaping Transfer.Completion) {
@@ -94,7 +93,7 @@ package final class Transfers: @unchecked Sendable {
 
     private func add(_ transfer: Transfer) {
         active[transfer.easy] = transfer
-        curl_multi_add_handle(multi, transfer.easy)
+        _ = curl.multi_add_handle(multi, transfer.easy)
     }
 
     // MARK: What libcurl wants
@@ -131,18 +130,18 @@ package final class Transfers: @unchecked Sendable {
         if readiness.contains(.output) { mask |= CURL_CSELECT_OUT }
         if !readiness.isDisjoint(with: .failure) { mask |= CURL_CSELECT_ERR }
         var running: Int32 = 0
-        curl_multi_socket_action(multi, socket, mask, &running)
+        _ = curl.multi_socket_action(multi, socket, mask, &running)
         finish()
     }
 
     private func finish() {
         var left: Int32 = 0
-        while let message = curl_multi_info_read(multi, &left) {
+        while let message = curl.multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
                 let transfer = active.removeValue(forKey: easy)
             else { continue }
             let code = cdiff_curl_result(message)
-            curl_multi_remove_handle(multi, easy)
+            _ = curl.multi_remove_handle(multi, easy)
             switch transfer.ending(code) {
             case .redirected(let next): add(next)
             case .done(let result): transfer.done(result)
