@@ -10,6 +10,7 @@ enum Help {
         case healthCheck = "healthcheck"
         case checkLists = "check-lists"
         case shape, watch
+        case manual = "man"
 
         /// For error messages.
         var pointer: String { self == .overview ? "see diffserver help" : "see diffserver \(rawValue) --help" }
@@ -26,6 +27,7 @@ enum Help {
         case .checkLists: checkLists
         case .shape: shape
         case .watch: watch
+        case .manual: Manual.page
         }
     }
 
@@ -42,6 +44,7 @@ enum Help {
         diffserver shape FILE|URL          tell where the list is in a JSON document
         diffserver watch URL               show the list of any JSON address, live
         diffserver help [COMMAND]          print this text, or a command's; also COMMAND --help
+        diffserver help man                print all of it as a manual page
         diffserver version                 print the version
 
         Dialects:
@@ -193,8 +196,10 @@ enum Help {
 
     private static func serverOptions(_ groups: [OptionGroup<Options>]) -> String {
         """
-        Options of serve. Each can also be an environment variable: --max-body is DIFFSERVER_MAX_BODY. Sizes are written
-        16MiB, times 500ms, 10s or 1h. docs/operations.md says how to choose them.
+        Options of serve:
+
+        Each can also be an environment variable: --max-body is DIFFSERVER_MAX_BODY. Sizes are written 16MiB, times
+        500ms, 10s or 1h. docs/operations.md says how to choose them.
 
         \(options(groups))
         """
