@@ -7,7 +7,7 @@ SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: adapters event-loop noninterference combinations dialects planted dependent docc help run test build setup setup-test unit end-to-end end-to-end-stores page openapi races fuzz replay format lint bench bench-http bench-service bench-store attack targets pictures image image-test compose-test clean
+.PHONY: adapters event-loop noninterference combinations dialects planted dependent docc help run test build setup setup-test setup-package unit end-to-end end-to-end-stores page openapi races fuzz replay format lint bench bench-http bench-service bench-store attack targets pictures image image-test compose-test package package-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ setup:
 
 setup-test:
 	@.ci/setup test
+
+setup-package:
+	@.ci/setup package
 
 # What waits is tested apart from what computes, or its timers come late.
 unit: setup-test ## the libraries' tests
@@ -133,13 +136,19 @@ pictures: setup-test build ## the moving picture and the charts of docs/images a
 	.build/pictures-venv/bin/python Benchmarks/charts/draw
 	Benchmarks/charts/stages
 
-image: ## build the image diffserver with docker or podman, and try it
+image: ## build the images diffserver and diffserver:slim with docker or podman, try them, and list what they contain
 	@IMAGE=diffserver:latest .ci/image
 
 image-test: image ## the same
 
 compose-test: image ## run Examples/compose.yaml with it, and try it; COMPOSE="docker compose" or podman-compose, by default the engine's
 	.ci/compose
+
+package: setup-package build ## a Debian package in .build/package, its symbols, and a list of what it contains
+	Packaging/package
+
+package-test: package ## try the package in a Debian of its own; needs root
+	Packaging/try
 
 clean: ## remove what was built
 	rm -rf .build Benchmarks/.build Benchmarks/http/EchoServer/.build Tests/Fuzz/.build Tests/Fuzz/http-parser/.build Tests/Fuzz/work/.build
