@@ -1,13 +1,20 @@
+# syntax=docker/dockerfile:1
 # The service alone on a slim Debian: no compiler, no shell needed, no root, nothing written.
 #
 #   docker build -t diffserver .
 #   docker run --rm --read-only --cap-drop all -p 127.0.0.1:8080:8080 diffserver
 #   docker run --rm --read-only --cap-drop all -p 127.0.0.1:8080:8080 -v lists:/data diffserver serve --store sqlite:/data/sessions.db
 #
+# The target slim is the same without libcurl, and so without LDAP, Kerberos and SSH, for a server without --lists:
+#
+#   docker build --target slim -t diffserver:slim .
+#
 # In a container the server listens on every address, so it needs a key: --key NAME:SHA256, or the one that it prints at the start.
 
 ARG SWIFT_IMAGE=docker.io/library/swift:6.3.1-bookworm
 ARG BASE_IMAGE=docker.io/library/debian:12.12-slim
+ARG VERSION=0.2.0
+ARG REVISION=unknown
 
 FROM ${SWIFT_IMAGE} AS build
 RUN apt-get update \
@@ -29,11 +36,12 @@ RUN --mount=type=cache,id=diffserver-build,target=/source/.build,sharing=locked 
     .ci/build diffserver -Xlinker -s \
     && cp "$(swift build -c release --show-bin-path)/diffserver" /usr/local/bin/diffserver
 
-FROM ${BASE_IMAGE}
+FROM ${BASE_IMAGE} AS base
+# What was mended since that image was made comes with the upgrade.
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libssl3 libsqlite3-0 libcurl4 zlib1g ca-certificates \
+    && apt-get upgrade -y \
+    && apt-get install -y --no-install-recommends libssl3 libsqlite3-0 zlib1g ca-certificates \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log
-COPY --from=build /usr/local/bin/diffserver /usr/local/bin/diffserver
 # For --store sqlite:/data/sessions.db. A named volume that is mounted here takes its owner over.
 RUN install -d -m 700 -o 65532 -g 65532 /data
 USER 65532:65532
@@ -44,10 +52,23 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=2s --retries=3 CMD ["/usr/local/bin/diffserver", "healthcheck"]
 ENTRYPOINT ["/usr/local/bin/diffserver"]
 CMD ["serve"]
-# Last, since each commit has another revision.
-ARG VERSION=0.2.0
-ARG REVISION=unknown
 LABEL org.opencontainers.image.title="diffserver" \
-      org.opencontainers.image.description="The fewest operations between two states of a list, over HTTP" \
-      org.opencontainers.image.version="${VERSION}" \
-      org.opencontainers.image.revision="${REVISION}"
+      org.opencontainers.image.description="The fewest operations between two states of a list, over HTTP"
+
+FROM base AS slim
+COPY --from=build /usr/local/bin/diffserver /usr/local/bin/diffserver
+# Last, since each commit has another revision.
+ARG VERSION
+ARG REVISION
+LABEL org.opencontainers.image.version="${VERSION}" org.opencontainers.image.revision="${REVISION}"
+
+FROM base
+USER root
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends libcurl4 \
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log
+USER 65532:65532
+COPY --from=build /usr/local/bin/diffserver /usr/local/bin/diffserver
+ARG VERSION
+ARG REVISION
+LABEL org.opencontainers.image.version="${VERSION}" org.opencontainers.image.revision="${REVISION}"
