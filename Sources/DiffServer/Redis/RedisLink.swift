@@ -170,7 +170,7 @@ final class RedisLink: @unchecked Sendable {
     }
 
     private func fail(_ failure: RedisFailure) {
-        if !hasFailed { dialer.health.fail(part, because: "redis: no connection: \(failure)") }
+        dialer.health.fail(part, because: "redis: no connection: \(failure)")
         hasFailed = true
         pause(because: failure)
     }

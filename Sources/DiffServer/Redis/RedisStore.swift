@@ -233,8 +233,11 @@ package final class RedisStore: SessionStore {
     private func noteWriteResult(_ result: Result<RedisReply, RedisFailure>) {
         switch result {
         case .success: health.recover(.writes)
-        case .failure(.refused(let error)): health.fail(.writes, because: "redis: \(error.text)")
-        case .failure: break
+        case .failure(let failure):
+            switch failure {
+            case .refused, .unreplicated: health.fail(.writes, because: failure.outage)
+            case .unavailable, .lost, .denied: break
+            }
         }
     }
 
@@ -268,7 +271,7 @@ package final class RedisStore: SessionStore {
         // What was found before holds until an answer says otherwise.
         case .failure(let failure):
             if case .refused = failure { areRecordsOurs.store(false, ordering: .relaxed) }
-            if !hasOurRecords { health.fail(.records, because: "redis: \(failure)") }
+            if !hasOurRecords { health.fail(.records, because: failure.outage) }
             return nil
         case .success(let reply):
             let problem = RedisScripts.problem(with: reply.text, by: hash)

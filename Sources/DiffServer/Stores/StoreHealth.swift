@@ -1,8 +1,8 @@
 import DiffClock
 import Synchronization
 
-/// Whether a store can be used. The log gets one line when it fails, with the reason, and one when all of it works
-/// again, however many requests notice.
+/// Whether a store can be used. The log gets one line when it fails, with the reason, one for each new reason while
+/// that lasts, and one when all of it works again, however many requests notice.
 public final class StoreHealth: Sendable {
     /// What fails and recovers by itself.
     public enum Part: Hashable, Sendable {
@@ -21,7 +21,12 @@ public final class StoreHealth: Sendable {
     private struct State {
         var failing: Set<Part> = []
         var since = Instant.now
+        /// Those of this outage that the log has.
+        var reasons: Set<String> = []
     }
+
+    /// Reasons of one outage that the log gets: some name a number or a server, of which there may be many.
+    private static let mostReasons = 16
 
     private let state = Locked(State())
     private let isWhole = Atomic<Bool>(true)
@@ -42,12 +47,14 @@ public final class StoreHealth: Sendable {
 
     public func fail(_ part: Part, because reason: String, at now: Instant = .now) {
         state.withLock { state in
-            if state.failing.isEmpty {
-                state.since = now
+            let isFirst = state.failing.isEmpty
+            if isFirst {
+                (state.since, state.reasons) = (now, [])
                 isWhole.store(false, ordering: .relaxed)
-                log("store unavailable: \(reason)", "error")
             }
             state.failing.insert(part)
+            guard state.reasons.count < Self.mostReasons, state.reasons.insert(reason).inserted else { return }
+            log("store \(isFirst ? "" : "still ")unavailable: \(reason)", "error")
         }
     }
 

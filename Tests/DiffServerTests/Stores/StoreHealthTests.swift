@@ -1,0 +1,36 @@
+import DiffClock
+import Testing
+
+@testable import DiffStores
+
+@Suite struct StoreHealthTests {
+    private let lines = Locked<[String]>([])
+
+    private func newHealth() -> StoreHealth {
+        StoreHealth { [lines] line, _ in lines.withLock { $0.append(line) } }
+    }
+
+    @Test func `each new reason of an outage is told once`() {
+        let (health, start) = (newHealth(), Instant.now)
+        health.fail(.writes, because: "lost", at: start)
+        for _ in 0..<3 {
+            health.fail(.reads, because: "lost")
+            health.fail(.writes, because: "wrong password")
+        }
+        health.recover(.writes)
+        #expect(!health.isHealthy)
+        health.recover(.reads, at: start + .seconds(2))
+        health.fail(.reads, because: "lost")
+        #expect(
+            lines.withLock { $0 } == [
+                "store unavailable: lost", "store still unavailable: wrong password",
+                "store available again after 2.0 s", "store unavailable: lost",
+            ])
+    }
+
+    @Test func `reasons without end fill no log`() {
+        let health = newHealth()
+        for number in 0..<1000 { health.fail(.writes, because: "reason \(number)") }
+        #expect(lines.withLock { $0.count } == 16)
+    }
+}
