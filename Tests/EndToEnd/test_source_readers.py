@@ -410,10 +410,10 @@ class Reloads(SourceCase):
         for text in ("", "{", "[]", '{"stays":{}}', '{"stays":{"source":{"url":"ftp://x/"}}}',
                      '{"stays":{"source":{"url":"http://127.0.0.1/","evry":1}}}',
                      '{"stays":{"source":{"url":"http://127.0.0.1/","headers":{"Authorization":"env:NOT_SET"}}}}'):
-            self.reload(text, "lists file not reloaded, old lists stay in use")
+            self.reload(text, "lists not reloaded, old ones stay in use")
             self.assertEqual(self.server.process.poll(), None)
         os.unlink(self.file.path)
-        self.reload(None, "lists file not reloaded, old lists stay in use")
+        self.reload(None, "lists not reloaded, old ones stay in use")
         self.upstream.set("/stays", ["b"])
         self.assertEqual(stream.next_event().event, "changes")
         stream.close()
@@ -465,7 +465,7 @@ class Secrets(SourceCase):
         texts.append(self.get("/metrics", **bearer(KEY)).text)
         with open(f"/proc/{self.server.pid}/cmdline", encoding="utf-8") as file:
             texts.append(file.read())
-        self.reload('{"f:{name}":{"source":{"url":"http://127.0.0.1/","headers":{"Authorization":"shown"}}}}', "lists file not reloaded, old lists stay in use")
+        self.reload('{"f:{name}":{"source":{"url":"http://127.0.0.1/","headers":{"Authorization":"shown"}}}}', "lists not reloaded, old ones stay in use")
         self.reload(self.lists(self.upstream.url))
         checked = subprocess.run(
             [binary(), "check-lists", str(self.file.path)], env={**os.environ, **self.variables}, capture_output=True, text=True)

@@ -12,9 +12,10 @@ import time
 from datetime import datetime, timezone
 
 from support.case import ServiceCase
-from support.client import Client, RawConnection, session_path
+from support.client import Client, RawConnection, session_path, target
 from support.events import Stream
 from support.server import Server
+from support.sources import Asked
 from support.tokens import SECRET, bearer, part, token
 
 KEY, TEAM_KEY = "a-writer's-key", "the-key-of-team-a"

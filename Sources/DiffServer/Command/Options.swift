@@ -10,6 +10,7 @@ struct Options: Sendable {
     // MARK: Addresses and access
 
     var listen: [ListenAddress] = []
+    /// Those of the command line.
     var keys: [KeyRing.Key] = []
     var keyFile: String?
     /// Whether authentication is off.
@@ -157,6 +158,8 @@ extension Options {
             }
             self.store = store
         }
+        guard !keys.isEmpty else { throw UsageError("the \(flag) is empty") }
+        return keys
     }
 
     private mutating func secret(_ flag: String, _ path: String) throws(UsageError) -> [UInt8] {

@@ -67,7 +67,8 @@ enum Serve {
         if let limit = options.watchdog {
             watch(server.loops + storeLoops + (upstream.map { [$0.loop] } ?? []), limit, journal)
         }
-        while signals.wait() == SIGHUP { reload(server, service, upstream, options) }
+        let reloadables = reloadables(server, service, upstream, options)
+        while signals.wait() == SIGHUP { reload(reloadables, journal) }
         stop(server, service, within: options.drain)
         // The loops close late connections by themselves, unless one is stuck.
         let deadline = Instant.now + options.drain + .seconds(1)
@@ -93,19 +94,28 @@ enum Serve {
         }
     }
 
-    private static func reload(_ server: Server, _ service: DiffService, _ upstream: Upstream?, _ options: Options) {
-        let journal = service.journal
-        do throws(ListenError) {
-            if options.certificate != nil {
-                try server.reloadCertificates()
-                journal.log("certificates reloaded")
-            }
-        } catch { journal.log("certificates not reloaded, old ones stay in use: \(error)", level: "error") }
-        if let path = options.listsPath, let upstream {
+    // MARK: Reading again
+
+    /// What is read again on SIGHUP.
+    private struct Reloadable {
+        /// As the log names it, in the plural.
+        let name: String
+        /// Reads it, and puts it in place of what was there.
+        ///
+        /// - Returns: how much was read, in words; nil if there is nothing to count.
+        let read: (_ warnings: inout [String]) throws(UsageError) -> String?
+    }
+
+    /// Each by itself, so that a bad file does not keep the others from being read.
+    private static func reload(_ all: [Reloadable], _ journal: Journal) {
+        if all.isEmpty { journal.log("nothing to reload: no option names a file that SIGHUP has read again") }
+        for each in all {
+            var warnings: [String] = []
             do throws(UsageError) {
-                upstream.replace(by: try Options.lists(in: path) { getenv($0).map { String(cString: $0) } })
-                journal.log("lists file reloaded")
-            } catch { journal.log("lists file not reloaded, old lists stay in use: \(error.message)", level: "error") }
+                let amount = try each.read(&warnings)
+                for warning in warnings { journal.log(warning, level: "warning") }
+                journal.log("\(each.name) reloaded\(amount.map { " (\($0))" } ?? "")")
+            } catch { journal.log("\(each.name) not reloaded, old ones stay in use: \(error.message)", level: "error") }
         }
         guard let path = options.tokenSecretFile else { return }
         do throws(UsageError) {
@@ -132,19 +142,19 @@ enum Serve {
 
     private static func access(_ options: Options, _ journal: Journal) -> Authenticator {
         let isLocal = options.listen.allSatisfy(\.isLoopback)
-        var ring = KeyRing(keys: options.keys)
+        var keys = options.allKeys
         if options.isOpen {
             journal.log(
                 "--open: authentication is off; anyone who can reach this server, "
                     + "even through a proxy or from a web page, can do anything", level: "warning")
-        } else if ring.keys.isEmpty {
+        } else if keys.isEmpty {
             if isLocal {
                 journal.log(
                     "no key is configured: the server is open to this machine and closed to all others; "
                         + "behind any proxy, configure a key (--key)", level: "warning")
             } else {
                 let secret = KeyRing.newSecret()
-                ring.keys.append(KeyRing.Key(name: "start", secret: secret))
+                keys.append(KeyRing.Key(name: "start", secret: secret))
                 // A key is only ever shown here, since nobody could use the server otherwise.
                 let line = "no key is configured; until the process ends, use this one: \(secret)\n"
                 journal.output.append(Array(line.utf8))

@@ -101,7 +101,7 @@ struct WatchCommand: CommandOptions {
     private func tell(_ list: SingleList, _ addresses: [SocketAddress], _ environment: (String) -> String?) {
         let scheme = server.certificate == nil ? "http" : "https"
         guard let base = addresses.lazy.compactMap(\.url).first.map({ "\(scheme)://\($0)" }) else { return }
-        let key = server.keys.isEmpty ? "" : #" -H "Authorization: Bearer $KEY""#
+        let key = server.allKeys.isEmpty ? "" : #" -H "Authorization: Bearer $KEY""#
         print("curl -N -H 'Accept: text/event-stream'\(key) \(base)/v1/sessions/\(list.name)/changes")
         print("Page: \(base)/#live:\(list.name)")
         fflush(nil)

@@ -111,13 +111,21 @@ package final class Call: ServiceContext {
         do throws(TransactionFailure) { return try result.get() } catch { throw Problem(error, of: session) }
     }
 
-    /// Ends a reader when the token that it came with is revoked; until `leave`.
+    /// Ends a reader when the token or the key that it came with is revoked; until `leave`.
     func follow(_ reader: any SessionReader) {
-        if let token { service.table.revocations.follow(token, reader) }
+        switch identity {
+        case .client(let token, _): service.table.revocations.follow(token, reader)
+        case .writer(let name, _): service.access.keys.follow(name, reader)
+        case .anyone: break
+        }
     }
 
     func leave(_ reader: any SessionReader) {
-        if let token { service.table.revocations.leave(token, reader) }
+        switch identity {
+        case .client(let token, _): service.table.revocations.leave(token, reader)
+        case .writer(let name, _): service.access.keys.leave(name, reader)
+        case .anyone: break
+        }
     }
 
     /// The finished reply of an endpoint.

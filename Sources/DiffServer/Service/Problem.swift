@@ -111,7 +111,7 @@ extension Problem {
         }
     }
     static func noSession(_ name: String) -> Problem { Problem(.sessionNotFound, "there is no session \"\(name)\"") }
-    static let revoked = Problem(.unauthenticated, "the token was revoked")
+    static let revoked = Problem(.unauthenticated, "the token or key was revoked")
     static var crowded: Problem { Problem(.capacity, "too many answers or loads are in flight; try again") }
     static var draining: Problem { Problem(.draining, "the server is shutting down") }
 
@@ -158,7 +158,7 @@ extension Problem {
         case .crowded: self = .crowded
         case .damaged(let name): self.init(.storeUnavailable, "the record of \"\(name)\" is damaged", retryAfter: 60)
         case .unavailable(let reason):
-            self.init(.storeUnavailable, "the store cannot be reached: \(reason)", retryAfter: 1)
+            self.init(.storeUnavailable, "the store is unavailable: \(reason)", retryAfter: 1)
         }
     }
 

@@ -260,7 +260,7 @@ public enum ExpectedSession {
 /// Why readers of a session hear nothing more.
 public enum SessionEnd: Sendable {
     case deleted, expired, evicted
-    /// The reader's token was revoked.
+    /// The reader's token was revoked, or its key withdrawn.
     case revoked
     /// The server is shutting down.
     case draining

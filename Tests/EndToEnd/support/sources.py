@@ -97,7 +97,7 @@ class SourceCase(ServiceCase):
         self.assertStatus(answer, 200)
         return name, path, answer.json["revision"]
 
-    def reload(self, lists=None, line="lists file reloaded"):
+    def reload(self, lists=None, line="lists reloaded"):
         """Has the server read its file again."""
         if lists is not None:
             self.file.write(lists)

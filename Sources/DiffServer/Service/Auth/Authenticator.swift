@@ -4,12 +4,13 @@
 // proxy a key is needed, and a warning at the start says so.
 
 import DiffSessions
+import DiffStores
 import HTTPCore
 
 /// Tells who makes a request.
 package struct Authenticator: Sendable {
     /// Never empty if other machines can reach the server.
-    var keys: KeyRing
+    package let keys: KeyRing
     /// Whether the server only listens on the loopback and on Unix sockets.
     var isLocal: Bool
     /// Whether authentication is off, and anyone may do anything.
@@ -100,9 +101,9 @@ package struct Authenticator: Sendable {
 }
 
 /// The hashed keys of writers: `name:sha256-hex`, or `name:sha256-hex:prefix` for sessions whose names start with
-/// `prefix`.
-package struct KeyRing: Sendable {
-    package struct Key: Sendable {
+/// `prefix`. They can be replaced while the server runs, which ends the readers of keys that are gone.
+package final class KeyRing: Sendable {
+    package struct Key: Hashable, Sendable {
         var name: String
         var hash: [UInt8]
         /// The start of its sessions' names; empty for all.
@@ -129,7 +130,15 @@ package struct KeyRing: Sendable {
         }
     }
 
-    package var keys: [Key]
+    private struct Content {
+        var keys: [Key]
+        /// By the name of the key that they came with.
+        var readers: [String: [ObjectIdentifier: any SessionReader]] = [:]
+    }
+
+    /// Whether there are no keys of writers, now and later.
+    let isEmpty: Bool
+    private let content: Locked<Content>
 
     package init(keys: [Key]) {
         self.keys = keys
@@ -139,7 +148,7 @@ package struct KeyRing: Sendable {
     func key(for secret: String) -> Key? {
         let hash = Digests.sha256(Array(secret.utf8))
         var found: Key?
-        for key in keys where Digests.isEqual(key.hash, hash) { found = key }
+        for key in all where Digests.isEqual(key.hash, hash) { found = key }
         return found
     }
 
