@@ -71,7 +71,8 @@ extension Options: CommandOptions {
                 + "redis-cluster://HOSTS", \.store
         ) { StoreAddress($0) }.keptSecret(),
         .text(
-            "--store-password-file", "FILE", "file with the password of Redis, so that ps does not show it",
+            "--store-password-file", "FILE",
+            "file with the password of Redis, so that ps does not show it; read at each connection",
             \.storePasswordFile),
         .text(
             "--store-ca", "FILE", "PEM file: the CA of a Redis reached over TLS (default: the system's CAs)",

@@ -150,10 +150,7 @@ extension Options {
             tokenSecrets = try Self.tokenSecrets(in: tokenSecretFile, warnings: &warnings)
         }
         if let storePasswordFile {
-            guard
-                let store = store.with(
-                    password: String(decoding: try secret("--store-password-file", storePasswordFile), as: UTF8.self))
-            else {
+            guard store.takesPassword else {
                 throw UsageError("--store-password-file requires a Redis --store whose address has no password")
             }
             self.store = store
@@ -162,8 +159,8 @@ extension Options {
         return keys
     }
 
-    private mutating func secret(_ flag: String, _ path: String) throws(UsageError) -> [UInt8] {
-        try Self.secret(flag, path, warnings: &warnings)
+    static func storePassword(in path: String, warnings: inout [String]) throws(UsageError) -> String {
+        String(decoding: try secret("--store-password-file", path, warnings: &warnings), as: UTF8.self)
     }
 
     static func tokenSecrets(in path: String, warnings: inout [String]) throws(UsageError) -> [[UInt8]] {

@@ -64,20 +64,40 @@ enum StoreAddress: Sendable, Equatable {
                 table: table, health: health)
             return (store, [])
         case .redis(let address):
-            var redis = RedisDialer(address)
-            redis.health = health
-            if address.usesTLS {
-                do throws(ListenError) { redis.tls = try OutgoingTLS(authorityFile: options.storeAuthority) } catch {
-                    throw StoreError("--store-ca: \(error)")
-                }
-            }
-            guard let key = options.digestKey else { throw StoreError("--digest-key is missing") }
-            let store = try RedisStore(
-                redis, hash: .digests(key), table: table, workers: workers, polling: options.polling)
+            let (redis, hash) = try Self.dialer(to: address, options, health)
+            let store = try RedisStore(redis, hash: hash, table: table, workers: workers, polling: options.polling)
             return (store, [store.loop])
         }
     }
 
     /// A store, and the loops of its own.
     typealias OpenStore = (store: any SessionStore, loops: [EventLoop])
+}
+
+/// The file with a store's password, which may change while the process runs.
+private final class PasswordFile: Sendable {
+    private let path: String
+    private let health: StoreHealth
+    /// The last password, and why there is no later one.
+    private let last: Locked<(password: String, complaint: String?)>
+
+    init(_ path: String, _ password: String, _ health: StoreHealth) {
+        (self.path, self.health, last) = (path, health, Locked((password, nil)))
+    }
+
+    /// The password that the file has now. While it has none that can be used, the last one, and the log says so once.
+    func read() -> String {
+        var (found, complaint): (String?, String?)
+        do throws(UsageError) {
+            var warnings: [String] = []
+            found = try Options.storePassword(in: path, warnings: &warnings)
+        } catch { complaint = error.message }
+        let (password, isNews) = last.withLock { last in
+            let isNews = complaint != last.complaint
+            last = (found ?? last.password, complaint)
+            return (last.password, isNews)
+        }
+        if isNews, let complaint { health.warn("\(complaint); the last password stays in use") }
+        return password
+    }
 }

@@ -21,10 +21,8 @@ package struct RedisAddress: Sendable, Hashable {
 
     package struct Credentials: Sendable, Hashable {
         /// Nil for the default user.
-        package var user: String?
+        var user: String?
         package var password: String
-
-        package init(user: String? = nil, password: String) { (self.user, self.password) = (user, password) }
     }
 
     var endpoint: Endpoint

@@ -27,9 +27,9 @@ package struct RedisDialer: Sendable {
     }
 
     private var login: [RedisArgument]? {
-        guard let credentials = address.credentials else { return nil }
-        let user = credentials.user.map { [RedisArgument($0)] } ?? []
-        return ["AUTH"] + user + [RedisArgument(credentials.password)]
+        guard let password = password?() ?? address.credentials?.password else { return nil }
+        let user = address.credentials?.user.map { [RedisArgument($0)] } ?? []
+        return ["AUTH"] + user + [RedisArgument(password)]
     }
 
     // MARK: Asking
@@ -125,7 +125,7 @@ package struct RedisDialer: Sendable {
     }
 
     /// Why a server is not usable; nil if it says `PONG`, that it is a primary, or that its cluster is well. A wrong
-    /// password, user or database will not heal, nor will a server that is not part of a cluster.
+    /// password, user or database will not heal by itself, nor will a server that is not part of a cluster.
     private static func failure(
         at server: ConnectAddress, _ result: Result<RedisReply, RedisFailure>
     ) -> RedisFailure? {

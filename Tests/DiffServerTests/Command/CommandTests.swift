@@ -164,16 +164,15 @@ import Testing
             let options = try options([
                 "--store", "redis://user@host", "--digest-key", "a", "--store-password-file", path,
             ])
-            #expect(options.store == StoreAddress("redis://user:pass%20word@host"))
-            let local = try self.options([
-                "--store", "unix:/s", "--digest-key", "a", "--store-password-file", path,
-            ]).store
-            #expect(local.with(password: "another") == nil)
+            #expect(options.storePassword == "pass word")
+            #expect(StoreAddress("unix:/s")?.takesPassword == true)
+            #expect(StoreAddress("redis://:has-one@host")?.takesPassword == false)
+            #expect(StoreAddress("sqlite:/s")?.takesPassword == false)
         }
         try withFile("a:\(Self.hash)\n\nb:\(Self.hash):team-" + end) { path in
             let options = try options(["--key-file", path, "--key", "c:\(Self.hash)"])
-            #expect(options.keys.map(\.name) == ["c", "a", "b"])
-            #expect(options.keys.map(\.prefix) == ["", "", "team-"])
+            #expect(options.allKeys.map(\.name) == ["c", "a", "b"])
+            #expect(options.allKeys.map(\.prefix) == ["", "", "team-"])
         }
     }
 
