@@ -580,6 +580,94 @@ class Rotation(ServiceCase):
         self.assertEqual(refused, [])
 
 
+class Keys(ServiceCase):
+    """A file of keys that changes while clients of them are served."""
+
+    OLD, NEW = "the old key", "the new key"
+    FAULT = "is not NAME:SHA256 or NAME:SHA256:PREFIX, with a hash of 64 hexadecimal digits; diffserver key makes one"
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="diffserver-keys-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.file = pathlib.Path(folder.name, "keys")
+        cls.write(f"team:{hashed(cls.OLD)}")
+        cls.options = ("--key", f"writer:{hashed(KEY)}", "--key-file", str(cls.file))
+        super().setUpClass()
+
+    @classmethod
+    def write(cls, *lines):
+        cls.file.write_text("".join(f"{each}\n" for each in lines))
+        cls.file.chmod(0o600)
+
+    def say(self, *lines, line):
+        told = sum(each == line for each in self.server.lines)
+        self.write(*lines)
+        self.server.signal(signal.SIGHUP)
+        deadline = time.monotonic() + 20
+        while sum(each == line for each in self.server.lines) == told:
+            self.assertLess(time.monotonic(), deadline, self.server.lines)
+            time.sleep(0.01)
+
+    def setUp(self):
+        self.say(f"team:{hashed(self.OLD)}", line="keys reloaded (1 key)")
+        self.assertIn(self.put_session("s", {"state": ["a"]}, **bearer(KEY)).status, (200, 201))
+
+    def status(self, key):
+        return self.get(session_path("s"), **bearer(key)).status
+
+    def test_each_key_is_good_while_it_is_in_the_file(self):
+        self.assertEqual((self.status(self.OLD), self.status(self.NEW), self.status(KEY)), (200, 401, 200))
+        self.say(f"team:{hashed(self.OLD)}", "", f"team:{hashed(self.NEW)}:s", line="keys reloaded (2 keys)")
+        self.assertEqual((self.status(self.OLD), self.status(self.NEW), self.status(KEY)), (200, 200, 200))
+        self.say(f"team:{hashed(self.NEW)}:t", line="keys reloaded (1 key)")
+        self.assertEqual((self.status(self.OLD), self.status(self.NEW), self.status(KEY)), (401, 403, 200))
+
+    def test_a_file_that_is_of_no_use_changes_nothing(self):
+        for lines, reason in ((("nonsense",), f"line 1 of the --key-file {self.FAULT}"), ((), "the --key-file is empty")):
+            self.say(*lines, line=f"error: keys not reloaded, old ones stay in use: {reason}")
+            self.assertEqual((self.status(self.OLD), self.status(KEY)), (200, 200))
+        self.assertNotIn("nonsense", "\n".join(self.server.lines))
+
+    def test_a_key_for_metrics_opens_nothing_else_and_is_read_again(self):
+        metrics = self.file.with_suffix(".metrics")
+        write = lambda *keys: metrics.write_text("".join(f"prometheus:{hashed(key)}\n" for key in keys))  # noqa: E731
+        write("scrape")
+        metrics.chmod(0o600)
+        server = Server("--key-file", str(self.file), "--metrics-key-file", str(metrics))
+        self.addCleanup(server.stop)
+        client = Client(server)
+        self.addCleanup(client.close)
+        status = lambda key, path="/metrics", method="GET": client.request(method, path, None, bearer(key)).status  # noqa: E731
+        self.assertEqual([status("scrape"), status(self.OLD), status("other")], [200, 200, 401])
+        for path in ("/v1/sessions", "/v1/sessions/s", "/nothing"):
+            self.assertEqual((status("scrape", path), status("scrape", path, "POST")), (403, 403), path)
+        write("another")
+        server.signal(signal.SIGHUP)
+        server.wait_for_line(r"^metrics keys reloaded \(1 key\)$")
+        self.assertEqual([status("scrape"), status("another"), status(self.OLD)], [401, 200, 200])
+        metrics.write_text(f"prometheus:{hashed('x')}:prefix\n")
+        server.signal(signal.SIGHUP)
+        server.wait_for_line("^error: metrics keys not reloaded, old ones stay in use: line 1 of the --metrics-key-file is not NAME:SHA256, ")
+        self.assertEqual(status("another"), 200)
+
+    def test_readers_of_a_key_end_with_it_and_no_others(self):
+        path = session_path("s", "changes")
+        streams = {key: Stream(self.server, path, None, bearer(key)) for key in (self.OLD, KEY)}
+        for stream in streams.values():
+            self.addCleanup(stream.close)
+            self.assertEqual(stream.next_event(10).changeset["reset"], "initial")
+        revision = self.get_session("s", **bearer(KEY)).json["revision"]
+        held = Asked(self.server, "GET", target(path, {"since": revision, "wait": 30}), None, bearer(self.OLD))
+        time.sleep(0.3)
+        self.say(f"team:{hashed(self.NEW)}", line="keys reloaded (1 key)")
+        event = streams[self.OLD].next_event(10)
+        self.assertEqual((event.event, event.json["type"]), ("end", "/problems/unauthenticated"))
+        self.assertEqual(held.answer(10).status, 401)
+        self.assertEqual(self.post_changes("s", ["b"], **bearer(KEY)).status, 200)
+        self.assertEqual(streams[KEY].next_event(10).event, "changes")
+
+
 class NoSecret(ServiceCase):
     """No secret is configured: one is made at the start, so tokens end with the process."""
 

@@ -52,7 +52,11 @@ extension Options: CommandOptions {
             "hash of a writer's key, good for sessions whose names start with PREFIX; may be repeated",
             KeyRing.Key.fault, \.keys
         ) { KeyRing.Key($0) }.keptSecret(),
-        .text("--key-file", "FILE", "file with such keys, one per line", \.keyFile),
+        .text("--key-file", "FILE", "file with such keys, one per line; reloaded on SIGHUP", \.keyFile),
+        .text(
+            "--metrics-key-file", "FILE",
+            "file with keys, NAME:SHA256 in a line, that read /metrics and nothing else; reloaded on SIGHUP",
+            \.metricsKeyFile),
         .tokenSecret(
             "secret that signs clients' tokens, at least \(TokenSecrets.minBytes) bytes (default: random at each "
                 + "start); may be repeated, or have several lines: the first signs, all verify", \.tokenSecrets),

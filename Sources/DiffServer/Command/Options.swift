@@ -13,6 +13,9 @@ struct Options: Sendable {
     /// Those of the command line.
     var keys: [KeyRing.Key] = []
     var keyFile: String?
+    var fileKeys: [KeyRing.Key] = []
+    var metricsKeyFile: String?
+    var metricsKeys: [KeyRing.Key] = []
     /// Whether authentication is off.
     var isOpen = false
     /// The first one signs, all verify. If empty, one is made at the start.
@@ -111,7 +114,7 @@ extension Options {
     }
 
     private func checkTogether() throws(UsageError) {
-        if isOpen, !keys.isEmpty {
+        if isOpen, !(allKeys + metricsKeys).isEmpty {
             throw UsageError("--open turns authentication off, but a key is given; leave one of them out")
         }
         if (certificate == nil) != (certificateKey == nil) {
@@ -132,17 +135,8 @@ extension Options {
     }
 
     private mutating func readSecrets() throws(UsageError) {
-        if let keyFile {
-            let text = String(decoding: try secret("--key-file", keyFile), as: UTF8.self)
-            let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(\.trimmed)
-            for (number, line) in zip(1..., lines) where !line.isEmpty {
-                guard let key = KeyRing.Key(line) else {
-                    throw UsageError("line \(number) of the --key-file \(KeyRing.Key.fault)")
-                }
-                keys.append(key)
-            }
-            guard lines.contains(where: { !$0.isEmpty }) else { throw UsageError("the --key-file is empty") }
-        }
+        if let keyFile { fileKeys = try Self.keys(in: keyFile, warnings: &warnings) }
+        if let metricsKeyFile { metricsKeys = try Self.metricsKeys(in: metricsKeyFile, warnings: &warnings) }
         if let tokenSecretFile {
             guard tokenSecrets.isEmpty else {
                 throw UsageError("give --token-secret or --token-secret-file, not both")
@@ -153,7 +147,36 @@ extension Options {
             guard store.takesPassword else {
                 throw UsageError("--store-password-file requires a Redis --store whose address has no password")
             }
-            self.store = store
+            storePassword = try Self.storePassword(in: storePasswordFile, warnings: &warnings)
+        }
+    }
+
+    /// Those of writers.
+    var allKeys: [KeyRing.Key] { keys + fileKeys }
+
+    /// Reads the keys of writers in a file.
+    static func keys(in path: String, warnings: inout [String]) throws(UsageError) -> [KeyRing.Key] {
+        try keys("--key-file", path, KeyRing.Key.fault, &warnings) { $0 }
+    }
+
+    /// Reads the keys in a file that are for `/metrics` alone.
+    static func metricsKeys(in path: String, warnings: inout [String]) throws(UsageError) -> [KeyRing.Key] {
+        let fault = "is not NAME:SHA256, with a hash of 64 hexadecimal digits; diffserver key makes one"
+        return try keys("--metrics-key-file", path, fault, &warnings) { $0.forMetrics }
+    }
+
+    private static func keys(
+        _ flag: String, _ path: String, _ fault: String, _ warnings: inout [String],
+        _ use: (KeyRing.Key) -> KeyRing.Key?
+    ) throws(UsageError) -> [KeyRing.Key] {
+        let text = String(decoding: try secret(flag, path, warnings: &warnings), as: UTF8.self)
+        var keys: [KeyRing.Key] = []
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(\.trimmed)
+        for (number, line) in zip(1..., lines) where !line.isEmpty {
+            guard let key = KeyRing.Key(line).flatMap(use) else {
+                throw UsageError("line \(number) of the \(flag) \(fault)")
+            }
+            keys.append(key)
         }
         guard !keys.isEmpty else { throw UsageError("the \(flag) is empty") }
         return keys

@@ -117,13 +117,57 @@ enum Serve {
                 journal.log("\(each.name) reloaded\(amount.map { " (\($0))" } ?? "")")
             } catch { journal.log("\(each.name) not reloaded, old ones stay in use: \(error.message)", level: "error") }
         }
-        guard let path = options.tokenSecretFile else { return }
-        do throws(UsageError) {
-            var warnings: [String] = []
-            service.access.secrets.replace(by: try Options.tokenSecrets(in: path, warnings: &warnings))
-            for warning in warnings { journal.log(warning, level: "warning") }
-            journal.log("token secrets reloaded")
-        } catch { journal.log("token secrets not reloaded, old ones stay in use: \(error.message)", level: "error") }
+    }
+
+    private static func reloadables(
+        _ server: Server, _ service: DiffService, _ upstream: Upstream?, _ options: Options
+    ) -> [Reloadable] {
+        var all: [Reloadable] = []
+        if options.certificate != nil {
+            all.append(
+                Reloadable(name: "certificates") { (_) throws(UsageError) in
+                    do throws(ListenError) { try server.reloadCertificates() } catch { throw UsageError("\(error)") }
+                    return nil
+                })
+        }
+        if let path = options.listsPath, let upstream {
+            all.append(
+                Reloadable(name: "lists") { (_) throws(UsageError) in
+                    let file = try Options.lists(in: path) { getenv($0).map { String(cString: $0) } }
+                    upstream.replace(by: file)
+                    return Self.count(file.lists, "list")
+                })
+        }
+        if let path = options.keyFile {
+            all.append(
+                Reloadable(name: "keys") { (warnings) throws(UsageError) in
+                    let (ring, keys) = (service.access.keys, try Options.keys(in: path, warnings: &warnings))
+                    ring.replace(by: options.keys + keys + ring.all.filter(\.isForMetrics))
+                    return Self.count(keys, "key")
+                })
+        }
+        if let path = options.metricsKeyFile {
+            all.append(
+                Reloadable(name: "metrics keys") { (warnings) throws(UsageError) in
+                    let (ring, keys) = (service.access.keys, try Options.metricsKeys(in: path, warnings: &warnings))
+                    ring.replace(by: ring.all.filter { !$0.isForMetrics } + keys)
+                    return Self.count(keys, "key")
+                })
+        }
+        if let path = options.tokenSecretFile {
+            all.append(
+                Reloadable(name: "token secrets") { (warnings) throws(UsageError) in
+                    let secrets = try Options.tokenSecrets(in: path, warnings: &warnings)
+                    service.access.secrets.replace(by: secrets)
+                    return Self.count(secrets, "secret")
+                })
+        }
+        return all
+    }
+
+    /// A number with its noun.
+    static func count(_ all: some Collection, _ noun: String) -> String {
+        "\(all.count) \(noun)\(all.count == 1 ? "" : "s")"
     }
 
     /// Turns readiness off, ends readers, drains connections, and exits.
@@ -162,7 +206,8 @@ enum Serve {
         }
         let secrets = options.tokenSecrets.isEmpty ? [Digests.random(TokenSecrets.minBytes)] : options.tokenSecrets
         return Authenticator(
-            keys: ring, isLocal: isLocal, isOpen: options.isOpen, secrets: TokenSecrets(secrets),
+            keys: KeyRing(keys: keys + options.metricsKeys), isLocal: isLocal, isOpen: options.isOpen,
+            secrets: TokenSecrets(secrets),
             origins: Set(options.origins))
     }
 }

@@ -35,7 +35,12 @@ package struct Authenticator: Sendable {
                 throw Problem(.unauthenticated, "send Authorization: Bearer with a key or a token")
             }
             let secret = parts[1].trimmed
-            if let key = keys.key(for: secret) { return .writer(name: key.name, prefix: key.prefix) }
+            if let key = keys.key(for: secret) {
+                guard !key.isForMetrics || permission == .operate else {
+                    throw Problem(.forbidden, "this key reads /metrics and nothing else")
+                }
+                return .writer(name: key.name, prefix: key.prefix)
+            }
             if let token = secrets.token(secret, at: .now) {
                 // 32 bytes in Base64.
                 return .client(token, signature: String(secret.suffix(43)))
@@ -108,6 +113,8 @@ package final class KeyRing: Sendable {
         var hash: [UInt8]
         /// The start of its sessions' names; empty for all.
         var prefix: String
+        /// Whether it only reads `/metrics`, and is no writer's.
+        package private(set) var isForMetrics = false
 
         /// What is wrong with text that is no key, for error messages.
         package static let fault =
@@ -123,6 +130,13 @@ package final class KeyRing: Sendable {
             let prefix = parts.count > 2 ? String(parts[2]) : nil
             guard prefix.map(SessionName.isStart) ?? true else { return nil }
             (name, self.hash, self.prefix) = (String(parts[0]), hash, prefix ?? "")
+        }
+
+        /// The same key, for `/metrics` alone; nil if it is for sessions of a prefix.
+        package var forMetrics: Key? {
+            var key = self
+            key.isForMetrics = true
+            return prefix.isEmpty ? key : nil
         }
 
         package init(name: String, secret: String) {
@@ -141,7 +155,7 @@ package final class KeyRing: Sendable {
     private let content: Locked<Content>
 
     package init(keys: [Key]) {
-        self.keys = keys
+        (isEmpty, content) = (keys.allSatisfy(\.isForMetrics), Locked(Content(keys: keys)))
     }
 
     /// The key of a secret. All are compared, so that the time reveals nothing.
@@ -150,6 +164,34 @@ package final class KeyRing: Sendable {
         var found: Key?
         for key in all where Digests.isEqual(key.hash, hash) { found = key }
         return found
+    }
+
+    package var all: [Key] { content.withLock { $0.keys } }
+
+    /// Replaces all keys, and ends the readers of each name that has lost one. Those of its other keys come back.
+    package func replace(by keys: [Key]) {
+        precondition(isEmpty == keys.allSatisfy(\.isForMetrics), "whether a key is needed is decided at the start")
+        let ended = content.withLock { content in
+            let gone = Set(exchange(&content.keys, with: keys)).subtracting(keys)
+            return Set(gone.map(\.name)).flatMap { content.readers[$0].map { Array($0.values) } ?? [] }
+        }
+        for reader in ended { reader.sessionEnded(.revoked) }
+    }
+
+    /// Ends a reader when a key of this name is withdrawn, at once if there is none any more; until `leave`.
+    func follow(_ name: String, _ reader: any SessionReader) {
+        let isThere = content.withLock { content in
+            content.readers[name, default: [:]][ObjectIdentifier(reader)] = reader
+            return content.keys.contains { $0.name == name }
+        }
+        if !isThere { reader.sessionEnded(.revoked) }
+    }
+
+    func leave(_ name: String, _ reader: any SessionReader) {
+        content.withLock { content in
+            content.readers[name]?[ObjectIdentifier(reader)] = nil
+            if content.readers[name]?.isEmpty == true { content.readers[name] = nil }
+        }
     }
 
     /// A new secret of 256 random bits.
