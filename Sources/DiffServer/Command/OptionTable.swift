@@ -1,6 +1,7 @@
 // Each option of the server once, with its flag, variable (`--max-body` is `DIFFSERVER_MAX_BODY`), unit, default and
 // range. Help, errors and the environment all come from here. `Options.checked()` checks combinations of options.
 
+import DiffRedis
 import DiffService
 import HTTPCore
 import SnapshotKit

@@ -1,4 +1,5 @@
 import CDiffSystem
+import DiffRedis
 import DiffService
 import DiffStores
 import DiffUpstream

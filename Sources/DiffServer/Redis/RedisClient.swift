@@ -14,6 +14,7 @@ final class RedisClient: @unchecked Sendable {
     private let links = Locked<[RedisAddress.Endpoint: RedisLink]>([:])
     /// The link to the primary of all keys, without a cluster.
     private let sole: RedisLink?
+    let keys: RedisKeys
 
     /// A client that starts to connect.
     init(_ topology: RedisTopology, on loop: EventLoop) {
@@ -58,9 +59,9 @@ final class RedisClient: @unchecked Sendable {
 
     /// Runs a script on one key per primary, which is `name` or made of it.
     ///
-    /// - Parameter completion: called once, with a failure if there was any.
-    func runEverywhere(_ script: RedisScript, _ name: String, _ completion: @escaping Completion) {
-        let keys = topology.map.keys(name)
+    /// - Parameter completion: called once, with the answers of all.
+    func probe(_ completion: @escaping @Sendable ([Result<RedisReply, RedisFailure>]) -> Void) {
+        let names = topology.map.keys(keys.probe)
         let answers = Locked<[Result<RedisReply, RedisFailure>]>([])
         for key in keys {
             run(script, keys: [RedisArgument(key)]) { answer in

@@ -166,8 +166,8 @@ final class RedisCommand: Sendable {
                 append(Int(clamping: revision.sequence))
                 append(UInt8(ascii: "-"))
                 append(hex: revision.digest, digits: 16)
-            case .key(let session):
-                append(RedisScripts.keyStart)
+            case .key(let session, let keys):
+                append(keys.start)
                 append(session)
                 append(UInt8(ascii: "}"))
             }
@@ -236,7 +236,7 @@ enum RedisArgument: Sendable {
     /// A session's version in hexadecimal digits; empty for 0, which stands for none.
     case version(UInt64)
     /// The key of a session, by the session's name.
-    case key(String)
+    case key(String, RedisKeys)
     /// A head's revision.
     case revision(Revision)
 
@@ -255,7 +255,7 @@ enum RedisArgument: Sendable {
         case .text(let text): return text.utf8.count
         case .number(let number): return Self.digits(number.magnitude) + (number < 0 ? 1 : 0)
         case .version(let version): return (67 - version.leadingZeroBitCount) / 4
-        case .key(let session): return RedisScripts.keyStart.utf8.count + session.utf8.count + 1
+        case .key(let session, let keys): return keys.start.utf8.count + session.utf8.count + 1
         case .revision(let revision): return Self.digits(UInt(clamping: revision.sequence)) + 17
         }
     }

@@ -25,7 +25,7 @@ final class RedisListing: Sendable {
 
     private init(_ range: SessionRange, _ client: RedisClient, _ done: @escaping Completion<SessionPage>) {
         (self.range, self.client, self.done) = (range, client, done)
-        primaries = Locked(client.topology.map.keys(RedisScripts.probeKey))
+        primaries = Locked(client.topology.map.keys(client.keys.probe))
         first = Locked(FirstNames(range))
     }
 
@@ -38,7 +38,7 @@ final class RedisListing: Sendable {
 
     private func scan(_ primary: String, from cursor: RedisArgument) {
         // No character of a name has a meaning in a pattern.
-        let pattern = RedisScripts.keyStart + range.prefix + "*}"
+        let pattern = client.keys.start + range.prefix + "*}"
         let command = RedisCommand(
             "SCAN", cursor, "MATCH", RedisArgument(pattern), "COUNT", RedisArgument(Self.keysAtOnce))
         client.send(command, about: RedisArgument(primary)) { [self] result in
@@ -49,7 +49,9 @@ final class RedisListing: Sendable {
                     let keys = parts[1].elements
                 else { return done(.failure(.unavailable("its list of keys cannot be read"))) }
                 first.withLock { first in
-                    for name in keys.lazy.compactMap({ $0.text.flatMap(RedisScripts.session) }) { first.insert(name) }
+                    for name in keys.lazy.compactMap({ $0.text.flatMap(self.client.keys.session) }) {
+                        first.insert(name)
+                    }
                 }
                 if cursor == "0" { scanNext() } else { scan(primary, from: RedisArgument(cursor)) }
             }
@@ -64,7 +66,7 @@ final class RedisListing: Sendable {
         let found = Locked<(entries: [SessionEntry], left: Int, failure: StoreFailure?)>(([], names.count, nil))
         guard !names.isEmpty else { return done(.success(SessionPage(entries: [], next: nil))) }
         for name in names {
-            client.run(RedisScripts.describe, keys: [RedisScripts.key(name)]) { [done] result in
+            client.run(RedisScripts.describe, keys: [client.keys.key(name)]) { [done] result in
                 let all = found.withLock { found -> Result<SessionPage, StoreFailure>? in
                     switch result {
                     case .failure(let failure): found.failure = StoreFailure(failure)

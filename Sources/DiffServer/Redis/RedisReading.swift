@@ -99,7 +99,7 @@ final class RedisReading: Sendable {
             RedisArgument(followed.map { LogEntry.digits($0.version) } ?? []), .number(attempt.maxBytes),
             store.revocations.knownVersion,
         ]
-        let keys = store.revocations.keys(with: RedisScripts.key(name))
+        let keys = store.revocations.keys(with: store.keys.key(name))
         store.client(on: executor).run(RedisScripts.read, keys: keys, arguments) { [self] result in
             if case .success(.null) = result, let slot, let version { _ = store.table.drop(slot, .version(version)) }
             take(step(after: result, to: attempt))

@@ -16,11 +16,13 @@ final class RedisRevocations: Sendable {
     private let version = Locked<String?>(nil)
     private let readings = SharedLoads<String, Void>()
 
-    private static let key = RedisArgument(RedisScripts.revokedKey)
+    private let key: RedisArgument
     /// A version that no set has.
     private static let unknown = "?"
 
-    init(_ known: Revocations, _ client: RedisClient) { (self.known, self.client) = (known, client) }
+    init(_ known: Revocations, _ client: RedisClient) {
+        (self.known, self.client, key) = (known, client, RedisArgument(client.keys.revoked))
+    }
 
     /// Whether the set was read since the start.
     var areKnown: Bool { version.withLock { $0 != nil } }
@@ -33,7 +35,7 @@ final class RedisRevocations: Sendable {
 
     /// The keys of such a script: in a cluster it cannot compare, since the set may be at another primary.
     func keys(with session: RedisArgument) -> [RedisArgument] {
-        client.topology.isCluster ? [session] : [session, Self.key]
+        client.topology.isCluster ? [session] : [session, key]
     }
 
     /// Writes a revocation down, and publishes it.
@@ -43,7 +45,7 @@ final class RedisRevocations: Sendable {
             RedisArgument(session), RedisArgument(moment), RedisArgument(moment - Revocations.life),
             RedisArgument(version), RedisArgument(Revocations.life), RedisArgument(database),
         ]
-        client.ask(RedisScripts.revoke, keys: [Self.key], arguments, done) { [self] reply in
+        client.ask(RedisScripts.revoke, keys: [key], arguments, isWrite: true, done) { [self] reply in
             take(session, upTo: moment, version: version, after: reply.text ?? "")
             return .success(())
         }
@@ -71,7 +73,7 @@ final class RedisRevocations: Sendable {
         let finish = { @Sendable [readings] (result: Result<Void, StoreFailure>) in
             for done in readings.removeAll(for: "") { done(result) }
         }
-        client.ask(RedisScripts.revoked, keys: [Self.key], [knownVersion], finish) { [self] reply in
+        client.ask(RedisScripts.revoked, keys: [key], [knownVersion], finish) { [self] reply in
             if reply == .array([]) { return .success(()) }
             guard let parts = reply.elements, parts.count == 2, let found = parts[0].text,
                 let members = parts[1].elements

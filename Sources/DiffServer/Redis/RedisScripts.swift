@@ -1,5 +1,5 @@
 // Whatever must be atomic happens within Redis. A session is one hash, `diffserver:{name}` (the braces keep it and its
-// channel, which has the same name, in one slot of a cluster):
+// channel, which has the same name, in one slot of a cluster; `--store-prefix` may put something else before them):
 //
 //     v  the version: a new random number with each commit. Comparing revisions would not do: a commit that only
 //        remembers an answered key keeps the revision, and a session that was deleted and made again may reach a
@@ -31,30 +31,49 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-enum RedisScripts {
-    static let prefix = "diffserver:"
-    /// Names what the sessions are written with.
-    static let recordsKey = prefix + "records"
-    /// The revocations, and the channel on which they are announced.
-    static let revokedKey = prefix + "revoked"
-    /// In milliseconds since 1970; a smaller score is a version.
-    static let firstMoment = 1_000_000_000_000
-    /// A key and channel that are used to find out whether Redis takes writes.
-    static let probeKey = prefix + "probe"
+/// The names of all keys and channels, which begin with one prefix.
+package final class RedisKeys: Sendable {
+    package static let standardPrefix = "diffserver:"
 
+    /// Names what the sessions are written with.
+    let records: String
+    /// The revocations, and the channel on which they are announced.
+    let revoked: String
+    /// A key and channel that are used to find out whether Redis takes writes.
+    let probe: String
     /// The start of all sessions' keys.
-    static let keyStart = prefix + "{"
+    let start: String
+
+    /// - Parameter prefix: one that `isPrefix` accepts.
+    package init(prefix: String = standardPrefix) {
+        (records, revoked, probe, start) = (prefix + "records", prefix + "revoked", prefix + "probe", prefix + "{")
+    }
+
+    /// Whether a text can stand before all names: 1 to 64 letters, digits and `._:-`. A brace would move the keys of a
+    /// cluster to other slots, and other characters have a meaning in patterns.
+    package static func isPrefix(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy {
+                ("a"..."z").contains(Unicode.Scalar($0)) || ("A"..."Z").contains(Unicode.Scalar($0))
+                    || ("0"..."9").contains(Unicode.Scalar($0)) || "._:-".utf8.contains($0)
+            }
+    }
 
     /// The channel of a session, which is also its key.
-    static func channel(_ session: String) -> String { "\(keyStart)\(session)}" }
+    func channel(_ session: String) -> String { "\(start)\(session)}" }
 
-    static func key(_ session: String) -> RedisArgument { .key(session) }
+    func key(_ session: String) -> RedisArgument { .key(session, self) }
 
     /// The session of a key.
-    static func session(_ key: String) -> String? {
-        guard key.hasPrefix(keyStart), key.hasSuffix("}") else { return nil }
-        return String(key.dropFirst(keyStart.count).dropLast())
+    func session(_ key: String) -> String? {
+        guard key.hasPrefix(start), key.hasSuffix("}") else { return nil }
+        return String(key.dropFirst(start.count).dropLast())
     }
+}
+
+enum RedisScripts {
+    /// In milliseconds since 1970; a smaller score is a version.
+    static let firstMoment = 1_000_000_000_000
 
     /// Reads a session. Arguments: the known version (empty: none), how much longer than its time to live it must
     /// last, its position in the log (empty: none), the version as an entry begins with it, the largest record that is
@@ -196,12 +215,12 @@ enum RedisScripts {
 
     /// What sessions are written with: the format of their records, and a sum that tells keys of the digests apart.
     static func records(by hash: KeyedHash) -> String {
-        "\(SessionRecord.format) \(String(hash.sum(Array(recordsKey.utf8)), radix: 16))"
+        "\(SessionRecord.format) \(String(hash.sum(Array("diffserver:records".utf8)), radix: 16))"
     }
 
     /// Why records that are written with `found` cannot be used; nil if they can.
     static func problem(with found: String?, by hash: KeyedHash) -> String? {
-        guard let found else { return "its \(recordsKey) is not a string" }
+        guard let found else { return "its key of the records is not a string" }
         if found == records(by: hash) { return nil }
         let format = found.prefix { $0 != " " }
         return format == "\(SessionRecord.format)"

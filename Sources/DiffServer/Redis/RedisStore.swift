@@ -58,7 +58,36 @@ package final class RedisStore: SessionStore {
         watch.start(for: self)
     }
 
-    private var health: StoreHealth { topology.dialer.health }
+    /// Finds out whether a store could be opened there and written to now. Writes nothing but the key of the probe,
+    /// which expires.
+    ///
+    /// - Throws: why not.
+    package static func check(_ dialer: RedisDialer, hash: KeyedHash, polling: Polling) throws(StoreError) {
+        let loop: EventLoop
+        do throws(ListenError) { loop = try EventLoop.standalone(named: "redis", polling: polling) } catch {
+            throw StoreError("\(error)")
+        }
+        let topology = RedisTopology(dialer, on: loop)
+        let client = RedisClient(topology, on: loop)
+        defer {
+            topology.close()
+            client.close()
+            loop.end()
+        }
+        let found = Progress.of { done in client.send(RedisCommand("GET", RedisArgument(client.keys.records)), done) }
+        let problem: String?
+        switch found.wait() {
+        case .failure(let failure): problem = failure.description
+        case .success(.null): problem = nil
+        case .success(let reply): problem = RedisScripts.problem(with: reply.text, by: hash)
+        }
+        if let problem { throw StoreError("\(dialer.address): \(problem)") }
+        let answers = Progress<[Result<RedisReply, RedisFailure>], Never>.of { done in
+            topology.whenWhole { client.probe { done(.success($0)) } }
+        }
+        guard topology.isWhole else { throw StoreError("\(dialer.address): a slot has no primary") }
+        for case .failure(let failure) in answers.wait().get() { throw StoreError("\(dialer.address): \(failure)") }
+    }
 
     package var isReady: Bool { health.isHealthy && client.isUp }
 
@@ -147,7 +176,7 @@ package final class RedisStore: SessionStore {
     /// - Parameter share: the record's, until it is written.
     private func write(_ commit: PendingCommit, _ share: MemoryShare?, on executor: any WorkExecutor) {
         guard hasOurRecords else { return finish(commit, share, .failure(.recordsUnknown)) }
-        let key = RedisScripts.key(commit.name)
+        let key = keys.key(commit.name)
         let command = RedisScripts.command(
             for: commit, keys: revocations.keys(with: key), revocations.knownVersion, by: hash,
             inCluster: topology.isCluster)
@@ -256,7 +285,7 @@ package final class RedisStore: SessionStore {
     /// Asks which records Redis holds; an empty one will hold ours.
     private func checkRecords(_ done: @escaping RedisClient.Completion) {
         client.run(
-            RedisScripts.claim, keys: [RedisArgument(RedisScripts.recordsKey)],
+            RedisScripts.claim, keys: [RedisArgument(keys.records)],
             [RedisArgument(RedisScripts.records(by: hash))], done)
     }
 
@@ -336,8 +365,8 @@ extension RedisStore {
         return 1
         """)
 
-    private static func leaseKeys(_ purpose: LeasePurpose, _ name: String) -> [RedisArgument] {
-        let key = RedisScripts.channel(name)
+    private func leaseKeys(_ purpose: LeasePurpose, _ name: String) -> [RedisArgument] {
+        let key = keys.channel(name)
         return [.text("\(key):\(purpose.rawValue)"), .text("\(key):note")]
     }
 
@@ -348,7 +377,7 @@ extension RedisStore {
             RedisArgument(Self.node), RedisArgument(Self.milliseconds(time)), RedisArgument(isForced ? "1" : "0"),
         ]
         return .of { done in
-            client(on: executor).ask(Self.take, keys: Self.leaseKeys(purpose, name), arguments, done) { reply in
+            client(on: executor).ask(Self.take, keys: leaseKeys(purpose, name), arguments, done) { reply in
                 guard let parts = reply.elements, parts.count == 4, case .integer(let state) = parts[0],
                     case .integer(let left) = parts[1], let text = parts[2].text,
                     let now = parts[3].text.flatMap({ Int($0) })
@@ -372,7 +401,7 @@ extension RedisStore {
             RedisArgument(Self.noteLife),
         ]
         return .of { done in
-            client(on: executor).ask(Self.end, keys: Self.leaseKeys(purpose, name), arguments, done) { _ in .success(())
+            client(on: executor).ask(Self.end, keys: leaseKeys(purpose, name), arguments, done) { _ in .success(())
             }
         }
     }

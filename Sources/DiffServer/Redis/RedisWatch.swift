@@ -13,6 +13,7 @@ import HTTPCore
 /// Any thread may call; all state belongs to the loop.
 final class RedisWatch: @unchecked Sendable {
     private let topology: RedisTopology
+    private let keys: RedisKeys
     private let loop: EventLoop
     private weak var store: RedisStore?
     private var hints: RedisSubscriber?
@@ -29,7 +30,9 @@ final class RedisWatch: @unchecked Sendable {
     /// (https://redis.io/docs/latest/operate/oss_and_stack/management/sentinel/).
     private static let switches = "+switch-master"
 
-    init(_ topology: RedisTopology, on loop: EventLoop) { (self.topology, self.loop) = (topology, loop) }
+    init(_ topology: RedisTopology, on loop: EventLoop) {
+        (self.topology, keys, self.loop) = (topology, topology.dialer.keys, loop)
+    }
 
     // MARK: From any thread
 
@@ -37,9 +40,9 @@ final class RedisWatch: @unchecked Sendable {
         loop.perform { [self, weak store] in
             self.store = store
             hints = RedisSubscriber(
-                topology, on: loop, probe: RedisScripts.probeKey,
+                topology, on: loop, probe: keys.probe,
                 message: { [weak self] in self?.receive($0, $1) }, confirmed: { [weak self] in self?.confirm($0) })
-            hints?.subscribe(RedisScripts.revokedKey)
+            hints?.subscribe(keys.revoked)
             if case .sentinels(let servers, let primary) = topology.dialer.address.endpoint {
                 sentinels = servers.map { listen(to: $0, about: primary) }
             }
@@ -58,7 +61,7 @@ final class RedisWatch: @unchecked Sendable {
     func readersChanged(of slot: SessionSlot) {
         loop.perform { [self] in
             guard let hints, (slot.readerCount > 0) != (slots[slot.name] === slot) else { return }
-            let channel = RedisScripts.channel(slot.name)
+            let channel = keys.channel(slot.name)
             if slot.readerCount > 0 {
                 slots[slot.name] = slot
                 hints.subscribe(channel)
@@ -89,8 +92,8 @@ final class RedisWatch: @unchecked Sendable {
     // MARK: Hints
 
     private func receive(_ channel: String, _ version: [UInt8]) {
-        if channel == RedisScripts.revokedKey { store?.revocations.receive(version) }
-        guard let name = RedisScripts.session(channel), let slot = slots[name] else { return }
+        if channel == keys.revoked { store?.revocations.receive(version) }
+        guard let name = keys.session(channel), let slot = slots[name] else { return }
         // Most often this process made the commit itself.
         if let known = slot.version, Session.text(known).utf8.elementsEqual(version) { return }
         validate(slot)
@@ -98,8 +101,8 @@ final class RedisWatch: @unchecked Sendable {
 
     /// Earlier messages may have been missed.
     private func confirm(_ channel: String) {
-        if channel.hasPrefix(RedisScripts.probeKey) || channel == RedisScripts.revokedKey { store?.recheck() }
-        if let slot = RedisScripts.session(channel).flatMap({ slots[$0] }) { validate(slot) }
+        if channel.hasPrefix(keys.probe) || channel == keys.revoked { store?.recheck() }
+        if let slot = keys.session(channel).flatMap({ slots[$0] }) { validate(slot) }
     }
 
     /// Revalidates a slot, once at a time; hints that come meanwhile cause one more.
@@ -224,7 +227,9 @@ final class RedisSubscriber: @unchecked Sendable {
 
     private func link(to primary: RedisAddress.Endpoint) -> RedisLink {
         if let link = links[primary] { return link }
-        let link = RedisLink(topology, at: primary, on: loop) { [weak self] in self?.begin($0, at: primary) }
+        let link = RedisLink(topology, at: .init(endpoint: primary), on: loop) { [weak self] in
+            self?.begin($0, at: primary)
+        }
         links[primary] = link
         return link
     }

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func aKeyIsThatOfItsSession() {
-        let key = RedisArgument.key("board")
+        let key = RedisKeys().key("board")
         #expect(key.bytes == Array("diffserver:{board}".utf8) && key.count == key.bytes.count)
         #expect(RedisCommand(key).parts == [Array("*1\r\n$18\r\ndiffserver:{board}\r\n".utf8)])
     }

@@ -47,7 +47,7 @@ package struct Authenticator: Sendable {
             }
             throw Problem(.unauthenticated, "the key or token is unknown or has expired")
         }
-        guard isLocal, peer.isLoopback, keys.keys.isEmpty || permission == .operate else {
+        guard isLocal, peer.isLoopback, keys.isEmpty || permission == .operate else {
             throw Problem(.unauthenticated, "send Authorization: Bearer with a key or a token")
         }
         try checkLocal(head)
