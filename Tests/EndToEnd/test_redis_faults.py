@@ -138,6 +138,179 @@ class Refusals(RedisCase):
                 self.assertEqual(len(self.log(node)), 2, self.log(node))
 
 
+class Passwords(RedisCase):
+    """The password of Redis changes while the node runs."""
+
+    USER = ("~diffserver:*", "&diffserver:*", "+@all")
+
+    def setUp(self):
+        self.service = self.redis(f"user service on >first {' '.join(self.USER)}")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name, "password")
+        self.write("first")
+        self.running = self.node(self.address(self.service, "service@"), "--store-password-file", str(self.file))
+        self.assertEqual(self.post(self.running, "s", ["a"]).status, 201)
+
+    def write(self, password):
+        self.file.write_text(password + "\n")
+        self.file.chmod(0o600)
+
+    def change(self, password):
+        """As an operator does: the new password beside the old one, then alone; and all connections end at some time."""
+        self.service.say("ACL", "SETUSER", "service", "resetpass", f">{password}")
+        for kind in ("normal", "pubsub"):
+            self.service.say("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
+
+    def test_it_is_read_at_each_connection(self):
+        self.write("second")
+        self.change("second")
+        self.eventually(lambda: self.is_ready(self.running), "it is ready")
+        self.assertEqual(self.post(self.running, "s", ["b"]).status, 200)
+        self.assertNotIn("WRONGPASS", "\n".join(self.running.server.lines))
+
+    def test_the_log_names_what_an_outage_turned_out_to_be_and_a_new_file_ends_it(self):
+        self.change("second")
+        self.running.server.wait_for_line("^error: store still unavailable: redis: no connection: .*WRONGPASS")
+        self.assertFalse(self.is_ready(self.running))
+        time.sleep(1)
+        self.write("second")
+        self.eventually(lambda: self.is_ready(self.running), "it is ready")
+        self.assertEqual(self.post(self.running, "s", ["b"]).status, 200)
+        self.running.server.wait_for_line("^store available again")
+        # Each reason once, however often and by however many connections it was met.
+        told = [line for line in self.running.server.lines if "unavailable" in line]
+        self.assertEqual(len(told), len(set(told)), told)
+        self.assertEqual(sum("WRONGPASS" in line for line in told), 1, told)
+
+    def test_without_a_file_the_last_password_stays_in_use(self):
+        self.file.unlink()
+        self.change("first")
+        line = "warning: the --store-password-file cannot be read: No such file or directory; the last password stays in use"
+        self.running.server.wait_for_line(line)
+        self.eventually(lambda: self.is_ready(self.running), "it is ready")
+        self.assertEqual(self.post(self.running, "s", ["b"]).status, 200)
+        self.assertEqual(sum(line in each for each in self.running.server.lines), 1)
+
+
+class Prefixes(RedisCase):
+    def test_two_installations_share_a_redis(self):
+        rule = "on >secret ~ours:* &ours:* +@read +@write +@scripting +@pubsub +@connection +multi +exec +role"
+        redis = self.redis(f"user ours {rule}")
+        ours = self.node(self.address(redis, "ours:secret@"), "--store-prefix", "ours:", "--digest-key", "one")
+        theirs = self.node(self.address(redis), "--digest-key", "another")
+        for node, state in ((ours, ["a"]), (theirs, ["b", {"id": "c", "content": "x" * 100_000}])):
+            self.eventually(lambda: self.is_ready(node), "it is ready")
+            self.assertEqual(self.post(node, "s", state).status, 201)
+        second = self.node(self.address(redis, "ours:secret@"), "--store-prefix", "ours:", "--digest-key", "one")
+        stream = Stream(second, session_path("s", "changes"))
+        self.addCleanup(stream.close)
+        self.assertEqual(stream.next_event(10).changeset["state"]["sections"][0]["items"], [{"id": "a"}])
+        self.assertEqual(self.post(ours, "s", ["a", "more"]).status, 200)
+        self.assertEqual(stream.next_event(5).event, "changes")
+        listed = self.ask(ours, "GET", "/v1/sessions").json["sessions"]
+        self.assertEqual([(each["session"], each["rows"]) for each in listed], [("s", 2)])
+        self.assertEqual(self.ask(ours, "DELETE", session_path("s", "tokens")).status, 204)
+        keys = redis.say("KEYS", "*").decode().split("\r\n")[2::2]
+        self.assertEqual({each.split(":")[0] for each in keys if each}, {"ours", "diffserver"})
+
+
+class Replicated(RedisCase):
+    """`--store-replicas`: what was acknowledged is at so many replicas."""
+
+    def setUp(self):
+        self.group = Group()
+        self.addCleanup(self.group.close)
+
+    def insert(self, node, name, key=None):
+        client = Client(node, 10)
+        try:
+            body = {"edits": [{"op": "insert", "items": [name]}]}
+            return client.request("POST", session_path("s", "changes"), body, {"Idempotency-Key": key or name})
+        finally:
+            client.close()
+
+    def test_a_write_that_no_replica_has_is_503_and_may_stand(self):
+        node = self.node(self.group.address, "--store-replicas", "1")
+        self.assertEqual(self.post(node, "s", ["a"]).status, 201)
+        self.group.replica.process.send_signal(signal.SIGSTOP)
+        try:
+            begun = time.monotonic()
+            for answer in (self.insert(node, "b"), self.insert(node, "b"), self.ask(node, "PUT", session_path("t"), {"state": []}),
+                           self.ask(node, "DELETE", session_path("gone"))):
+                self.assertEqual((answer.status, answer.json["type"]), (503, "/problems/store-unavailable"), answer)
+                self.assertRegex(answer.json["detail"], "0 of 1 replicas had the write within 1 s; the write may stand")
+                self.assertIn("Retry-After", answer.headers)
+            self.assertGreater(time.monotonic() - begun, 3)
+            # Reads wait for nobody, also while a write does.
+            with concurrent.futures.ThreadPoolExecutor(1) as threads:
+                writing = threads.submit(self.insert, node, "c")
+                for _ in range(10):
+                    self.assertEqual(self.ask(node, "GET", session_path("s")).status, 200)
+                self.assertFalse(writing.done())
+            self.assertFalse(self.is_ready(node))
+            node.server.wait_for_line("store unavailable: redis: 0 of 1 replicas had the write within 1 s")
+        finally:
+            self.group.replica.process.send_signal(signal.SIGCONT)
+        self.eventually(lambda: self.is_ready(node), "it is ready")
+        # It stood, and its key tells.
+        self.assertEqual(self.insert(node, "b").status, 200)
+        self.assertEqual(self.insert(node, "b", "another").status, 422)
+        items = self.ask(node, "GET", session_path("s")).json["state"]["sections"][0]["items"]
+        self.assertEqual([each["id"] if isinstance(each, dict) else each for each in items], ["a", "b"])
+
+    def test_a_planned_failover_loses_nothing(self):
+        nodes = [self.node(self.group.address, "--store-replicas", "1") for _ in range(2)]
+        self.assertEqual(self.post(nodes[0], "s", []).status, 201)
+        is_over, acknowledged, resets = threading.Event(), [], []
+
+        def write(number):
+            for count in itertools.count():
+                name = f"{number}-{count}"
+                while not is_over.is_set():
+                    answer = self.insert(random.choice(nodes), name)
+                    if answer.status == 200:
+                        acknowledged.append(name)
+                        break
+                    self.assertEqual(answer.status, 503, answer)
+                    time.sleep(0.1)
+                if is_over.wait(0.05):
+                    return
+
+        def read(node):
+            stream = Stream(node, session_path("s", "changes"))
+            try:
+                resets.append(stream.next_event(10).changeset["reset"])
+                while not is_over.is_set():
+                    event = stream.next_event(20)
+                    if event.event == "changes" and "reset" in event.changeset:
+                        resets.append(event.changeset["reset"])
+            finally:
+                stream.close()
+
+        with concurrent.futures.ThreadPoolExecutor(14) as threads:
+            running = [threads.submit(write, number) for number in range(10)] + [threads.submit(read, node) for node in nodes * 2]
+            try:
+                time.sleep(1)
+                self.assertIn(b"OK", self.group.sentinels[0].say("SENTINEL", "FAILOVER", Group.NAME))
+                port = str(self.group.replica.port).encode()
+                wait_for(lambda: all(
+                    port in each.say("SENTINEL", "get-master-addr-by-name", Group.NAME) for each in self.group.sentinels), "it is over")
+                # Sentinels would have it follow ten seconds later; until then no replica has a write.
+                self.group.primary.say("REPLICAOF", "127.0.0.1", port)
+                count = len(acknowledged)
+                self.eventually(lambda: len(acknowledged) > count + 20, "writes go on", 20)
+            finally:
+                is_over.set()
+                self.eventually(lambda: self.insert(nodes[0], "last").status == 200, "the readers wake up")
+            for each in running:
+                each.result()
+        kept = {each["id"] if isinstance(each, dict) else each
+                for each in self.ask(nodes[1], "GET", session_path("s")).json["state"]["sections"][0]["items"]}
+        self.assertEqual(set(acknowledged) - kept, set())
+        self.assertEqual(resets, ["initial"] * 4)
+
+
 class Keys(RedisCase):
     """Nodes with one key of the digests go on, whoever empties Redis; one with another key is refused."""
 

@@ -82,6 +82,20 @@ extension Options: CommandOptions {
         .text(
             "--store-ca", "FILE", "PEM file: the CA of a Redis reached over TLS (default: the system's CAs)",
             \.storeAuthority),
+        .count(
+            "--store-replicas",
+            "replicas of Redis that must have a write within a second; else it gets 503 and may stand; at most 16",
+            \.storeReplicas, 0...16),
+        .value(
+            "--store-prefix", "TEXT",
+            "what the names of all keys and channels in Redis begin with (default diffserver:)",
+            "is not 1 to 64 letters, digits and ._:-", \.storePrefix
+        ) { RedisKeys.isPrefix($0) ? $0 : nil },
+        .optional(
+            "--store-max-size", "BYTES",
+            "size of the SQLite file, from 1 MiB; beyond it writes get 503 (default no limit)",
+            "is not an amount from 1 MiB to 1024 GiB, such as 2GiB", \.storeMaxSize
+        ) { Unit.bytes($0).flatMap { (1 << 20...1 << 40).contains($0) ? $0 : nil } },
         .value(
             "--durability", "full|relaxed",
             "when SQLite acknowledges a write: once on disk (full, the default), or up to a second before (relaxed)",

@@ -26,6 +26,14 @@ struct Options: Sendable {
     var digestKey: String?
     var store = StoreAddress.memory
     var storePasswordFile: String?
+    /// The contents of that file at the start.
+    var storePassword: String?
+    /// Replicas of Redis that must have a write before it is answered.
+    var storeReplicas = 0
+    /// What all keys and channels in Redis begin with.
+    var storePrefix = RedisKeys.standardPrefix
+    /// The size of the file of SQLite, in bytes; nil for no limit.
+    var storeMaxSize: Int?
     /// Whether SQLite waits for the disk before a write is answered.
     var isDurable = true
     /// A file with the CA of the store's certificate.
@@ -73,8 +81,9 @@ struct Options: Sendable {
         // Sessions keep a quarter of the memory, see `MemoryAccount.room`.
         options.maxConnections = min(maxConnections, max(1024, tableBounds.bytes / 4 * 3 / MemoryAccount.connection))
         options.maxPeerConnections = peerConnections
-        // Each loop may have two connections to the store, an old and a new one; the rest is for files.
-        options.reservedDescriptors = 16 + 2 * options.loops
+        // Each loop may have two connections to the store, an old and a new one, and with replicas two more; the rest
+        // is for files.
+        options.reservedDescriptors = 16 + (storeReplicas > 0 ? 4 : 2) * options.loops
         options.keptMemory = min(options.keptMemory, max(1 << 20, tableBounds.bytes / 32))
         if let certificate, let certificateKey {
             options.tls = TLSOptions(
@@ -129,6 +138,10 @@ extension Options {
                 "--store-ca requires a store reached over TLS: rediss://, rediss-sentinel:// or "
                     + "rediss-cluster://")
         }
+        if !store.isShared, storeReplicas > 0 || storePrefix != RedisKeys.standardPrefix {
+            throw UsageError("\(storeReplicas > 0 ? "--store-replicas" : "--store-prefix") requires a --store in Redis")
+        }
+        if storeMaxSize != nil, !store.isFile { throw UsageError("--store-max-size requires --store sqlite:PATH") }
         if store.isShared, digestKey == nil {
             throw UsageError(
                 "a store in Redis requires --digest-key, the same on all nodes; `openssl rand -hex 32` makes one")

@@ -70,6 +70,38 @@ enum StoreAddress: Sendable, Equatable {
         }
     }
 
+    /// Finds out whether the store could be opened and written to now, without making or changing sessions.
+    ///
+    /// - Throws: what is wrong.
+    func check(_ options: Options) throws(StoreError) {
+        switch self {
+        case .memory: break
+        case .sqlite(let path): try SQLiteStore.check(path, digestKey: options.digestKey)
+        case .redis(let address):
+            let (redis, hash) = try Self.dialer(to: address, options, StoreHealth())
+            try RedisStore.check(redis, hash: hash, polling: options.polling)
+        }
+    }
+
+    private static func dialer(
+        to address: RedisAddress, _ options: Options, _ health: StoreHealth
+    ) throws(StoreError) -> (RedisDialer, KeyedHash) {
+        var redis = RedisDialer(address)
+        (redis.health, redis.replicas) = (health, options.storeReplicas)
+        redis.keys = RedisKeys(prefix: options.storePrefix)
+        if let path = options.storePasswordFile, let password = options.storePassword {
+            let file = PasswordFile(path, password, health)
+            redis.password = { file.read() }
+        }
+        if address.usesTLS {
+            do throws(ListenError) { redis.tls = try OutgoingTLS(authorityFile: options.storeAuthority) } catch {
+                throw StoreError("--store-ca: \(error)")
+            }
+        }
+        guard let key = options.digestKey else { throw StoreError("--digest-key is missing") }
+        return (redis, .digests(key))
+    }
+
     /// A store, and the loops of its own.
     typealias OpenStore = (store: any SessionStore, loops: [EventLoop])
 }

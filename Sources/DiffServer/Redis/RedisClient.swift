@@ -1,8 +1,8 @@
 import DiffStores
 import HTTPCore
 
-/// One loop's connections to the Redis with the sessions: a link per primary, made when it is first needed. Each
-/// command goes to the primary of its key.
+/// One loop's connections to the Redis with the sessions: a link per primary, made when it is first needed, and another
+/// one for writes if replicas must have them. Each command goes to the primary of its key.
 ///
 /// Any thread may call; a caller on the loop pays for no hand-over. All state except the links belongs to the loop.
 final class RedisClient: @unchecked Sendable {
@@ -11,16 +11,16 @@ final class RedisClient: @unchecked Sendable {
     let loop: EventLoop
     let topology: RedisTopology
     private var map: SlotMap
-    private let links = Locked<[RedisAddress.Endpoint: RedisLink]>([:])
+    private let links = Locked<[RedisLink.Place: RedisLink]>([:])
     /// The link to the primary of all keys, without a cluster.
     private let sole: RedisLink?
     let keys: RedisKeys
 
     /// A client that starts to connect.
     init(_ topology: RedisTopology, on loop: EventLoop) {
-        (self.topology, self.loop, map) = (topology, loop, topology.map)
-        sole = topology.isCluster ? nil : RedisLink(topology, at: map.primaries[0], on: loop)
-        if let sole { links.withLock { $0[map.primaries[0]] = sole } }
+        (self.topology, self.loop, map, keys) = (topology, loop, topology.map, topology.dialer.keys)
+        sole = topology.isCluster ? nil : RedisLink(topology, at: .init(endpoint: map.primaries[0]), on: loop)
+        if let sole { links.withLock { $0[sole.place] = sole } }
         topology.follow(on: loop) { [weak self] in self?.follow() }
     }
 
@@ -29,11 +29,20 @@ final class RedisClient: @unchecked Sendable {
     /// Whether each slot has a primary, and no link that was made is without a connection.
     var isUp: Bool { topology.isWhole && links.withLock { $0.values.allSatisfy(\.isUp) } }
 
+    /// Whether some link has a connection.
+    var isPartlyUp: Bool { links.withLock { $0.values.contains(where: \.isUp) } }
+
     /// Sends a command; `completion` is called once, on the loop.
     ///
-    /// - Parameter key: any of its keys, which are all in one slot.
-    func send(_ command: RedisCommand, about key: RedisArgument = "", _ completion: @escaping Completion) {
-        let request = RedisRequest(command, about: key, by: self, completion)
+    /// - Parameters:
+    ///   - key: any of its keys, which are all in one slot.
+    ///   - isWrite: whether the answer waits for `--store-replicas`.
+    func send(
+        _ command: RedisCommand, about key: RedisArgument = "", isWrite: Bool = false,
+        _ completion: @escaping Completion
+    ) {
+        let replicas = isWrite ? topology.dialer.replicas : 0
+        let request = RedisRequest(command, about: key, replicas: replicas, by: self, completion)
         loop.perform { request.send() }
     }
 
@@ -42,35 +51,35 @@ final class RedisClient: @unchecked Sendable {
     /// - Parameter staging: a command that is executed just before, in the same transaction and round trip.
     func run(
         _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [],
-        staging: [RedisArgument]? = nil, _ completion: @escaping Completion
+        staging: [RedisArgument]? = nil, isWrite: Bool = false, _ completion: @escaping Completion
     ) {
         let text = script.text(inCluster: topology.isCluster)
-        send(RedisCommand(text, keys: keys, arguments, staging: staging), about: keys[0], completion)
+        let command = RedisCommand(text, keys: keys, arguments, staging: staging)
+        send(command, about: keys[0], isWrite: isWrite, completion)
     }
 
     /// Runs a script, and reads its answer.
     func ask<Value>(
-        _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [],
+        _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [], isWrite: Bool = false,
         _ done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void,
         _ read: @escaping @Sendable (RedisReply) -> Result<Value, StoreFailure>
     ) {
-        run(script, keys: keys, arguments) { done($0.mapError { StoreFailure($0) }.flatMap(read)) }
+        run(script, keys: keys, arguments, isWrite: isWrite) { done($0.mapError { StoreFailure($0) }.flatMap(read)) }
     }
 
-    /// Runs a script on one key per primary, which is `name` or made of it.
+    /// Finds out whether each primary takes writes.
     ///
     /// - Parameter completion: called once, with the answers of all.
     func probe(_ completion: @escaping @Sendable ([Result<RedisReply, RedisFailure>]) -> Void) {
         let names = topology.map.keys(keys.probe)
         let answers = Locked<[Result<RedisReply, RedisFailure>]>([])
-        for key in keys {
-            run(script, keys: [RedisArgument(key)]) { answer in
+        for name in names {
+            run(RedisScripts.probe, keys: [RedisArgument(name)], isWrite: true) { answer in
                 let all = answers.withLock { answers in
                     answers.append(answer)
                     return answers
                 }
-                guard all.count == keys.count else { return }
-                completion(all.first { if case .failure = $0 { true } else { false } } ?? answer)
+                if all.count == names.count { completion(all) }
             }
         }
     }
@@ -88,28 +97,29 @@ final class RedisClient: @unchecked Sendable {
     // MARK: On the loop
 
     /// The link to the primary of a key; nil if none has its slot.
-    fileprivate func link(for key: RedisArgument) -> RedisLink? {
-        sole ?? map.primary(of: key.bytes).map { link(to: $0) }
+    fileprivate func link(for key: RedisArgument, _ replicas: Int) -> RedisLink? {
+        if replicas == 0, let sole { return sole }
+        return map.primary(of: key.bytes).map { link(to: .init(endpoint: $0, replicas: replicas)) }
     }
 
-    fileprivate func link(to endpoint: RedisAddress.Endpoint) -> RedisLink {
+    fileprivate func link(to place: RedisLink.Place) -> RedisLink {
         links.withLock { links in
-            if let link = links[endpoint] { return link }
-            let link = RedisLink(topology, at: endpoint, on: loop)
-            links[endpoint] = link
+            if let link = links[place] { return link }
+            let link = RedisLink(topology, at: place, on: loop)
+            links[place] = link
             return link
         }
     }
 
     /// Whether a link is still in use: its server has not turned out to be no primary.
-    fileprivate func uses(_ link: RedisLink) -> Bool { links.withLock { $0[link.endpoint] === link } }
+    fileprivate func uses(_ link: RedisLink) -> Bool { links.withLock { $0[link.place] === link } }
 
     /// Adopts what is known of the cluster now, and leaves servers that are no longer primaries.
     private func follow() {
         map = topology.map
         let gone = links.withLock { links in
-            let gone = links.filter { !map.primaries.contains($0.key) }
-            for endpoint in gone.keys { links[endpoint] = nil }
+            let gone = links.filter { !map.primaries.contains($0.key.endpoint) }
+            for place in gone.keys { links[place] = nil }
             return gone
         }
         for link in gone.values { link.retire() }
@@ -128,6 +138,8 @@ private final class RedisRequest: @unchecked Sendable {
     private let client: RedisClient
     private var command: RedisCommand
     private let key: RedisArgument
+    /// That must have it.
+    private let replicas: Int
     private let completion: RedisClient.Completion
     private var link: RedisLink?
     /// How often it may still be sent. At first for two moves of its slot, and one more if that moves back meanwhile.
@@ -138,14 +150,16 @@ private final class RedisRequest: @unchecked Sendable {
     private static let pause = Duration.milliseconds(10)
 
     init(
-        _ command: RedisCommand, about key: RedisArgument, by client: RedisClient,
+        _ command: RedisCommand, about key: RedisArgument, replicas: Int, by client: RedisClient,
         _ completion: @escaping RedisClient.Completion
     ) {
-        (self.command, self.key, self.client, self.completion) = (command, key, client, completion)
+        (self.command, self.key, self.replicas, self.client, self.completion) = (
+            command, key, replicas, client, completion
+        )
     }
 
     func send() {
-        guard let link = client.link(for: key) else {
+        guard let link = client.link(for: key, replicas) else {
             let slot = SlotMap.slot(of: key.bytes)
             return completion(.failure(.unavailable("no primary serves slot \(slot)")))
         }
@@ -177,10 +191,14 @@ private final class RedisRequest: @unchecked Sendable {
         }
         guard attempts > 0, redirection != .down else { return completion(.failure(.unavailable(error.text))) }
         switch redirection {
-        case .moved(_, let server): send(command, over: client.link(to: .server(server)))
-        case .ask(let server): send(command.asking, over: client.link(to: .server(server)))
+        case .moved(_, let server): send(command, over: link(to: server))
+        case .ask(let server): send(command.asking, over: link(to: server))
         case .later, .down:
             client.loop.schedule(after: Self.pause * (Self.mostAttempts - attempts)) { self.send() }
         }
+    }
+
+    private func link(to server: ConnectAddress) -> RedisLink {
+        client.link(to: .init(endpoint: .server(server), replicas: replicas))
     }
 }

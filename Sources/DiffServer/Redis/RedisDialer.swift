@@ -6,6 +6,12 @@ package struct RedisDialer: Sendable {
     typealias Arrival = @Sendable (Result<RedisConnection, RedisFailure>) -> Void
 
     var address: RedisAddress
+    /// Reads the password anew for each connection; nil if the address has it, or there is none.
+    package var password: (@Sendable () -> String)?
+    /// The names of keys and channels.
+    package var keys = RedisKeys()
+    /// How many replicas must have a write before it is answered.
+    package var replicas = 0
     /// How a server's certificate is verified; nil trusts the system's authorities. Used only if the address asks for
     /// TLS.
     package var tls: OutgoingTLS?

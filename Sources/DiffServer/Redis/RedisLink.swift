@@ -16,12 +16,18 @@ final class RedisLink: @unchecked Sendable {
     private enum State {
         case pausing
         case connecting
-        case up(RedisConnection)
+        case up(RedisConnection, ReplicatedWrites?)
         case closed
     }
 
+    /// A primary, or who knows it; and how many of its replicas must have what is sent there, before it is answered.
+    struct Place: Hashable {
+        let endpoint: RedisAddress.Endpoint
+        var replicas = 0
+    }
+
     private let topology: RedisTopology
-    let endpoint: RedisAddress.Endpoint
+    let place: Place
     private let loop: EventLoop
     private let whenUp: @Sendable (RedisConnection) -> Void
     /// Sentinels to ask for the primary, starting with the one that knew it last time.
@@ -43,14 +49,13 @@ final class RedisLink: @unchecked Sendable {
     /// A link that starts to connect.
     ///
     /// - Parameters:
-    ///   - endpoint: the primary, or who knows it.
     ///   - whenUp: called on the loop, later, with each new connection.
     init(
-        _ topology: RedisTopology, at endpoint: RedisAddress.Endpoint, on loop: EventLoop,
+        _ topology: RedisTopology, at place: Place, on loop: EventLoop,
         whenUp: @escaping @Sendable (RedisConnection) -> Void = { _ in }
     ) {
-        (self.topology, self.endpoint, self.loop, self.whenUp) = (topology, endpoint, loop, whenUp)
-        if case .sentinels(let sentinels, _) = endpoint { self.sentinels = sentinels }
+        (self.topology, self.place, self.loop, self.whenUp) = (topology, place, loop, whenUp)
+        if case .sentinels(let sentinels, _) = place.endpoint { self.sentinels = sentinels }
         loop.perform { self.connect() }
     }
 
@@ -90,8 +95,8 @@ final class RedisLink: @unchecked Sendable {
 
     /// Sends a command; `completion` is called once, on the loop.
     func send(_ command: RedisCommand, _ completion: @escaping Completion) {
-        if let connection {
-            connection.send(command, completion)
+        if case .up(let connection, let writes) = state {
+            if let writes { writes.send(command, completion) } else { connection.send(command, completion) }
         } else if isFirstAttempt, waiting.count < dialer.maxWaiting {
             waiting.append((command, completion))
         } else {
@@ -101,7 +106,7 @@ final class RedisLink: @unchecked Sendable {
 
     /// The connection, if there is one that takes commands.
     var connection: RedisConnection? {
-        if case .up(let connection) = state { connection } else { nil }
+        if case .up(let connection, _) = state { connection } else { nil }
     }
 
     private var dialer: RedisDialer { topology.dialer }
@@ -134,7 +139,7 @@ final class RedisLink: @unchecked Sendable {
     }
 
     private func findPrimary(_ arrival: @escaping RedisDialer.Arrival) {
-        switch endpoint {
+        switch place.endpoint {
         case .server(let server): dialer.greet(server, on: loop, arrival)
         case .cluster(let nodes): dialer.greet(anyOf: nodes, on: loop, arrival)
         case .sentinels(_, let primary):
@@ -151,7 +156,8 @@ final class RedisLink: @unchecked Sendable {
     }
 
     private func begin(_ connection: RedisConnection) {
-        state = .up(connection)
+        state = .up(
+            connection, place.replicas > 0 ? ReplicatedWrites(over: connection, replicas: place.replicas) : nil)
         isConnected.store(true, ordering: .relaxed)
         dialer.health.recover(part)
         upSince = .now
@@ -159,7 +165,7 @@ final class RedisLink: @unchecked Sendable {
         connection.whenLost = { [weak self] in self?.lose($0) }
         let commands = waiting
         waiting = []
-        for (command, completion) in commands { connection.send(command, completion) }
+        for (command, completion) in commands { send(command, completion) }
         whenUp(connection)
     }
 

@@ -13,6 +13,8 @@ final class RedisReading: Sendable {
     private let store: RedisStore
     private let name: String
     private let executor: any WorkExecutor
+    /// Whether replicas must have what was read before readers here are told.
+    private let confirms: Bool
     private let done: Completion<SessionView?>
 
     /// What Redis is asked.
@@ -65,10 +67,10 @@ final class RedisReading: Sendable {
     }
 
     init(
-        _ name: String, from store: RedisStore, on executor: any WorkExecutor,
+        _ name: String, from store: RedisStore, on executor: any WorkExecutor, confirms: Bool = false,
         _ done: @escaping Completion<SessionView?>
     ) {
-        (self.name, self.store, self.executor, self.done) = (name, store, executor, done)
+        (self.name, self.store, self.executor, self.confirms, self.done) = (name, store, executor, confirms, done)
     }
 
     private func take(_ step: Step) {
@@ -83,7 +85,12 @@ final class RedisReading: Sendable {
         case .load(let large, let attempt): load(large, attempt)
         case .adopt(let found, let attempt):
             let cost = max(.text(found.bytes), attempt.known?.cost() ?? .none)
-            store.workers.run(cost) { self.take(self.adopt(found, attempt)) }
+            let adopt = { @Sendable in self.store.workers.run(cost) { self.take(self.adopt(found, attempt)) } }
+            guard confirms, let stored = store.confirm(name, on: executor) else { return adopt() }
+            stored.whenDone { result in
+                if case .failure(let failure) = result { return self.done(.failure(failure)) }
+                adopt()
+            }
         }
     }
 
@@ -129,7 +136,7 @@ final class RedisReading: Sendable {
         guard store.largeLoads.join(large, done) else { return }
         // The reply, and the session that is made of it.
         store.table.account.records.reserve(2 * large.size) { [self] lease in
-            let reading = RedisReading(name, from: store, on: executor) { [store] result in
+            let reading = RedisReading(name, from: store, on: executor, confirms: confirms) { [store] result in
                 let result = result.map { view in
                     var view = view
                     view?.lease = lease

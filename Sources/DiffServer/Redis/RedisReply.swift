@@ -31,8 +31,10 @@ enum RedisFailure: Error, Sendable, Hashable {
     case lost(String)
     /// Redis answered with an error.
     case refused(RedisError)
-    /// Redis rejects our credentials, or has no such database: no retry will succeed.
+    /// Redis rejects our credentials, or has no such database: no retry will succeed as things are.
     case denied(String)
+    /// It was executed, and too few replicas had it in time.
+    case unreplicated(String)
 }
 
 extension RedisReply {
@@ -53,8 +55,17 @@ extension RedisReply {
 extension RedisFailure: CustomStringConvertible {
     var description: String {
         switch self {
-        case .unavailable(let reason), .lost(let reason), .denied(let reason): reason
+        case .unavailable(let reason), .lost(let reason), .denied(let reason), .unreplicated(let reason): reason
         case .refused(let error): error.text
+        }
+    }
+
+    /// For the log, in the words in which a link tells its own outage, which are then logged once.
+    var outage: String {
+        switch self {
+        case .unavailable, .denied: "redis: no connection: \(self)"
+        case .lost: "redis: connection lost: \(self)"
+        case .refused, .unreplicated: "redis: \(self)"
         }
     }
 }

@@ -118,7 +118,7 @@ enum RedisScripts {
     /// Commits. Arguments: the expected version (empty: none), the new one, the revision, the time to live, the
     /// position of the entry, the entry, the position of the first entry that stays, what becomes of the checkpoint
     /// (empty: it stays, `new`: the staged one replaces it, `start`: it replaces everything), rows, bytes, and the
-    /// known version of revocations (see `read`).
+    /// known version of revocations (see `read`), and whether readers are told now (1).
     ///
     /// Answers 1 if it was done, now or by the same commit before; 0 if the version is another one; -1 if there are
     /// revocations that the node does not know.
@@ -149,7 +149,7 @@ enum RedisScripts {
         if ARGV[8] == 'start' or found[2] ~= ARGV[4] then redis.call('HSET', KEYS[1], 't', ARGV[4]) end
         local time = math.floor(tonumber(ARGV[4]) * 17 / 16)
         if found[2] ~= ARGV[4] or redis.call('PTTL', KEYS[1]) < time then redis.call('PEXPIRE', KEYS[1], time) end
-        redis.call('PUBLISH', KEYS[1], ARGV[2])
+        if ARGV[12] == '1' then redis.call('PUBLISH', KEYS[1], ARGV[2]) end
         return 1
         """)
 
@@ -233,13 +233,14 @@ enum RedisScripts {
     /// - Parameters:
     ///   - keys: that of the session, and perhaps that of the revocations.
     ///   - revocations: their known version.
+    ///   - publishes: whether readers at other nodes are told now.
     static func command(
         for commit: PendingCommit, keys: [RedisArgument], _ revocations: RedisArgument, by hash: KeyedHash,
-        inCluster: Bool
+        publishes: Bool, inCluster: Bool
     ) -> RedisCommand {
         let (session, log) = (commit.session, commit.log)
         return RedisCommand(
-            self.commit.text(inCluster: inCluster), keys: keys, count: 11,
+            self.commit.text(inCluster: inCluster), keys: keys, count: 12,
             room: min(log.entry.count, RedisCommand.largeArgument) + revocations.count + 384,
             staging: staging(of: log, to: keys[0], by: hash)
         ) { encoder in
@@ -254,6 +255,7 @@ enum RedisScripts {
             encoder.append(.number(session.rows))
             encoder.append(.number(session.log.bytes))
             encoder.append(revocations)
+            encoder.append(publishes ? 1 : 0)
         }
     }
 }

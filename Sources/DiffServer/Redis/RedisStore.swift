@@ -89,7 +89,18 @@ package final class RedisStore: SessionStore {
         for case .failure(let failure) in answers.wait().get() { throw StoreError("\(dialer.address): \(failure)") }
     }
 
-    package var isReady: Bool { health.isHealthy && client.isUp }
+    private var health: StoreHealth { topology.dialer.health }
+    var keys: RedisKeys { client.keys }
+    /// Whether a write is answered only once replicas have it.
+    private var isReplicated: Bool { topology.dialer.replicas > 0 }
+
+    /// With a cluster, one primary that takes writes is enough to serve its sessions. What reaches nobody is not known
+    /// to be another node's to serve.
+    package var availability: StoreAvailability {
+        if health.isHealthy, client.isUp { return .whole }
+        guard hasOurRecords else { return .unknown }
+        return topology.isCluster && takesSomeWrites.load(ordering: .relaxed) && client.isPartlyUp ? .partial : .away
+    }
 
     package func close() {
         topology.close()
@@ -129,15 +140,29 @@ package final class RedisStore: SessionStore {
     package func load(_ name: String, again: Bool, on executor: any WorkExecutor) -> Stored<SessionView?> {
         .of { done in
             if again {
-                pendingWrites.afterQueued(of: name) { [self] in open(name, on: executor, done) }
+                pendingWrites.afterQueued(of: name) { [self] in open(name, on: executor, again: true, done) }
             } else {
-                open(name, on: executor, done)
+                open(name, on: executor, again: false, done)
             }
         }
     }
 
-    private func open(_ name: String, on executor: any WorkExecutor, _ done: @escaping Completion<SessionView?>) {
-        RedisReading(name, from: self, on: executor, done).ask(.init(table.view(name)))
+    /// By a write about the session, which replicas have only after all that came before it.
+    package func confirm(_ name: String, on executor: any WorkExecutor) -> Stored<Void>? {
+        guard isReplicated else { return nil }
+        let key = RedisArgument(keys.channel(name) + ":confirmed")
+        return .of { done in
+            client(on: executor).send(RedisCommand("SET", key, "", "PX", 1), about: key, isWrite: true) { result in
+                done(result.map { _ in }.mapError { StoreFailure($0) })
+            }
+        }
+    }
+
+    /// - Parameter again: whether a write was just tried: then what a failed one left may be all that is found.
+    private func open(
+        _ name: String, on executor: any WorkExecutor, again: Bool, _ done: @escaping Completion<SessionView?>
+    ) {
+        RedisReading(name, from: self, on: executor, confirms: again, done).ask(.init(table.view(name)))
     }
 
     // MARK: Writing
@@ -179,13 +204,16 @@ package final class RedisStore: SessionStore {
         let key = keys.key(commit.name)
         let command = RedisScripts.command(
             for: commit, keys: revocations.keys(with: key), revocations.knownVersion, by: hash,
-            inCluster: topology.isCluster)
-        client(on: executor).send(command, about: key) { [self] result in
+            publishes: !isReplicated, inCluster: topology.isCluster)
+        let client = client(on: executor)
+        client.send(command, about: key, isWrite: true) { [self] result in
             switch result {
             case .failure(let failure):
                 noteWriteResult(result)
                 finish(commit, share, .failure(StoreFailure(failure)))
-            case .success(.integer(1)): finish(commit, share, .success(()))
+            case .success(.integer(1)):
+                finish(commit, share, .success(()))
+                if isReplicated { announce(commit, key, by: client) }
             // The write starts again, and is refused if its token was revoked.
             case .success(.integer(-1)):
                 revocations.refresh { [self] in finish(commit, share, $0.flatMap { .failure(.conflict) }) }
@@ -194,6 +222,12 @@ package final class RedisStore: SessionStore {
             case .success: finish(commit, share, .failure(.unavailable("unexpected reply to a commit")))
             }
         }
+    }
+
+    /// Tells readers at other nodes of a commit that replicas have. A hint may be lost.
+    private func announce(_ commit: PendingCommit, _ key: RedisArgument, by client: RedisClient) {
+        let verb: RedisArgument = topology.isCluster ? "SPUBLISH" : "PUBLISH"
+        client.send(RedisCommand(verb, key, .version(commit.session.version)), about: key) { _ in }
     }
 
     private func finish(_ commit: PendingCommit, _ share: MemoryShare?, _ result: Result<Void, StoreFailure>) {
@@ -207,7 +241,7 @@ package final class RedisStore: SessionStore {
         guard hasOurRecords else { return .done(.failure(.recordsUnknown)) }
         let version = RedisArgument.version(revision == nil ? 0 : before.version)
         return .of { done in
-            client(on: executor).ask(RedisScripts.drop, keys: [RedisScripts.key(slot.name)], [version], done) {
+            client(on: executor).ask(RedisScripts.drop, keys: [keys.key(slot.name)], [version], isWrite: true, done) {
                 [table] reply in
                 guard reply == .integer(1) else { return .failure(.conflict) }
                 _ = table.drop(slot, at: before.head.revision)
@@ -219,7 +253,9 @@ package final class RedisStore: SessionStore {
     package func discard(_ name: String, on executor: any WorkExecutor) -> Stored<Void> {
         guard hasOurRecords else { return .done(.failure(.recordsUnknown)) }
         return .of {
-            client(on: executor).ask(RedisScripts.drop, keys: [RedisScripts.key(name)], [""], $0) { _ in .success(()) }
+            client(on: executor).ask(RedisScripts.drop, keys: [keys.key(name)], [""], isWrite: true, $0) { _ in
+                .success(())
+            }
         }
     }
 
@@ -277,7 +313,8 @@ package final class RedisStore: SessionStore {
         // Of a session that is away, it is enough to know whether the version is still the head.
         var attempt = RedisReading.Attempt(known)
         (attempt.version, attempt.longer) = (known?.session.version ?? slot.version, RedisWatch.period * 2)
-        RedisReading(slot.name, from: self, on: loop) { [watch] _ in watch.revalidated(slot) }.ask(attempt)
+        RedisReading(slot.name, from: self, on: loop, confirms: true) { [watch] _ in watch.revalidated(slot) }
+            .ask(attempt)
     }
 
     // MARK: Records
@@ -320,6 +357,8 @@ extension StoreFailure {
         switch failure {
         case .unavailable, .denied: self = .unavailable("no connection")
         case .lost: self = .unavailable("the connection was lost")
+        case .unreplicated(let reason):
+            self = .unavailable("\(reason); the write may stand, so repeat it with its Idempotency-Key")
         case .refused(let error): self = .unavailable(String(error.code))
         }
     }

@@ -43,6 +43,9 @@ public protocol SessionStore: AnyObject, Sendable {
     func swap(_ before: SessionView?, named name: String, for next: Session, on executor: any WorkExecutor) -> Stored<
         SessionSlot
     >
+    /// Ensures that what was loaded is kept as well as a commit is, before an answer to a write relies on it; nil if it
+    /// is in any case.
+    func confirm(_ name: String, on executor: any WorkExecutor) -> Stored<Void>?
     /// Removes a session if it is at `revision` (nil: at any), or fails with `conflict`.
     func delete(_ session: SessionView, at revision: Revision?, on executor: any WorkExecutor) -> Stored<Void>
     /// Removes an unreadable session.
@@ -190,6 +193,8 @@ public struct SourceValidators: Sendable, Equatable {
 }
 
 extension SessionStore {
+    public func confirm(_ name: String, on executor: any WorkExecutor) -> Stored<Void>? { nil }
+
     /// Without other nodes every lease is this process's.
     public func acquireLease(
         _ purpose: LeasePurpose, of name: String, for time: Duration, isForced: Bool, on executor: any WorkExecutor

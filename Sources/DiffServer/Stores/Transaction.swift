@@ -142,7 +142,13 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
             switch try operation.decide(view?.session, by: transition) {
             case .finish(let outcome):
                 guard isHead else { return load(again: true) }
-                return .end(.success(Done(outcome: outcome, slot: view?.slot, lease: view?.lease)))
+                let done = Done(outcome: outcome, slot: view?.slot, lease: view?.lease)
+                guard operation.isWrite, let stored = store.confirm(context.session, on: context.executor) else {
+                    return .end(.success(done))
+                }
+                return after(stored) { result in
+                    if case .failure(let failure) = result { failed(failure) } else { .end(.success(done)) }
+                }
             case .swap(let next, let outcome):
                 switch store.swap(view, named: context.session, for: next, on: context.executor) {
                 case .done(let result): return changed(result.map(Optional.some), outcome)

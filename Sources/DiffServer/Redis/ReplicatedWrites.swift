@@ -1,0 +1,82 @@
+import HTTPCore
+
+/// Writes over one connection, each of which is answered once enough replicas have it (`--store-replicas`).
+///
+/// `WAIT` is answered when so many replicas have all that its connection wrote before it, or when its time is up. Two
+/// things follow. Whatever comes behind it on the connection waits as well, so reads have a connection of their own.
+/// And one is enough for all writes that were sent before it: while one is under way, the writes that come gather for
+/// the next. So a write waits for two of them at most, however many there are. The first is sent in the same round trip
+/// as its write.
+///
+/// The alternative, a `WAIT` over another connection behind a write of its own, would not block, but it could be
+/// answered by another server than the one that took the write: by the next primary.
+///
+/// Confined to the connection's loop.
+final class ReplicatedWrites: @unchecked Sendable {
+    private typealias Completion = RedisConnection.Completion
+
+    private final class Write: @unchecked Sendable {
+        /// Nil once it was called.
+        var completion: Completion?
+        /// The answer of Redis itself; nil until it is there.
+        var answer: Result<RedisReply, RedisFailure>?
+
+        init(_ completion: @escaping Completion) { self.completion = completion }
+
+        func complete(_ result: Result<RedisReply, RedisFailure>) {
+            let completion = completion
+            self.completion = nil
+            completion?(result)
+        }
+    }
+
+    private let connection: RedisConnection
+    private let replicas: Int
+    /// Those that no `WAIT` was sent behind.
+    private var gathered: [Write] = []
+    private var isWaiting = false
+
+    /// How long a replica may take, in milliseconds. Two of them end before a connection is given up.
+    private static let patience = 1000
+
+    init(over connection: RedisConnection, replicas: Int) {
+        (self.connection, self.replicas) = (connection, replicas)
+    }
+
+    func send(_ command: RedisCommand, _ completion: @escaping RedisConnection.Completion) {
+        let write = Write(completion)
+        gathered.append(write)
+        connection.send(command) { result in
+            write.answer = result
+            // What was not done need not wait.
+            if case .failure = result { write.complete(result) }
+        }
+        wait()
+    }
+
+    private func wait() {
+        guard !isWaiting, !gathered.isEmpty else { return }
+        isWaiting = true
+        let covered = exchange(&gathered, with: [])
+        connection.send(RedisCommand("WAIT", .number(replicas), .number(Self.patience))) { [self] result in
+            isWaiting = false
+            wait()
+            let failure = failure(of: result)
+            for write in covered {
+                write.complete(failure.map { .failure($0) } ?? write.answer ?? .failure(.lost("no answer")))
+            }
+        }
+    }
+
+    /// Why what came before the `WAIT` may not be kept; nil if enough replicas have it.
+    private func failure(of result: Result<RedisReply, RedisFailure>) -> RedisFailure? {
+        switch result {
+        case .success(.integer(let count)) where count >= replicas: nil
+        case .success(.integer(let count)):
+            .unreplicated("\(count) of \(replicas) replicas had the write within \(Self.patience / 1000) s")
+        // A primary that has become a replica refuses to wait.
+        case .success, .failure(.refused): .unreplicated("its server is no longer the primary")
+        case .failure(let failure): .lost(failure.description)
+        }
+    }
+}
