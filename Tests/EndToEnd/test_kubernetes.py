@@ -109,7 +109,7 @@ class Manifests(unittest.TestCase):
                       "+multi +exec +role")
         self.addCleanup(redis.close)
         server = self.started(container, {mounted: self.folder, "redis:6379": f"127.0.0.1:{redis.port}"})
-        self.assertProbesAreAnswered(container, server, {"readinessProbe": "/readyz", "livenessProbe": "/livez"})
+        self.assertProbesAreAnswered(container, server, {"readinessProbe": "/readyz?store=optional", "livenessProbe": "/livez"})
         made = once(server, "PUT", "/v1/sessions/s", {"state": ["a"]}, {"Authorization": f"Bearer {key}"})
         self.assertEqual(made.status, 201, made)
         self.assertEqual(once(server, "PUT", "/v1/sessions/s", {"state": ["a"]}).status, 401)

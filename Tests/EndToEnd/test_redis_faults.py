@@ -2,14 +2,18 @@
 
 import concurrent.futures
 import itertools
+import pathlib
 import random
 import re
 import signal
 import subprocess
+import tempfile
+import threading
 import time
 import unittest
 
 from support.client import Client, session_path, target
+from support.events import Stream
 from support.node import Node
 from support.proxy import Proxy, cut, delay, double, flip
 from support.redis import IS_INSTALLED, MISSING, Group, Redis, Shards, wait_for
@@ -75,6 +79,19 @@ class Starts(RedisCase):
         self.assertEqual(len(log), 2, log)
         self.assertRegex(log[0], "^error: store unavailable: redis: no connection: .*refused")
         self.assertRegex(log[1], r"^store available again after \d+\.\d s$")
+
+    def test_readiness_may_leave_the_store_out_once_it_was_reached(self):
+        redis = self.redis()
+        redis.kill()
+        node = self.node(self.address(redis))
+        ready = lambda path: self.ask(node, "GET", path).status  # noqa: E731
+        self.assertEqual([ready("/readyz"), ready("/readyz?store=optional")], [503, 503])
+        redis.start()
+        self.eventually(lambda: self.is_ready(node), "it is ready")
+        redis.kill()
+        self.eventually(lambda: not self.is_ready(node), "it is not ready")
+        self.assertEqual([ready("/readyz"), ready("/readyz?store=optional"), ready("/readyz?store=1")], [503, 200, 503])
+        self.assertEqual(self.post(node, "s", ["a"]).status, 503)
 
     def test_a_node_waits_for_a_redis_that_takes_no_writes(self):
         redis = self.redis("min-replicas-to-write 1")
@@ -427,10 +444,14 @@ class Clusters(RedisCase):
 
     def node(self, *options):
         node = super().node(self.shards.address, "--digest-key", "shared", *options)
-        self.eventually(lambda: self.is_ready(node), "it is ready")
+        self.eventually(lambda: self.metric(node), "all of the store can be used")
         return node
 
-    def test_a_node_is_ready_while_each_slot_has_a_primary(self):
+    def metric(self, node):
+        """Whether the node says that all of the store can be used."""
+        return "\ndiffserver_store_ready 1\n" in self.ask(node, "GET", "/metrics").text
+
+    def test_a_node_is_ready_while_a_primary_answers(self):
         node = self.node()
         for session in self.SESSIONS:
             self.assertEqual(self.post(node, session, ["a"]).status, 201)
@@ -439,13 +460,14 @@ class Clusters(RedisCase):
         replica = self.shards.nodes[self.shards.nodes.index(primary) + 3]
         for each in (replica, primary):
             each.kill()
-        self.eventually(lambda: not self.is_ready(node), "it is not ready", 3)
+        self.eventually(lambda: not self.metric(node), "not all of the store can be used", 3)
         answer = self.post(node, "one", ["b"])
         self.assertEqual((answer.status, answer.json["type"]), (503, "/problems/store-unavailable"), answer)
         self.assertIn("Retry-After", answer.headers)
+        self.assertTrue(self.is_ready(node))
         for each in (primary, replica):
             each.start()
-        self.eventually(lambda: self.is_ready(node), "it is ready again", 20)
+        self.eventually(lambda: self.metric(node), "all of it can be used again", 20)
         # The primary kept nothing, the others all.
         self.assertEqual([self.post(node, each, ["b"]).status for each in self.SESSIONS], [201, 200, 200])
         node.server.wait_for_line("store available again")
@@ -460,9 +482,16 @@ class Clusters(RedisCase):
         self.addCleanup(full.say, "CONFIG", "SET", "maxmemory", "0")
         statuses = {self.post(node, f"s{number}", ["a"]).status for number in range(30)}
         self.assertEqual(statuses, {201, 503})
-        self.assertFalse(self.is_ready(node))
-        full.say("CONFIG", "SET", "maxmemory", "0")
-        self.eventually(lambda: self.is_ready(node), "it is ready again")
+        self.assertEqual((self.is_ready(node), self.metric(node)), (True, False))
+        for each in self.shards.nodes[1:3]:
+            for words in (("maxmemory-policy", "noeviction"), ("maxmemory", "1")):
+                each.say("CONFIG", "SET", *words)
+            self.addCleanup(each.say, "CONFIG", "SET", "maxmemory", "0")
+        self.eventually(lambda: not self.is_ready(node), "no primary takes writes")
+        for each in self.shards.nodes[:3]:
+            each.say("CONFIG", "SET", "maxmemory", "0")
+        self.eventually(lambda: self.metric(node), "all of it can be used again")
+        self.assertTrue(self.is_ready(node))
         node.server.wait_for_line("store available again")
         log = self.log(node)
         self.assertEqual(len(log), 2, log)

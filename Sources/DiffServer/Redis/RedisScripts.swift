@@ -191,11 +191,13 @@ enum RedisScripts {
         return {version, redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')}
         """)
 
-    /// What sessions are to be written with → what they are written with: what was there, or else the proposal.
+    /// What sessions are to be written with → what they are written with: what was there, or else the proposal. A full
+    /// Redis can still say what was there.
     static let claim = RedisScript(
         """
-        redis.call('SET', KEYS[1], ARGV[1], 'NX')
-        return redis.call('GET', KEYS[1])
+        local found = redis.call('GET', KEYS[1])
+        if not found then redis.call('SET', KEYS[1], ARGV[1]) end
+        return found or ARGV[1]
         """)
 
     /// Does what a commit does, without effect.

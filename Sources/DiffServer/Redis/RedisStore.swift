@@ -28,6 +28,8 @@ package final class RedisStore: SessionStore {
     package let hash: KeyedHash
     let revocations: RedisRevocations
     private let areRecordsOurs = Atomic<Bool>(false)
+    /// Whether some primary took the last probe.
+    private let takesSomeWrites = Atomic<Bool>(false)
     private let pendingWrites = PendingWrites()
     let workers: Workers
     let largeLoads: SharedLoads<LargeRecord, SessionView?>
@@ -290,7 +292,11 @@ package final class RedisStore: SessionStore {
 
     /// Finds out whether each primary takes writes.
     private func probe() {
-        client.runEverywhere(RedisScripts.probe, RedisScripts.probeKey) { [self] in noteWriteResult($0) }
+        client.probe { [self] answers in
+            let failures = answers.filter { if case .failure = $0 { true } else { false } }
+            takesSomeWrites.store(failures.count < answers.count, ordering: .relaxed)
+            noteWriteResult(failures.first ?? answers[0])
+        }
     }
 
     /// Notes whether writes are taken. One that was lost on the way proves nothing: the connection reports its own

@@ -71,7 +71,14 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
         database.clock = connection.clock
     }
 
-    package var isReady: Bool { health.isHealthy }
+    /// Finds out whether the file could be used, by a process that may be running with it. Makes and changes nothing.
+    ///
+    /// - Throws: why not.
+    package static func check(_ path: String, digestKey: String?) throws(StoreError) {
+        try SQLiteFile.check(path, digestKey: digestKey)
+    }
+
+    package var availability: StoreAvailability { health.isHealthy ? .whole : .away }
 
     /// Writes everything that waits, and moves the write-ahead log into the file, which is the whole database then.
     package func close() {

@@ -24,8 +24,8 @@ public protocol SessionStore: AnyObject, Sendable {
     var hash: KeyedHash { get }
     /// Whether no other process writes to the sessions: then a session in the table is the head.
     var isSole: Bool { get }
-    /// Whether the store can be reached and written, for `/readyz` and `/metrics`.
-    var isReady: Bool { get }
+    /// How much of the store can be reached and written, for `/readyz` and `/metrics`.
+    var availability: StoreAvailability { get }
 
     /// What the writes under way make of a session; nil if there are none, or nothing can follow them. Does not count
     /// as use.
@@ -77,6 +77,17 @@ public protocol SessionStore: AnyObject, Sendable {
     func close()
 }
 
+/// How much of a store can be used.
+public enum StoreAvailability: Comparable, Sendable {
+    /// It was never reached, or holds what this process cannot use.
+    case unknown
+    /// It was reached before, and takes no writes now.
+    case away
+    /// Some of its servers take writes, and their sessions are served.
+    case partial
+    case whole
+}
+
 /// The result of a store's work.
 public typealias Stored<Value: Sendable> = Progress<Value, StoreFailure>
 
@@ -90,6 +101,8 @@ public enum StoreFailure: Error, Equatable {
     case capacity
     /// Too many wait for sessions to be loaded.
     case crowded
+    /// The store has reached a limit of its own, and takes what makes it no larger.
+    case full
     /// The session of this name cannot be read.
     case damaged(String)
     /// The store cannot be reached, or is full or damaged. It may have done it nevertheless.

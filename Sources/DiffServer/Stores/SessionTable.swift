@@ -322,7 +322,7 @@ extension SessionTable: SessionStore {
     }
 
     public var isSole: Bool { true }
-    public var isReady: Bool { true }
+    public var availability: StoreAvailability { .whole }
 
     public func pending(_ name: String) -> Session? { nil }
 

@@ -18,7 +18,7 @@ import Testing
         let table: SessionTable
         let hash: KeyedHash
         let isSole: Bool
-        let isReady = true
+        let availability = StoreAvailability.whole
         /// Whether what it says comes later, on a thread of its own.
         private let isLate: Bool
         /// What each call fails with, in turn; nil where it goes well.

@@ -12,10 +12,13 @@ enum GetHealth {
     @Sendable
     static func live(_ call: OpenCall) -> Response { alive }
 
+    /// With `?store=optional` an outage of the store does not count once the store has been reached: it is the same for
+    /// all nodes, and none gets better without requests.
     @Sendable
     static func ready(_ call: OpenCall) throws(Problem) -> Response {
         try call.service.checkDraining()
-        guard call.service.store.isReady else {
+        let isOptional = call.head.query.contains { $0.name == "store" && $0.value == "optional" }
+        guard call.service.store.availability >= (isOptional ? .away : .partial) else {
             throw Problem(.storeUnavailable, "the store cannot be reached or refuses writes")
         }
         guard !call.service.isFull else { throw Problem(.capacity, "the connection limit is reached") }

@@ -93,7 +93,7 @@ package final class Metrics: Sendable {
         service.table.write(into: &text)
         text.gauge(
             "diffserver_store_ready", "1 if the store can be reached and written, else 0.",
-            service.store.isReady ? 1 : 0)
+            service.store.availability == .whole ? 1 : 0)
         text.counter(
             "diffserver_store_failures_total", "Requests that failed because of the store.", tally.storeFailures)
         text.counter(
