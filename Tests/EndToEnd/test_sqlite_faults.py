@@ -1,16 +1,19 @@
 """Databases that cannot be used, disks that are full, records that are damaged: a clear error, and nothing is overwritten."""
 
+import itertools
 import os
 import pathlib
+import re
 import resource
 import shutil
 import sqlite3
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
-from support.client import session_path
+from support.client import Client, session_path
 from support.database import SQLiteCase
 from support.events import Stream
 from support.server import binary, environment
@@ -154,6 +157,99 @@ class FullDisk(SQLiteCase):
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, UNLIMITED)))
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stderr, f"^diffserver: {self.path}: disk I/O error\n$")
+
+
+@names_its_stores
+class FullVolume(unittest.TestCase):
+    """A volume of its own, which sessions fill up: DELETE still works, and makes room."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="diffserver-volume-")
+        self.addCleanup(folder.cleanup)
+        script = f"mount -t tmpfs -o size=24m none '{folder.name}' && exec '{binary()}' serve --listen 127.0.0.1:0 \
+            --store 'sqlite:{folder.name}/sessions.db'"
+        self.process = subprocess.Popen(
+            ["unshare", "-rm", "sh", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            env=environment(), text=True)
+        self.addCleanup(self.end)
+        self.lines = []
+        for line in self.process.stderr:
+            self.lines.append(line)
+            where = re.search(r"http://(127\.0\.0\.1):(\d+)", line)
+            if where:
+                break
+        else:
+            self.skipTest(f"no volume can be made here: {self.lines}")
+        self.host, self.port = where[1], int(where[2])
+        threading.Thread(target=lambda: self.lines.extend(self.process.stderr), daemon=True).start()
+        self.client = Client(self)
+        self.addCleanup(self.client.close)
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait(20)
+
+    def put(self, name, size=200_000):
+        return self.client.request("PUT", session_path(name), {"state": [{"id": 1, "content": "x" * size}]}).status
+
+    def ready(self):
+        return self.client.request("GET", "/readyz").status
+
+    def test_delete_works_and_makes_room(self):
+        names = [f"s{number}" for number in range(1000)]
+        made = list(itertools.takewhile(lambda name: self.put(name) == 201, names))
+        self.assertLess(len(made), 200)
+        smaller = list(itertools.takewhile(lambda name: self.put(name, 10_000) == 201, (f"small{number}" for number in range(1000))))
+        self.assertLess(len(smaller), 400)
+        self.assertEqual(self.put("more"), 503)
+        gone = made[: len(made) // 2]
+        for name in gone:
+            answer = self.client.request("DELETE", session_path(name))
+            self.assertEqual(answer.status, 204, (name, answer, self.lines))
+        for name in smaller:
+            self.assertEqual(self.client.request("GET", session_path(name)).status, 200)
+        deadline = time.monotonic() + 10
+        while self.ready() != 200:
+            self.assertLess(time.monotonic(), deadline, self.lines)
+            time.sleep(0.05)
+        # Half of it is written again, and all of that once more: the room is used anew.
+        for status in (201, 200, 200):
+            self.assertEqual([self.put(name) for name in gone[: len(gone) // 2]], [status] * (len(gone) // 2), self.lines)
+        for name in made:
+            expected = 404 if name in gone[len(gone) // 2:] else 200
+            self.assertEqual(self.client.request("GET", session_path(name)).status, expected, name)
+
+
+class FullFile(SQLiteCase):
+    """`--store-max-size`."""
+
+    options = ("--store-max-size", "1MiB")
+
+    def test_what_makes_it_larger_is_503_and_all_else_goes_on(self):
+        answers = []
+        for number in range(20):
+            answers.append(self.request("PUT", f"s{number}", {"state": [{"id": 1, "content": "x" * 100_000}]}))
+        made = [number for number, answer in enumerate(answers) if answer.status == 201]
+        self.assertIn(len(made), range(5, 11))
+        self.assertEqual((answers[-1].status, answers[-1].json["type"]), (503, "/problems/capacity"), answers[-1])
+        self.assertIn("--store-max-size", answers[-1].json["detail"])
+        self.assertIn("Retry-After", answers[-1].headers)
+        self.assertEqual(self.client.request("GET", "/readyz").status, 200)
+        for number in made:
+            self.assertEqual(self.shown(f"s{number}"), [1])
+        self.assertEqual(self.request("DELETE", f"s{made[0]}").status, 204)
+        self.assertEqual(self.request("PUT", "after", {"state": [{"id": 1, "content": "x" * 90_000}]}).status, 201)
+        self.restarted()
+        self.assertLessEqual(self.path.stat().st_size, 1 << 20)
+        self.assertEqual(self.request("PUT", "last", {"state": [{"id": 1, "content": "x" * 500_000}]}).status, 503)
+
+
+class OpenModes(SQLiteCase):
+    def test_a_restored_file_that_others_may_read_is_warned_of(self):
+        self.assertFalse([line for line in self.node.server.lines if "chmod" in line])
+        for mode in (0o644, 0o660):
+            self.restarted(lambda: self.path.chmod(mode))
+            self.node.server.wait_for_line(f"^warning: {self.path}: other users .*; chmod 600 {self.path} prevents that$")
 
 
 class ChangedFiles(SQLiteCase):

@@ -35,12 +35,11 @@ enum StoreAddress: Sendable, Equatable {
     /// Whether several processes share its sessions.
     var isShared: Bool { redis != nil }
 
-    /// The address with a password; nil if it takes none, or has one.
-    func with(password: String) -> StoreAddress? {
-        guard var address = redis, address.credentials?.password.isEmpty ?? true else { return nil }
-        address.credentials = RedisAddress.Credentials(user: address.credentials?.user, password: password)
-        return .redis(address)
-    }
+    /// Whether it is a file of this machine.
+    var isFile: Bool { if case .sqlite = self { true } else { false } }
+
+    /// Whether a password can be given beside it: it takes one, and has none.
+    var takesPassword: Bool { redis.map { $0.credentials?.password.isEmpty ?? true } ?? false }
 
     /// Opens the store.
     ///
@@ -60,8 +59,8 @@ enum StoreAddress: Sendable, Equatable {
         case .memory: return (table, [])
         case .sqlite(let path):
             let store = try SQLiteStore(
-                path: path, isDurable: options.isDurable, digestKey: options.digestKey, newKey: Digests.randomKey(),
-                table: table, health: health)
+                path: path, isDurable: options.isDurable, maxBytes: options.storeMaxSize, digestKey: options.digestKey,
+                newKey: Digests.randomKey(), table: table, health: health)
             return (store, [])
         case .redis(let address):
             let (redis, hash) = try Self.dialer(to: address, options, health)

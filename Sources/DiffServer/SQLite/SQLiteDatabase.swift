@@ -18,7 +18,14 @@ final class SQLiteDatabase {
         let message: String
 
         /// Whether it is about what was read or written, so that other statements may succeed.
-        var isLocal: Bool { [SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_TOOBIG].contains(code & 0xFF) }
+        var isLocal: Bool { [SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_TOOBIG].contains(code & 0xFF) || isLimit }
+        /// Whether the disk is full.
+        var isFullDisk: Bool { code & 0xFF == SQLITE_FULL }
+        /// Whether the file would grow beyond its limit.
+        var isLimit = false
+
+        static let fullDisk = Failure(code: SQLITE_FULL, message: "database or disk is full")
+        static let limit = Failure(message: "the file has reached its limit", isLimit: true)
     }
 
     /// - Throws: if the file cannot be opened as a database.
@@ -32,6 +39,11 @@ final class SQLiteDatabase {
         }
         handle = opened
         sqlite3_busy_timeout(handle, 5000)
+    }
+
+    /// For a URI.
+    private static func escaped(_ path: String) -> String {
+        path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
     }
 
     deinit { close() }
@@ -166,6 +178,8 @@ struct SQLiteFile {
     private static let applicationID = 0x6469_6666
     /// The format of the tables and of what is in them. A process opens no other.
     static let format = 4
+    /// In bytes.
+    static let pageSize = 4096
 
     let path: String
     private let lock: Int32
@@ -213,7 +227,7 @@ struct SQLiteFile {
         do throws(SQLiteDatabase.Failure) {
             let database = try SQLiteDatabase(path: path)
             // A page holds about seven entries of a log.
-            try database.run("PRAGMA page_size = 4096")
+            try database.execute("PRAGMA page_size = \(Self.pageSize)")
             // Before the write-ahead log is turned on: the header must be in the file whenever the process ends.
             if try database.integer("SELECT count(*) FROM sqlite_schema") == 0 {
                 try initialize(database)

@@ -34,10 +34,12 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     /// When the clock was last written down.
     private let clockKept = Locked(Instant.now)
 
-    /// - Parameter newKey: the key of the digests of a new database if `digestKey` is nil.
+    /// - Parameters:
+    ///   - maxBytes: how large the file may become; nil for no limit.
+    ///   - newKey: the key of the digests of a new database if `digestKey` is nil.
     /// - Throws: if the file cannot be used.
     package init(
-        path: String, isDurable: Bool, digestKey: String?, newKey: String, table: SessionTable,
+        path: String, isDurable: Bool, maxBytes: Int? = nil, digestKey: String?, newKey: String, table: SessionTable,
         health: StoreHealth = StoreHealth(),
         wall: @escaping @Sendable () -> WallClock = { WallClock() }
     ) throws(StoreError) {
@@ -48,6 +50,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
         self.isDurable = isDurable
         signal(SIGXFSZ, SIG_IGN)  // A file size limit fails the write, instead of ending the process.
         file = try SQLiteFile(path: path)
+        if let warning = file.warning { health.warn(warning) }
         let cache = min(table.bounds.bytes / 32, 16 << 20)
         table.account.pages.charge(2 * cache)
         let connection = try file.connection(isDurable: isDurable, cache: cache)
@@ -66,7 +69,8 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
                     + "before now")
             table.revocations.addAll(upTo: WallTime.milliseconds)
         }
-        writer = SQLiteWriter(connection, watch, health)
+        let pages = maxBytes.map { $0 / SQLiteFile.pageSize }
+        writer = SQLiteWriter(connection, watch, health, mostPages: pages, reserve: SQLiteReserve(beside: path))
         database = try file.connection(isDurable: isDurable, cache: cache)
         database.clock = connection.clock
     }
@@ -247,7 +251,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
         // Otherwise the session is in use.
         guard pendingWrites.enterAlone(name, again: {}) else { return }
         guard !table.isInUse(name) else { return pendingWrites.leave(name, .success(())) }
-        writer.submit { (database) throws(SQLiteDatabase.Failure) in
+        writer.submit(frees: true) { (database) throws(SQLiteDatabase.Failure) in
             try database.forgetExpired(name, within: span)
             return .written
         } done: { [pendingWrites] in
@@ -257,5 +261,5 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
 }
 
 extension StoreFailure {
-    init(_ failure: SQLiteDatabase.Failure) { self = .unavailable(failure.message) }
+    init(_ failure: SQLiteDatabase.Failure) { self = failure.isLimit ? .full : .unavailable(failure.message) }
 }

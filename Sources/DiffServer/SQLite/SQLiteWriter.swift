@@ -15,6 +15,8 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     /// `write` runs within a transaction, and may run twice; `done` is called when it is durable, or has failed.
     private struct Job {
         let write: Write
+        /// Whether it only removes, which is possible on a full disk, too.
+        let frees: Bool
         let done: Completion<Void>
     }
 
@@ -27,19 +29,26 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     private let database: SQLiteDatabase
     private let watch: SQLiteWatch
     private let health: StoreHealth
+    /// How many the file may have; nil for no limit. A write that makes it no longer is always possible.
+    private let mostPages: Int?
+    private let reserve: SQLiteReserve
     private let queue = DispatchQueue(label: "diff.sqlite.write")
     private let jobs = Locked<[Job]>([])
 
     /// Writes in a transaction at most: each of them waits for all.
     private static let largestGroup = 1024
 
-    init(_ database: SQLiteDatabase, _ watch: SQLiteWatch, _ health: StoreHealth) {
-        (self.database, self.watch, self.health) = (database, watch, health)
+    init(
+        _ database: SQLiteDatabase, _ watch: SQLiteWatch, _ health: StoreHealth, mostPages: Int?, reserve: SQLiteReserve
+    ) {
+        (self.database, self.watch, self.health, self.mostPages, self.reserve) = (
+            database, watch, health, mostPages, reserve
+        )
     }
 
-    func submit(_ write: @escaping Write, done: @escaping Completion<Void>) {
+    func submit(frees: Bool = false, _ write: @escaping Write, done: @escaping Completion<Void>) {
         let isFirst = jobs.withLock { jobs in
-            jobs.append(Job(write: write, done: done))
+            jobs.append(Job(write: write, frees: frees, done: done))
             return jobs.count == 1
         }
         if isFirst { queue.async { self.writeAll() } }
@@ -89,13 +98,21 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
         }
     }
 
-    private func write(_ group: [Job]) {
+    /// - Parameter isRetry: whether room was just made for it.
+    private func write(_ group: [Job], isRetry: Bool = false) {
         if let failure = fileFailure() { return group.forEach { $0.done(.failure(failure)) } }
+        guard group.allSatisfy(\.frees) || mayGrow() else { return write(group, onFullDisk: .fullDisk) }
         let outcomes: [Outcome]
         do throws(SQLiteDatabase.Failure) {
             outcomes = try written(group)
         } catch {
             if !database.isIdle { _ = try? database.run("ROLLBACK") }
+            if error.isFullDisk {
+                if isRetry { return write(group, onFullDisk: error) }
+                reserve.release()
+                truncateLog()
+                return write(group, isRetry: true)
+            }
             // If one session's write fails by itself, the others are written without it.
             if error.isLocal, group.count > 1 { return group.forEach { write([$0]) } }
             if !error.isLocal { health.fail(.writes, because: error.message) }
@@ -103,18 +120,40 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
             return
         }
         if let failure = fileFailure() { return group.forEach { $0.done(.failure(failure)) } }
-        health.recover(.writes)
+        if reserve.isHeld || !group.allSatisfy(\.frees) { health.recover(.writes) } else { truncateLog() }
         for (job, outcome) in zip(group, outcomes) {
             job.done(outcome == .written ? .success(()) : .failure(.conflict))
         }
+    }
+
+    /// Moves the log into the file, where what was removed has made room, and gives its own room back.
+    private func truncateLog() { _ = try? database.run("PRAGMA wal_checkpoint(TRUNCATE)") }
+
+    /// Whether more than removals may be written: room is kept for those, or there is as much in the file itself. Then
+    /// the log can always be moved there, and its own room serves removals.
+    private func mayGrow() -> Bool {
+        if reserve.isHeld { return true }
+        let free = (try? database.integer("PRAGMA freelist_count")) ?? 0
+        return free * SQLiteFile.pageSize >= SQLiteReserve.size || reserve.hold()
+    }
+
+    /// Writes those that remove something; the others fail.
+    private func write(_ group: [Job], onFullDisk failure: SQLiteDatabase.Failure) {
+        health.fail(.writes, because: failure.message)
+        let freeing = group.filter(\.frees)
+        let others = freeing.count == group.count ? freeing : group.filter { !$0.frees }
+        for job in others { job.done(.failure(StoreFailure(failure))) }
+        if !freeing.isEmpty, freeing.count < group.count { write(freeing) }
     }
 
     private func written(_ group: [Job]) throws(SQLiteDatabase.Failure) -> [Outcome] {
         // If memory was short, the rollback of the last transaction may have failed too.
         if !database.isIdle { try database.run("ROLLBACK") }
         try database.run("BEGIN IMMEDIATE")
+        let pages = mostPages == nil ? 0 : try database.integer("PRAGMA page_count")
         var outcomes: [Outcome] = []
         for job in group { outcomes.append(try job.write(database)) }
+        if let mostPages, try database.integer("PRAGMA page_count") > max(mostPages, pages) { throw .limit }
         try database.run("COMMIT")
         return outcomes
     }
@@ -211,7 +250,7 @@ extension SQLiteStore {
 
     private func drop(_ slot: SessionSlot, _ before: Session, _ done: @escaping Completion<Void>) {
         let hasEntered = pendingWrites.enter(slot, behind: before.version, next: nil) {
-            writer.submit { (database) throws(SQLiteDatabase.Failure) in
+            writer.submit(frees: true) { (database) throws(SQLiteDatabase.Failure) in
                 try database.delete(slot.name, version: before.version) ? .written : .conflict
             } done: { [self] result in
                 if case .success = result { _ = table.drop(slot, at: nil) }
@@ -231,7 +270,7 @@ extension SQLiteStore {
 
     private func discard(_ name: String, _ done: @escaping Completion<Void>) {
         guard pendingWrites.enterAlone(name, again: { [self] in discard(name, done) }) else { return }
-        writer.submit { (database) throws(SQLiteDatabase.Failure) in
+        writer.submit(frees: true) { (database) throws(SQLiteDatabase.Failure) in
             try database.delete(name)
             return .written
         } done: { [self] result in

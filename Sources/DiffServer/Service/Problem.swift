@@ -156,6 +156,10 @@ extension Problem {
         case .conflict: self.init(.internalError, "a conflict was not resolved")
         case .capacity: self.init(.capacity, "this state is larger than the server's memory for states")
         case .crowded: self = .crowded
+        case .full:
+            self.init(
+                .capacity, "the store has reached --store-max-size: delete sessions, or wait until some have ended",
+                retryAfter: 60)
         case .damaged(let name): self.init(.storeUnavailable, "the record of \"\(name)\" is damaged", retryAfter: 60)
         case .unavailable(let reason):
             self.init(.storeUnavailable, "the store is unavailable: \(reason)", retryAfter: 1)

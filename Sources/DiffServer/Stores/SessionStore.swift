@@ -114,6 +114,7 @@ public enum StoreFailure: Error, Equatable {
         case .conflict: "a conflict was not resolved"
         case .capacity: "there is no room"
         case .crowded: "too many requests are waiting for it"
+        case .full: "it has reached its limit"
         case .damaged(let name): "the record of \"\(name)\" is damaged"
         case .unavailable(let reason): reason
         }

@@ -67,7 +67,7 @@ package final class Metrics: Sendable {
             switch failure {
             case .conflict: tally.storeConflicts += 1
             case .unavailable, .damaged: tally.storeFailures += 1
-            case .capacity, .crowded: break
+            case .capacity, .crowded, .full: break
             }
         }
     }
