@@ -122,4 +122,7 @@ public struct TLSOptions: Sendable, Hashable {
         self.keyFile = keyFile
         self.clientAuthorityFile = clientAuthorityFile
     }
+
+    /// - Throws: what is wrong with the files, without a server.
+    public func check() throws(ListenError) { _ = try TLSContext(self) }
 }

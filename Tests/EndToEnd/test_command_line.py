@@ -16,6 +16,7 @@ import unittest
 from support.appliers import DIALECTS
 from support.client import Client, RawConnection, session_path, target
 from support.events import Stream
+from support.redis import IS_INSTALLED, MISSING, Redis
 from support.server import Server, binary, environment
 from support.states import canonical
 from support.jsontext import exact
@@ -263,6 +264,100 @@ class Words(unittest.TestCase):
                     server.wait_for_line("^certificates reloaded$")
                 self.assertEqual(server.stop(), 0)
                 self.assertGreater(command("healthcheck", "--listen", address, *options).returncode, 0, address)
+
+
+class Checking(unittest.TestCase):
+    """`serve --check`, and what is nearly an option."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def file(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, 0o600)
+        return path
+
+    def assertChecks(self, *options, says=(), fault=None, status=None, variables=None):
+        ran = command("serve", "--check", *options, variables=variables)
+        self.assertEqual(ran.returncode, (1 if fault else 0) if status is None else status, ran)
+        self.assertRegex(ran.stderr, f"^diffserver: {fault}\n$" if fault else "^$")
+        for line in says:
+            self.assertIn(line, ran.stdout.splitlines())
+
+    def test_files(self):
+        keys = self.file("keys", f"a:{'0' * 64}\nb:{'1' * 64}\n")
+        tokens = self.file("tokens", "x" * 32)
+        lists = self.file("lists", '{"a": {"source": {"url": "http://127.0.0.1:9/"}}}')
+        certificate, key = self.file("certificate", ""), self.file("key", "")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=here.example",
+                        "-keyout", key, "-out", certificate], check=True, capture_output=True)
+        self.assertChecks("--key-file", keys, "--token-secret-file", tokens, "--lists", lists, "--tls-certificate", certificate,
+                          "--tls-key", key, says=("options: no faults", f"{keys}: 2 keys", f"{tokens}: 1 secret", f"{lists}: 1 list",
+                                                  f"{certificate}: the certificate and its key can be used", "store: can be used"))
+        self.assertChecks("--tls-certificate", certificate, "--tls-key", keys, fault=f".*{keys}.*")
+        self.assertChecks("--key-file", tokens, fault="line 1 of the --key-file is not NAME:SHA256.*", status=2)
+        self.assertChecks("--memory=lots", fault='--memory: "lots" is not an amount.*', status=2)
+
+    def test_sqlite_is_left_as_it_is(self):
+        path = os.path.join(self.folder, "sessions.db")
+        self.assertChecks("--store", f"sqlite:{path}", says=("store: can be used",))
+        self.assertEqual(os.listdir(self.folder), [])
+        server = Server("--store", f"sqlite:{path}", "--digest-key", "one")
+        try:
+            self.assertChecks("--store", f"sqlite:{path}", "--digest-key", "one", says=("store: can be used",))
+        finally:
+            self.assertEqual(server.stop(), 0)
+        self.assertChecks("--store", f"sqlite:{path}", "--digest-key", "another", fault=f"{path}: created with a different --digest-key")
+        self.assertEqual(os.listdir(self.folder), ["sessions.db"])
+        self.assertChecks("--store", f"sqlite:{self.file('other', 'text')}", fault=".*/other: not an SQLite database")
+        self.assertChecks("--store", f"sqlite:{self.folder}/none/sessions.db", fault=".*/none/sessions.db: No such file or directory")
+        self.assertChecks("--store", f"sqlite:{self.folder}", fault=f"{self.folder}: Is a directory")
+
+    def test_redis_is_asked_and_not_claimed(self):
+        if not IS_INSTALLED:
+            self.skipTest(MISSING)
+        redis = Redis("requirepass right")
+        self.addCleanup(redis.close)
+        options = ("--store", f"redis://127.0.0.1:{redis.port}", "--digest-key", "one", "--store-password-file", self.file("p", "right"))
+        self.assertChecks(*options, says=("store: can be used",))
+        server = Server(*options)
+        server.stop()
+        self.assertChecks(*options, says=("store: can be used",))
+        address = f"redis://127.0.0.1:{redis.port}: "
+        self.assertChecks(*options, "--digest-key", "two", fault=address + "in use with a different --digest-key")
+        self.assertChecks(*options, "--store-replicas", "1", fault=address + "0 of 1 replicas had the write within 1 s")
+        self.file("p", "wrong")
+        self.assertChecks(*options, fault=address + ".*WRONGPASS.*")
+        redis.kill()
+        self.assertChecks(*options, fault=address + ".*refused.*")
+
+    def test_options_that_need_another_store(self):
+        for option, complaint in (("--store-replicas=1", "--store-replicas requires a --store in Redis"),
+                                  ("--store-prefix=a:", "--store-prefix requires a --store in Redis"),
+                                  ("--store-max-size=1GiB", "--store-max-size requires --store sqlite:PATH"),
+                                  ("--store-prefix=a{b}", '--store-prefix: "a{b}" is not 1 to 64 letters, digits and ._:-'),
+                                  ("--store-replicas=17", '--store-replicas: "17" is not a whole number from 0 to 16'),
+                                  ("--store-max-size=1", '--store-max-size: "1" is not an amount from 1 MiB to 1024 GiB, such as 2GiB')):
+            with self.subTest(option):
+                self.assertChecks(option, fault=re.escape(complaint), status=2)
+
+    def test_misspelt_names_are_told(self):
+        self.assertChecks("--memroy", "1", fault='unknown option "--memroy"; did you mean --memory\?', status=2)
+        variables = {"DIFFSERVER_MEMROY": "1", "DIFFSERVER_TOKEN_SECRETS": "x", "DIFFSERVER_PORT": "tcp://10.0.0.1:80",
+                     "DIFFSERVER_SERVICE_HOST": "10.0.0.1", "DIFFSERVER_SERVICE_PORT": "80", "DIFFSERVER_SERVICE_PORT_HTTP": "80",
+                     "DIFFSERVER_PORT_80_TCP": "x", "DIFFSERVER_PORT_80_TCP_PROTO": "tcp", "DIFFSERVER_PORT_80_TCP_PORT": "80",
+                     "DIFFSERVER_PORT_80_TCP_ADDR": "10.0.0.1", "DIFFSERVER_BINARY": "x"}
+        ran = command("serve", "--check", variables=variables)
+        self.assertEqual([line for line in ran.stdout.splitlines() if "warning" in line], [
+            "warning: the variable DIFFSERVER_MEMROY is not read; did you mean DIFFSERVER_MEMORY?",
+            "warning: the variable DIFFSERVER_TOKEN_SECRETS is not read; did you mean DIFFSERVER_TOKEN_SECRET?"])
+        server = Server(variables={"DIFFSERVER_LOGG": "json"})
+        self.addCleanup(server.stop)
+        server.wait_for_line("^warning: the variable DIFFSERVER_LOGG is not read; did you mean DIFFSERVER_LOG\?$")
 
 
 class Serving(unittest.TestCase):

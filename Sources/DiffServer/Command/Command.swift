@@ -149,8 +149,9 @@ struct CommandLineParser<Target: CommandOptions> {
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard let option = known.first(where: { $0.flag == parts[0] }) else {
                 // A secret may follow without a separator: it is not printed.
-                let name = parts[0].prefix { $0 == "-" || ("a"..."z").contains($0) }
-                throw UsageError("unknown option \"\(name)\"; \(Target.topic.pointer)")
+                let name = String(parts[0].prefix { $0 == "-" || ("a"..."z").contains($0) })
+                let meant = Spelling.nearest(to: name, among: known.map(\.flag)).map { "did you mean \($0)?" }
+                throw UsageError("unknown option \"\(name)\"; \(meant ?? Target.topic.pointer)")
             }
             if parts.count > 1 {
                 flags.append((option.flag, parts[1]))

@@ -174,7 +174,7 @@ enum Help {
 
         Serves the list of a JSON address, fetched while somebody looks, and opens the page on which it moves. Where the
         list is in the document is guessed, unless options say it. It takes the options and variables of serve, too, but
-        --lists. Exit status 1 if the URL does not answer with a list.
+        --lists and --check. Exit status 1 if the URL does not answer with a list.
 
         \(options(WatchCommand.groups.filter { !$0.isRare }))
         Examples:

@@ -154,6 +154,10 @@ extension Options: CommandOptions {
     ]
 
     private static let process: [Option<Options>] = [
+        .toggle(
+            "--check", "check the options, the files that they name and the store, without serving; then exit",
+            \.checksOnly
+        ),
         .time("--drain", "time for running requests to finish on shutdown", \.drain),
         .choice("--log", "format of the log on standard error (default text)", \.logFormat),
         .toggle("--log-requests", "log one line per request", \.logsRequests),

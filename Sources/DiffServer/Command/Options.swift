@@ -65,6 +65,9 @@ struct Options: Sendable {
     /// How long a turn of a loop may take before the process ends itself; nil for no limit.
     var watchdog: Duration? = .seconds(10)
 
+    /// Whether the options are only checked, with all that they name.
+    var checksOnly = false
+
     // MARK: Observing
 
     var logFormat = LogFormat.text

@@ -55,8 +55,9 @@ struct WatchCommand: CommandOptions {
         OptionGroup<Self>(title: "Those of serve", options: ofServer, isRare: true),
     ]
 
-    /// It makes its own file of lists.
-    private static let ofServer: [Option<Self>] = Options.all.filter { $0.flag != "--lists" }.map { option in
+    /// It makes its own file of lists, and always serves.
+    private static let ofServer: [Option<Self>] = Options.all.filter { !["--lists", "--check"].contains($0.flag) }.map {
+        option in
         Option(
             flag: option.flag, value: option.value, help: option.help, fault: option.fault, isSecret: option.isSecret
         ) {

@@ -11,7 +11,10 @@ if CommandLine.arguments.isEmpty { fail("the arguments cannot be read: /proc is 
 do throws(UsageError) {
     let variables = ProcessInfo.processInfo.environment
     switch try Command(Array(CommandLine.arguments.dropFirst()), environment: { variables[$0] }) {
-    case .serve(let options): Serve.run(options)
+    case .serve(var options):
+        options.warnings += Options.misspelt(variables.keys)
+        if options.checksOnly { ServeCheck.run(options) }
+        Serve.run(options)
     case .diff(let diff): diff.run()
     case .key(let name): KeyCommand.run(name: name)
     case .token(let token): token.run()

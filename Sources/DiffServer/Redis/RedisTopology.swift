@@ -42,6 +42,14 @@ final class RedisTopology: @unchecked Sendable {
         !isCluster || known.withLock { $0.orphan == nil && $0.primaries != [dialer.address.endpoint] }
     }
 
+    /// Calls back once each slot is known to have a primary, or after two seconds.
+    func whenWhole(_ done: @escaping @Sendable () -> Void) { loop.perform { self.awaitWhole(attempts: 20, done) } }
+
+    private func awaitWhole(attempts: Int, _ done: @escaping @Sendable () -> Void) {
+        if isWhole || attempts == 0 { return done() }
+        loop.schedule(after: Self.pause) { self.awaitWhole(attempts: attempts - 1, done) }
+    }
+
     /// Calls `follower` on its loop: now, and after each change.
     func follow(on loop: EventLoop, _ follower: @escaping @Sendable () -> Void) {
         followers.withLock { $0.append((loop, follower)) }

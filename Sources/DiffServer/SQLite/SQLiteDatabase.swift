@@ -28,10 +28,13 @@ final class SQLiteDatabase {
         static let limit = Failure(message: "the file has reached its limit", isLimit: true)
     }
 
+    /// - Parameter isStill: reads it as it is, without its log and without files beside it.
     /// - Throws: if the file cannot be opened as a database.
-    init(path: String) throws(Failure) {
+    init(path: String, isStill: Bool = false) throws(Failure) {
         var opened: OpaquePointer?
-        let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil)
+        let flags = isStill ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        let name = isStill ? "file:\(Self.escaped(path))?immutable=1" : path
+        let code = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let opened else {
             let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
             sqlite3_close_v2(opened)
@@ -192,6 +195,36 @@ struct SQLiteFile {
         // Held for the life of the process, whose end frees it in any case.
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else { throw StoreError("\(path): another process has it open") }
         try checkHeader()
+    }
+
+    /// Finds out whether the file could be used, by a process that may be running with it. Makes and changes nothing.
+    ///
+    /// - Throws: why not.
+    static func check(_ path: String, digestKey: String?) throws(StoreError) {
+        let descriptor = CDiffSystem.open(path, O_RDWR | O_CLOEXEC)
+        let reason = String(cString: strerror(errno))
+        defer { if descriptor >= 0 { CDiffSystem.close(descriptor) } }
+        guard descriptor >= 0 else {
+            // It will be made.
+            let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+            if access(path, F_OK) != 0, access(folder, W_OK | X_OK) == 0 { return }
+            throw StoreError("\(path): \(reason)")
+        }
+        try SQLiteFile(path: path, lock: descriptor).checkHeader()
+        do throws(SQLiteDatabase.Failure) {
+            try SQLiteDatabase(path: path, isStill: true).checkDigestKey(digestKey)
+        } catch { throw StoreError("\(path): \(error.message)") }
+    }
+
+    private init(path: String, lock: Int32) { (self.path, self.lock) = (path, lock) }
+
+    /// What should be known of the file's mode; nil if only its owner can use it. A restored one often has that of a
+    /// copy.
+    var warning: String? {
+        var status = stat()
+        guard fstat(lock, &status) == 0, status.st_mode & 0o077 != 0 else { return nil }
+        return "\(path): other users of this machine can read or change this file, which holds the key of the digests; "
+            + "chmod 600 \(path) prevents that"
     }
 
     /// Lets other processes use the file.

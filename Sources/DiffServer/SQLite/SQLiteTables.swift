@@ -261,9 +261,18 @@ extension SQLiteDatabase {
     /// - Throws: if another key was given.
     func digestKey(_ given: String?, orElse new: String) throws(Failure) -> String {
         let key = try setting("digest-key", orElse: given ?? new)
-        if let given, given != key { throw Failure(message: "created with a different --digest-key") }
+        if let given, given != key { throw Self.otherKey }
         return key
     }
+
+    /// - Throws: if the database was made with another key than the given one, or cannot be read.
+    func checkDigestKey(_ given: String?) throws(Failure) {
+        var found: String?
+        try run("SELECT value FROM setting WHERE name = 'digest-key'") { found = $0.text(0) }
+        if let given, let found, given != found { throw Self.otherKey }
+    }
+
+    private static let otherKey = Failure(message: "created with a different --digest-key")
 
     /// Finds out whether the database can be written.
     func probe() throws(Failure) {
