@@ -1,6 +1,7 @@
 // What the C library's own module hides from Swift: the epoll family, malloc's settings, and GNU extensions (declared
 // here: defining _GNU_SOURCE would give the types shared with other modules a second layout).
 #pragma once
+#include <linux/filter.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/epoll.h>

@@ -112,34 +112,70 @@ public final class Server: Sendable {
         return counters
     }
 
-    /// Shuts down: accepts nothing more, closes idle connections, sends `Connection: close` with every further answer,
-    /// and after `limit` closes what is still open. Streams are for the service to end.
+    /// From now on, each answer ends its connection, so that clients and proxies keep none for later. New ones are
+    /// accepted as before.
+    public func announceEnd() {
+        for shard in running.withLock({ $0.shards }) { shard.loop.execute { shard.announceEnd() } }
+    }
+
+    /// Shuts down: accepts the connections that the kernel has completed, and no more; closes idle ones, ends each
+    /// other one with its answer, and after `limit` closes what is still open. Streams are for the service to end.
     ///
-    /// - Parameter completion: called once, on some thread, when the last connection has closed and the loops have
-    ///   ended.
-    public func drain(within limit: Duration, completion: @escaping @Sendable () -> Void) {
+    /// - Parameters:
+    ///   - settling: how long the kernel may take to complete connections that it has begun. On Linux it begins none
+    ///     meanwhile.
+    ///   - whenClosed: called once, on some thread, when nobody listens any more.
+    ///   - completion: called once, on some thread, when the last connection has closed and the loops have ended.
+    public func drain(
+        within limit: Duration, settling: Duration = .zero, whenClosed: @escaping @Sendable () -> Void = {},
+        completion: @escaping @Sendable () -> Void
+    ) {
         let (shards, sockets, isFirst) = running.withLock { running in
             defer { running.isDraining = true }
             return (running.shards, running.sockets, !running.isDraining)
         }
         guard isFirst, !shards.isEmpty else { return completion() }
-        let remaining = Locked(shards.count)
+        announceEnd()
+        sockets.forEach { $0.refuseNew() }
+        let listening = Countdown(shards.count) {
+            for socket in sockets where socket.isShared { socket.close() }
+            whenClosed()
+        }
+        let alive = Countdown(shards.count, completion)
         for shard in shards {
-            shard.loop.execute {
+            shard.loop.schedule(after: settling) {
+                shard.stopListening()
+                listening.count()
                 let deadline = shard.loop.schedule(after: limit) { shard.abandon() }
                 shard.drain {
                     deadline.cancel()
                     shard.loop.end()
-                    let isLast = remaining.withLock { count in
-                        count -= 1
-                        return count == 0
-                    }
-                    guard isLast else { return }
-                    sockets.forEach { $0.close() }
-                    for case .unix(let path) in sockets.map(\.address) { unlink(path) }
-                    completion()
+                    alive.count()
                 }
             }
+        }
+    }
+
+    /// Closes at once whatever is still open.
+    public func abandon() {
+        for shard in running.withLock({ $0.shards }) { shard.loop.execute { shard.abandon() } }
+    }
+
+    /// Does something once it has been counted to the end.
+    private struct Countdown: Sendable {
+        private let left: Locked<Int>
+        private let action: @Sendable () -> Void
+
+        init(_ count: Int, _ action: @escaping @Sendable () -> Void) {
+            (left, self.action) = (Locked(count), action)
+        }
+
+        func count() {
+            let isLast = left.withLock { left in
+                left -= 1
+                return left == 0
+            }
+            if isLast { action() }
         }
     }
 
@@ -187,6 +223,8 @@ final class Shard: @unchecked Sendable {
     let relief: BacklogRelief
     private var listeners: [Listener] = []
     private(set) var connections: [Connection] = []
+    /// Whether each further answer ends its connection.
+    private var isEnding = false
     /// Set while draining.
     private var whenEmpty: (() -> Void)?
 
@@ -202,10 +240,7 @@ final class Shard: @unchecked Sendable {
     }
 
     func listen(_ socket: ListeningSocket) {
-        let descriptor = socket.isShared ? socket.descriptors[0] : socket.descriptors[loop.index]
-        let listener = Listener(
-            descriptor: descriptor, address: socket.address, isShared: socket.isShared && options.loops > 1,
-            isTLS: socket.isTLS, shard: self)
+        let listener = Listener(socket, shard: self)
         listeners.append(listener)
         listener.start()
     }
@@ -218,7 +253,7 @@ final class Shard: @unchecked Sendable {
         count(\.acceptedConnections)
         let open = options.openConnections.value
         guard open < capacity.connections + capacity.overflow,
-            let remote = listener.address.isUnix ? listener.address : SocketAddress(storage)
+            let remote = listener.socket.address.isUnix ? listener.socket.address : SocketAddress(storage)
         else {
             count(\.refusedConnections)
             close(descriptor)
@@ -235,14 +270,15 @@ final class Shard: @unchecked Sendable {
             isServed = slot.isServed
             peerSlot = consume slot
         }
-        guard let transport = transport(descriptor, isTLS: listener.isTLS) else {
+        guard let transport = transport(descriptor, isTLS: listener.socket.isTLS) else {
             close(descriptor)
             return
         }
-        let peer = Peer(remote: remote, isTLS: listener.isTLS)
+        let peer = Peer(remote: remote, isTLS: listener.socket.isTLS)
         let connection = Connection(
             shard: self, transport: transport, descriptor: descriptor, peer: peer, peerSlot: peerSlot)
         adopt(connection)
+        if isEnding { connection.handle(.endAnnounced) }
         if open >= capacity.connections {
             count(\.refusedConnections)
             connection.refuse(.tooManyConnections(limit: capacity.connections))
@@ -276,11 +312,26 @@ final class Shard: @unchecked Sendable {
         endIfDrained()
     }
 
-    /// Accepts no more, lets every connection finish its exchange, and calls `completion` when the last has closed.
-    func drain(_ completion: @escaping () -> Void) {
+    func announceEnd() {
+        isEnding = true
+        for connection in connections { connection.handle(.endAnnounced) }
+    }
+
+    /// Accepts what has been completed, and nothing more.
+    func stopListening() {
         for listener in listeners { listener.stop() }
+    }
+
+    /// How long a new connection may take to send its first request.
+    private static let firstRequest = Duration.seconds(1)
+
+    /// Lets every connection finish its exchange, and calls `completion` when the last has closed.
+    func drain(_ completion: @escaping () -> Void) {
         whenEmpty = completion
-        for connection in connections { connection.drain() }
+        for connection in connections { connection.drain(begun: loop.now + (.zero - Self.firstRequest)) }
+        loop.schedule(after: Self.firstRequest) { [weak self] in
+            for connection in self?.connections ?? [] { connection.drain(begun: .never) }
+        }
         endIfDrained()
     }
 

@@ -161,7 +161,8 @@ final class Connection: EventReceiver, TurnEndReceiver {
         guard lifecycle.phase != .closed else { return }
         if !output.isEmpty {
             let isTight = shard.options.outgoing.isExceeded
-            let result = output.flush(transport, limit: isTight ? .max : Self.maxSentInTurn)
+            let result = output.flush(
+                transport, limit: isTight ? .max : Self.maxSentInTurn, isLast: lifecycle.phase == .flushing)
             if !isBacklogged, !output.isEmpty { beginWriteWindow() }
             isBacklogged = !output.isEmpty
             isBlocked = result == .blocked
@@ -238,9 +239,18 @@ final class Connection: EventReceiver, TurnEndReceiver {
         output.end().append(ResponseEncoder.continueLine)
     }
 
-    /// The server is shutting down: this exchange is the last.
-    func drain() {
-        handle(.drainBegan(isWithinHead: parser.isWithinHead || !isStarved))
+    /// The server is shutting down: this exchange is the last. A request that has arrived is answered, and a first one
+    /// awaited.
+    ///
+    /// - Parameter begun: a connection that began before sends no first request any more.
+    func drain(begun: Instant) {
+        handle(.endAnnounced)
+        if lifecycle.phase == .head {
+            isReadable = true
+            advance()
+        }
+        let awaitsFirst = output.total == 0 && phaseBegan > begun
+        handle(.drainBegan(isIdle: !parser.isWithinHead && isStarved && !awaitsFirst))
         mark()
     }
 

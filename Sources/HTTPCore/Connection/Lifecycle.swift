@@ -49,8 +49,10 @@ struct Lifecycle: Equatable, Sendable {
         case stalled
         /// The socket was reset or has failed.
         case lost
-        /// The server is shutting down.
-        case drainBegan(isWithinHead: Bool)
+        /// The server will end: this exchange is the last, or the next one.
+        case endAnnounced
+        /// The server ends. `isIdle`: no request is arriving, nor is a first one awaited.
+        case drainBegan(isIdle: Bool)
     }
 
     /// The unread body of a request that has been answered.
@@ -81,6 +83,9 @@ struct Lifecycle: Equatable, Sendable {
     private(set) var phase: Phase
     /// Whether this exchange is the last, so that its answer says `Connection: close`.
     private(set) var isLast = false
+    /// Whether the next exchange is the last.
+    private var endsSoon = false
+    /// Whether no request is awaited.
     private var isDraining = false
     private var hasRefused = false
 
@@ -108,7 +113,7 @@ struct Lifecycle: Equatable, Sendable {
         case .headCompleted(let isLast):
             precondition(phase == .head)
             phase = .deciding
-            self.isLast = isLast || isDraining
+            self.isLast = isLast || endsSoon
             return .proceed
         case .bodyBegan:
             precondition(phase == .deciding)
@@ -139,7 +144,8 @@ struct Lifecycle: Equatable, Sendable {
         case .outputDrained(let isInputClean): return drained(isInputClean)
         case .timedOut(let isWithinHead): return timeOut(isWithinHead)
         case .stalled, .lost: return close()
-        case .drainBegan(let isWithinHead): return drain(isWithinHead)
+        case .endAnnounced: return announceEnd()
+        case .drainBegan(let isIdle): return drain(isIdle)
         }
     }
 
@@ -206,14 +212,17 @@ struct Lifecycle: Equatable, Sendable {
         }
     }
 
-    private mutating func drain(_ isWithinHead: Bool) -> Action {
-        isDraining = true
+    private mutating func announceEnd() -> Action {
+        endsSoon = true
         switch phase {
-        case .head: return isWithinHead ? .wait : leave()
-        case .deciding, .body, .waiting, .streaming, .discarding:
-            isLast = true
-            return .wait
-        case .handshake, .flushing, .lingering, .closed: return .wait
+        case .deciding, .body, .waiting, .streaming, .discarding: isLast = true
+        case .handshake, .head, .flushing, .lingering, .closed: break
         }
+        return .wait
+    }
+
+    private mutating func drain(_ isIdle: Bool) -> Action {
+        isDraining = isIdle
+        return phase == .head && isIdle ? leave() : announceEnd()
     }
 }

@@ -94,20 +94,22 @@ final class OutputQueue {
 
     /// Sends until the queue is empty, the transport is blocked, or `limit` octets are sent.
     ///
+    /// - Parameter isLast: whether the caller shuts its side as soon as the queue is empty. The end then leaves in one
+    ///   packet with the last octets, so that no peer sends another request in between.
     /// - Returns: nil if the queue is empty, else why it is not; `moved` after `limit` octets.
-    func flush(_ transport: any Transport, limit: Int = .max) -> Transfer? {
+    func flush(_ transport: any Transport, limit: Int = .max, isLast: Bool = false) -> Transfer? {
         var left = limit
-        if !segments.isEmpty, let obstacle = flushSegments(transport, &left) { return obstacle }
+        if !segments.isEmpty, let obstacle = flushSegments(transport, &left, isLast) { return obstacle }
         guard let tail else { return nil }
-        if let obstacle = send(tail.bytes, transport, hasMore: false, &left) { return obstacle }
+        if let obstacle = send(tail.bytes, transport, hasMore: isLast, &left) { return obstacle }
         self.tail = nil
         resources.recycle(tail)
         return nil
     }
 
-    private func flushSegments(_ transport: any Transport, _ left: inout Int) -> Transfer? {
+    private func flushSegments(_ transport: any Transport, _ left: inout Int, _ isLast: Bool) -> Transfer? {
         while let first = segments.first {
-            let hasMore = segments.count > 1 || tail != nil
+            let hasMore = segments.count > 1 || tail != nil || isLast
             let (obstacle, length) = first.withBytes { (send($0, transport, hasMore: hasMore, &left), $0.count) }
             if let obstacle { return obstacle }
             switch first {

@@ -39,6 +39,26 @@ enum SystemSocket {
         #endif
     }
 
+    /// Drops requests for new connections from now on, where that can be done.
+    static func ignoreNew(_ listening: Int32) {
+        #if os(Linux)
+            // A filter of packets (SO_ATTACH_FILTER, socket(7)). It sees the TCP header, whose octet 13 has the flags.
+            // Only the first packet of a connection has SYN (2) without ACK (16).
+            var program = [
+                sock_filter(code: 0x30, jt: 0, jf: 0, k: 13),  // load the octet
+                sock_filter(code: 0x54, jt: 0, jf: 0, k: 0x12),  // and with SYN and ACK
+                sock_filter(code: 0x15, jt: 0, jf: 1, k: 0x02),  // if it is SYN alone,
+                sock_filter(code: 0x06, jt: 0, jf: 0, k: 0),  // drop the packet,
+                sock_filter(code: 0x06, jt: 0, jf: 0, k: .max),  // else keep all of it
+            ]
+            program.withUnsafeMutableBufferPointer {
+                var filter = sock_fprog(len: UInt16($0.count), filter: $0.baseAddress)
+                _ = setsockopt(
+                    listening, SOL_SOCKET, SO_ATTACH_FILTER, &filter, socklen_t(MemoryLayout<sock_fprog>.size))
+            }
+        #endif
+    }
+
     #if !os(Linux)
         /// What Linux does in the call that makes the socket.
         private static func prepared(_ descriptor: Int32) -> Int32 {

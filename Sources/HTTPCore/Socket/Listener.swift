@@ -6,10 +6,7 @@ import CDiffSystem
 /// tried again would spin. So the listener stops watching its socket until a connection has closed or a pause is over.
 package final class Listener: EventReceiver {
     let descriptor: Int32
-    let address: SocketAddress
-    /// Whether other loops accept from the same socket.
-    let isShared: Bool
-    let isTLS: Bool
+    let socket: ListeningSocket
     private let shard: Shard
     private var state = ListenerState.open
     private var alarm: Alarm?
@@ -25,21 +22,23 @@ package final class Listener: EventReceiver {
     private static let acceptsInTurn = 64
     private static let pause = Duration.milliseconds(100)
 
-    init(descriptor: Int32, address: SocketAddress, isShared: Bool, isTLS: Bool, shard: Shard) {
-        (self.descriptor, self.address, self.isShared, self.isTLS) = (descriptor, address, isShared, isTLS)
-        self.shard = shard
+    init(_ socket: ListeningSocket, shard: Shard) {
+        descriptor = socket.isShared ? socket.descriptors[0] : socket.descriptors[shard.loop.index]
+        (self.socket, self.shard) = (socket, shard)
     }
 
     func start() {
+        let isShared = socket.isShared && shard.options.loops > 1
         if !shard.loop.watch(descriptor, self, for: .connections(isShared: isShared)) { pause() }
     }
 
-    /// Accepts what is in the backlog, and nothing more.
+    /// Accepts what is in the backlog, and nothing more. Closes the socket, unless other loops have it, too. What waits
+    /// at a socket that the process was started with is left to the next process.
     func stop() {
         if let alarm { shard.loop.disarm(alarm) }
         guard state.end() else { return }
-        accept(atMost: 1024)
-        shard.loop.unwatch(descriptor)
+        if !socket.isInherited { accept(atMost: 1 << 16) }
+        if socket.isShared { shard.loop.unwatch(descriptor) } else { shard.loop.close(descriptor) }
     }
 
     func receive(_ readiness: Readiness) {
@@ -103,7 +102,7 @@ enum ListenerState {
     mutating func resume() -> Bool { change(to: .open, from: self == .paused) }
     mutating func end() -> Bool {
         defer { self = .ended }
-        return self == .open
+        return self != .ended
     }
 
     private mutating func change(to next: ListenerState, from isPossible: Bool) -> Bool {

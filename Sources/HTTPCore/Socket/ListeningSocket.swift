@@ -11,6 +11,8 @@ struct ListeningSocket {
     let descriptors: [Int32]
     /// Whether clients must speak TLS.
     var isTLS = false
+    /// Whether the process was started with it, and another may go on with it.
+    var isInherited = false
 
     var isShared: Bool { descriptors.count == 1 }
 
@@ -52,6 +54,14 @@ struct ListeningSocket {
     /// Once no loop watches them any more.
     func close() {
         descriptors.forEach { _ = CDiffSystem.close($0) }
+    }
+
+    /// Has the kernel complete no more connections, while those that it has begun can still be accepted. A client that
+    /// comes now tries again by itself, and is refused once the socket is closed. Elsewhere than on Linux some that
+    /// come at the very end are reset.
+    func refuseNew() {
+        if isInherited { return }
+        if case .unix(let path) = address { unlink(path) } else { descriptors.forEach(SystemSocket.ignoreNew) }
     }
 
     private static func openTCP(_ address: SocketAddress, options: ServerOptions) throws(ListenError) -> ListeningSocket
@@ -139,7 +149,7 @@ struct ListeningSocket {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         if !address.isUnix { setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
-        return ListeningSocket(address: address, descriptors: [descriptor])
+        return ListeningSocket(address: address, descriptors: [descriptor], isInherited: true)
     }
 
     private static func opened(_ address: SocketAddress) throws(ListenError) -> Int32 {

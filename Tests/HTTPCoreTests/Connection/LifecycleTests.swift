@@ -41,12 +41,17 @@ import Testing
             [.headCompleted(isLast: true), .answered(rest: .none, closes: false), .outputDrained(isInputClean: false)],
             .lingering, .finishSending
         ),
-        ([.drainBegan(isWithinHead: false)], .flushing, .wait),
-        ([.drainBegan(isWithinHead: true), .headCompleted(isLast: false)], .deciding, .proceed),
+        ([.drainBegan(isIdle: true)], .flushing, .wait),
+        ([.drainBegan(isIdle: false), .headCompleted(isLast: false)], .deciding, .proceed),
         (
-            beginning + [.deferred, .drainBegan(isWithinHead: false), .answered(rest: .none, closes: false)], .flushing,
+            beginning + [.deferred, .drainBegan(isIdle: true), .answered(rest: .none, closes: false)], .flushing,
             .wait
         ),
+        ([.endAnnounced], .head, .wait),
+        ([.endAnnounced] + beginning + [.answered(rest: .none, closes: false)], .flushing, .wait),
+        (beginning + [.deferred, .endAnnounced, .answered(rest: .none, closes: false)], .flushing, .wait),
+        (beginning + [.streamBegan(rest: .none, closes: false), .endAnnounced], .streaming, .wait),
+        (beginning + [.streamBegan(rest: .none, closes: false), .endAnnounced, .streamEnded], .flushing, .wait),
         (beginning + [.lost, .lost], .closed, .wait),
         (beginning + [.stalled], .closed, .close),
     ]
@@ -67,8 +72,13 @@ import Testing
         lifecycle = Lifecycle(needsHandshake: true)
         #expect(lifecycle.handle(.receivedPlainText) == .refuse(.malformed(.plainText)))
         lifecycle = Lifecycle(needsHandshake: true)
-        _ = lifecycle.handle(.drainBegan(isWithinHead: false))
+        _ = lifecycle.handle(.drainBegan(isIdle: true))
         #expect(lifecycle.handle(.secured) == .wait && lifecycle.phase == .flushing)
+        for event in [Event.endAnnounced, .drainBegan(isIdle: false)] {
+            lifecycle = Lifecycle(needsHandshake: true)
+            _ = lifecycle.handle(event)
+            #expect(lifecycle.handle(.secured) == .proceed && lifecycle.takesInput)
+        }
     }
 
     /// Events that may come at any time, in all orders of four: once refused, no way leads back to a head.
@@ -76,7 +86,7 @@ import Testing
         let events: [Event] = [
             .inputEnded(isWithinHead: true), .outputDrained(isInputClean: true), .timedOut(isWithinHead: true),
             .stalled, .lost,
-            .drainBegan(isWithinHead: true),
+            .endAnnounced, .drainBegan(isIdle: false),
         ]
         var orders: [[Event]] = [[]]
         for _ in 0..<4 { orders = orders.flatMap { order in events.map { order + [$0] } } }

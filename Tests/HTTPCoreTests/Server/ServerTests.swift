@@ -142,6 +142,70 @@ import Testing
         #expect(server.server.counters.openConnections == 0)
     }
 
+    @Test func anAnnouncedEndIsSaidWithEachAnswerAndNobodyIsRefused() throws {
+        let server = try TestServer { $0.loops = 1 }
+        let kept = try Client(server.address)
+        kept.send(get("/"))
+        #expect(!kept.receive(until: "root").contains("Connection"))
+        let held = try Client(server.address)
+        held.send(get("/held"))
+        #expect(eventually { server.service.pendings.withLock { $0.count } == 1 })
+        server.server.announceEnd()
+        // Behind the announcement.
+        let new = try Client(server.address)
+        for client in [new, kept] {
+            client.send(get("/") + get("/"))
+            let answer = client.receiveToEnd()
+            #expect(statuses(answer) == ["200"] && answer.contains("Connection: close"))
+        }
+        server.service.pendings.withLock { $0.removeFirst() }.answer(Response(status: 200, text: "done"))
+        #expect(held.receiveToEnd().contains("Connection: close"))
+        #expect(try server.ask(get("/stream")).contains("Connection: close"))
+    }
+
+    @Test func whoeverIsInTheQueueIsServedBeforeNobodyListens() throws {
+        let server = try TestServer { $0.loops = 1 }
+        let first = try Client(server.address)
+        first.send(post("/stuck", ""))
+        server.service.isStuck.wait()
+        // The kernel completes connections while the loop is stuck.
+        let clients = try (0..<50).map { _ in try Client(server.address) }
+        for client in clients.dropFirst() { client.send(get("/")) }
+        let (isDrained, isClosed) = (Locked(false), Locked(false))
+        server.server.drain(
+            within: .seconds(300), whenClosed: { isClosed.withLock { $0 = true } },
+            completion: { isDrained.withLock { $0 = true } })
+        server.service.goOn.signal()
+        #expect(first.receiveToEnd().contains("unstuck"))
+        for client in clients.dropFirst() { #expect(client.receiveToEnd().hasSuffix("root")) }
+        #expect(eventually { isClosed.withLock { $0 } })
+        #expect(throws: Client.Failure.self) { try Client(server.address) }
+        // One that has not asked yet may do so.
+        clients[0].send(get("/"))
+        #expect(clients[0].receiveToEnd().hasSuffix("root"))
+        #expect(eventually { isDrained.withLock { $0 } })
+    }
+
+    @Test func whoeverComesWhileConnectionsSettleIsRefusedLater() throws {
+        let server = try TestServer()
+        let isDrained = Locked(false)
+        server.server.drain(within: .seconds(300), settling: .milliseconds(200)) { isDrained.withLock { $0 = true } }
+        #if os(Linux)
+            #expect { try Client(server.address) } throws: { ($0 as? Client.Failure)?.code == ECONNREFUSED }
+        #endif
+        #expect(eventually { isDrained.withLock { $0 } })
+    }
+
+    @Test func aConnectionThatNeverAsksDoesNotHoldUpTheEnd() throws {
+        let server = try TestServer()
+        let clients = try (0..<4).map { _ in try Client(server.address) }
+        #expect(eventually { server.server.counters.openConnections == 4 })
+        let isDrained = Locked(false)
+        server.server.drain(within: .seconds(300)) { isDrained.withLock { $0 = true } }
+        #expect(clients.map { $0.receiveToEnd() } == ["", "", "", ""])
+        #expect(eventually { isDrained.withLock { $0 } })
+    }
+
     @Test func drainGivesUpAfterItsLimit() throws {
         let server = try TestServer()
         let client = try Client(server.address)

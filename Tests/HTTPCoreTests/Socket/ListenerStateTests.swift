@@ -18,7 +18,7 @@ import Testing
         #expect(changes(&state, [end, pause, resume, end]) == [true, false, false, false])
         #expect(state == .ended)
         var paused = ListenerState.open
-        #expect(changes(&paused, [pause, end, resume]) == [true, false, false])
+        #expect(changes(&paused, [pause, end, resume]) == [true, true, false])
         #expect(paused == .ended)
     }
 }
