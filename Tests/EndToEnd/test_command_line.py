@@ -414,45 +414,6 @@ class Serving(unittest.TestCase):
         self.assertTrue(answer.endswith(b"}"))
         self.assertEqual(server.ended(), 0)
 
-    def test_while_it_drains_nobody_new_is_served(self):
-        server = Server("--drain", "3s")
-        held = socket.create_connection((server.host, server.port), 20)
-        self.addCleanup(held.close)
-        held.sendall(b"POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n[")
-        time.sleep(0.3)
-        server.signal(signal.SIGTERM)
-        time.sleep(0.3)
-        try:
-            answer = once(server, "GET", "/readyz")
-            self.assertEqual(answer.status, 503)
-            self.assertIn("Retry-After", answer.headers)
-        except OSError:
-            pass
-        held.close()
-        self.assertEqual(server.ended(), 0)
-
-    def test_who_still_waits_while_it_drains_is_told_so(self):
-        server = Server("--drain", "5s")
-        first = once(server, "PUT", "/v1/sessions/s", {"state": ["a"]}).json["revision"]
-        stream = Stream(server, session_path("s", "changes"), {"since": first})
-        poll, late = RawConnection(server), RawConnection(server)
-        for each in (stream, poll, late):
-            self.addCleanup(each.close)
-        poll.send(f"GET /v1/sessions/s/changes?since={first}&wait=30 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        late.send("GET /readyz HTTP/1.1\r\nHost: localhost\r\n")
-        self.assertIsNone(stream.next().event)
-        time.sleep(0.3)
-        server.signal(signal.SIGTERM)
-        event = stream.next_event()
-        self.assertEqual((event.event, event.json["type"]), ("end", "/problems/draining"))
-        answers = [poll.answer()]
-        late.send("\r\n")
-        answers.append(late.answer())
-        for answer in answers:
-            self.assertEqual((answer.status, answer.json["type"]), (503, "/problems/draining"), answer)
-            self.assertRegex(answer.headers["Retry-After"], "^[0-9]+$")
-        self.assertEqual(server.ended(), 0)
-
     def test_a_taken_port_is_one_clear_line_and_status_1(self):
         taken = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(taken.close)

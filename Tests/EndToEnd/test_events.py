@@ -268,19 +268,6 @@ class Expiry(StreamCase):
         self.assertStatus(self.get_session(session), 200)
 
 
-class Draining(StreamCase):
-    options = ("--drain", "3s")
-
-    def test_sigterm_ends_streams(self):
-        session, first = self.made(["a"])
-        stream = self.opened(session, first)
-        self.assertEqual(self.server.stop(), 0)
-        event = stream.next_event()
-        if event is not None:
-            self.assertEnd(event, "draining")
-            self.assertIsNone(stream.next_event())
-
-
 class Life(StreamCase):
     options = ("--stream-life", "1s")
 

@@ -141,22 +141,6 @@ class SixtySeconds(ServiceCase):
             self.assertGreater(each.seconds, 59)
 
 
-class HeldAtTheEnd(ServiceCase):
-    options = ("--drain", "3s")
-
-    def test_sigterm_answers_a_held_request(self):
-        session, first = self.made(["a"])
-        held = Waiting(self, session, {"since": first, "wait": 25})
-        self.assertTrue(held.is_held())
-        status = self.server.stop()
-        self.assertEqual(status, 0)
-        answer = held.result()
-        self.assertIn(answer.status, (200, 503), answer)
-        if answer.status == 503:
-            self.assertProblem(answer, 503, "draining")
-            self.assertIn("Retry-After", answer.headers)
-
-
 class GivenUp(ServiceCase):
     options = ("--log-requests", "--loops", "1")
 

@@ -74,7 +74,8 @@ enum OptionRange {
     }
 
     fileprivate static func timeFault(_ range: ClosedRange<Duration>) -> String {
-        let start = range.lowerBound < .milliseconds(1) ? "above 0 and up" : "from \(Unit.time(range.lowerBound))"
+        let isOpen = range.lowerBound > .zero && range.lowerBound < .milliseconds(1)
+        let start = isOpen ? "above 0 and up" : "from \(Unit.time(range.lowerBound))"
         return "is not a time \(start) to \(Unit.time(range.upperBound)), such as 500ms, 10s or 1h"
     }
 }

@@ -158,7 +158,13 @@ extension Options: CommandOptions {
             "--check", "check the options, the files that they name and the store, without serving; then exit",
             \.checksOnly
         ),
-        .time("--drain", "time for running requests to finish on shutdown", \.drain),
+        .time(
+            "--drain-delay",
+            "how long the server goes on after SIGTERM, only not ready, so that balancers notice; at most 1h",
+            \.drainDelay, .zero ... .seconds(3600)),
+        .time(
+            "--drain", "time for streams and requests to end after that; streams spread over half of it at most",
+            \.drain),
         .choice("--log", "format of the log on standard error (default text)", \.logFormat),
         .toggle("--log-requests", "log one line per request", \.logsRequests),
     ]

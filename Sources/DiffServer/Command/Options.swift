@@ -61,6 +61,7 @@ struct Options: Sendable {
     var loops: Int?
     /// How all loops wait, those of the stores and the sources, too.
     var polling = Polling.preferred
+    var drainDelay = Duration.zero
     var drain = Duration.seconds(10)
     /// How long a turn of a loop may take before the process ends itself; nil for no limit.
     var watchdog: Duration? = .seconds(10)

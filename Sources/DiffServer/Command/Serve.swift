@@ -68,17 +68,16 @@ enum Serve {
             watch(server.loops + storeLoops + (upstream.map { [$0.loop] } ?? []), limit, journal)
         }
         let reloadables = reloadables(server, service, upstream, options)
-        while signals.wait() == SIGHUP { reload(reloadables, journal) }
-        stop(server, service, within: options.drain)
-        // The loops close late connections by themselves, unless one is stuck.
-        let deadline = Instant.now + options.drain + .seconds(1)
-        while signals.wait(until: deadline) != nil {}
-        journal.log("shutdown timed out; exiting with status 70", level: "error")
-        end(stuckStatus)
+        var signal = signals.wait()
+        while signal == SIGHUP {
+            reload(reloadables, journal)
+            signal = signals.wait()
+        }
+        Shutdown(server, service, delay: options.drainDelay, drain: options.drain).run(after: signal, signals)
     }
 
     /// The exit status when a loop is stuck (`EX_SOFTWARE` of sysexits(3)).
-    private static let stuckStatus: Int32 = 70
+    static let stuckStatus: Int32 = 70
 
     /// Ends the process when a loop is stuck, so that its supervisor restarts it.
     private static func watch(_ loops: [EventLoop], _ limit: Duration, _ journal: Journal) {
@@ -168,20 +167,6 @@ enum Serve {
     /// A number with its noun.
     static func count(_ all: some Collection, _ noun: String) -> String {
         "\(all.count) \(noun)\(all.count == 1 ? "" : "s")"
-    }
-
-    /// Turns readiness off, ends readers, drains connections, and exits.
-    private static func stop(_ server: Server, _ service: DiffService, within drain: Duration) {
-        service.journal.log("draining")
-        service.drain()
-        // On another thread, since a stuck loop may hold the readers' locks.
-        SystemThread.start(named: "drain") {
-            service.table.endReaders(because: .draining)
-            server.drain(within: drain) {
-                service.store.close()
-                end(0)
-            }
-        }
     }
 
     private static func access(_ options: Options, _ journal: Journal) -> Authenticator {

@@ -25,7 +25,7 @@ package final class DiffService: Service {
     /// By key or token, and by peer.
     private let rateLimit: RateLimit<String>
     private let peerRateLimit: RateLimit<PeerNetwork>
-    private let isDraining = Atomic<Bool>(false)
+    private let departure = Departure()
     private let crossOrigin: CrossOrigin
     package let workers: Workers
     /// Writes the figures of the process.
@@ -94,6 +94,7 @@ package final class DiffService: Service {
             return .answer(response)
         case .withoutBody(let work):
             let call = try call(route, place, head, peer, loop)
+            if case .delete = head.method { try checkWritable() }
             guard head.bodyLength == .none else {
                 return .read(maxBytes: Self.strayBody) { _, _ in call.reply(work) }
             }
@@ -196,16 +197,8 @@ package final class DiffService: Service {
         guard SessionName.isWhole(session) else { throw .malformed(SessionName.rule) }
     }
 
-    /// - Throws: 503 once the server is shutting down.
-    func checkDraining() throws(Problem) {
-        if isDraining.load(ordering: .relaxed) { throw .draining }
-    }
-
-    /// From now on, writes and `/readyz` are refused.
-    package func drain() { isDraining.store(true, ordering: .relaxed) }
-
     private func checkBody(_ head: RequestHead, of route: Route) throws(Problem) {
-        try checkDraining()
+        try checkWritable()
         if route.takesPatches {
             let name = head["content-type"].map(Self.mediaType)
             guard name == MediaType.mergePatch else { throw .noMergePatch(name) }
@@ -329,6 +322,50 @@ package final class DiffService: Service {
 
     /// Whether the next connection would be refused.
     var isFull: Bool { connections.map { $0.openConnections >= $0.connectionLimit } ?? false }
+}
+
+// MARK: - The end
+
+/// How far a service is from its end.
+private final class Departure: Sendable {
+    let hasBegun = Atomic<Bool>(false)
+    /// When the last reader leaves, in nanoseconds of `Instant`.
+    let lastReader = Atomic<Int64>(Instant.never.nanoseconds)
+    let refusesWrites = Atomic<Bool>(false)
+}
+
+extension DiffService {
+    /// Whether the server goes down. Then `/readyz` is 503.
+    package var isDraining: Bool { departure.hasBegun.load(ordering: .relaxed) }
+
+    /// Tells those who ask for it that the server goes down. All else goes on.
+    package func announceEnd() { departure.hasBegun.store(true, ordering: .relaxed) }
+
+    /// Has streams and held requests end, one after another, within `window`. Those that begin later end by then, too.
+    ///
+    /// - Returns: when the last one ends.
+    package func dismissReaders(within window: Duration) -> Duration {
+        // First, so that none is missed that begins meanwhile.
+        departure.lastReader.store((Instant.now + window).nanoseconds, ordering: .sequentiallyConsistent)
+        let span = table.dismissReaders(within: window)
+        departure.lastReader.store((Instant.now + span).nanoseconds, ordering: .relaxed)
+        return span
+    }
+
+    /// After which time a stream or a held request that begins now has to end; nil while that is up to itself.
+    var timeToLeave: Duration? {
+        let last = departure.lastReader.load(ordering: .sequentiallyConsistent)
+        guard last < Instant.never.nanoseconds else { return nil }
+        return .nanoseconds(Int64.random(in: 0...max(0, last - Instant.now.nanoseconds)))
+    }
+
+    /// Refuses writes from now on.
+    package func refuseWrites() { departure.refusesWrites.store(true, ordering: .relaxed) }
+
+    /// - Throws: 503 once nobody may write any more.
+    private func checkWritable() throws(Problem) {
+        if departure.refusesWrites.load(ordering: .relaxed) { throw .draining }
+    }
 }
 
 /// What an operator decides about requests and their sessions.

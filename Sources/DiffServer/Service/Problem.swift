@@ -207,7 +207,6 @@ extension Problem {
         case .expired: self.init(.sessionNotFound, "the session \"\(name)\" expired")
         case .evicted: self.init(.sessionNotFound, "the session \"\(name)\" was evicted to make room")
         case .revoked: self = .revoked
-        case .draining: self = .draining
         }
     }
 

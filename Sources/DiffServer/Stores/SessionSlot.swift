@@ -262,14 +262,14 @@ public enum SessionEnd: Sendable {
     case deleted, expired, evicted
     /// The reader's token was revoked, or its key withdrawn.
     case revoked
-    /// The server is shutting down.
-    case draining
 }
 
 /// A held request or a stream that waits for a session to change. It may be called on any thread, and returns at once.
 public protocol SessionReader: AnyObject, Sendable {
     func sessionChanged()
     func sessionEnded(_ end: SessionEnd)
+    /// The server goes down, and the reader has to leave after this time. Told again, the new time holds.
+    func serverEnds(after time: Duration)
     /// The session's source has been silent for too long, or is heard again.
     func sourceChanged()
 }
@@ -281,17 +281,10 @@ extension SessionReader {
 extension SessionSlot {
     /// Tells the readers that the session's source is silent, or heard again.
     public func sourceChanged() {
-        for reader in content.withLock({ Array($0.readers.values) }) { reader.sourceChanged() }
+        for reader in currentReaders { reader.sourceChanged() }
     }
 
-    /// Ends the readers of a session that stays.
-    func endReaders(because end: SessionEnd) {
-        let readers = content.withLock { content in
-            defer { forgetReaders(&content) }
-            return Array(content.readers.values)
-        }
-        for reader in readers { reader.sessionEnded(end) }
-    }
+    var currentReaders: [any SessionReader] { content.withLock { Array($0.readers.values) } }
 }
 
 extension Session {

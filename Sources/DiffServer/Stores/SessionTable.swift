@@ -303,10 +303,15 @@ public final class SessionTable: Sendable {
         }
     }
 
-    /// Ends all readers, as the server goes down.
-    public func endReaders(because end: SessionEnd) {
+    /// Has all readers leave, as the server goes down: one after another, within `window`.
+    ///
+    /// - Returns: when the last one leaves.
+    public func dismissReaders(within window: Duration) -> Duration {
         let slots = registry.withLock { Array($0.slots.values) + $0.away.values.compactMap(\.slot) }
-        for slot in slots { slot.endReaders(because: end) }
+        let readers = slots.flatMap(\.currentReaders)
+        let departures = Departures(of: readers.count, within: window)
+        for (index, reader) in readers.enumerated() { reader.serverEnds(after: departures.time(of: index)) }
+        return departures.span
     }
 }
 

@@ -14,6 +14,7 @@ import Testing
 
         func sessionChanged() {}
         func sessionEnded(_ end: SessionEnd) { ends.withLock { $0.append(end) } }
+        func serverEnds(after time: Duration) {}
     }
 
     private func token(_ sessions: String..., made: Int? = nil) -> Token {

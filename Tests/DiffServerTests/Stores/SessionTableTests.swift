@@ -19,6 +19,7 @@ import Testing
         var lines: [String] { told.withLock { $0 } }
         func sessionChanged() { told.withLock { $0.append("changed") } }
         func sessionEnded(_ end: SessionEnd) { told.withLock { $0.append("\(end)") } }
+        func serverEnds(after time: Duration) { told.withLock { $0.append("\(time)") } }
     }
 
     private func table(_ bounds: SessionTable.Bounds) -> SessionTable {
@@ -52,6 +53,22 @@ import Testing
         #expect(names(table, "abcdfgh") == "abcd")
         _ = try table.create("e", session("e")).get()
         #expect(names(table, "abcdefgh") == "bcde")
+    }
+
+    @Test func `readers of all sessions are dismissed one after another, and stay until then`() throws {
+        let table = table(.init())
+        let readers = (0..<150).map { _ in Reader() }
+        for name in ["a", "b"] { _ = try table.create(name, session(name)).get() }
+        let slots = try [
+            #require(table.peek("a")).slot, #require(table.peek("b")).slot, #require(table.slotToAwait("c")),
+        ]
+        for (index, reader) in readers.enumerated() {
+            #expect(slots[index % 3].add(reader, limit: 1000) == .added)
+        }
+        #expect(table.dismissReaders(within: .seconds(5)) == .milliseconds(150))
+        let times = Set((0..<150).map { "\(Duration.milliseconds($0))" })
+        #expect(Set(readers.flatMap(\.lines)) == times)
+        #expect(slots.map(\.readerCount) == [50, 50, 50])
     }
 
     @Test func `a session that is evicted while it is replaced does not stay in the table without its state`() throws {

@@ -89,6 +89,7 @@ final class Listener: SessionReader {
     let counts = Locked([0, 0])
     func sessionChanged() { counts.withLock { $0[0] += 1 } }
     func sessionEnded(_ end: SessionEnd) { counts.withLock { $0[1] += 1 } }
+    func serverEnds(after time: Duration) {}
 }
 
 extension SessionStore {

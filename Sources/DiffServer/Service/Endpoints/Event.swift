@@ -3,11 +3,14 @@ import SnapshotKit
 
 /// Server-sent events (the HTML standard, §9.2).
 package enum Event {
+    /// Before a reconnect, in milliseconds.
+    private static let delay = 1000
+
     /// The beginning of a stream: the delay before a reconnect, and the revision to resume from.
     ///
     /// - Parameter id: empty if there is none.
     static func primer(_ id: String) -> [UInt8] {
-        Array((id.isEmpty ? "retry: 1000\n\n" : "retry: 1000\n\nid: \(id)\n\n").utf8)
+        Array((id.isEmpty ? "retry: \(delay)\n\n" : "retry: \(delay)\n\nid: \(id)\n\n").utf8)
     }
 
     /// A newer revision of which the reader shows the same.
@@ -44,9 +47,12 @@ package enum Event {
         return event
     }
 
-    /// The last event, with the reason.
+    /// The last event, with the reason. The readers of a server that goes down all come back, so each gets a delay of
+    /// its own.
     static func end(_ problem: Problem, instance: String) -> [UInt8] {
-        let start = Array("event: end\ndata: ".utf8)
+        let ownDelay = Int.random(in: delay / 2...delay / 2 * 3)
+        let retry = problem.type == .draining ? "retry: \(ownDelay)\n" : ""
+        let start = Array("\(retry)event: end\ndata: ".utf8)
         return ended(start + problem.json(instance: instance), jsonFrom: start.count)
     }
 }

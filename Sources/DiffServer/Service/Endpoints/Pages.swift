@@ -16,7 +16,7 @@ enum GetHealth {
     /// all nodes, and none gets better without requests.
     @Sendable
     static func ready(_ call: OpenCall) throws(Problem) -> Response {
-        try call.service.checkDraining()
+        guard !call.service.isDraining else { throw .draining }
         let isOptional = call.head.query.contains { $0.name == "store" && $0.value == "optional" }
         guard call.service.store.availability >= (isOptional ? .away : .partial) else {
             throw Problem(.storeUnavailable, "the store cannot be reached or refuses writes")

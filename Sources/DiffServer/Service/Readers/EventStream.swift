@@ -22,7 +22,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
     private var timers: [Purpose: Timer] = [:]
 
     private enum Purpose {
-        case heartbeat, expiry, life
+        case heartbeat, expiry, life, departure
     }
 
     private init(_ call: Call, _ form: EventForm, _ writer: StreamWriter) {
@@ -83,6 +83,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
             // Spread out, since readers that came together would also come back together.
             after(life * Double.random(in: 0.8...1), .life) { $0.close() }
         }
+        if let time = call.service.timeToLeave { leave(after: time) }
     }
 
     /// What the reader has of all lists, on a stream of several.
@@ -112,6 +113,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
     }
 
     private func after(_ time: Duration, _ purpose: Purpose, _ action: @escaping @Sendable (EventStream) -> Void) {
+        timers[purpose]?.cancel()
         timers[purpose] = writer.loop.schedule(after: time) { [weak self] in
             guard let self, !self.writer.isClosed else { return }
             self.timers[purpose] = nil
@@ -137,6 +139,8 @@ final class EventStream: Subscriber, @unchecked Sendable {
     }
 
     func refused(_ list: Subscription, _ problem: Problem) { end(problem) }
+
+    func leave(after time: Duration) { after(time, .departure) { $0.end(.draining) } }
 
     /// A session has ended. A stream of several goes on, and waits for the session.
     func ended(_ list: Subscription, _ problem: Problem) {

@@ -33,7 +33,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
             if let problem = subscription.join(at: view?.slot) { return pending.answer(call.refusal(problem)) }
             request.subscription = subscription
             call.follow(subscription)
-            request.timer = pending.loop.schedule(after: time) { subscription.endTime() }
+            request.leave(after: call.service.timeToLeave.map { min($0, time) } ?? time)
             pending.onGone { _ = request.leave() }
             subscription.begin(from: view)
         }
@@ -55,6 +55,12 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     }
 
     func ended(_ subscription: Subscription, _ problem: Problem) { refused(subscription, problem) }
+
+    /// Answers after this time as if that had been asked for.
+    func leave(after time: Duration) {
+        timer?.cancel()
+        timer = pending.loop.schedule(after: time) { [weak subscription] in subscription?.endTime() }
+    }
 
     /// Stops waiting.
     ///

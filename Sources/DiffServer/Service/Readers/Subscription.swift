@@ -118,6 +118,8 @@ final class Subscription: SessionReader, @unchecked Sendable {
         loop.execute { self.subscriber?.ended(self, Problem(end, of: self.name)) }
     }
 
+    func serverEnds(after time: Duration) { loop.execute { self.subscriber?.leave(after: time) } }
+
     // MARK: Turns
 
     /// Sends the reader what is new to it, if there is anything.
@@ -270,6 +272,8 @@ protocol Subscriber: AnyObject, Sendable {
     func renamed(_ subscription: Subscription, _ name: Revision) -> Int
     func refused(_ subscription: Subscription, _ problem: Problem)
     func ended(_ subscription: Subscription, _ problem: Problem)
+    /// The server goes down. Told again, the new time holds.
+    func leave(after time: Duration)
 }
 
 extension SessionView {
