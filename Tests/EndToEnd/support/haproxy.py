@@ -1,0 +1,53 @@
+"""HAProxy as Debian has it, with the configuration from Examples on free ports."""
+
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+from .ports import free_port
+from .server import ROOT
+
+PROGRAM = shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin")
+IS_INSTALLED = bool(PROGRAM)
+MISSING = "haproxy is not installed"
+
+
+class HAProxy:
+    """One running HAProxy, before the nodes that listen on `ports`. Of the configuration only addresses are other ones."""
+
+    host = "127.0.0.1"
+
+    def __init__(self, ports):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="diffserver-haproxy-"))
+        self.port = free_port()
+        text = (ROOT / "Examples/haproxy.cfg").read_text()
+        servers = re.findall(r"^ *server \w+ [0-9.]+:\d+", text, re.MULTILINE)
+        assert len(servers) == len(ports), servers
+        for server, port in zip(servers, ports):
+            text = text.replace(server, f"{server.rsplit(' ', 1)[0]} 127.0.0.1:{port}")
+        text, count = re.subn(r"^( *)bind :\d+$", rf"\1bind 127.0.0.1:{self.port}", text, flags=re.MULTILINE)
+        assert count == 1, f"{count} lines bind"
+        (self.directory / "haproxy.cfg").write_text(text)
+        self.log = self.directory / "log"
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen([PROGRAM, "-db", "-f", str(self.directory / "haproxy.cfg")],
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                socket.create_connection((self.host, self.port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.02)
+        self.process.kill()
+        raise AssertionError("haproxy did not start:\n" + self.log.read_text())
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+        shutil.rmtree(self.directory, ignore_errors=True)

@@ -1,0 +1,238 @@
+"""A deploy disturbs nobody: two nodes over Redis behind nginx and behind HAProxy, by the configurations of Examples, are restarted one
+after the other while 200 readers and 20 writers go on. Not one request fails, nobody is sent a reset, and no change is lost.
+
+No client tries anything again: what fails once is a failure. A stream that ends by `end` has not failed.
+"""
+
+import asyncio
+import json
+import time
+import unittest
+
+from support import haproxy, nginx, redis
+from support.client import target
+from support.fetching import Answer, Connection
+from support.node import Node
+from support.ports import free_port
+from support.replica import Replica
+from support.states import canonical
+from support.store import names_its_stores
+from support.tokens import SECRET, bearer
+from test_tokens_and_keys import KEY, hashed
+
+WRITERS = 20
+STREAMS, POLLS = 160, 40
+# What a writer leaves in its list.
+KEPT = 8
+
+
+def path(number, *rest):
+    return "/".join([f"/v1/sessions/list-{number}", *rest])
+
+
+class Writer:
+    """Inserts a row at the start of its own list and removes the oldest, and knows what has to be there."""
+
+    def __init__(self, crowd, number):
+        self.crowd, self.number, self.count = crowd, number, 0
+
+    @property
+    def expected(self):
+        return canonical([f"row-{each}" for each in range(self.count, max(0, self.count - KEPT), -1)])
+
+    async def run(self):
+        connection = Connection(self.crowd.proxy, bearer(KEY))
+        while not self.crowd.is_over:
+            edits = [{"op": "insert", "items": [{"id": f"row-{self.count + 1}"}], "at": "start"}]
+            if self.count >= KEPT:
+                edits.append({"op": "delete", "items": [f"row-{self.count + 1 - KEPT}"]})
+            answer = await connection.request("POST", path(self.number, "changes"), json.dumps({"edits": edits}).encode())
+            self.crowd.posts += 1
+            if answer.status != 200:
+                return self.crowd.failed("a POST", answer)
+            self.count += 1
+            await asyncio.sleep(0.25)
+        connection.close()
+
+
+class Reader:
+    """Follows the rule, and is to show the last state of its list in the end."""
+
+    def __init__(self, crowd, writer):
+        self.crowd, self.writer, self.replica = crowd, writer, Replica("keyed")
+
+    @property
+    def is_done(self):
+        return self.crowd.is_over and self.replica.shows(self.writer.expected)
+
+    def path(self, **query):
+        since = {"since": self.replica.revision} if self.replica.revision else {}
+        return target(path(self.writer.number, "changes"), {**since, **query})
+
+    def receive(self, text):
+        changeset = json.loads(text)
+        self.crowd.resets += "reset" in changeset and self.replica.revision is not None
+        if self.replica.receive(changeset) == "ask":
+            self.crowd.failed("a changeset that does not fit", changeset)
+
+
+class Streaming(Reader):
+    async def run(self):
+        while not self.is_done:
+            connection, end = Connection(self.crowd.proxy, bearer(KEY)), None
+            async for event in connection.events(self.path()):
+                if isinstance(event, Answer):
+                    return self.crowd.failed("a stream", event)
+                if event.get("event") == "end":
+                    end = event
+                elif "data" in event:
+                    self.receive(event["data"])
+                if self.is_done:
+                    return connection.close()
+            connection.close()
+            if end is None or json.loads(end["data"])["type"] != "/problems/draining":
+                return self.crowd.failed("a stream that ended by", end)
+            self.crowd.retries.append(int(end["retry"]))
+            await asyncio.sleep(int(end["retry"]) / 1000)
+
+
+class Polling(Reader):
+    async def run(self):
+        connection = Connection(self.crowd.proxy, bearer(KEY))
+        while not self.is_done:
+            answer = await connection.request("GET", self.path(wait=5))
+            self.crowd.polls += 1
+            if answer.status != 200:
+                return self.crowd.failed("a poll", answer)
+            self.receive(answer.body)
+        connection.close()
+
+
+class Crowd:
+    """All readers and writers, and what went wrong for them."""
+
+    def __init__(self, proxy):
+        self.proxy, self.is_over = proxy, False
+        self.posts = self.polls = self.resets = 0
+        self.failures, self.retries = [], []
+        self.writers = [Writer(self, number) for number in range(WRITERS)]
+        self.readers = [Streaming(self, self.writers[number % WRITERS]) for number in range(STREAMS)]
+        self.readers += [Polling(self, self.writers[number % WRITERS]) for number in range(POLLS)]
+
+    def failed(self, what, how):
+        self.failures.append(f"{time.monotonic():.2f}: {what}: {how}")
+
+    async def run(self, client):
+        try:
+            await client.run()
+        except (OSError, EOFError, AssertionError, ValueError) as error:
+            self.failed(type(client).__name__, repr(error))
+
+    async def go_through(self, meanwhile):
+        """Runs all of them during the call, and until each reader shows the end."""
+        connection = Connection(self.proxy, bearer(KEY))
+        for writer in self.writers:
+            answer = await connection.request("PUT", path(writer.number), b'{"state":[]}')
+            assert answer.status == 201, answer
+        connection.close()
+        tasks = {role: [asyncio.create_task(self.run(each)) for each in role] for role in map(tuple, (self.writers, self.readers))}
+        await asyncio.to_thread(meanwhile)
+        self.is_over = True
+        writing, reading = tasks.values()
+        await asyncio.gather(*writing)
+        # A list that is quiet by now wakes nobody who shows it already.
+        for writer in self.writers:
+            await self.run(Last(writer))
+        await asyncio.wait(reading, timeout=15)
+        for task, reader in zip(reading, self.readers):
+            if not task.done():
+                task.cancel()
+                self.failed("a reader that did not end", f"at {reader.replica.revision}: {reader.replica.model}")
+
+
+class Last:
+    """One more row for a list, so that each of its readers hears something."""
+
+    def __init__(self, writer):
+        self.writer = writer
+
+    async def run(self):
+        connection = Connection(self.writer.crowd.proxy, bearer(KEY))
+        self.writer.count += 1
+        state = json.dumps(self.writer.expected).encode()
+        answer = await connection.request("POST", path(self.writer.number, "changes"), state)
+        if answer.status != 200:
+            self.writer.crowd.failed("the last POST", answer)
+        connection.close()
+
+
+@names_its_stores
+class Rolling:
+    # A balancer has to see it within that time.
+    delay = "1s"
+
+    def setUp(self):
+        self.store = redis.Redis()
+        self.addCleanup(self.store.close)
+        self.nodes = [
+            Node("--key", f"writer:{hashed(KEY)}", "--token-secret", SECRET, "--digest-key", "the same", "--store",
+                 f"redis://127.0.0.1:{self.store.port}", "--drain-delay", self.delay, "--drain", "10s", *self.others())
+            for _ in range(2)
+        ]
+        self.addCleanup(lambda: [node.stop() for node in self.nodes])
+
+    def others(self):
+        return ()
+
+    def restart_each(self):
+        time.sleep(1)
+        for node in self.nodes:
+            node.stop()
+            node.start()
+            deadline = time.monotonic() + 10
+            while asyncio.run(Connection(node).request("GET", "/readyz")).status != 200:
+                assert time.monotonic() < deadline, "it is never ready again"
+                time.sleep(0.05)
+            # What the configurations say that a proxy needs to take it in again, and a little more.
+            time.sleep(2.5)
+
+    def test_nobody_notices(self):
+        crowd = Crowd(self.proxy)
+        asyncio.run(crowd.go_through(self.restart_each))
+        self.assertEqual(crowd.failures, [])
+        self.assertEqual(crowd.resets, 0)
+        # That there was something to notice.
+        self.assertGreater(len(crowd.retries), STREAMS)
+        self.assertGreater(len(set(crowd.retries)), STREAMS // 4)
+        self.assertTrue(500 <= min(crowd.retries) and max(crowd.retries) <= 1500, crowd.retries)
+        self.assertGreater(crowd.posts, 20 * WRITERS)
+        self.assertGreater(crowd.polls, 20 * POLLS)
+
+
+@unittest.skipUnless(redis.IS_INSTALLED and nginx.IS_INSTALLED, "redis-server or nginx is not installed")
+class BehindNginx(Rolling, unittest.TestCase):
+    def setUp(self):
+        self.second = []
+        super().setUp()
+        ports = [node.port for node in self.nodes] + self.second
+        self.proxy = nginx.Nginx("nginx-several-nodes.conf", ports)
+        self.addCleanup(self.proxy.close)
+
+    def others(self):
+        self.second.append(free_port())
+        return ("--listen", f"127.0.0.1:{self.second[-1]}")
+
+
+@unittest.skipUnless(redis.IS_INSTALLED and haproxy.IS_INSTALLED, "redis-server or haproxy is not installed")
+class BehindHAProxy(Rolling, unittest.TestCase):
+    # It asks once a second, and believes the second answer.
+    delay = "3s"
+
+    def setUp(self):
+        super().setUp()
+        self.proxy = haproxy.HAProxy([node.port for node in self.nodes])
+        self.addCleanup(self.proxy.close)
+
+
+if __name__ == "__main__":
+    unittest.main()
