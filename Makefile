@@ -105,11 +105,12 @@ replay: setup-test build ## replay a list's history through the server; HISTORY=
 format: ## format all Swift files
 	@swift format format -i -p $(SWIFT_FILES)
 
-lint: ## check the format of all Swift files, the width of lines, and that docs/architecture.md shows what is there
+lint: ## check the format of all Swift files, the width of lines, and that docs/ show the targets and parameters that there are
 	@swift format lint -s -p $(SWIFT_FILES)
 	@.ci/check-width $(SWIFT_FILES) *.md $$(find docs Clients Examples -name node_modules -prune -o -name "*.md" -print)
 	@.ci/check-walks
 	@.ci/draw-targets --check
+	@.ci/draw-parameters --check
 
 bench: setup ## benchmarks of diffing, reading and writing
 	Benchmarks/run

@@ -111,7 +111,7 @@ export type ListWindow = {
   /** The row with this id, wherever it goes. */
   | { around: ID });
 
-/** One edit; `docs/api.md` tells what each does. */
+/** One edit; `docs/api/edits.md` tells what each does. */
 export type Edit =
   | { op: 'insert'; items: (Item | ID)[] } & Placed<{ into: ID | { section: ID } | { item: ID }; at?: 'start' | 'end' }>
   | { op: 'insert'; sections: (Omit<Section, 'items'> & { items?: (Item | ID)[] })[] } & Placed<never>
@@ -143,7 +143,7 @@ export interface Item {
   items?: (Item | ID)[];
 }
 
-/** What changed, by dialect; docs/api.md has an example of each. */
+/** What changed, by dialect; docs/api/dialects.md has an example of each. */
 export interface Changes<Item = any, Header = any> {
   keyed: Operation<Item, Header>[];
   indexed: {
@@ -357,7 +357,7 @@ export interface WriteOptions {
   timeout?: number;
 }
 
-/** How to read lists that are not in the server's form; docs/api.md, "Your own JSON". */
+/** How to read lists that are not in the server's form; docs/api/shapes.md. */
 export interface Shape {
   itemsAt?: string;
   idAt?: string;

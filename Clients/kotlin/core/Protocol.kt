@@ -1,5 +1,5 @@
 // What the protocol says, as plain values: the rows that a client shows, the server's answers, and the client's rule,
-// which is the same for a stream, a poll and a POST. docs/api.md and docs/clients.md have it in words.
+// which is the same for a stream, a poll and a POST. docs/api and docs/clients.md have it in words.
 
 package diffserver
 

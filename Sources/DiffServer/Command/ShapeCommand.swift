@@ -29,7 +29,7 @@ struct ShapeCommand: CommandOptions {
         let guesses: [ShapeGuess]
         do throws(StateError) { guesses = try document.shapes() } catch { fail("\(source): \(error.words)") }
         guard let best = guesses.first else {
-            fail("\(source): \(Self.reason(document)); docs/api.md says how to name a list's place")
+            fail("\(source): \(Self.reason(document)); docs/api/shapes.md says how to name a list's place")
         }
         print(best.words)
         print("  query:  \(best.shape == .native ? "none: it can be posted as it is" : best.shape.query)")

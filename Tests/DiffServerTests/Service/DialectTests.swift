@@ -32,7 +32,7 @@ struct DialectTests {
 
     @Test("the page of the interface has its section", arguments: Dialect.allCases)
     func page(dialect: Dialect) throws {
-        #expect(try Repository.text("docs/api.md").contains("\n### \(dialect.rawValue)\n"))
+        #expect(try Repository.text("docs/api/dialects.md").contains("\n## \(dialect.rawValue)\n"))
     }
 
     @Test("the tests from outside apply it", arguments: Dialect.allCases)

@@ -24,7 +24,7 @@ struct RoutesTests {
 
     @Test("every row of the table is on the page of the interface")
     func page() throws {
-        let page = try Repository.text("docs/api.md")
+        let page = try Repository.text("docs/api/README.md")
         for (method, path) in Self.rows {
             let names = ["`\(method) \(path)`", "`\(method) \(path)?", "### \(method) \(path)\n", "`\(path)`"]
             #expect(names.contains { page.contains($0) }, "\(method) \(path)")
