@@ -49,9 +49,33 @@ class Figures(ServiceCase):
             'diffserver_requests_total{route="other",status="404"}': 1,
             'diffserver_requests_total{route="diff",status="200"}': 1,
             'diffserver_requests_total{route="options",status="204"}': 1,
-            'diffserver_request_seconds_count{route="session"}': 4,
-            'diffserver_request_seconds_bucket{route="session",le="+Inf"}': 4,
+            'diffserver_request_duration_seconds_count{route="session",method="GET"}': 4,
+            'diffserver_request_duration_seconds_bucket{route="session",method="GET",le="+Inf"}': 4,
+            'diffserver_request_duration_seconds_count{route="session",method="HEAD"}': 0,
+            'diffserver_request_duration_seconds_count{route="other",method="PATCH"}': 1,
+            'diffserver_request_duration_seconds_count{route="diff",method="POST"}': 1,
+            'diffserver_refusals_total{problem="session-not-found"}': 1,
+            'diffserver_refusals_total{problem="method-not-allowed"}': 1,
+            'diffserver_refusals_total{problem="route-not-found"}': 1,
+            'diffserver_refusals_total{problem="malformed-json"}': 0,
         })
+
+    def test_bounds_double_from_a_quarter_of_a_millisecond(self):
+        self.get("/livez")
+        bounds = [float(bound) for bound in re.findall(r'request_duration_seconds_bucket\{route="livez",method="GET",le="([0-9.]+)"\}',
+                                                       self.get("/metrics").text)]
+        self.assertEqual(bounds, [0.00025 * 2 ** power for power in range(18)])
+
+    def test_methods_and_paths_that_clients_make_up_are_others(self):
+        before = self.figures()
+        names = {re.sub(r"(status|le)=\"[^\"]*\"", "", name) for name in before}
+        for number in range(5):
+            with self.raw() as connection:
+                connection.send(f"MADEUP{number} /made-up/{number} HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: {number}\r\n\r\n")
+                self.assertEqual(connection.answer().status, 404)
+        self.grown(before, {'diffserver_request_duration_seconds_count{route="other",method="other"}': 5})
+        new = {re.sub(r"(status|le)=\"[^\"]*\"", "", name) for name in self.figures()} - names
+        self.assertLessEqual(len(new), 6, new)
 
     def test_bytes_go_in_and_out(self):
         before = self.figures()
@@ -120,6 +144,32 @@ class Figures(ServiceCase):
         for _ in range(20):
             self.diff(list(range(2000)), list(range(2000))[::-1])
         self.assertGreater(self.figures()["process_cpu_seconds_total"], figures["process_cpu_seconds_total"])
+
+    def test_what_is_held_and_streamed_is_no_slow_answer(self):
+        session, base = self.made(["a"])
+        # Of a server that other tests of the class have used, these are there already.
+        self.get_changes(session)
+        before = self.figures()
+        answered = 'diffserver_request_duration_seconds_count{route="changes",method="GET"}'
+        held, kinds = "diffserver_held_requests", 'diffserver_held_duration_seconds_count{kind="%s"}'
+        with self.raw() as waiting:
+            waiting.send(f"GET {session_path(session, 'changes')}?since={base}&wait=30 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.grown(before, {held: 1, "diffserver_streams": 0})
+            stream = Stream(self.server, session_path(session, "changes"), {"since": base})
+            self.grown(before, {held: 1, "diffserver_streams": 1})
+            self.wrote(session, ["b"])
+            self.assertEqual(waiting.answer().status, 200)
+            stream.next_event()
+            stream.close()
+            self.grown(before, {held: 0, "diffserver_streams": 0, kinds % "poll": 1, kinds % "stream": 1, answered: 0})
+            # One that is answered at once was not held, and one that is given up has no answer.
+            waiting.send(f"GET {session_path(session, 'changes')}?since={base}&wait=30 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertEqual(waiting.answer().status, 200)
+            self.grown(before, {kinds % "poll": 1, answered: 1})
+            head = self.get_changes(session).json["to"]
+            waiting.send(f"GET {session_path(session, 'changes')}?since={head}&wait=30 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.grown(before, {held: 1})
+        self.grown(before, {held: 0, kinds % "poll": 1, answered: 2, 'diffserver_requests_total{route="other",status="499"}': 1})
 
     def test_open_descriptors_are_counted(self):
         before = self.figures()["process_open_fds"]

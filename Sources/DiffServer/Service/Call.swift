@@ -57,7 +57,7 @@ package final class Call: ServiceContext {
 
     /// The session's name. Its route must have one.
     package var session: String {
-        guard let named else { preconditionFailure("\(route.name) names no session") }
+        guard let named else { preconditionFailure("\(route.name.rawValue) names no session") }
         return named
     }
 
@@ -169,7 +169,7 @@ package final class Call: ServiceContext {
     }
 
     /// Adds what every answer gets.
-    func finish(_ response: consuming Response) -> Response { service.finish(response, head, route: route.name) }
+    func finish(_ response: consuming Response) -> Response { service.finish(response, head, route.label) }
 }
 
 extension Call {

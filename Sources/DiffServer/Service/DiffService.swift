@@ -57,7 +57,7 @@ package final class DiffService: Service {
         do throws(Problem) {
             return try walk(head, peer, loop)
         } catch {
-            return .answer(finish(error.response(instance: head.instance), head, route: ""))
+            return .answer(finish(error.response(instance: head.instance), head, .other))
         }
     }
 
@@ -66,7 +66,7 @@ package final class DiffService: Service {
             throw .malformed("\(name) has more than \(FieldList.maxElements) elements")
         }
         let match = routes.match(head)
-        if let answer = options(head, match) { return .answer(finish(answer, head, route: "options")) }
+        if let answer = options(head, match) { return .answer(finish(answer, head, .options)) }
         switch consume match {
         case .found(let route, let place): return try admit(head, peer, loop, to: route, place)
         case .methodNotAllowed(let allow):
@@ -259,14 +259,14 @@ package final class DiffService: Service {
     private func answer(
         _ call: OpenCall, of route: Route, _ work: (OpenCall) throws(Problem) -> Response
     ) -> Response {
-        do throws(Problem) { return finish(try work(call), call.head, route: route.name) } catch {
-            return finish(error.response(instance: call.head.instance), call.head, route: route.name)
+        do throws(Problem) { return finish(try work(call), call.head, route.label) } catch {
+            return finish(error.response(instance: call.head.instance), call.head, route.label)
         }
     }
 
     /// Adds what every answer gets.
-    func finish(_ response: consuming Response, _ head: RequestHead, route: String) -> Response {
-        response.route = route
+    func finish(_ response: consuming Response, _ head: RequestHead, _ label: AnswerLabel) -> Response {
+        response.note(label)
         crossOrigin.decorate(&response, for: head)
         return response
     }
@@ -292,7 +292,8 @@ package final class DiffService: Service {
     }
 
     package func finished(_ exchange: ExchangeSummary) {
-        metrics.count(exchange)
+        let label = AnswerLabel(code: exchange.label)
+        metrics.count(exchange, as: label)
         journal.record(exchange)
     }
 

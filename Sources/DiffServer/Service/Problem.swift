@@ -41,7 +41,7 @@ package struct Problem: Error, Sendable {
     func response(instance: String? = nil) -> Response {
         Response(
             status: type.status, fields: [Field("Content-Type", "application/problem+json")] + fields,
-            body: .bytes(json(instance: instance)), isCompressible: true)
+            body: .bytes(json(instance: instance)), label: AnswerLabel(type).code, isCompressible: true)
     }
 
     /// As JSON, on one line.

@@ -4,10 +4,22 @@ import SnapshotKit
 /// What an endpoint does once the body has arrived.
 package typealias Answer = @Sendable (_ body: consuming [UInt8]) throws(Problem) -> Reply
 
+/// What requests are counted and logged by.
+enum RouteName: String, CaseIterable, Sendable {
+    /// No route of the table.
+    case other
+    /// OPTIONS of any route, preflights included.
+    case options
+    case diff, shape, list, session, changes, fetch, changesOfMany, item, items
+    case section, sections, tokens, livez, readyz, page, openapi, metrics, problems
+}
+
 /// One row of the service: who may use it, what its query may hold, and what it does.
 package final class Route: Sendable {
-    /// Its label in logs and metrics.
-    let name: String
+    /// Several may share one.
+    let name: RouteName
+    /// The label of its answers.
+    let label: AnswerLabel
     /// Nil for a route that is open to all.
     let permission: Permission?
     /// Probes are never rate-limited: by their answers, supervisors restart the process or send it work.
@@ -46,10 +58,11 @@ package final class Route: Sendable {
     }
 
     init(
-        _ name: String, _ work: Work, _ permission: Permission? = nil, parameters: Set<String> = [],
+        _ name: RouteName, _ work: Work, _ permission: Permission? = nil, parameters: Set<String> = [],
         lists: Set<String> = [], takesPatches: Bool = false, isJSON: Bool = true, isProbe: Bool = false
     ) {
         (self.name, self.permission, self.work, self.parameters) = (name, permission, work, parameters)
+        label = AnswerLabel(name)
         (self.lists, self.takesPatches, self.isJSON, self.isProbe) = (lists, takesPatches, isJSON, isProbe)
     }
 }
@@ -59,85 +72,85 @@ let routes = Router<Route>([
     .init(
         .post, "/v1/diff",
         Route(
-            "diff", .withBody(PostDiff.prepare), .compute,
+            .diff, .withBody(PostDiff.prepare), .compute,
             parameters: ChangesStyle.parameters.union(Parameters.shape).union(Projection.view),
             lists: Parameters.shapeLists, isJSON: false)),
-    .init(.post, "/v1/shape", Route("shape", .withBody(PostShape.prepare), .compute)),
+    .init(.post, "/v1/shape", Route(.shape, .withBody(PostShape.prepare), .compute)),
     .init(
         .get, "/v1/sessions",
-        Route("list", .withoutBody(GetSessions.answer), .list, parameters: ["prefix", "after", "limit"])),
+        Route(.list, .withoutBody(GetSessions.answer), .list, parameters: ["prefix", "after", "limit"])),
     .init(
         .put, "/v1/sessions/{session}",
         Route(
-            "session", .session(PutSession.self, takesBody: true), .write, parameters: Parameters.shape,
+            .session, .session(PutSession.self, takesBody: true), .write, parameters: Parameters.shape,
             lists: Parameters.shapeLists)),
     .init(
         .get, "/v1/sessions/{session}",
-        Route("session", .session(GetSession.self), .read, parameters: Projection.view)),
-    .init(.delete, "/v1/sessions/{session}", Route("session", .session(DeleteSession.self), .write, isJSON: false)),
+        Route(.session, .session(GetSession.self), .read, parameters: Projection.view)),
+    .init(.delete, "/v1/sessions/{session}", Route(.session, .session(DeleteSession.self), .write, isJSON: false)),
     .init(
         .post, "/v1/sessions/{session}/changes",
         Route(
-            "changes", .session(PostChanges.self, takesBody: true), .edit,
+            .changes, .session(PostChanges.self, takesBody: true), .edit,
             parameters: PostChanges.parameters.union(Parameters.shape), lists: Parameters.shapeLists, isJSON: false)),
     .init(
         .get, "/v1/sessions/{session}/changes",
         Route(
-            "changes", .session(GetChanges.self), .read,
+            .changes, .session(GetChanges.self), .read,
             parameters: ChangesStyle.parameters.union(Projection.parameters).union(["since", "wait", "every"]),
             isJSON: false)),
     .init(
         .post, "/v1/sessions/{session}/fetch",
         Route(
-            "fetch", .withoutBody(PostFetch.answer), .write, parameters: ChangesStyle.parameters.union(["since"]),
+            .fetch, .withoutBody(PostFetch.answer), .write, parameters: ChangesStyle.parameters.union(["since"]),
             isJSON: false)),
     .init(
         .get, "/v1/changes",
         Route(
-            "changesOfMany", .withoutBody(GetManyChanges.answer), .read,
+            .changesOfMany, .withoutBody(GetManyChanges.answer), .read,
             parameters: ChangesStyle.parameters.union(["session", "every"]), lists: ["session"], isJSON: false)),
     .init(
         .get, "/v1/sessions/{session}/items/{item}",
-        Route("item", .session(GetElement<StateItem>.self), .read, parameters: ["revision", "view"])),
+        Route(.item, .session(GetElement<StateItem>.self), .read, parameters: ["revision", "view"])),
     .init(
         .patch, "/v1/sessions/{session}/items/{item}",
         Route(
-            "item", .session(PatchContent<StateItem>.self, takesBody: true), .edit, parameters: PostChanges.parameters,
+            .item, .session(PatchContent<StateItem>.self, takesBody: true), .edit, parameters: PostChanges.parameters,
             takesPatches: true, isJSON: false)),
     .init(
         .get, "/v1/sessions/{session}/items",
         Route(
-            "items", .session(GetElements<StateItem>.self), .read, parameters: ["at", "id", "revision", "view"],
+            .items, .session(GetElements<StateItem>.self), .read, parameters: ["at", "id", "revision", "view"],
             lists: ["at", "id"])),
     .init(
         .get, "/v1/sessions/{session}/sections/{section}",
-        Route("section", .session(GetElement<StateSection>.self), .read, parameters: ["revision", "view"])),
+        Route(.section, .session(GetElement<StateSection>.self), .read, parameters: ["revision", "view"])),
     .init(
         .patch, "/v1/sessions/{session}/sections/{section}",
         Route(
-            "section", .session(PatchContent<StateSection>.self, takesBody: true), .edit,
+            .section, .session(PatchContent<StateSection>.self, takesBody: true), .edit,
             parameters: PostChanges.parameters, takesPatches: true, isJSON: false)),
     .init(
         .get, "/v1/sessions/{session}/sections",
         Route(
-            "sections", .session(GetElements<StateSection>.self), .read, parameters: ["at", "id", "revision", "view"],
+            .sections, .session(GetElements<StateSection>.self), .read, parameters: ["at", "id", "revision", "view"],
             lists: ["at", "id"])),
-    .init(.post, "/v1/sessions/{session}/tokens", Route("tokens", .withBody(PostTokens.prepare), .write)),
+    .init(.post, "/v1/sessions/{session}/tokens", Route(.tokens, .withBody(PostTokens.prepare), .write)),
     .init(
         .delete, "/v1/sessions/{session}/tokens",
-        Route("tokens", .withoutBody(DeleteTokens.answer), .write, isJSON: false)),
-    .init(.post, "/v1/tokens", Route("tokens", .withBody(PostTokens.prepareForSeveral), .write)),
-    .init(.get, "/livez", Route("livez", .open(GetHealth.live), isProbe: true)),
-    .init(.get, "/readyz", Route("readyz", .open(GetHealth.ready), isProbe: true)),
-    .init(.get, "/", Route("page", .open(GetFile.page.answer))),
-    .init(.get, "/playground/{file}", Route("page", .open(GetFile.module))),
-    .init(.get, "/client.js", Route("page", .open(GetFile.client.answer))),
-    .init(.get, "/apply.js", Route("page", .open(GetFile.apply.answer))),
-    .init(.get, "/bind.js", Route("page", .open(GetFile.bind.answer))),
-    .init(.get, "/updates.js", Route("page", .open(GetFile.updates.answer))),
-    .init(.get, "/edits.js", Route("page", .open(GetFile.edits.answer))),
-    .init(.get, "/client.d.ts", Route("page", .open(GetFile.clientTypes.answer))),
-    .init(.get, "/openapi.json", Route("openapi", .open(GetFile.description.answer))),
-    .init(.get, "/metrics", Route("metrics", .withoutBody(GetMetrics.answer), .operate, isJSON: false)),
-    .init(.get, "/problems/{name}", Route("problems", .open(GetProblem.answer))),
+        Route(.tokens, .withoutBody(DeleteTokens.answer), .write, isJSON: false)),
+    .init(.post, "/v1/tokens", Route(.tokens, .withBody(PostTokens.prepareForSeveral), .write)),
+    .init(.get, "/livez", Route(.livez, .open(GetHealth.live), isProbe: true)),
+    .init(.get, "/readyz", Route(.readyz, .open(GetHealth.ready), isProbe: true)),
+    .init(.get, "/", Route(.page, .open(GetFile.page.answer))),
+    .init(.get, "/playground/{file}", Route(.page, .open(GetFile.module))),
+    .init(.get, "/client.js", Route(.page, .open(GetFile.client.answer))),
+    .init(.get, "/apply.js", Route(.page, .open(GetFile.apply.answer))),
+    .init(.get, "/bind.js", Route(.page, .open(GetFile.bind.answer))),
+    .init(.get, "/updates.js", Route(.page, .open(GetFile.updates.answer))),
+    .init(.get, "/edits.js", Route(.page, .open(GetFile.edits.answer))),
+    .init(.get, "/client.d.ts", Route(.page, .open(GetFile.clientTypes.answer))),
+    .init(.get, "/openapi.json", Route(.openapi, .open(GetFile.description.answer))),
+    .init(.get, "/metrics", Route(.metrics, .withoutBody(GetMetrics.answer), .operate, isJSON: false)),
+    .init(.get, "/problems/{name}", Route(.problems, .open(GetProblem.answer))),
 ])

@@ -217,7 +217,7 @@ extension Connection {
     func finishExchange() {
         guard var exchange = exchange.take() else { return }
         intake = nil
-        exchange.summary.duration = Instant.now - exchange.began
+        exchange.summary.nanoseconds = Instant.now.nanoseconds - exchange.began.nanoseconds
         shard.service.finished(exchange.summary)
     }
 }

@@ -9,20 +9,21 @@ public struct Response: Sendable {
     public var fields: [Field]
     /// The body.
     public var body: Body
-    /// A label for logs and metrics, returned in the exchange's summary; ideally a literal.
-    public var route: String
+    /// What the service notes of the answer for its logs and metrics, in a code of its own; returned in the exchange's
+    /// summary.
+    public var label: UInt32
     /// Whether the body may be sent as gzip: it must not have a third party's secrets next to this client's input
     /// (BREACH).
     public var isCompressible: Bool
 
     /// An answer.
     public init(
-        status: Int, fields: [Field] = [], body: Body = .empty, route: String = "", isCompressible: Bool = false
+        status: Int, fields: [Field] = [], body: Body = .empty, label: UInt32 = 0, isCompressible: Bool = false
     ) {
         self.status = status
         self.fields = fields
         self.body = body
-        self.route = route
+        self.label = label
         self.isCompressible = isCompressible
     }
 

@@ -51,19 +51,19 @@ public struct ExchangeSummary: Sendable {
     public let peer: Peer
     /// The status of the answer; 0 if the client left before there was one.
     public internal(set) var status = 0
-    /// The response's label.
-    public internal(set) var route = ""
+    /// The response's label; 0 if there was none.
+    public internal(set) var label: UInt32 = 0
     /// Octets of the request with head and framing, without TLS.
     public internal(set) var bytesIn: Int
     /// Octets of the answer with head and framing, without TLS.
     public internal(set) var bytesOut = 0
     /// From the first octet of the head to the end of the answer.
-    public internal(set) var duration = Duration.zero
+    public internal(set) var nanoseconds: Int64 = 0
 
     init(head: RequestHead?, peer: Peer, bytesIn: Int) { (self.head, self.peer, self.bytesIn) = (head, peer, bytesIn) }
 
     mutating func note(_ response: Response, bytes: Int) {
-        (status, route) = (response.status, response.route)
+        (status, label) = (response.status, response.label)
         bytesOut += bytes
     }
 

@@ -72,7 +72,7 @@ package final class Journal: Sendable {
                 ("method", .text(exchange.method?.name ?? "-")), ("path", .text(exchange.head?.instance ?? "-")),
                 ("status", .number(exchange.knownStatus)), ("bytesIn", .number(exchange.bytesIn)),
                 ("bytesOut", .number(exchange.bytesOut)),
-                ("microseconds", .number(Int(exchange.duration / .microseconds(1)))),
+                ("microseconds", .number(Int(exchange.nanoseconds / 1000))),
                 ("peer", .text(exchange.peer.address)), ("requestId", .text(trace.id)),
             ] + (trace.parent.map { [("traceparent", .text($0))] } ?? []))
     }

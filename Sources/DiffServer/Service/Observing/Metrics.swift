@@ -1,5 +1,5 @@
 // Counts and sums for Prometheus (text exposition format 0.0.4). No label ever holds the name of a session or a client:
-// labels are routes, statuses, reasons and kinds, each from a short list that is known beforehand.
+// labels are routes, methods, statuses, reasons and kinds, each from a short list that is known beforehand.
 
 import DiffSessions
 import DiffStores
@@ -8,40 +8,63 @@ import SnapshotKit
 
 /// What the service counts.
 package final class Metrics: Sendable {
-    /// The requests of one route. Routes and statuses are so few that a linear search costs less than hashing.
-    private struct RouteTally {
-        let route: String
+    /// The requests of one route and method. These and statuses are so few that a linear search costs less than
+    /// hashing.
+    private struct RequestTally {
+        let route: AnswerLabel
+        let method: CountedMethod
         var statuses: [(status: Int, count: Int)] = []
         var durations = Histogram()
 
-        mutating func add(_ status: Int, _ duration: Duration) {
+        mutating func add(_ status: Int) {
             let index = statuses.firstIndex { $0.status == status } ?? statuses.count
             if index == statuses.count { statuses.append((status, 0)) }
             statuses[index].count += 1
-            durations.add(duration)
         }
     }
 
+    /// What waits as long as its reader wants.
+    private struct WaitTally {
+        var open = 0
+        /// From 0.26 s to 4.7 h.
+        var durations = Histogram(10...26)
+    }
+
     private struct Tally {
-        var routes: [RouteTally] = []
+        var requests: [RequestTally] = []
+        var waits = AnswerLabel.Wait.allCases.map { (kind: $0, tally: WaitTally()) }
+        /// By the code of their problem.
+        var refusals = [Int](repeating: 0, count: ProblemType.allCases.count + 1)
         var bytesIn = 0
         var bytesOut = 0
         var resets: [ResetReason: Int] = [:]
         var operations = OperationCounts()
         var streamLag = Histogram()
-        var streams = 0
         var storeConflicts = 0
         var storeFailures = 0
+
+        mutating func change(_ wait: AnswerLabel.Wait, _ action: (inout WaitTally) -> Void) {
+            for index in waits.indices where waits[index].kind == wait { action(&waits[index].tally) }
+        }
     }
 
     private let tally = Locked(Tally())
 
-    package func count(_ exchange: ExchangeSummary) {
-        let route = exchange.route.isEmpty ? "other" : exchange.route
+    package init() {}
+
+    func count(_ exchange: ExchangeSummary, as label: AnswerLabel) {
+        let (route, method) = (label.ofRoute, CountedMethod(exchange.method))
         tally.withLock { tally in
-            let index = tally.routes.firstIndex { $0.route == route } ?? tally.routes.count
-            if index == tally.routes.count { tally.routes.append(RouteTally(route: route)) }
-            tally.routes[index].add(exchange.knownStatus, exchange.duration)
+            let index =
+                tally.requests.firstIndex { $0.route == route && $0.method == method } ?? tally.requests.count
+            if index == tally.requests.count { tally.requests.append(RequestTally(route: route, method: method)) }
+            tally.requests[index].add(exchange.knownStatus)
+            if let wait = label.wait {
+                tally.change(wait) { $0.durations.add(nanoseconds: exchange.nanoseconds) }
+            } else if exchange.status != 0 {
+                tally.requests[index].durations.add(nanoseconds: exchange.nanoseconds)
+            }
+            if label.problemCode > 0 { tally.refusals[label.problemCode] += 1 }
             tally.bytesIn += exchange.bytesIn
             tally.bytesOut += exchange.bytesOut
         }
@@ -57,8 +80,8 @@ package final class Metrics: Sendable {
         }
     }
 
-    func streamOpened() { tally.withLock { $0.streams += 1 } }
-    func streamClosed() { tally.withLock { $0.streams -= 1 } }
+    func began(_ wait: AnswerLabel.Wait) { tally.withLock { $0.change(wait) { $0.open += 1 } } }
+    func ended(_ wait: AnswerLabel.Wait) { tally.withLock { $0.change(wait) { $0.open -= 1 } } }
     /// The time from a commit until a stream was told.
     func streamLagged(_ lag: Duration) { tally.withLock { $0.streamLag.add(lag) } }
 
@@ -77,16 +100,36 @@ package final class Metrics: Sendable {
     /// All of it.
     func text(of service: DiffService) -> String {
         let tally = tally.withLock { $0 }
-        let routes = tally.routes.sorted { $0.route < $1.route }
+        var statuses: [String: Int] = [:]
+        for each in tally.requests {
+            for (status, count) in each.statuses {
+                statuses["route=\"\(each.route.route.rawValue)\",status=\"\(status)\"", default: 0] += count
+            }
+        }
         var text = MetricsText()
         text.family(
-            "diffserver_requests_total", "counter", "Requests by route and status.",
-            routes.flatMap { each in
-                each.statuses.sorted(by: <).map { ("route=\"\(each.route)\",status=\"\($0.status)\"", $0.count) }
-            })
+            "diffserver_requests_total", "counter",
+            "Requests by route and status; 499 is a client that left before its answer.",
+            statuses.sorted { $0.key < $1.key })
         text.family(
-            "diffserver_request_seconds", "Time from the first byte of a request to the end of its answer.",
-            routes.map { ("route=\"\($0.route)\"", $0.durations) })
+            "diffserver_request_duration_seconds",
+            "Time from the first byte of a request to the end of its answer; without held requests and streams.",
+            tally.requests.map {
+                ("route=\"\($0.route.route.rawValue)\",method=\"\($0.method.rawValue)\"", $0.durations)
+            }
+            .sorted { $0.0 < $1.0 })
+        text.family(
+            "diffserver_held_duration_seconds", "Time that requests were held, and that streams were open.",
+            tally.waits.map { ("kind=\"\($0.kind.rawValue)\"", $0.tally.durations) })
+        for (kind, tally) in tally.waits {
+            switch kind {
+            case .poll: text.gauge("diffserver_held_requests", "Requests held until there is news.", tally.open)
+            case .stream: text.gauge("diffserver_streams", "Open event streams.", tally.open)
+            }
+        }
+        text.family(
+            "diffserver_refusals_total", "counter", "Requests refused, by the type of the problem.",
+            zip(ProblemType.allCases, tally.refusals.dropFirst()).map { ("problem=\"\($0.rawValue)\"", $1) })
         text.counter("diffserver_received_bytes_total", "Bytes received in requests.", tally.bytesIn)
         text.counter("diffserver_sent_bytes_total", "Bytes sent in answers.", tally.bytesOut)
         service.connections?.write(into: &text)
@@ -95,7 +138,7 @@ package final class Metrics: Sendable {
             "diffserver_store_ready", "1 if the store can be reached and written, else 0.",
             service.store.availability == .whole ? 1 : 0)
         text.counter(
-            "diffserver_store_failures_total", "Requests that failed because of the store.", tally.storeFailures)
+            "diffserver_store_failures_total", "Times that the store failed a request.", tally.storeFailures)
         text.counter(
             "diffserver_store_conflicts_total", "Writes retried because another write came first.",
             tally.storeConflicts)
@@ -116,7 +159,6 @@ package final class Metrics: Sendable {
             "diffserver_memory_bytes", "gauge",
             "Bytes of memory in use, by what for; sessions make room for the others.",
             ([("sessions", service.table.size.bytes)] + service.table.account.figures).map { ("part=\"\($0)\"", $1) })
-        text.gauge("diffserver_streams", "Open event streams.", tally.streams)
         text.family(
             "diffserver_stream_lag_seconds", "Time from a commit until it was sent to a stream.",
             [("", tally.streamLag)])
@@ -159,19 +201,29 @@ extension SessionTable {
     }
 }
 
-/// How many durations were at most as long as each bound.
-struct Histogram: Sendable {
-    static let bounds: [Duration] = [
-        .microseconds(100), .microseconds(500), .milliseconds(1), .milliseconds(5), .milliseconds(10),
-        .milliseconds(50), .milliseconds(100), .milliseconds(500), .seconds(1), .seconds(5), .seconds(30), .seconds(60),
-    ]
+/// The methods that requests are counted by: a client may make up others.
+private enum CountedMethod: String {
+    case get = "GET"
+    case head = "HEAD"
+    case post = "POST"
+    case put = "PUT"
+    case delete = "DELETE"
+    case options = "OPTIONS"
+    case patch = "PATCH"
+    case other
 
-    private(set) var counts = [Int](repeating: 0, count: bounds.count + 1)
-    private(set) var sum = Duration.zero
-
-    mutating func add(_ time: Duration) {
-        counts[Self.bounds.firstIndex { time <= $0 } ?? Self.bounds.count] += 1
-        sum += time
+    init(_ method: Method?) {
+        self =
+            switch method {
+            case .get: .get
+            case .head: .head
+            case .post: .post
+            case .put: .put
+            case .delete: .delete
+            case .options: .options
+            case .patch: .patch
+            case .other, nil: .other
+            }
     }
 }
 
@@ -210,12 +262,11 @@ package struct MetricsText {
     mutating func samples(_ name: String, _ labels: String, _ histogram: Histogram) {
         let prefix = labels.isEmpty ? "" : labels + ","
         var sum = 0
-        for (index, count) in histogram.counts.enumerated() {
+        for (count, bound) in zip(histogram.counts, histogram.bounds.map { "\($0)" } + ["+Inf"]) {
             sum += count
-            let bound = index < Histogram.bounds.count ? "\(Histogram.bounds[index] / .seconds(1))" : "+Inf"
             sample(name + "_bucket", "\(prefix)le=\"\(bound)\"", sum)
         }
-        sample(name + "_sum", labels, histogram.sum / .seconds(1))
+        sample(name + "_sum", labels, histogram.sum)
         sample(name + "_count", labels, sum)
     }
 

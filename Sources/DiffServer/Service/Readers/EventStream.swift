@@ -49,7 +49,8 @@ final class EventStream: Subscriber, @unchecked Sendable {
                 // Ask proxies to pass on each event as it comes (RFC 10036), and nginx, which does not know that.
                 Field("Incremental", "?1"), Field("X-Accel-Buffering", "no"),
             ],
-            body: .stream { writer in EventStream(call, form, writer).begin(bases, view) }, isCompressible: true)
+            body: .stream { writer in EventStream(call, form, writer).begin(bases, view) },
+            label: AnswerLabel(.stream).code, isCompressible: true)
     }
 
     // MARK: Life
@@ -59,7 +60,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
             Subscription(call, $0, .stream(pace: form.pace), form.options, for: self, on: writer.loop)
         }
         call.follow(lists[0])
-        call.service.metrics.streamOpened()
+        call.service.metrics.began(.stream)
         writer.onClose { self.leave() }
         for list in lists {
             if let problem = list.join(at: view?.slot) { return end(problem) }
@@ -168,7 +169,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
         call.leave(left[0])
         for timer in timers.values { timer.cancel() }
         timers = [:]
-        call.service.metrics.streamClosed()
+        call.service.metrics.ended(.stream)
     }
 }
 

@@ -32,6 +32,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
                 for: request, on: pending.loop)
             if let problem = subscription.join(at: view?.slot) { return pending.answer(call.refusal(problem)) }
             request.subscription = subscription
+            call.service.metrics.began(.poll)
             call.follow(subscription)
             request.leave(after: call.service.timeToLeave.map { min($0, time) } ?? time)
             pending.onGone { _ = request.leave() }
@@ -42,7 +43,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     func isDue(_ subscription: Subscription) { _ = subscription.takeTurn() }
 
     func answered(_ subscription: Subscription, _ answer: ChangesAnswer, lag: Duration) -> Int {
-        if leave() { pending.answer(call.finish(answer.response())) }
+        if leave() { finish(answer.response()) }
         return 0
     }
 
@@ -51,7 +52,12 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     }
 
     func refused(_ subscription: Subscription, _ problem: Problem) {
-        if leave() { pending.answer(call.refusal(problem)) }
+        if leave() { finish(problem.response(instance: call.instance)) }
+    }
+
+    private func finish(_ response: consuming Response) {
+        response.note(AnswerLabel(.poll))
+        pending.answer(call.finish(response))
     }
 
     func ended(_ subscription: Subscription, _ problem: Problem) { refused(subscription, problem) }
@@ -67,6 +73,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     /// - Returns: whether this is the first call.
     private func leave() -> Bool {
         guard let subscription = exchange(&subscription, with: nil) else { return false }
+        call.service.metrics.ended(.poll)
         subscription.leave()
         call.leave(subscription)
         timer?.cancel()

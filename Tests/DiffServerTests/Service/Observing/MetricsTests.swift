@@ -1,3 +1,4 @@
+import DiffClock
 import Testing
 
 @testable import DiffService
@@ -5,14 +6,26 @@ import Testing
 
 @Suite struct MetricsTests {
     @Test func `a time is counted by the first bound that it does not exceed`() {
-        var histogram = Histogram()
+        var histogram = Histogram(0...3)
+        #expect(histogram.bounds == [0.00025, 0.0005, 0.001, 0.002])
         for time: Duration in [
-            .zero, .microseconds(100), .nanoseconds(100_001), .milliseconds(50), .seconds(60), .seconds(61),
+            .zero, .nanoseconds(-1), .microseconds(250), .nanoseconds(250_001), .microseconds(500),
+            .nanoseconds(500_001), .milliseconds(1), .milliseconds(2), .nanoseconds(2_000_001), .seconds(100_000),
         ] {
             histogram.add(time)
         }
-        #expect(histogram.counts == [2, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 1])
-        #expect(histogram.sum == .nanoseconds(121_050_200_001))
+        #expect(histogram.counts == [3, 2, 2, 1, 2])
+        #expect(abs(histogram.sum - 100_000.006_5) < 1e-5)
+    }
+
+    @Test func `bounds may begin later, and sums do not end`() {
+        var histogram = Histogram(10...26)
+        #expect(histogram.bounds.first == 0.256 && histogram.bounds.count == 17)
+        for _ in 0..<3 { histogram.add(nanoseconds: .max) }
+        histogram.add(.milliseconds(256))
+        histogram.add(.milliseconds(257))
+        #expect(histogram.counts.first == 1 && histogram.counts[1] == 1 && histogram.counts.last == 3)
+        #expect(histogram.sum > 2.7e10)
     }
 
     @Test func `a histogram is written in seconds, each bucket with those below it`() {
@@ -20,13 +33,31 @@ import Testing
         for time: Duration in [.microseconds(400), .milliseconds(600), .seconds(90)] { histogram.add(time) }
         var text = MetricsText()
         text.samples("t", "route=\"r\"", histogram)
-        let buckets = [
-            ("0.0001", 0), ("0.0005", 1), ("0.001", 1), ("0.005", 1), ("0.01", 1), ("0.05", 1), ("0.1", 1), ("0.5", 1),
-            ("1.0", 2), ("5.0", 2), ("30.0", 2), ("60.0", 2), ("+Inf", 3),
-        ].map { "t_bucket{route=\"r\",le=\"\($0.0)\"} \($0.1)" }
+        let bounds = [
+            "0.00025", "0.0005", "0.001", "0.002", "0.004", "0.008", "0.016", "0.032", "0.064", "0.128", "0.256",
+            "0.512", "1.024", "2.048", "4.096", "8.192", "16.384", "32.768", "+Inf",
+        ]
+        let counts = [0] + Array(repeating: 1, count: 11) + Array(repeating: 2, count: 6) + [3]
         #expect(
             text.text.split(separator: "\n").map { String($0) }
-                == buckets + ["t_sum{route=\"r\"} 90.6004", "t_count{route=\"r\"} 3"])
+                == zip(bounds, counts).map { "t_bucket{route=\"r\",le=\"\($0)\"} \($1)" } + [
+                    "t_sum{route=\"r\"} 90.6004", "t_count{route=\"r\"} 3",
+                ])
+    }
+
+    @Test func `a label holds a route, a problem and a wait`() {
+        for route in RouteName.allCases {
+            for problem in [nil] + ProblemType.allCases.map(Optional.some) {
+                for wait in [nil] + AnswerLabel.Wait.allCases.map(Optional.some) {
+                    var response = Response(status: 200, label: problem.map { AnswerLabel($0).code } ?? 0)
+                    if let wait { response.note(AnswerLabel(wait)) }
+                    response.note(AnswerLabel(route))
+                    let label = AnswerLabel(code: response.label)
+                    #expect(label.route == route && label.problem == problem && label.wait == wait)
+                    #expect(label.ofRoute == AnswerLabel(route))
+                }
+            }
+        }
     }
 
     @Test func `all that the sockets count is written, each under its name`() {

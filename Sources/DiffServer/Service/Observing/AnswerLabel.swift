@@ -1,0 +1,43 @@
+import HTTPCore
+
+/// What an answer is counted and logged as: its route, its problem if it is one, and what its request waited for. All
+/// of it fits into `Response.label`, so that noting it costs a request nothing.
+struct AnswerLabel: Sendable, Equatable {
+    /// Why a request took as long as its reader wanted, and not as long as the server needed.
+    enum Wait: String, CaseIterable {
+        /// It was held until there was news.
+        case poll
+        case stream
+    }
+
+    /// Its route in 8 bits, its problem in 8, 0 for none, and its wait in 2, 0 for none.
+    private(set) var code: UInt32
+
+    init(code: UInt32) { self.code = code }
+
+    static let other = AnswerLabel(RouteName.other)
+    static let options = AnswerLabel(RouteName.options)
+
+    init(_ route: RouteName) { code = Self.index(of: route) }
+
+    init(_ problem: ProblemType) { code = (Self.index(of: problem) + 1) << 8 }
+
+    init(_ wait: Wait) { code = (Self.index(of: wait) + 1) << 16 }
+
+    /// The label of its route alone.
+    var ofRoute: AnswerLabel { AnswerLabel(code: code & 0xFF) }
+    var route: RouteName { RouteName.allCases[Int(code & 0xFF)] }
+    var problem: ProblemType? { problemCode == 0 ? nil : ProblemType.allCases[problemCode - 1] }
+    /// One more than the problem's place among all; 0 for none.
+    var problemCode: Int { Int(code >> 8 & 0xFF) }
+    var wait: Wait? { code >> 16 == 0 ? nil : Wait.allCases[Int(code >> 16) - 1] }
+
+    private static func index<Name: CaseIterable & Equatable>(of name: Name) -> UInt32 {
+        UInt32(Array(Name.allCases).firstIndex(of: name) ?? 0)
+    }
+}
+
+extension Response {
+    /// Adds what the label says to what is known already.
+    mutating func note(_ label: AnswerLabel) { self.label |= label.code }
+}
