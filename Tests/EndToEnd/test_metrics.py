@@ -225,6 +225,21 @@ class FormatWithAStore(Format):
         cls.options = ("--store", f"sqlite:{os.path.join(cls.folder.name, 'sessions.db')}")
         super().setUpClass()
 
+    def test_what_a_store_was_asked_for(self):
+        def times():
+            text = self.get("/metrics").text
+            return {name: int(count) for name, count in
+                    re.findall(r'^diffserver_store_duration_seconds_count\{operation="(\w+)"\} (\d+)$', text, re.M)}
+
+        before = times()
+        session, _ = self.made(["a"])
+        self.wrote(session, ["b"])
+        self.get("/v1/sessions")
+        self.delete_session(session)
+        after = times()
+        self.assertEqual({name: after[name] - before.get(name, 0) for name in ("commit", "list", "delete")},
+                         {"commit": 2, "list": 1, "delete": 1})
+
     @classmethod
     def tearDownClass(cls):
         super().tearDownClass()

@@ -140,7 +140,7 @@ package final class RedisStore: SessionStore {
     }
 
     package func load(_ name: String, again: Bool, on executor: any WorkExecutor) -> Stored<SessionView?> {
-        .of { done in
+        .timed(.load, in: table.storeTimes) { done in
             if again {
                 pendingWrites.afterQueued(of: name) { [self] in open(name, on: executor, again: true, done) }
             } else {
@@ -174,12 +174,14 @@ package final class RedisStore: SessionStore {
     {
         guard table.hasRoom(for: next) else { return .done(.failure(.capacity)) }
         guard let slot = before?.slot, let read = before?.session else {
-            return .of { put(PendingCommit(next, named: name, id: 1, in: table, nil, by: hash, $0), on: executor) }
+            return .timed(.commit, in: table.storeTimes) {
+                put(PendingCommit(next, named: name, id: 1, in: table, nil, by: hash, $0), on: executor)
+            }
         }
         guard case .session(let last) = pendingWrites.last(of: slot, read: read),
             next.follows(last, at: read.head.revision)
         else { return .done(.failure(.conflict)) }
-        return .of { done in
+        return .timed(.commit, in: table.storeTimes) { done in
             let commit = PendingCommit(
                 next, named: name, to: slot, after: last, id: last.log.last + 1, in: table, pendingWrites, by: hash,
                 done)
@@ -262,11 +264,11 @@ package final class RedisStore: SessionStore {
     }
 
     package func list(_ range: SessionRange) -> Stored<SessionPage> {
-        .of { RedisListing.begin(range, at: client, $0) }
+        .timed(.list, in: table.storeTimes) { RedisListing.begin(range, at: client, $0) }
     }
 
     package func revokeTokens(of name: String, upTo moment: Int, on executor: any WorkExecutor) -> Stored<Void> {
-        .of { revocations.add(name, upTo: moment, $0) }
+        .timed(.revoke, in: table.storeTimes) { revocations.add(name, upTo: moment, $0) }
     }
 
     // MARK: Readers and time

@@ -106,7 +106,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
 
     package func load(_ name: String, again: Bool, on executor: any WorkExecutor) -> Stored<SessionView?> {
         if !again, let view = table.view(name) { return .done(.success(view)) }
-        return .of { done in
+        return .timed(.load, in: table.storeTimes) { done in
             if again { pendingWrites.afterQueued(of: name) { [self] in open(name, done) } } else { open(name, done) }
         }
     }
@@ -187,7 +187,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
 
     /// Lists what the database has; the table knows better when the sessions in memory end.
     package func list(_ range: SessionRange) -> Stored<SessionPage> {
-        .of { done in
+        .timed(.list, in: table.storeTimes) { done in
             readQueue.async { [self] in
                 let found = reading { (database) throws(SQLiteDatabase.Failure) in try database.sessions(range) }
                 done(

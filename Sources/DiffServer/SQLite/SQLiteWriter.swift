@@ -166,7 +166,7 @@ extension SQLiteStore {
         -> Stored<SessionSlot>
     {
         guard table.hasRoom(for: next) else { return .done(.failure(.capacity)) }
-        return .of { done in
+        return .timed(.commit, in: table.storeTimes) { done in
             if let slot = before?.slot, let read = before?.session {
                 commit(next, to: slot, after: read, done)
             } else {
@@ -176,13 +176,15 @@ extension SQLiteStore {
     }
 
     package func delete(_ session: SessionView, at revision: Revision?, on executor: any WorkExecutor) -> Stored<Void> {
-        .of { drop(session.slot, after: session.session, at: revision, $0) }
+        .timed(.delete, in: table.storeTimes) { drop(session.slot, after: session.session, at: revision, $0) }
     }
 
-    package func discard(_ name: String, on executor: any WorkExecutor) -> Stored<Void> { .of { discard(name, $0) } }
+    package func discard(_ name: String, on executor: any WorkExecutor) -> Stored<Void> {
+        .timed(.delete, in: table.storeTimes) { discard(name, $0) }
+    }
 
     package func revokeTokens(of name: String, upTo moment: Int, on executor: any WorkExecutor) -> Stored<Void> {
-        .of { done in
+        .timed(.revoke, in: table.storeTimes) { done in
             writer.submit { (database) throws(SQLiteDatabase.Failure) in
                 try database.revoke(name, upTo: moment)
                 return .written

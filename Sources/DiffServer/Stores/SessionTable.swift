@@ -33,6 +33,8 @@ public final class SessionTable: Sendable {
     public let bounds: Bounds
     public let counters = SessionCounters()
     public let revocations = Revocations()
+    /// Of the store that the table is the cache of.
+    public let storeTimes = StoreTimes()
     let registry: Locked<Registry>
     /// Makes digests if the table is the store; nil if it is the cache of one.
     private let ownHash: KeyedHash?

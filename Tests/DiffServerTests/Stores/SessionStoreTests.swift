@@ -40,6 +40,27 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `what is waited for is timed`(_ kind: StoreKind) async throws {
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        var store = try fixture.store()
+        let slot = try await store.created("a", try store.first("a", #"["x"]"#))
+        let read = try #require(try await store.opened("a")).session
+        _ = try await store.committed(try store.next("a", read, #"["y"]"#), to: slot, after: read)
+        let before = store.table.storeTimes.values
+        store = try fixture.later(than: store)
+        _ = try await store.opened("a")
+        let after = store.table.storeTimes.values
+        guard kind != .memory else {
+            #expect(before.isEmpty && after.isEmpty)
+            return
+        }
+        #expect(before.first { $0.operation == .commit }?.times.counts.reduce(0, +) == 2)
+        #expect(after.map(\.operation) == [.load])
+        #expect(after[0].times.sum > 0)
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `one of two creations succeeds`(_ kind: StoreKind) async throws {
         let fixture = try StoreFixture(kind)
         defer { fixture.close() }

@@ -142,6 +142,12 @@ package final class Metrics: Sendable {
         text.counter(
             "diffserver_store_conflicts_total", "Writes retried because another write came first.",
             tally.storeConflicts)
+        let times = service.table.storeTimes.values
+        if !times.isEmpty {
+            text.family(
+                "diffserver_store_duration_seconds", "Time that requests waited for the store, by what they asked for.",
+                times.map { ("operation=\"\($0.operation.rawValue)\"", $0.times) })
+        }
         text.family(
             "diffserver_resets_total", "counter", "Answers with a whole state, by reason.",
             ResetReason.allCases.map { ("reason=\"\($0.rawValue)\"", tally.resets[$0] ?? 0) })

@@ -1,0 +1,38 @@
+import DiffClock
+
+/// How long a store took for what it was asked, as those saw it who waited. Any thread may add to it.
+public final class StoreTimes: Sendable {
+    /// What a store is asked for.
+    public enum Operation: String, CaseIterable, Sendable {
+        case load, commit, delete, list, revoke, lease
+    }
+
+    private let times = Locked<[Operation: Histogram]>([:])
+
+    init() {}
+
+    func add(_ operation: Operation, _ time: Duration) {
+        times.withLock { $0[operation, default: Histogram()].add(time) }
+    }
+
+    /// A histogram for each operation that there was.
+    public var values: [(operation: Operation, times: Histogram)] {
+        let times = times.withLock { $0 }
+        return Operation.allCases.compactMap { each in times[each].map { (each, $0) } }
+    }
+}
+
+extension Progress where Failure == StoreFailure {
+    /// The result of `begin`, as by `of`. The time until it is there is added to `times`.
+    public static func timed(
+        _ operation: StoreTimes.Operation, in times: StoreTimes, _ begin: (@escaping Completion<Value>) -> Void
+    ) -> Progress {
+        let began = Instant.now
+        return .of { done in
+            begin { result in
+                times.add(operation, .now - began)
+                done(result)
+            }
+        }
+    }
+}
