@@ -41,7 +41,7 @@ class On(ServiceCase):
                 self.assertIn("PATCH", answer.headers["Access-Control-Allow-Methods"])
                 allowed = answer.headers["Access-Control-Allow-Headers"].lower()
                 for name in ("authorization", "if-match", "content-type", "idempotency-key", "last-event-id", "prefer",
-                             "if-none-match"):
+                             "if-none-match", "x-request-id"):
                     self.assertIn(name, allowed)
                 self.assertIn("origin", answer.headers["Vary"].lower())
 
@@ -59,7 +59,7 @@ class On(ServiceCase):
         self.assertEqual(answer.headers["Access-Control-Allow-Origin"], NAMED)
         self.assertIn("origin", answer.headers["Vary"].lower())
         exposed = answer.headers["Access-Control-Expose-Headers"].lower()
-        for name in ("etag", "location", "diffserver-expires", "retry-after", "preference-applied", "delta-base"):
+        for name in ("etag", "location", "diffserver-expires", "retry-after", "preference-applied", "delta-base", "x-request-id"):
             self.assertIn(name, exposed)
 
     def test_problems_to_a_named_origin_may_be_read_too(self):

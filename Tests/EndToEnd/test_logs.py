@@ -55,16 +55,22 @@ class Text(LogCase):
         self.assertEqual(connection.answer().status, 400)
         self.server.wait_for_line(r"^request method=- path=- status=400 ")
 
-    def test_the_clients_ids_are_kept_and_not_echoed(self):
+    def test_the_clients_ids_are_kept_and_only_one_is_echoed(self):
         answer = self.send("/traced", "X-Request-Id: abc-7\r\n", f"traceparent: {TRACE}\r\n")
-        self.assertIsNone(answer.headers["X-Request-Id"])
+        self.assertEqual(answer.headers.get_all("X-Request-Id"), ["abc-7"])
+        self.assertIsNone(answer.headers["traceparent"])
         self.assertTrue(self.line("/traced").endswith(f" requestId=abc-7 traceparent={TRACE}"))
 
     def test_nothing_that_a_client_makes_up_gets_into_a_line(self):
-        for number, value in enumerate((b"a status=200", b'"a"', b"\xc3\xa9", b"\xff\xfe", b"a\tb", b"<script>", b"x" * 129, b"a,b")):
+        for number, value in enumerate((b"a status=200", b"\xc3\xa9", b"\xff\xfe", b"a\tb", b"x" * 129, b"")):
             with self.subTest(value):
-                self.send(f"/made-up-{number}", b"X-Request-Id: " + value + b"\r\n", b"traceparent: " + value + b"\r\n")
-                self.assertRegex(self.line(f"/made-up-{number} "), r" peer=127\.0\.0\.1 requestId=[0-9a-f]{16}$")
+                answer = self.send(f"/made-up-{number}", b"X-Request-Id: " + value + b"\r\n", b"traceparent: " + value + b"\r\n")
+                made = answer.headers["X-Request-Id"]
+                self.assertRegex(made, "^[0-9a-f]{16}$")
+                self.assertTrue(self.line(f"/made-up-{number} ").endswith(f" peer=127.0.0.1 requestId={made}"))
+        self.send("/quoted", 'X-Request-Id: "a",status=200\r\n')
+        self.assertTrue(self.line("/quoted ").endswith(r' requestId="\"a\",status=200"'))
+        self.assertRegex(self.send("/twice", "X-Request-Id: a\r\n", "X-Request-Id: a\r\n").headers["X-Request-Id"], "^[0-9a-f]{16}$")
         for number, value in enumerate((b"a\r\n\rwarning: b", b"a\x00b", b"a\nb")):
             self.assertEqual(self.send(f"/refused-{number}", b"X-Request-Id: " + value + b"\r\n").status, 400)
         self.assertTrue(all(line.isascii() for line in self.server.lines))

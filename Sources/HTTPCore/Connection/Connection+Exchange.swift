@@ -11,15 +11,18 @@ struct Exchange {
     let refusedTarget: String?
     let began: Instant
 
-    init(_ head: RequestHead, from peer: Peer, bytesIn: Int, began: Instant) {
-        summary = ExchangeSummary(head: head, peer: peer, bytesIn: bytesIn)
+    init(_ head: RequestHead, from peer: Peer, bytesIn: Int, began: Instant, madeID: UInt64) {
+        summary = ExchangeSummary(head: head, peer: peer, bytesIn: bytesIn, madeID: madeID)
         (isHead, isHTTP10) = (head.method == .head, head.isHTTP10)
         (refusedTarget, self.began) = (nil, began)
     }
 
     /// A request whose head is refused. Even a part of one may tell that it was a HEAD.
-    init(refusedBy parser: RequestParser, _ bytes: UnsafeRawBufferPointer, from peer: Peer, began: Instant) {
-        summary = ExchangeSummary(head: nil, peer: peer, bytesIn: bytes.count)
+    init(
+        refusedBy parser: RequestParser, _ bytes: UnsafeRawBufferPointer, from peer: Peer, began: Instant,
+        madeID: UInt64
+    ) {
+        summary = ExchangeSummary(head: nil, peer: peer, bytesIn: bytes.count, madeID: madeID)
         (isHead, isHTTP10) = (parser.isHead(bytes), false)
         (refusedTarget, self.began) = (parser.target(bytes), began)
     }
@@ -57,7 +60,8 @@ struct Intake {
 extension Connection {
     /// - Parameter hasMore: octets behind the head have arrived, so the client is not waiting for `100 Continue`.
     func begin(_ head: RequestHead, bytesIn: Int, began: Instant, hasMore: Bool) {
-        exchange = Exchange(head, from: peer, bytesIn: bytesIn, began: began)
+        exchange = Exchange(
+            head, from: peer, bytesIn: bytesIn, began: began, madeID: resources.requestIDs.next())
         handle(.headCompleted(isLast: !head.keepsAlive))
         if head.expectsOther { return refuse(.expectationFailed) }
         switch shard.service.admit(head, from: peer, on: loop) {
@@ -205,7 +209,10 @@ extension Connection {
     /// Sends the service's answer to a refusal, and gives up the connection.
     func refuse(_ refusal: Refusal) {
         if exchange == nil {  // within a head, which ended or took too long
-            exchange = leftover.withUnsafeBytes { Exchange(refusedBy: parser, $0, from: peer, began: phaseBegan) }
+            exchange = leftover.withUnsafeBytes { bytes in
+                Exchange(
+                    refusedBy: parser, bytes, from: peer, began: phaseBegan, madeID: resources.requestIDs.next())
+            }
         }
         let response = shard.service.refusal(refusal, target: exchange?.head?.target ?? exchange?.refusedTarget)
         handle(.refused)
@@ -252,13 +259,14 @@ extension Connection {
     }
 
     private func encodeHead(_ response: Response, _ framing: ResponseEncoder.Framing) {
+        guard let id = exchange?.summary.id else { preconditionFailure("an answer without an exchange") }
         let persistence: ResponseEncoder.Persistence =
             lifecycle.isLast ? .close : exchange?.isHTTP10 == true ? .keepAlive : .implicit
         let buffer = output.end()
         let before = buffer.count
         ResponseEncoder.appendHead(
             status: response.status, fields: response.fields, framing: framing, persistence: persistence,
-            date: resources.date.line(at: loop.wallClock), to: buffer)
+            date: resources.date.line(at: loop.wallClock), id: id, to: buffer)
         exchange?.summary.note(response, bytes: buffer.count - before)
     }
 }

@@ -137,7 +137,8 @@ extension Connection {
             return consumed
         case .refused(let refusal):
             exchange = Exchange(
-                refusedBy: parser, bytes, from: peer, began: wasWithinHead ? phaseBegan : loop.now)
+                refusedBy: parser, bytes, from: peer, began: wasWithinHead ? phaseBegan : loop.now,
+                madeID: resources.requestIDs.next())
             parser.restart()
             refuse(refusal)
             return bytes.count

@@ -8,6 +8,7 @@ final class LoopResources {
     /// For pieces of streams.
     private(set) lazy var pieces = Deflater(.pieces)
     var date = DateField()
+    var requestIDs = RequestIDs()
     private var spareBuffers: [OutputBuffer] = []
     private var spareInput: [[UInt8]] = []
 

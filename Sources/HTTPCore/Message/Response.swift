@@ -1,4 +1,4 @@
-/// An answer. The server adds `Date`, `Content-Length`, `Transfer-Encoding`, `Connection` and
+/// An answer. The server adds `Date`, `Content-Length`, `Transfer-Encoding`, `Connection`, `X-Request-Id` and
 /// `X-Content-Type-Options: nosniff`; never set these.
 ///
 /// A service answers HEAD like GET; the server omits the body and keeps its length.

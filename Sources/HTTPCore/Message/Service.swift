@@ -59,14 +59,22 @@ public struct ExchangeSummary: Sendable {
     public internal(set) var bytesOut = 0
     /// From the first octet of the head to the end of the answer.
     public internal(set) var nanoseconds: Int64 = 0
+    /// The id that was made for it.
+    private let madeID: UInt64
 
-    init(head: RequestHead?, peer: Peer, bytesIn: Int) { (self.head, self.peer, self.bytesIn) = (head, peer, bytesIn) }
+    init(head: RequestHead?, peer: Peer, bytesIn: Int, madeID: UInt64) {
+        (self.head, self.peer, self.bytesIn, self.madeID) = (head, peer, bytesIn, madeID)
+    }
+
+    var id: RequestID { RequestID(head: head, made: madeID) }
 
     mutating func note(_ response: Response, bytes: Int) {
         (status, label) = (response.status, response.label)
         bytesOut += bytes
     }
 
+    /// The `X-Request-Id` of the answer.
+    public var requestID: String { id.text }
     /// The method, if the head was complete.
     public var method: Method? { head?.method }
     /// The target as it was sent; empty if the head was never complete.

@@ -17,7 +17,7 @@ enum ResponseEncoder {
     static let continueLine: StaticString = "HTTP/1.1 100 Continue\r\n\r\n"
 
     static func appendHead(
-        status: Int, fields: [Field], framing: Framing, persistence: Persistence, date: [UInt8],
+        status: Int, fields: [Field], framing: Framing, persistence: Persistence, date: [UInt8], id: RequestID,
         to buffer: OutputBuffer
     ) {
         // Every answer forbids sniffing its type (Fetch Standard, "nosniff").
@@ -31,6 +31,9 @@ enum ResponseEncoder {
             buffer.append("\r\nX-Content-Type-Options: nosniff\r\n")
         }
         buffer.append(date)
+        buffer.append("X-Request-Id: ")
+        id.append(to: buffer)
+        buffer.append("\r\n")
         switch framing {
         case .none, .untilClose: break
         case .length(let count):
@@ -185,6 +188,22 @@ final class OutputBuffer {
             base.storeBytes(of: digit < 10 ? 0x30 + digit : 0x57 + digit, toByteOffset: count, as: UInt8.self)
             count += 1
             shift -= 4
+        }
+    }
+
+    /// Appends all 16 hexadecimal digits of a number, eight at a time: each nibble gets a byte, which becomes its
+    /// digit.
+    func append(digits number: UInt64) {
+        reserve(16)
+        for half in [number >> 32, number & 0xFFFF_FFFF] {
+            var nibbles = (half | half << 16) & 0x0000_FFFF_0000_FFFF
+            nibbles = (nibbles | nibbles << 8) & 0x00FF_00FF_00FF_00FF
+            nibbles = (nibbles | nibbles << 4) & 0x0F0F_0F0F_0F0F_0F0F
+            // 1 in the byte of each nibble from 10 on: with 6 more it carries.
+            let letters = (nibbles + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+            let digits = nibbles + 0x3030_3030_3030_3030 + letters * 39
+            base.storeBytes(of: digits.bigEndian, toByteOffset: count, as: UInt64.self)
+            count += 8
         }
     }
 

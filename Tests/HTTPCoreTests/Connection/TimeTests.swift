@@ -75,6 +75,7 @@ import Testing
         #expect(scripted.isOpen && scripted.output.isEmpty)
         scripted.pass(.milliseconds(1200))
         #expect(scripted.output.hasPrefix("HTTP/1.1 408") && scripted.output.contains("Connection: close"))
+        #expect(scripted.output.contains("\r\nX-Request-Id: "))
         scripted.pass(.seconds(3))
         #expect(!scripted.isOpen)
     }

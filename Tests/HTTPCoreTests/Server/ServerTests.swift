@@ -233,6 +233,7 @@ import Testing
         let summary = server.service.exchanges.withLock { $0[0] }
         #expect(summary.status == 200 && summary.bytesIn == request.utf8.count && summary.bytesOut == answer.utf8.count)
         #expect(summary.method == .post && summary.target == "/echo" && summary.peer.isLoopback)
+        #expect(answer.contains("\r\nX-Request-Id: \(summary.requestID)\r\n") && summary.requestID.utf8.count == 16)
     }
 
     @Test func theEndOfTheInputWithinAMessageIsRefused() throws {

@@ -13,11 +13,12 @@ import Testing
         let head = text {
             ResponseEncoder.appendHead(
                 status: 201, fields: [Field("Location", "/a")], framing: .length(12), persistence: .keepAlive,
-                date: DateField.line(784_111_777), to: $0)
+                date: DateField.line(784_111_777), id: RequestID(head: nil, made: 0xAB), to: $0)
         }
         #expect(
             head
                 == "HTTP/1.1 201 Created\r\nX-Content-Type-Options: nosniff\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+                + "X-Request-Id: 00000000000000ab\r\n"
                 + "Content-Length: 12\r\nConnection: keep-alive\r\nLocation: /a\r\n\r\n")
     }
 
@@ -25,13 +26,12 @@ import Testing
         let head = text {
             ResponseEncoder.appendHead(
                 status: 200, fields: [Field("X", "a\r\nSet-Cookie: b\u{0}\tc")], framing: .none, persistence: .close,
-                date: [],
-                to: $0)
+                date: [], id: RequestID(head: nil, made: 0), to: $0)
         }
         #expect(
             head
-                == "HTTP/1.1 200 OK\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n"
-                + "X: a  Set-Cookie: b \tc\r\n\r\n")
+                == "HTTP/1.1 200 OK\r\nX-Content-Type-Options: nosniff\r\nX-Request-Id: 0000000000000000\r\n"
+                + "Connection: close\r\nX: a  Set-Cookie: b \tc\r\n\r\n")
     }
 
     @Test(arguments: [

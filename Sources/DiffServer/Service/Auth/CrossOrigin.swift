@@ -6,10 +6,10 @@ package struct CrossOrigin: Sendable {
     var origins: Set<String>
 
     private static let exposed =
-        "Location, ETag, Retry-After, Preference-Applied, Delta-Base, Diffserver-Expires"
+        "Location, ETag, Retry-After, Preference-Applied, Delta-Base, Diffserver-Expires, X-Request-Id"
     private static let allowedHeaders =
         "Accept, Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Prefer, "
-        + "Traceparent"
+        + "Traceparent, X-Request-Id"
 
     /// The answer to a preflight, without what `decorate` adds; nil if the request is none, or of another origin.
     func preflight(_ head: RequestHead, allow: String) -> Response? {

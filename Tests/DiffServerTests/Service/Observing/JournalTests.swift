@@ -29,29 +29,7 @@ import Testing
     }
 }
 
-@Suite struct RequestTraceTests {
-    private func trace(_ fields: String) throws -> RequestTrace {
-        RequestTrace(try RequestHead(parsing: "GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n")) { "new" }
-    }
-
-    @Test(arguments: [
-        "7", "f47ac10b-58cc-4372-a567-0e02b2c3d479", "a.b_c~d:e+f/g=h@i", String(repeating: "x", count: 128),
-    ])
-    func `a client's id is kept`(_ id: String) throws { #expect(try trace("X-Request-Id: \(id)\r\n").id == id) }
-
-    @Test(arguments: [
-        "", "two words", "a\"b", "a,b", "a;b", "<a>", "é", "a\tb", "a{b}", "a%0Ab", String(repeating: "x", count: 129),
-        "a\r\nX-Request-Id: b",
-    ])
-    func `another is replaced`(_ id: String) throws { #expect(try trace("X-Request-Id: \(id)\r\n").id == "new") }
-
-    @Test func `without one there is a new one each time`() throws {
-        #expect(try trace("").id == "new")
-        #expect(RequestTrace(nil) { "new" }.id == "new")
-        let made = Set((0..<100).map { _ in RequestTrace(nil).id })
-        #expect(made.count == 100 && made.allSatisfy { $0.utf8.count == 16 })
-    }
-
+@Suite struct TraceParentTests {
     private static let good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
     private static let parents: [(value: String, isValid: Bool)] = [
@@ -66,6 +44,7 @@ import Testing
 
     @Test(arguments: parents)
     func `a valid traceparent is kept, and no other`(_ value: String, _ isValid: Bool) throws {
-        #expect(try trace("traceparent: \(value)\r\n").parent == (isValid ? value : nil))
+        let head = try RequestHead(parsing: "GET / HTTP/1.1\r\nHost: a\r\ntraceparent: \(value)\r\n\r\n")
+        #expect(TraceParent.value(of: head) == (isValid ? value : nil))
     }
 }

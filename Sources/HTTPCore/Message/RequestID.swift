@@ -1,0 +1,56 @@
+/// The id of an exchange, which its answer carries as `X-Request-Id`, so that a client can quote what a log says: the
+/// request's own id, or one that was made. Nothing is copied before it is written.
+struct RequestID {
+    /// The request, whose own id wins; nil if its head was never complete.
+    let head: RequestHead?
+    /// The one that was made.
+    let made: UInt64
+
+    /// Writes the id: that of the request, or 16 hexadecimal digits.
+    @inline(__always)
+    func append(to buffer: OutputBuffer) {
+        guard let head, head.withOwnID({ buffer.append($0) }) else { return buffer.append(digits: made) }
+    }
+
+    var text: String {
+        let buffer = OutputBuffer(capacity: 128)
+        append(to: buffer)
+        return String(decoding: buffer.bytes, as: UTF8.self)
+    }
+}
+
+/// Makes ids without asking the system: SplitMix64 (Steele, Lea and Flood 2014) from a random start. A loop repeats
+/// none in 2⁶⁴, and one does not see in them how many others there were.
+struct RequestIDs {
+    private var state = UInt64.random(in: 0 ... .max)
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}
+
+extension RequestHead {
+    /// Calls `body` with the value of `X-Request-Id` if it was sent once, as 1 to 128 visible octets of ASCII.
+    ///
+    /// - Returns: whether it was.
+    @inline(__always)
+    func withOwnID(_ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
+        var count = 0
+        forEach("x-request-id") { _ in
+            count += 1
+            return true
+        }
+        guard count == 1 else { return false }
+        var isValid = false
+        forEach("x-request-id") { value in
+            isValid = (1...128).contains(value.count) && value.allSatisfy { (0x21...0x7E).contains($0) }
+            if isValid { body(value) }
+            return false
+        }
+        return isValid
+    }
+}
