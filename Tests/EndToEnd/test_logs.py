@@ -1,31 +1,35 @@
-"""What the log says of requests, what it never says, and that docs/operations.md quotes it."""
+"""What the log says of requests, by which ids both sides know them, what it never says, and that docs/operations.md quotes it."""
 
 import hashlib
 import json
 import pathlib
 import re
+import signal
+import socket
 import subprocess
 import tempfile
 import time
 import unittest
 
 from support.case import ServiceCase
-from support.client import Client, RawConnection, session_path
+from support.client import Client, RawConnection, session_path, target
 from support.server import ROOT, Server, binary, environment
 from support.store import names_its_stores
 from support.tokens import SECRET, token
 
 KEY = "a-key-that-nobody-may-read"
+TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z"
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
 class LogCase(ServiceCase):
     form = "text"
+    more = ()
 
     @classmethod
     def setUpClass(cls):
         cls.options = ("--max-connections", "100", "--log", cls.form, "--log-requests", "--token-secret", SECRET,
-                       "--key", f"w:{hashlib.sha256(KEY.encode()).hexdigest()}")
+                       "--key", f"w:{hashlib.sha256(KEY.encode()).hexdigest()}", *cls.more)
         super().setUpClass()
 
     def send(self, path, *fields):
@@ -46,14 +50,15 @@ class LogCase(ServiceCase):
 class Text(LogCase):
     def test_a_line_says_what_became_of_a_request(self):
         self.assertStatus(self.send("/v1/sessions/first?sinse=1"), 401)
-        self.assertRegex(self.line("/first"), r"^request method=GET path=/v1/sessions/first status=401 bytesIn=[0-9]+ bytesOut=[0-9]+ "
+        self.assertRegex(self.line("/first"), r"^request method=GET path=/v1/sessions/first status=401 problem=unauthenticated "
+                         rf"session=first bytesIn=[0-9]+ bytesOut=[0-9]+ time={TIME} "
                          r"microseconds=[0-9]+ peer=127\.0\.0\.1 requestId=[0-9a-f]{16}$")
 
     def test_a_request_that_was_refused_before_it_had_a_path_is_a_line_too(self):
         connection = self.raw()
         connection.send("NONSENSE\r\n\r\n")
         self.assertEqual(connection.answer().status, 400)
-        self.server.wait_for_line(r"^request method=- path=- status=400 ")
+        self.server.wait_for_line(r"^request method=- path=- status=400 problem=malformed-request bytesIn=")
 
     def test_the_clients_ids_are_kept_and_only_one_is_echoed(self):
         answer = self.send("/traced", "X-Request-Id: abc-7\r\n", f"traceparent: {TRACE}\r\n")
@@ -75,6 +80,97 @@ class Text(LogCase):
             self.assertEqual(self.send(f"/refused-{number}", b"X-Request-Id: " + value + b"\r\n").status, 400)
         self.assertTrue(all(line.isascii() for line in self.server.lines))
         self.assertFalse([line for line in self.server.lines if not line.startswith(("request ", "diffserver "))])
+
+
+class Requests(LogCase):
+    form = "json"
+    # Of a server that has most limits within reach, so that each kind of answer comes up.
+    more = ("--head-timeout", "1s", "--max-body", "1KiB", "--origin", "https://named.example")
+
+    def logged(self, answer, status):
+        """The line of the request that was answered so, by the id that the client was told."""
+        self.assertStatus(answer, status)
+        ids = answer.headers.get_all("X-Request-Id")
+        self.assertEqual(len(ids), 1, answer)
+        self.server.wait_for_line(f'"requestId":"{ids[0]}"')
+        lines = [json.loads(line) for line in self.server.lines if f'"requestId":"{ids[0]}"' in line]
+        self.assertEqual([line["status"] for line in lines], [status])
+        self.assertRegex(lines[0]["time"], f"^{TIME}$")
+        return lines[0]
+
+    def test_every_answer_has_the_id_of_its_line(self):
+        key, cross = f"Host: a\r\nAuthorization: Bearer {KEY}\r\n", "Host: a\r\nOrigin: https://named.example\r\n"
+        for text, status in (
+                ("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n", 200), ("HEAD /readyz HTTP/1.1\r\nHost: a\r\n\r\n", 200),
+                ("GET /livez HTTP/1.0\r\n\r\n", 200), ("GET / HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n", 200),
+                ("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 204), ("DELETE /livez HTTP/1.1\r\nHost: a\r\n\r\n", 405),
+                (f"OPTIONS /v1/diff HTTP/1.1\r\n{cross}Access-Control-Request-Method: POST\r\n\r\n", 204),
+                ("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n", 401), (f"GET /nowhere HTTP/1.1\r\n{key}\r\n", 404),
+                (f"GET /v1/sessions/none HTTP/1.1\r\n{key}\r\n", 404), (f"GET /metrics HTTP/1.1\r\n{key}\r\n", 200),
+                (f"POST /v1/diff HTTP/1.1\r\n{key}Content-Length: 1\r\n\r\n[", 400),
+                (f"POST /v1/diff HTTP/1.1\r\n{key}Content-Length: 2000\r\n\r\n", 413),
+                (f"POST /v1/diff HTTP/1.1\r\n{key}Transfer-Encoding: chunked\r\n\r\nx\r\n", 400),
+                ("GET / HTTP/1.1\r\nHost: a\r\nExpect: more\r\n\r\n", 417), ("NONSENSE\r\n\r\n", 400), ("GET / HTTP/1.1\r\n\r\n", 400),
+                ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505), (f"GET /{'x' * 17_000} HTTP/1.1\r\n", 414),
+                (f"GET / HTTP/1.1\r\nHost: a\r\nX: {'x' * 33_000}\r\n", 431),
+                ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501), ("GET / HT", 408)):
+            with self.subTest(text[:60], status=status), self.raw() as connection:
+                connection.send(text)
+                self.logged(connection.answer("HEAD" if text.startswith("HEAD") else "GET"), status)
+        made = [json.loads(line)["requestId"] for line in self.server.lines if '"requestId"' in line]
+        self.assertEqual(len(set(made)), len(made))
+
+    def test_one_connection_has_an_id_a_request(self):
+        with self.raw() as connection:
+            connection.send("".join(f"GET /livez HTTP/1.1\r\nHost: a\r\n{own}\r\n" for own in ("", "x-request-id: mine-1\r\n", "")))
+            first, own, last = (self.logged(connection.answer(), 200)["requestId"] for _ in range(3))
+        self.assertEqual(own, "mine-1")
+        self.assertNotEqual(first, last)
+
+    def test_a_304_has_an_id_and_what_its_200_has(self):
+        for path in ("/openapi.json", "/", "/client.js"):
+            for packed in ("gzip", "identity"):
+                with self.subTest(path, packed=packed):
+                    whole = self.get(path, Accept_Encoding=packed, Origin="https://named.example")
+                    self.assertStatus(whole, 200)
+                    same = self.get(path, Accept_Encoding=packed, Origin="https://named.example", If_None_Match=whole.headers["ETag"])
+                    self.logged(same, 304)
+                    for name in ("ETag", "Vary", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers"):
+                        self.assertEqual(same.headers.get_all(name), whole.headers.get_all(name), name)
+
+    def test_a_line_says_who_asked_for_what_and_what_was_wrong(self):
+        bearer = {"Authorization": f"Bearer {KEY}"}
+        changes = session_path("a:b", "changes")
+
+        def line(method, path, status, body=None, query=None, **headers):
+            found = self.logged(self.request(method, path, body, query, **headers), status)
+            return found.get("who"), found.get("session"), found.get("problem")
+
+        self.assertEqual(line("POST", changes, 201, ["a"], **bearer), ("key:w", "a:b", None))
+        self.assertEqual(line("POST", changes, 422, [1, 1], **bearer), ("key:w", "a:b", "invalid-state"))
+        self.assertEqual(line("GET", "/v1/sessions/a%3Ab", 200, **bearer), ("key:w", "a:b", None))
+        self.assertEqual(line("DELETE", "/v1/sessions/%0A", 400, **bearer), ("key:w", "\n", "malformed-request"))
+        self.assertEqual(line("PATCH", session_path("a:b", "items", "a"), 415, "1", **bearer), ("key:w", "a:b", "unsupported-media-type"))
+        self.assertEqual(line("PUT", changes, 405, "1", **bearer), ("key:w", "a:b", "method-not-allowed"))
+        reader = {"Authorization": f"Bearer {token('a:b', 'read', client_id='phone of é')}"}
+        self.assertEqual(line("GET", changes, 200, **reader), ("token:phone of é", "a:b", None))
+        self.assertEqual(line("POST", changes, 403, ["a"], **reader), ("token:phone of é", "a:b", "forbidden"))
+        self.assertEqual(line("GET", session_path("c"), 403, **reader), ("token:phone of é", "c", "forbidden"))
+        nameless = {"Authorization": f"Bearer {token('a:b', 'read')}"}
+        self.assertEqual(line("GET", session_path("a:b"), 400, query={"sinse": 1}, **nameless), ("token", "a:b", "unknown-parameter"))
+        self.assertEqual(line("GET", session_path("a:b"), 401, Authorization="Bearer of-nothing"), (None, "a:b", "unauthenticated"))
+        self.assertEqual(line("GET", target("/v1/changes", {"session": "a:b"}), 200, **bearer), ("key:w", None, None))
+        self.assertEqual(line("GET", "/livez", 200, **bearer), ("key:w", None, None))
+
+    def test_a_stream_is_its_readers_although_the_token_has_expired_since(self):
+        self.post_changes("s", ["a"], Authorization=f"Bearer {KEY}")
+        short = token("s", "read", client_id="short", exp=time.time() + 1.5)
+        with self.raw() as connection:
+            connection.send(f"GET /v1/sessions/s/changes HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {short}\r\n"
+                            "Accept: text/event-stream\r\n\r\n")
+            line = self.logged(connection.answer(), 200)
+        self.assertEqual((line["who"], line["session"]), ("token:short", "s"))
+        self.assertGreater(line["microseconds"], 400_000)
 
 
 class JSON(LogCase):
@@ -103,6 +199,59 @@ class JSON(LogCase):
         self.assertTrue(all(each["level"] in ("info", "warning") for each in lines))
         requests = [each for each in lines if each["message"] == "request"]
         self.assertEqual(len({each["requestId"] for each in requests}), len(requests))
+
+
+@names_its_stores
+class AllOfItIsJSON(unittest.TestCase):
+    """Whatever happens, from the first line behind the options to the last."""
+
+    def lines(self, *options, status, before=(), while_it_runs=lambda process: None, **popen):
+        """What a server wrote until it ended, each line parsed."""
+        with subprocess.Popen([*before, binary(), "serve", "--log", "json", *options], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), **popen) as process:
+            try:
+                while_it_runs(process)
+                out, err = process.communicate(timeout=20)
+            finally:
+                process.kill()
+        self.assertEqual((process.returncode, out), (status, b""), err)
+        lines = [json.loads(line) for line in err.splitlines()]
+        self.assertTrue(all({"time", "level", "message"} <= set(line) for line in lines), lines)
+        return lines
+
+    def test_why_it_cannot_start(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken, tempfile.TemporaryDirectory() as folder:
+            port = taken.getsockname()[1]
+            for options, reason in ((("--listen", f"127.0.0.1:{port}"), "already in use"),
+                                    (("--listen", "127.0.0.1:0", "--store", f"sqlite:{folder}/no/such.db"), "/no/such.db")):
+                with self.subTest(options=options):
+                    last = self.lines(*options, status=1)[-1]
+                    self.assertEqual(last["level"], "error")
+                    self.assertIn(reason, last["message"])
+
+    def test_a_key_that_it_made_and_what_a_signal_brings(self):
+        with socket.create_server(("127.0.0.1", 0)) as inherited, tempfile.NamedTemporaryFile("w") as secrets:
+            secrets.write("a secret of tokens that is long enough for it\n")
+            secrets.flush()
+
+            def use(process):
+                # Its first lines come before it listens.
+                with socket.create_connection(inherited.getsockname(), 20) as connection:
+                    connection.sendall(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+                    connection.recv(1000)
+                secrets.truncate(0)
+                process.send_signal(signal.SIGHUP)
+                time.sleep(0.3)
+                process.terminate()
+
+            # Where somebody else chose the address, it is not known to be the loopback's.
+            given = f'LISTEN_FDS=1 LISTEN_PID=$$ exec "$@" 3<&{inherited.fileno()}'
+            lines = self.lines("--log-requests", "--token-secret-file", secrets.name, status=0, while_it_runs=use,
+                               before=("bash", "-c", given, "bash"), pass_fds=(inherited.fileno(),))
+        said = [(line["level"], line["message"]) for line in lines]
+        self.assertTrue(any(level == "warning" and re.search("use this one: dsk_[A-Za-z0-9_-]{43}$", message) for level, message in said), said)
+        self.assertTrue(any("token secrets not reloaded" in message for _, message in said), said)
+        self.assertIn(("info", "draining"), said)
 
 
 @names_its_stores

@@ -25,7 +25,7 @@ enum Serve {
         do throws(StoreError) {
             (store, storeLoops) = try options.store.open(
                 options: options, journal: journal, workers: workers)
-        } catch { fail("\(error)") }
+        } catch { fail("\(error)", journal) }
         let service = DiffService(
             settings: options.service, store: store, access: access(options, journal), journal: journal,
             workers: workers, figures: { ProcessFigures().write(into: &$0) })
@@ -36,7 +36,7 @@ enum Serve {
                 let lists = try Upstream(lists, for: service, polling: options.polling)
                 service.follow(lists, owners: lists)
                 upstream = lists
-            } catch { fail("\(error)") }
+            } catch { fail("\(error)", journal) }
         }
         var serverOptions = options.serverOptions
         let account = store.table.account
@@ -55,7 +55,7 @@ enum Serve {
             ready(addresses)
         } catch {
             let advice = "; stop the program that listens there, or choose another --listen"
-            fail("\(error)\(error.isAddressTaken ? advice : "")")
+            fail("\(error)\(error.isAddressTaken ? advice : "")", journal)
         }
         let limit = server.counters.connectionLimit
         if limit < serverOptions.maxConnections {
@@ -185,8 +185,8 @@ enum Serve {
                 let secret = KeyRing.newSecret()
                 keys.append(KeyRing.Key(name: "start", secret: secret))
                 // A key is only ever shown here, since nobody could use the server otherwise.
-                let line = "no key is configured; until the process ends, use this one: \(secret)\n"
-                journal.output.append(Array(line.utf8))
+                journal.insist(
+                    "no key is configured; until the process ends, use this one: \(secret)", level: "warning")
             }
         }
         let secrets = options.tokenSecrets.isEmpty ? [Digests.random(TokenSecrets.minBytes)] : options.tokenSecrets
@@ -205,6 +205,12 @@ func end(_ status: Int32) -> Never {
 
 /// Ends the process with one line.
 func fail(_ message: String, status: Int32 = 1) -> Never { end(status, saying: "diffserver: \(message)") }
+
+/// Ends the process, whose options are read, with one line of its log.
+private func fail(_ message: String, _ journal: Journal) -> Never {
+    journal.insist("diffserver: \(message)", level: "error")
+    end(1)
+}
 
 /// Ends the process with lines, which are printed as they are.
 func end(_ status: Int32, saying lines: String) -> Never {

@@ -146,7 +146,7 @@ package final class DiffService: Service {
     }
 
     /// The session that a path names, whatever the method.
-    private static func session(_ head: RequestHead) -> String? {
+    static func session(_ head: RequestHead) -> String? {
         for method in [Method.get, .post] {
             if case .found(_, let place) = routes.match(head, as: method) { return place.value(of: "session") }
         }
@@ -294,7 +294,7 @@ package final class DiffService: Service {
     package func finished(_ exchange: ExchangeSummary) {
         let label = AnswerLabel(code: exchange.label)
         metrics.count(exchange, as: label)
-        journal.record(exchange)
+        journal.record(exchange, as: label, by: self)
     }
 
     /// Begins to fetch lists, and to ask their owners about edits.

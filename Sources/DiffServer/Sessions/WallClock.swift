@@ -55,6 +55,13 @@ public struct WallTime: Sendable, Comparable {
         return WallTime(seconds: seconds + fraction / 1_000_000_000)
     }
 
+    /// Now, with its milliseconds: `2026-01-31T12:00:00.123Z`.
+    public static var presentText: String {
+        let milliseconds = milliseconds
+        let text = WallTime(seconds: Int64(milliseconds / 1000)).text
+        return "\(text.dropLast()).\(String(milliseconds % 1000 + 1000).dropFirst())Z"
+    }
+
     /// RFC 3339 in UTC, such as `2026-01-31T12:00:00Z`.
     public var text: String { Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601) }
 }

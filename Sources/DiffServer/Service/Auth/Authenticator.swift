@@ -25,8 +25,11 @@ package struct Authenticator: Sendable {
         (self.keys, self.isLocal, self.isOpen, self.secrets, self.origins) = (keys, isLocal, isOpen, secrets, origins)
     }
 
+    /// - Parameter now: when a token must be valid.
     /// - Throws: 401 without good credentials; 403 if only programs on this machine may ask, and this is none.
-    func identity(_ head: RequestHead, _ peer: Peer, for permission: Permission) throws(Problem) -> Identity {
+    func identity(
+        _ head: RequestHead, _ peer: Peer, for permission: Permission, at now: WallTime = .now
+    ) throws(Problem) -> Identity {
         if isOpen { return .anyone }
         if let authorization = head["authorization"] {
             let parts = authorization.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1).map { Substring($0) }

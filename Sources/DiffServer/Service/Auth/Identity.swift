@@ -29,6 +29,15 @@ package enum Identity: Sendable {
         }
     }
 
+    /// For the log; nil if anyone may ask.
+    var logged: String? {
+        switch self {
+        case .anyone: nil
+        case .writer(let name, _): "key:" + name
+        case .client(let token, _): token.client.map { "token:" + $0 } ?? "token"
+        }
+    }
+
     package var token: Token? { if case .client(let token, _) = self { token } else { nil } }
 
     /// When the token expires.

@@ -44,7 +44,7 @@ package final class Journal: Sendable {
     static func json(_ message: String, _ level: String, _ members: [(String, LogValue)]) -> [UInt8] {
         var writer = JSONWriter()
         writer.append("{\"time\":")
-        writer.append(string: WallTime.now.text)
+        writer.append(string: WallTime.presentText)
         writer.append(",\"level\":")
         writer.append(string: level)
         writer.append(",\"message\":")
@@ -62,18 +62,38 @@ package final class Journal: Sendable {
         return writer.bytes()
     }
 
-    /// Logs a request, without its query, which may contain private names of items or, by mistake, a token.
-    func record(_ exchange: ExchangeSummary) {
-        guard logsRequests else { return }
-        log(
-            "request", level: "info",
-            [
-                ("method", .text(exchange.method?.name ?? "-")), ("path", .text(exchange.head?.instance ?? "-")),
-                ("status", .number(exchange.knownStatus)), ("bytesIn", .number(exchange.bytesIn)),
-                ("bytesOut", .number(exchange.bytesOut)),
-                ("microseconds", .number(Int(exchange.nanoseconds / 1000))),
-                ("peer", .text(exchange.peer.address)), ("requestId", .text(exchange.requestID)),
-            ] + (TraceParent.value(of: exchange.head).map { [("traceparent", .text($0))] } ?? []))
+    /// Says what must be read even without a log, such as why the process ends: as a line of JSON if the others are.
+    package func insist(_ message: String, level: String) {
+        output.append(format == .json ? Self.json(message, level, []) : Array("\(message)\n".utf8))
+    }
+
+    /// Logs a request, without its query, which may contain private names of items or, by mistake, a token. One that
+    /// failed without a reason is always logged: that is a bug.
+    func record(_ exchange: ExchangeSummary, as label: AnswerLabel, by service: DiffService) {
+        let isBug = exchange.status == 500 && label.problem == nil
+        guard logsRequests || isBug else { return }
+        let head = exchange.head
+        var members: [(String, LogValue)] = [
+            ("method", .text(exchange.method?.name ?? "-")), ("path", .text(head?.instance ?? "-")),
+            ("status", .number(exchange.knownStatus)),
+        ]
+        if let problem = label.problem { members.append(("problem", .text(problem.rawValue))) }
+        if let head {
+            // As it was when the request began: a token may have expired while a stream was open.
+            let began = WallTime(seconds: WallTime.now.seconds - exchange.nanoseconds / 1_000_000_000)
+            let identity = try? service.access.identity(head, exchange.peer, for: .read, at: began)
+            if let who = identity?.logged { members.append(("who", .text(who))) }
+            if let session = DiffService.session(head) { members.append(("session", .text(session))) }
+        }
+        members += [("bytesIn", .number(exchange.bytesIn)), ("bytesOut", .number(exchange.bytesOut))]
+        // Each line of JSON has the time.
+        if format == .text { members.append(("time", .text(WallTime.presentText))) }
+        members += [
+            ("microseconds", .number(Int(exchange.nanoseconds / 1000))), ("peer", .text(exchange.peer.address)),
+            ("requestId", .text(exchange.requestID)),
+        ]
+        if let parent = TraceParent.value(of: head) { members.append(("traceparent", .text(parent))) }
+        log("request", level: isBug ? "error" : "info", members)
     }
 }
 

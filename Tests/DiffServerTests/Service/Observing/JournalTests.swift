@@ -26,6 +26,8 @@ import Testing
         #expect(members["a"]?.string == value)
         #expect(members["b"]?.integer == 7)
         #expect(members["level"]?.string == "info")
+        let time = try #require(members["time"]?.string)
+        #expect(time.wholeMatch(of: /[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z/) != nil)
     }
 }
 
