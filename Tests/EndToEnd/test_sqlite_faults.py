@@ -383,11 +383,13 @@ class Damage(SQLiteCase):
 
     def assertDamaged(self, session):
         for answer in (self.request("GET", session), self.post(session, {"edits": [{"op": "clear"}]}), self.post(session, [])):
-            self.assertEqual((answer.status, answer.json["type"]), (503, "/problems/store-unavailable"), answer)
+            self.assertEqual((answer.status, answer.json["type"]), (500, "/problems/internal"), answer)
             self.assertIn("damaged", answer.json["detail"])
-            self.assertIn("Retry-After", answer.headers)
+            self.assertNotIn("Retry-After", answer.headers)
+        line = self.node.server.wait_for_line(f"damaged record: .* session={session}$").group(0)
+        self.assertEqual(sum(line in each for each in self.node.server.lines), 1)
 
-    def test_a_damaged_record_is_503_for_its_session_alone(self):
+    def test_a_damaged_record_is_500_for_its_session_alone(self):
         for session, column, text in (("s1", "head", "after-7"), ("s2", "meta", '"made"'), ("s3", "meta", "3600")):
             with self.subTest(column=column, text=text):
                 self.damage("checkpoint", column, text, f"session = (SELECT id FROM session WHERE name = '{session}')")
@@ -401,7 +403,7 @@ class Damage(SQLiteCase):
         self.assertEqual(self.post("s2", {"state": ["new"]}).status, 201)
         # Who demands what was there is not given something else.
         answer = self.request("PUT", "s3", {"state": ["new"]}, If_Match=f'"{self.revisions["s3"][1]}"')
-        self.assertEqual(answer.status, 503, answer)
+        self.assertEqual(answer.status, 500, answer)
         self.restarted()
         self.assertEqual((self.shown("s1"), self.shown("s2")), (["new"], ["new"]))
 
@@ -437,11 +439,12 @@ class Damage(SQLiteCase):
         refused = 0
         for session, (first, second) in self.revisions.items():
             answer = self.request("GET", session)
-            if answer.status == 503:
+            if answer.status == 500:
+                self.assertIn("damaged", answer.json["detail"])
                 refused += 1
                 continue
             self.assertEqual((answer.status, answer.json["revision"]), (200, second), answer)
             changeset = self.request("GET", session, None, {"since": first}, "changes")
-            if changeset.status != 503 and "reset" not in changeset.json:
+            if changeset.status not in (500, 503) and "reset" not in changeset.json:
                 self.assertEqual(rows(changeset.json), 120)
         return refused

@@ -48,6 +48,13 @@ final class RedisReading: Sendable {
             return next
         }
 
+        /// The next attempt, at the whole record.
+        var whole: Attempt {
+            var next = next(known)
+            (next.version, next.followsLog) = (nil, false)
+            return next
+        }
+
         /// The next attempt once the revocations are known.
         var renewed: Attempt {
             var next = self
@@ -127,7 +134,8 @@ final class RedisReading: Sendable {
         case .success(let reply):
             if attempt.maxBytes < .max, let large = LargeRecord(reply, of: name) { return .load(large, attempt) }
             let found = FoundRecord(reply, behind: attempt.known?.session.log.last ?? 0)
-            return found.map { .adopt($0, attempt) } ?? .end(.failure(.damaged(name)))
+            if let found { return .adopt(found, attempt) }
+            return attempt.left > 1 ? .ask(attempt.whole) : .end(.failure(.damaged(name)))
         }
     }
 
@@ -167,11 +175,12 @@ final class RedisReading: Sendable {
             }
             return .end(.success(SessionView(slot, session, of: table)))
         } catch {
-            guard error == .damaged, found.record == nil else { return .end(.failure(StoreFailure(error, of: name))) }
-            // A change as large as the state is only in the checkpoint; or the log does not fit the known session.
-            var whole = attempt.next(known)
-            (whole.version, whole.followsLog) = (nil, false)
-            return .ask(whole)
+            // A change as large as the state is only in the checkpoint; or the log does not fit the known session; or
+            // the reply was damaged on its way, and the next one is whole.
+            guard error == .damaged, found.record == nil || attempt.left > 1 else {
+                return .end(.failure(StoreFailure(error, of: name)))
+            }
+            return .ask(attempt.whole)
         }
     }
 }

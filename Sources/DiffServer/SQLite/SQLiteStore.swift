@@ -124,7 +124,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     private func read(_ name: String, in lease: MemoryShare? = nil) {
         readQueue.async { [self] in
             let most = lease == nil ? WorkCost.turn.bytes : .max
-            let found = reading { (database) throws(SQLiteDatabase.Failure) in
+            let found = reading(name) { (database) throws(SQLiteDatabase.Failure) in
                 try database.session(named: name, upTo: most)
             }
             if case .success(let large?) = found, large.size > most {
@@ -142,8 +142,10 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     }
 
     /// Reads from the database, on its queue.
+    ///
+    /// - Parameter session: whose record is read; nil for others than one session's.
     private func reading<Value>(
-        _ read: (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Value
+        _ session: String? = nil, _ read: (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Value
     ) -> Result<Value, StoreFailure> {
         if watch.problem(database) != nil {
             writer.check()
@@ -155,6 +157,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
             return .success(value)
         } catch {
             if !error.isLocal { health.fail(.reads, because: error.message) }
+            if let session, error.isLocal { return .failure(.damaged(session)) }
             return .failure(StoreFailure(error))
         }
     }

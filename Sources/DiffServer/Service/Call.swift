@@ -163,7 +163,7 @@ package final class Call: ServiceContext {
     /// What a store answered.
     func get<Value>(_ result: Result<Value, StoreFailure>) throws(Problem) -> Value {
         do throws(StoreFailure) { return try result.get() } catch {
-            service.metrics.count(error)
+            service.note(error)
             throw Problem(error)
         }
     }
@@ -193,7 +193,7 @@ extension ServiceContext {
     package var takesLongWork: Bool { service.takesLongWork }
     package func runLong(_ work: @escaping @Sendable () -> Void) { service.workers.run(work) }
     package func countConflict() { service.metrics.count(.conflict) }
-    package func count(_ failure: StoreFailure) { service.metrics.count(failure) }
+    package func count(_ failure: StoreFailure) { service.note(failure) }
 }
 
 /// A request to a route that is open to all.

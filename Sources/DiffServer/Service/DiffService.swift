@@ -297,6 +297,15 @@ package final class DiffService: Service {
         journal.record(exchange, as: label, by: self)
     }
 
+    /// Counts a failure of the store. A damaged record is logged with its session, once: whoever reads it meets it
+    /// again.
+    func note(_ failure: StoreFailure) {
+        metrics.count(failure)
+        if case .damaged(let session) = failure {
+            journal.logOnce("damaged record: only a PUT of the state or a DELETE replaces it", about: session)
+        }
+    }
+
     /// Begins to fetch lists, and to ask their owners about edits.
     package func follow(_ source: any SessionSource, owners: any EditOwners) {
         table.isFetched = { source.hasSource($0) }

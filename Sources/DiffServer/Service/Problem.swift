@@ -438,7 +438,9 @@ package enum ProblemType: String, CaseIterable, Sendable {
         case .tooManyRequests: "`Retry-After` says when to try again."
         case .tooManyStreams: "`Retry-After` says when to try again; plain reads still work."
         case .headersTooLarge: "`limit` is the limit."
-        case .internalError: "This is a bug in the server. You may try the request again."
+        case .internalError:
+            "The detail says which stored record is damaged; otherwise this is a bug in the server. Tell its operator "
+                + "the answer's `X-Request-Id`."
         case .unsupportedTransferCoding: "The only supported transfer coding is `chunked`."
         case .httpVersionNotSupported: "Speak HTTP/1.1."
         case .draining: "Try again in a moment: another process is taking over."

@@ -108,6 +108,8 @@ public enum StoreFailure: Error, Equatable {
     /// The store cannot be reached, or is full or damaged. It may have done it nevertheless.
     case unavailable(String)
 
+    var isDamage: Bool { if case .damaged = self { true } else { false } }
+
     /// In a few words, for those who need not know which failure it was.
     public var summary: String {
         switch self {

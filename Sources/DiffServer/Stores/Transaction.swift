@@ -98,7 +98,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
     private func loaded(_ result: Result<SessionView?, StoreFailure>) -> Attempt {
         switch result {
         case .success(let view): fetched(view) ?? decide(on: view)
-        case .failure(.damaged) where operation.replacesDamaged: discard()
+        case .failure(let failure) where failure.isDamage && operation.replacesDamaged: discard(after: failure)
         case .failure(let failure): failed(failure)
         }
     }
@@ -120,8 +120,9 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    private func discard() -> Attempt {
-        after(store.discard(context.session, on: context.executor)) { result in
+    private func discard(after failure: StoreFailure) -> Attempt {
+        context.count(failure)
+        return after(store.discard(context.session, on: context.executor)) { result in
             if case .failure(let failure) = result { failed(failure) } else { begin() }
         }
     }

@@ -141,7 +141,7 @@ import Testing
                 ["load", "swap", "load again", "swap", "load again", "swap"]
             ),
             ([.unavailable("x")], "store-unavailable", ["load"]), ([nil, .capacity], "capacity", ["load", "swap"]),
-            ([.damaged("s")], "store-unavailable", ["load"]),
+            ([.damaged("s")], "internal", ["load"]),
             ([nil, conflict, .unavailable("x")], "store-unavailable", ["load", "swap", "load again"]),
         ]
         for (failures, expected, calls) in rows {
@@ -225,9 +225,9 @@ import Testing
         let careful = ScriptedStore(hash, [.damaged("s")], isLate: true)
         let condition = WriteCondition(noneMatch: RevisionTags(isAny: true, texts: ["*"]))
         let settle = ReplaceSession(state: nil, settings: put.settings, condition: WriteCondition())
-        #expect(try await run(settle, on: ScriptedStore(hash, [.damaged("s")], isLate: true)) == "store-unavailable")
+        #expect(try await run(settle, on: ScriptedStore(hash, [.damaged("s")], isLate: true)) == "internal")
         let create = ReplaceSession(state: put.state, settings: put.settings, condition: condition)
-        #expect(try await run(create, on: careful) == "store-unavailable")
+        #expect(try await run(create, on: careful) == "internal")
         #expect(careful.calls == ["load"])
     }
 

@@ -156,6 +156,7 @@ enum PostFetch {
                 switch found {
                 case .success(let view): before = view?.session.head.revision
                 case .failure(let failure):
+                    call.service.note(failure)
                     return call.answer(pending) { () throws(Problem) in throw Problem(failure) }
                 }
                 source.fetch(call.session).whenDone { fetched in

@@ -12,9 +12,15 @@ package final class Journal: Sendable {
     package let output: LogOutput
     private let format: LogFormat
     private let logsRequests: Bool
+    /// Sessions that something is wrong with, and how many are remembered.
+    private let troubled = Locked(Set<String>())
+    private let mostTroubled: Int
 
-    package init(format: LogFormat, logsRequests: Bool, output: LogOutput = .standardError) {
+    package init(
+        format: LogFormat, logsRequests: Bool, output: LogOutput = .standardError, mostTroubled: Int = 1000
+    ) {
         (self.format, self.logsRequests, self.output) = (format, logsRequests, output)
+        self.mostTroubled = mostTroubled
     }
 
     package func log(_ message: String, level: String = "info", _ members: [(String, LogValue)] = []) {
@@ -25,6 +31,15 @@ package final class Journal: Sendable {
                 ?? "dropping log lines: the log is not read fast enough"
             return line(words, "warning", [])
         }
+    }
+
+    /// Logs what is wrong with a session, and only once, until there was something wrong with many others.
+    func logOnce(_ message: String, about session: String) {
+        let isNews = troubled.withLock { troubled in
+            if troubled.count >= mostTroubled, !troubled.contains(session) { troubled.removeAll() }
+            return troubled.insert(session).inserted
+        }
+        if isNews { log(message, level: "error", [("session", .text(session))]) }
     }
 
     private func line(_ message: String, _ level: String, _ members: [(String, LogValue)]) -> [UInt8] {

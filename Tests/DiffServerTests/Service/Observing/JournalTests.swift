@@ -1,3 +1,4 @@
+import CDiffSystem
 @testable import DiffService
 import HTTPCore
 import SnapshotKit
@@ -15,6 +16,22 @@ import Testing
 
     @Test func `a message is one line`() {
         #expect(Journal.text("the store said: a\r\nb\u{7F}", "warning", []) == "warning: the store said: a  b ")
+    }
+
+    @Test func `what is wrong with a session is said once, until much else was`() {
+        var ends: [Int32] = [-1, -1]
+        #expect(pipe(&ends) == 0)
+        let output = LogOutput(descriptor: ends[1])
+        let journal = Journal(format: .text, logsRequests: false, output: output, mostTroubled: 2)
+        for session in ["a", "a", "b", "a", "b", "c", "c", "a"] { journal.logOnce("damaged", about: session) }
+        output.flush(within: .seconds(20))
+        close(ends[1])
+        var room = [UInt8](repeating: 0, count: 1000)
+        let length = read(ends[0], &room, room.count)
+        close(ends[0])
+        #expect(
+            String(decoding: room[..<max(0, length)], as: UTF8.self)
+                == ["a", "b", "c", "a"].map { "error: damaged session=\($0)\n" }.joined())
     }
 
     @Test(arguments: ["plain", "a\nb", #"","level":"error"#, "\u{1F}\u{2028}é"])
