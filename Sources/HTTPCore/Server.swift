@@ -101,6 +101,9 @@ public final class Server: Sendable {
         certificates.withLock { $0 = context }
     }
 
+    /// When the certificate of new connections, or one of its chain, expires, in seconds since 1970; nil without TLS.
+    public var certificateExpiry: Int? { certificates.withLock { $0?.expiry } }
+
     /// The loops, for work without a connection.
     public var loops: [EventLoop] { running.withLock { $0.shards.map(\.loop) } }
 

@@ -1,17 +1,21 @@
 """The figures of /metrics: each counts what happened, and Prometheus' own tool finds nothing to say about them."""
 
 import os
+import pathlib
 import re
 import resource
+import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 import time
+from urllib.request import urlopen
 
 from support.case import ServiceCase
 from support.client import Client, session_path
 from support.events import Stream
-from support.server import binary
+from support.server import Server, binary, certify
 
 
 class Figures(ServiceCase):
@@ -196,6 +200,62 @@ class Figures(ServiceCase):
         self.assertEqual([ended.next_event().event, ended.next_event().event], ["changes", "end"])
         self.grown(before, {"diffserver_streams": 0})
         ended.close()
+
+
+class Reloading(ServiceCase):
+    """Files that are read again, among them a certificate."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        certify(cls.folder, days=10)
+        cls.secrets = cls.folder / "secrets"
+        cls.secrets.write_text("a secret of tokens that is long enough for it\n")
+        cls.secrets.chmod(0o600)
+        cls.options = ("--tls-certificate", f"{cls.folder}/certificate", "--tls-key", f"{cls.folder}/key",
+                       "--token-secret-file", str(cls.secrets))
+        cls.server = Server(*cls.options)
+        cls.addClassCleanup(cls.server.stop)
+
+    @classmethod
+    def tearDownClass(cls):
+        pass
+
+    def figure(self, name):
+        with urlopen(f"{self.server.address}/metrics", context=ssl._create_unverified_context(), timeout=20) as answer:
+            return float(re.search(rf"^{name} (\S+)$", answer.read().decode(), re.M)[1])
+
+    def reload(self, line):
+        count = len(self.server.lines)
+        self.server.signal(signal.SIGHUP)
+        deadline = time.monotonic() + 20
+        while not any(line in each for each in self.server.lines[count:]):
+            self.assertLess(time.monotonic(), deadline, self.server.lines)
+            time.sleep(0.02)
+
+    def test_success_and_expiry_are_those_of_the_last_time(self):
+        self.assertEqual(self.figure("diffserver_reload_success"), 1)
+        self.assertAlmostEqual(self.figure("diffserver_certificate_expiry_seconds") / 86_400, 10, delta=0.1)
+        self.secrets.write_text("short\n")
+        certify(self.folder, days=20)
+        self.reload("token secrets not reloaded")
+        self.eventually("diffserver_reload_success", 0)
+        self.assertAlmostEqual(self.figure("diffserver_certificate_expiry_seconds") / 86_400, 20, delta=0.1)
+        self.secrets.write_text("another secret of tokens that is long enough\n")
+        (self.folder / "key").write_text("no key\n")
+        self.reload("token secrets reloaded")
+        self.eventually("diffserver_reload_success", 0)
+        certify(self.folder, days=5)
+        self.reload("token secrets reloaded")
+        self.eventually("diffserver_reload_success", 1)
+        self.assertAlmostEqual(self.figure("diffserver_certificate_expiry_seconds") / 86_400, 5, delta=0.1)
+
+    def eventually(self, name, value):
+        """The last line of the log comes a moment before the figure."""
+        deadline = time.monotonic() + 20
+        while self.figure(name) != value:
+            self.assertLess(time.monotonic(), deadline, name)
+            time.sleep(0.02)
 
 
 class Format(ServiceCase):

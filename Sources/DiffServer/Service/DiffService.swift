@@ -330,6 +330,12 @@ package final class DiffService: Service {
     /// What the sockets count; nil before they are open.
     var connections: Server.Counters? { server.withLock { $0 }?.counters }
 
+    /// When the certificate expires, in seconds since 1970; nil without TLS.
+    var certificateExpiry: Int? { server.withLock { $0 }?.certificateExpiry }
+
+    /// Whether `drain` was called.
+    var isEnding: Bool { isDraining.load(ordering: .relaxed) }
+
     /// Whether the next connection would be refused.
     var isFull: Bool { connections.map { $0.openConnections >= $0.connectionLimit } ?? false }
 }

@@ -12,12 +12,15 @@ import CDiffSystem
 /// as the context.
 final class TLSContext: @unchecked Sendable {
     let raw: OpaquePointer
+    /// When the certificate, or one of its chain, expires, in seconds since 1970: the first of them.
+    private(set) var expiry: Int?
 
     init(_ options: TLSOptions) throws(ListenError) {
         guard let raw = SSL_CTX_new(TLS_server_method()) else { throw .tls("TLS", "out of memory") }
         self.raw = raw
         Self.configure(raw)
         try Self.use(certificate: options.certificateFile, key: options.keyFile, in: raw)
+        expiry = Self.certificates(in: raw).compactMap(Self.expiry).min()
         if let authorities = options.clientAuthorityFile {
             try verifyClients(authorities, isRequired: options.requiresClientCertificate)
         }
@@ -86,6 +89,22 @@ final class TLSContext: @unchecked Sendable {
             throw .tls(key, "not a PEM private key without a passphrase: \(reason())")
         }
         guard SSL_CTX_check_private_key(context) == 1 else { throw .tls(key, "not the key of \(certificate)") }
+    }
+
+    /// The certificate and its chain.
+    private static func certificates(in context: OpaquePointer) -> [OpaquePointer] {
+        var chain: OpaquePointer?
+        SSL_CTX_ctrl(context, SSL_CTRL_GET_CHAIN_CERTS, 0, &chain)
+        let rest = (0..<max(0, OPENSSL_sk_num(chain))).compactMap {
+            OPENSSL_sk_value(chain, $0).map { OpaquePointer($0) }
+        }
+        return (SSL_CTX_get0_certificate(context).map { [$0] } ?? []) + rest
+    }
+
+    private static func expiry(_ certificate: OpaquePointer) -> Int? {
+        var time = tm()
+        guard ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &time) == 1 else { return nil }
+        return timegm(&time)
     }
 
     private func verifyClients(_ authorities: String, isRequired: Bool) throws(ListenError) {

@@ -38,6 +38,12 @@ def environment(extra=None):
     return {**kept, **(extra or {})}
 
 
+def certify(folder, days):
+    """Makes `certificate` and `key` in a folder."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", str(days),
+                    "-subj", "/CN=localhost", "-keyout", f"{folder}/key", "-out", f"{folder}/certificate"], check=True, capture_output=True)
+
+
 class Server:
     """A server process and the lines of its log."""
 

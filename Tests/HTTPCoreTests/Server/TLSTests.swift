@@ -51,6 +51,23 @@ import Testing
         }
     }
 
+    @Test func `the first certificate of the chain to expire is told`() throws {
+        try serving { (server, files) throws in
+            func hoursLeft() throws -> Double {
+                try server.server.reloadCertificates()
+                return Double(try #require(server.server.certificateExpiry) - Instant.wallClockSeconds) / 3600
+            }
+            #expect((0.9...1.1).contains(try hoursLeft()))
+            files.issue("localhost", hours: 50)
+            #expect((49.9...50.1).contains(try hoursLeft()))
+            files.issue("localhost", hours: 50, withAuthority: true)
+            #expect((0.9...1.1).contains(try hoursLeft()))
+            files.issue("localhost", hours: -1)
+            #expect((-1.1 ... -0.9).contains(try hoursLeft()))
+        }
+        #expect(try TestServer().server.certificateExpiry == nil)
+    }
+
     @Test func sessionsAreResumed() throws {
         try serving { (server, _) throws in
             for version in [TLS1_2_VERSION, TLS1_3_VERSION] {

@@ -27,10 +27,12 @@ struct TestCertificates {
         rmdir(directory)
     }
 
-    /// Writes a new server certificate and its key over the old ones.
-    func issue(_ name: String) {
-        let (certificate, key) = client(name)
+    /// Writes a new server certificate and its key over the old ones, with the authority's behind it if asked. That
+    /// one is valid for an hour.
+    func issue(_ name: String, hours: Int = 1, withAuthority: Bool = false) {
+        let (certificate, key) = client(name, hours: hours)
         Self.write(certificate: certificate, to: certificateFile)
+        if withAuthority { Self.write(certificate: authority, to: certificateFile, mode: "a") }
         let bio = BIO_new_file(keyFile, "w")
         PEM_write_bio_PrivateKey(bio, key, nil, nil, 0, nil, nil)
         BIO_free(bio)
@@ -39,9 +41,9 @@ struct TestCertificates {
     }
 
     /// A certificate that the authority signed, with its key.
-    func client(_ name: String) -> (certificate: OpaquePointer, key: OpaquePointer) {
+    func client(_ name: String, hours: Int = 1) -> (certificate: OpaquePointer, key: OpaquePointer) {
         let key = Self.key()
-        return (Self.certificate(name, key, issuer: authority, authorityKey), key)
+        return (Self.certificate(name, key, issuer: authority, authorityKey, hours: hours), key)
     }
 
     private static func key() -> OpaquePointer {
@@ -55,13 +57,13 @@ struct TestCertificates {
     }
 
     private static func certificate(
-        _ name: String, _ key: OpaquePointer, issuer: OpaquePointer?, _ issuerKey: OpaquePointer
+        _ name: String, _ key: OpaquePointer, issuer: OpaquePointer?, _ issuerKey: OpaquePointer, hours: Int = 1
     ) -> OpaquePointer {
         let certificate = X509_new()!
         X509_set_version(certificate, 0)  // version 1: a root without extensions
         ASN1_INTEGER_set(X509_get_serialNumber(certificate), Int.random(in: 1..<1 << 30))
         X509_gmtime_adj(X509_getm_notBefore(certificate), -60)
-        X509_gmtime_adj(X509_getm_notAfter(certificate), 3600)
+        X509_gmtime_adj(X509_getm_notAfter(certificate), 3600 * hours)
         X509_set_pubkey(certificate, key)
         X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate), "CN", MBSTRING_FLAG, name, -1, -1, 0)
         X509_set_issuer_name(certificate, X509_get_subject_name(issuer ?? certificate))
@@ -69,8 +71,8 @@ struct TestCertificates {
         return certificate
     }
 
-    private static func write(certificate: OpaquePointer, to file: String) {
-        let bio = BIO_new_file(file, "w")
+    private static func write(certificate: OpaquePointer, to file: String, mode: String = "w") {
+        let bio = BIO_new_file(file, mode)
         PEM_write_bio_X509(bio, certificate)
         BIO_free(bio)
     }

@@ -5,6 +5,7 @@ import DiffSessions
 import DiffStores
 import HTTPCore
 import SnapshotKit
+import Synchronization
 
 /// What the service counts.
 package final class Metrics: Sendable {
@@ -49,6 +50,7 @@ package final class Metrics: Sendable {
     }
 
     private let tally = Locked(Tally())
+    private let hasReloaded = Atomic<Bool>(true)
 
     package init() {}
 
@@ -84,6 +86,9 @@ package final class Metrics: Sendable {
     func ended(_ wait: AnswerLabel.Wait) { tally.withLock { $0.change(wait) { $0.open -= 1 } } }
     /// The time from a commit until a stream was told.
     func streamLagged(_ lag: Duration) { tally.withLock { $0.streamLag.add(lag) } }
+
+    /// Files were read again, all of them or not.
+    package func reloaded(_ isWhole: Bool) { hasReloaded.store(isWhole, ordering: .relaxed) }
 
     package func count(_ failure: StoreFailure) {
         tally.withLock { tally in
@@ -171,6 +176,16 @@ package final class Metrics: Sendable {
         text.counter(
             "diffserver_log_lines_dropped_total", "Log lines dropped because the log was read too slowly.",
             service.journal.output.dropped)
+        text.gauge("diffserver_draining", "1 while the process is about to end, else 0.", service.isEnding ? 1 : 0)
+        text.gauge(
+            "diffserver_reload_success", "0 if the last SIGHUP found a file that cannot be used, else 1.",
+            hasReloaded.load(ordering: .relaxed) ? 1 : 0)
+        if let expiry = service.certificateExpiry {
+            text.gauge(
+                "diffserver_certificate_expiry_seconds",
+                "Seconds until the certificate in use, or one of its chain, expires; negative once it has.",
+                expiry - Int(WallTime.now.seconds))
+        }
         service.figures(&text)
         service.source?.write(into: &text)
         return text.text

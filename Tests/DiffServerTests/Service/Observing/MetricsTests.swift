@@ -1,4 +1,6 @@
 import DiffClock
+import DiffStores
+import SnapshotKit
 import Testing
 
 @testable import DiffService
@@ -58,6 +60,24 @@ import Testing
                 }
             }
         }
+    }
+
+    @Test func `a drain is told, and what was reloaded`() {
+        let service = DiffService(
+            settings: ServiceSettings(), store: SessionTable(bounds: .init(), maxBody: 1000, hash: .digests("key")),
+            access: Authenticator(
+                keys: KeyRing(keys: []), isLocal: true, secrets: TokenSecrets([Array(repeating: 7, count: 32)]),
+                origins: []),
+            journal: Journal(format: .none, logsRequests: false), workers: Workers(count: 1))
+        func figures() -> Set<Substring> { Set(service.metrics.text(of: service).split(separator: "\n")) }
+        #expect(figures().isSuperset(of: ["diffserver_draining 0", "diffserver_reload_success 1"]))
+        service.drain()
+        service.metrics.reloaded(false)
+        #expect(figures().isSuperset(of: ["diffserver_draining 1", "diffserver_reload_success 0"]))
+        service.metrics.reloaded(true)
+        #expect(figures().contains("diffserver_reload_success 1"))
+        // Without TLS, and without a store, there is nothing to tell.
+        #expect(!figures().contains { $0.contains("certificate") || $0.contains("store_duration") })
     }
 
     @Test func `all that the sockets count is written, each under its name`() {
