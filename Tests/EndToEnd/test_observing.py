@@ -14,13 +14,20 @@ import yaml
 from support.client import Client, session_path, target
 from support.events import Stream
 from support.prometheus import Prometheus
-from support.server import ROOT
+from support.server import ROOT, Server, certify
 from support.sources import SourceCase
 from support.upstream import says
 
 ALERTS = ROOT / "Examples/prometheus/alerts.yaml"
 DASHBOARD = ROOT / "Examples/grafana/dashboard.json"
 PAGE = ROOT / "docs/operations.md"
+
+
+def slow(name, labels, much, little):
+    """Histograms of a node where one in fifty takes longer than `much`, and of one where one in two hundred does."""
+    return tuple({f'{name}_bucket{{{labels},le="{bound}",}}': f"0+{count}x30"
+                  for bound, count in ((little, fast), (much, fast), (much * 2, 600), ("+Inf", 600))} for fast in (588, 597))
+
 
 # For each alert: series of a node that is ill, what differs in one that is well, and minutes after which it has fired. Series are
 # in promtool's notation, a sample a minute, and `{}` stands for the labels of the node.
@@ -32,20 +39,27 @@ CASES = {
     "DiffserverErrors": (
         {'diffserver_requests_total{status="503",}': "0+60x30", 'diffserver_requests_total{status="200",}': "0+600x30"},
         {'diffserver_requests_total{status="503",}': "0+5x30", 'diffserver_requests_total{status="200",}': "0+600x30"}, 15),
+    "DiffserverRefusals": ({'diffserver_refusals_total{problem="internal",}': "0+1x30"},
+                           {'diffserver_refusals_total{problem="too-many-requests",}': "0+30x30",
+                            'diffserver_refusals_total{problem="session-not-found",}': "0+6000x30"}, 10),
+    "DiffserverPostsSlow": (*slow("diffserver_request_duration_seconds", 'route="changes",method="POST"', 0.512, 0.256), 20),
     "DiffserverStoreFailures": ({"diffserver_store_failures_total{}": "0+1x30"}, {"diffserver_store_failures_total{}": "7x30"}, 10),
+    "DiffserverStoreSlow": (*slow("diffserver_store_duration_seconds", 'operation="load"', 0.256, 0.128), 20),
     "DiffserverStoreConflicts": (
         {"diffserver_store_conflicts_total{}": "0+600x30", "diffserver_commits_total{}": "0+600x30"},
         {"diffserver_store_conflicts_total{}": "0+100x30", "diffserver_commits_total{}": "0+600x30"}, 20),
+    "DiffserverMemoryNearLimit": (
+        {'diffserver_memory_bytes{part="sessions",}': "60x30", 'diffserver_memory_bytes{part="incoming",}': "31x30",
+         "diffserver_memory_limit_bytes{}": "100x30"},
+        {'diffserver_memory_bytes{part="sessions",}': "60x30", 'diffserver_memory_bytes{part="incoming",}': "29x30",
+         "diffserver_memory_limit_bytes{}": "100x30"}, 15),
     "DiffserverEvictions": ({"diffserver_evictions_total{}": "0+1x30"}, {"diffserver_evictions_total{}": "9x30"}, 20),
     "DiffserverHistoryTooShort": ({'diffserver_resets_total{reason="expired",}': "0+60x60"},
                                   {'diffserver_resets_total{reason="expired",}': "0+1x60"}, 40),
     "DiffserverUnknownRevisions": ({'diffserver_resets_total{reason="unknown",}': "0+60x60"},
                                    {'diffserver_resets_total{reason="unknown",}': "0+1x60"}, 40),
     "DiffserverStreamLag": (
-        {'diffserver_stream_lag_seconds_bucket{le="0.1",}': "0x30", 'diffserver_stream_lag_seconds_bucket{le="0.5",}': "0+60x30",
-         'diffserver_stream_lag_seconds_bucket{le="+Inf",}': "0+60x30"},
-        {'diffserver_stream_lag_seconds_bucket{le="0.1",}': "0+60x30", 'diffserver_stream_lag_seconds_bucket{le="0.5",}': "0+60x30",
-         'diffserver_stream_lag_seconds_bucket{le="+Inf",}': "0+60x30"}, 20),
+        *slow("diffserver_stream_lag_seconds", 'a="b"', 0.128, 0.064), 20),
     "DiffserverConnectionsNearLimit": (
         {"diffserver_connections{}": "81x30", "diffserver_connections_limit{}": "100x30"},
         {"diffserver_connections{}": "79x30", "diffserver_connections_limit{}": "100x30"}, 10),
@@ -58,6 +72,9 @@ CASES = {
                                {'diffserver_source_age_seconds{list="l",}': "299x30"}, 3),
     "DiffserverLogLinesDropped": ({"diffserver_log_lines_dropped_total{}": "0+1x30"},
                                   {"diffserver_log_lines_dropped_total{}": "5x30"}, 15),
+    "DiffserverCertificateExpires": ({"diffserver_certificate_expiry_seconds{}": "1209599x30"},
+                                     {"diffserver_certificate_expiry_seconds{}": "1209600x30"}, 0),
+    "DiffserverReloadFailed": ({"diffserver_reload_success{}": "0x30"}, {"diffserver_reload_success{}": "1x30"}, 0),
 }
 
 
@@ -105,10 +122,11 @@ class Alerts(unittest.TestCase):
 
     def expected(self, rule, samples):
         """What fires for the node that is ill: its labels, and annotations with them filled in."""
-        # What the expression keeps of the series' labels: all, or those that it sums by.
-        first = next(iter(samples))
-        kept = {} if "sum by (instance" in rule["expr"] else dict(re.findall(r'(\w+)="([^"]*)"', first))
-        labels = {"instance": "ill", **kept}
+        labels = {"instance": "ill", **dict(re.findall(r'(\w+)="([^"]*)"', next(iter(samples))))}
+        # What the expression keeps of these: all, or those that it sums by.
+        summed = re.search(r"sum by \(([\w, ]+)\)", rule["expr"])
+        if summed:
+            labels = {name: labels[name] for name in summed[1].split(", ") if name in labels and name != "le"}
         annotations = {name: re.sub(r"\{\{ \$labels\.(\w+) \}\}", lambda found: labels[found[1]], text)
                        for name, text in rule["annotations"].items()}
         return [{"exp_labels": {**labels, **rule["labels"]}, "exp_annotations": annotations}]
@@ -130,17 +148,24 @@ class Alerts(unittest.TestCase):
 
 
 class Scraped(SourceCase):
-    """A server with traffic of all kinds, a source that works and one that does not, and a Prometheus that scrapes it."""
+    """A server with traffic of all kinds, a store, a source that works and one that does not, and one with TLS whose certificate
+    expires soon; and a Prometheus that scrapes both."""
 
     @classmethod
     def setUpClass(cls):
+        folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="diffserver-observed-"))
+        cls.options = ("--store", f"sqlite:{folder}/sessions.db")
         super().setUpClass()
+        certify(folder, days=10)
+        cls.secure = Server("--tls-certificate", f"{folder}/certificate", "--tls-key", f"{folder}/key")
+        cls.addClassCleanup(cls.secure.stop)
         cls.upstream.set("/f/works", [{"id": "a"}])
         cls.upstream.set("/f/fails", says({}, 500))
         cls.is_over = threading.Event()
         cls.traffic = threading.Thread(target=cls.make_traffic)
         cls.traffic.start()
-        cls.prometheus = Prometheus(f"127.0.0.1:{cls.server.port}", ALERTS)
+        cls.targets = [f"127.0.0.1:{cls.server.port}", cls.secure.address.removeprefix("https://")]
+        cls.prometheus = Prometheus(cls.targets[0], ALERTS, secure=cls.targets[1])
         try:
             cls.prometheus.wait_until_ready()
         except BaseException:
@@ -165,7 +190,9 @@ class Scraped(SourceCase):
             turn += 1
             client.request("POST", path, [f"row {turn}", "b", "a"] if turn % 2 else ["a", "b"])
             client.request("POST", "/v1/diff", {"old": [], "new": [turn]})
-            client.request("GET", target(path, {"since": "999-0000000000000000"}))
+            to = client.request("GET", target(path, {"since": "999-0000000000000000"})).json["to"]
+            if turn % 20 == 1:
+                client.request("GET", target(path, {"since": to, "wait": 1}))
             for name in ("works", "fails"):
                 client.request("GET", session_path(f"f:{name}", "changes"))
             stream.next_event()
@@ -193,9 +220,26 @@ class Scraped(SourceCase):
         variables = {each["name"]: each for each in dashboard["templating"]["list"]}
         used = {name for text in DASHBOARD.read_text().split('"') for name in re.findall(r"\$\{?(\w+)", text)}
         self.assertEqual(used - {"__rate_interval", "__all", "labels"}, set(variables))
-        for name, expected in (("job", "diffserver"), ("instance", f"127.0.0.1:{self.server.port}")):
+        for name, expected in (("job", ["diffserver"]), ("instance", sorted(self.targets))):
             self.assertIn("diffserver_build_info", variables[name]["definition"])
-            self.assertEqual(self.prometheus.ask(f"label/{name}/values", **{"match[]": "diffserver_build_info"}), [expected])
+            self.assertEqual(self.prometheus.ask(f"label/{name}/values", **{"match[]": "diffserver_build_info"}), expected)
+
+    def test_posts_have_the_first_panel_of_latency(self):
+        panels = json.loads(DASHBOARD.read_text())["panels"]
+        first = next(panel for panel in panels if "atency" in panel["title"])
+        self.assertTrue(all('route="changes",method="POST"' in query["expr"] for query in first["targets"]), first)
+
+    def test_each_metric_of_the_alerts_is_scraped(self):
+        rules = yaml.safe_load(ALERTS.read_text())["groups"][0]["rules"]
+        found = re.findall(r'\b((?:up|process_\w+|diffserver_\w+)\b(?:\{[^}]*\})?)', "\n".join(rule["expr"] for rule in rules))
+        left = set(found)
+        self.assertGreater(len(left), len(rules))
+
+        def amiss():
+            left.difference_update([query for query in left if self.has_data(query)])
+            return left
+
+        self.wait(amiss)
 
     def has_data(self, query):
         """Whether it returns a number. Grafana fills in a range and the nodes that one looks at."""
@@ -209,13 +253,14 @@ class Scraped(SourceCase):
             if name != "process_virtual_memory_bytes":
                 self.assertTrue(name in text, name)
 
-    def test_the_alerts_are_evaluated_and_the_source_that_fails_is_seen(self):
+    def test_the_alerts_are_evaluated_and_what_fails_is_seen(self):
         def amiss():
             rules = [rule for group in self.prometheus.ask("rules")["groups"] for rule in group["rules"]]
-            ill = [rule["name"] for rule in rules if rule["health"] == "err"]
-            self.assertEqual(ill, [])
+            self.assertEqual([rule["name"] for rule in rules if rule["health"] == "err"], [])
             states = {rule["name"]: rule["state"] for rule in rules}
-            quiet = all(states[name] == "inactive" for name in ("DiffserverDown", "DiffserverStoreNotReady", "DiffserverRestarting"))
-            return "" if len(states) == len(CASES) and states["DiffserverSourceFailing"] != "inactive" and quiet else states
+            ill = ("DiffserverSourceFailing", "DiffserverCertificateExpires")
+            well = ("DiffserverDown", "DiffserverStoreNotReady", "DiffserverRestarting", "DiffserverReloadFailed", "DiffserverPostsSlow")
+            is_so = all(states[name] != "inactive" for name in ill) and all(states[name] == "inactive" for name in well)
+            return "" if len(states) == len(CASES) and is_so else states
 
         self.wait(amiss)

@@ -70,7 +70,7 @@ enum Serve {
         let reloadables = reloadables(server, service, upstream, options)
         var signal = signals.wait()
         while signal == SIGHUP {
-            reload(reloadables, journal)
+            reload(reloadables, service)
             signal = signals.wait()
         }
         Shutdown(server, service, delay: options.drainDelay, drain: options.drain).run(after: signal, signals)
@@ -106,7 +106,9 @@ enum Serve {
     }
 
     /// Each by itself, so that a bad file does not keep the others from being read.
-    private static func reload(_ all: [Reloadable], _ journal: Journal) {
+    private static func reload(_ all: [Reloadable], _ service: DiffService) {
+        let journal = service.journal
+        var isWhole = true
         if all.isEmpty { journal.log("nothing to reload: no option names a file that SIGHUP has read again") }
         for each in all {
             var warnings: [String] = []
@@ -114,8 +116,12 @@ enum Serve {
                 let amount = try each.read(&warnings)
                 for warning in warnings { journal.log(warning, level: "warning") }
                 journal.log("\(each.name) reloaded\(amount.map { " (\($0))" } ?? "")")
-            } catch { journal.log("\(each.name) not reloaded, old ones stay in use: \(error.message)", level: "error") }
+            } catch {
+                isWhole = false
+                journal.log("\(each.name) not reloaded, old ones stay in use: \(error.message)", level: "error")
+            }
         }
+        service.metrics.reloaded(isWhole)
     }
 
     private static func reloadables(

@@ -244,7 +244,7 @@ package final class RedisStore: SessionStore {
         guard revision == nil || before.head.revision == revision else { return .done(.failure(.conflict)) }
         guard hasOurRecords else { return .done(.failure(.recordsUnknown)) }
         let version = RedisArgument.version(revision == nil ? 0 : before.version)
-        return .of { done in
+        return .timed(.delete, in: table.storeTimes) { done in
             client(on: executor).ask(RedisScripts.drop, keys: [keys.key(slot.name)], [version], isWrite: true, done) {
                 [table] reply in
                 guard reply == .integer(1) else { return .failure(.conflict) }
@@ -256,7 +256,7 @@ package final class RedisStore: SessionStore {
 
     package func discard(_ name: String, on executor: any WorkExecutor) -> Stored<Void> {
         guard hasOurRecords else { return .done(.failure(.recordsUnknown)) }
-        return .of {
+        return .timed(.delete, in: table.storeTimes) {
             client(on: executor).ask(RedisScripts.drop, keys: [keys.key(name)], [""], isWrite: true, $0) { _ in
                 .success(())
             }
@@ -423,7 +423,7 @@ extension RedisStore {
         let arguments = [
             RedisArgument(Self.node), RedisArgument(Self.milliseconds(time)), RedisArgument(isForced ? "1" : "0"),
         ]
-        return .of { done in
+        return .timed(.lease, in: table.storeTimes) { done in
             client(on: executor).ask(Self.take, keys: leaseKeys(purpose, name), arguments, done) { reply in
                 guard let parts = reply.elements, parts.count == 4, case .integer(let state) = parts[0],
                     case .integer(let left) = parts[1], let text = parts[2].text,
@@ -447,7 +447,7 @@ extension RedisStore {
             RedisArgument(note?.text ?? ""), RedisArgument(note?.age.map { "\(Int($0 / .milliseconds(1)))" } ?? ""),
             RedisArgument(Self.noteLife),
         ]
-        return .of { done in
+        return .timed(.lease, in: table.storeTimes) { done in
             client(on: executor).ask(Self.end, keys: leaseKeys(purpose, name), arguments, done) { _ in .success(())
             }
         }

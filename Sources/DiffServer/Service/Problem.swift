@@ -160,7 +160,12 @@ extension Problem {
             self.init(
                 .capacity, "the store has reached --store-max-size: delete sessions, or wait until some have ended",
                 retryAfter: 60)
-        case .damaged(let name): self.init(.storeUnavailable, "the record of \"\(name)\" is damaged", retryAfter: 60)
+        case .damaged(let name):
+            // No Retry-After: it does not heal.
+            self.init(
+                .internalError,
+                "the stored record of \"\(name)\" is damaged; a PUT of its state or a DELETE, without conditions, "
+                    + "replaces it")
         case .unavailable(let reason):
             self.init(.storeUnavailable, "the store is unavailable: \(reason)", retryAfter: 1)
         }

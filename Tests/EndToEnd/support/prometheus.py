@@ -1,4 +1,4 @@
-"""A Prometheus of a test's own, on the loopback, that scrapes one server every second."""
+"""A Prometheus of a test's own, on the loopback, that scrapes servers every second."""
 
 import json
 import os
@@ -12,15 +12,20 @@ from .ports import free_port
 
 
 class Prometheus:
-    def __init__(self, target, rules=None):
-        """`target` is host:port. `rules`: a file of alerts that it evaluates."""
+    def __init__(self, target, rules=None, secure=None):
+        """`target` is host:port, `secure` one with TLS, of the same job. `rules`: a file of alerts that it evaluates."""
+        scraped = [{"job_name": "diffserver", "static_configs": [{"targets": [target]}]}]
+        if secure:
+            scraped.append({"job_name": "secure", "scheme": "https", "tls_config": {"insecure_skip_verify": True},
+                            "static_configs": [{"targets": [secure]}],
+                            "relabel_configs": [{"target_label": "job", "replacement": "diffserver"}]})
         self.folder = tempfile.TemporaryDirectory(prefix="diffserver-prometheus-")
         configuration = os.path.join(self.folder.name, "prometheus.yml")
         with open(configuration, "w", encoding="utf-8") as file:
             # YAML may be written as JSON.
             json.dump({"global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
                        "rule_files": [str(rules)] if rules else [],
-                       "scrape_configs": [{"job_name": "diffserver", "static_configs": [{"targets": [target]}]}]}, file)
+                       "scrape_configs": scraped}, file)
         self.port = free_port()
         self.log = open(os.path.join(self.folder.name, "log"), "w+", encoding="utf-8")
         self.process = subprocess.Popen(

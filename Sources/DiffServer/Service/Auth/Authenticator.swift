@@ -44,7 +44,7 @@ package struct Authenticator: Sendable {
                 }
                 return .writer(name: key.name, prefix: key.prefix)
             }
-            if let token = secrets.token(secret, at: .now) {
+            if let token = secrets.token(secret, at: now) {
                 // 32 bytes in Base64.
                 return .client(token, signature: String(secret.suffix(43)))
             }

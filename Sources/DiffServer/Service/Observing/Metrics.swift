@@ -176,7 +176,7 @@ package final class Metrics: Sendable {
         text.counter(
             "diffserver_log_lines_dropped_total", "Log lines dropped because the log was read too slowly.",
             service.journal.output.dropped)
-        text.gauge("diffserver_draining", "1 while the process is about to end, else 0.", service.isEnding ? 1 : 0)
+        text.gauge("diffserver_draining", "1 while the process is about to end, else 0.", service.isDraining ? 1 : 0)
         text.gauge(
             "diffserver_reload_success", "0 if the last SIGHUP found a file that cannot be used, else 1.",
             hasReloaded.load(ordering: .relaxed) ? 1 : 0)
