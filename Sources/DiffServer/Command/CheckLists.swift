@@ -39,7 +39,7 @@ struct CheckLists: CommandOptions {
         let file = read(environment)
         let failures = tries ? failures(file) : 0
         if failures > 0 { end(1) }
-        print("\(path): \(file.lists.count) \(file.lists.count == 1 ? "list" : "lists"), no faults")
+        print("\(path): \(Serve.count(file.lists, "list")), no faults")
         exit(0)
     }
 

@@ -54,7 +54,7 @@ public final class StoreHealth: Sendable {
             }
             state.failing.insert(part)
             guard state.reasons.count < Self.mostReasons, state.reasons.insert(reason).inserted else { return }
-            log("store \(isFirst ? "" : "still ")unavailable: \(reason)", "error")
+            log(isFirst ? "store unavailable: \(reason)" : "store still unavailable: \(reason)", "error")
         }
     }
 

@@ -78,7 +78,7 @@ import Testing
         #expect(try status(authenticator, "Host: example.org\r\n", .operate) == 403)
         #expect(try status(authenticator, "Host: localhost\r\n", from: Self.outside, .operate) == 401)
         #expect(
-            try status(newAuthenticator(keys: authenticator.keys.keys, isLocal: false), "Host: localhost\r\n", .operate)
+            try status(newAuthenticator(keys: authenticator.keys.all, isLocal: false), "Host: localhost\r\n", .operate)
                 == 401)
     }
 
