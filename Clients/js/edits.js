@@ -150,8 +150,55 @@ const aborted = (end) => new Promise((resolve) => {
 
 // MARK: Edits
 
+// The form of an edit: what each member may be. What is not named here the server refuses, whatever the state.
+const encoder = new TextEncoder();
+const isObject = (value) => Boolean(value) && typeof value === 'object' && !Array.isArray(value);
+const isID = (value) => (
+  typeof value === 'string' ? /^[^\0-\x1f\x7f]+$/.test(value) && encoder.encode(value).length <= 2_048 : Number.isInteger(value));
+const isEnd = (value) => value === 'start' || value === 'end';
+const isAnchor = (value) => {
+  const anchors = [value].flat();
+  return anchors.length > 0 && anchors.every((id, at) => isID(id) || id === null && at === anchors.length - 1);
+};
+const isParent = (value) => (
+  isID(value) || isObject(value) && Object.keys(value).length === 1 && has(value, { item: isID, section: isID }));
+const has = (value, form) => Object.entries(value).every(([name, it]) => Object.hasOwn(form, name) && form[name](it));
+const one = (form) => (value) => isObject(value) && 'id' in value && has(value, form);
+const each = (isOne) => (value) => Array.isArray(value) && value.every(isOne);
+
+const values = { id: isID, content: () => true, expanded: (value) => typeof value === 'boolean' };
+const kind = { kind: (value) => typeof value === 'string' };
+const items = { items: (value) => value === null || each((item) => isID(item) || isItem(item))(value) };
+const isItem = one({ ...values, ...kind, ...items });
+const intents = { patch: () => true, add: isObject };
+const isUpdate = (form) => (value) => (
+  one({ ...values, ...intents, ...form })(value) && !('content' in value && ('patch' in value || 'add' in value)));
+const named = [isID, isID];
+/** What the elements of `items` and of `sections` are, by operation. */
+const elements = {
+  insert: [(item) => isID(item) || isItem(item), one({ ...values, ...items })], update: [isUpdate(kind), isUpdate()],
+  delete: named, move: named, reload: named, reconfigure: named, expand: named, collapse: named, clear: named,
+};
+
+/** Throws where the form of an edit is refused. */
+function check(edit) {
+  const { op } = edit;
+  const isOf = (name) => name in edit;
+  if (!Object.hasOwn(elements, op)) throw new Error(`there is no edit "${op}"`);
+  const [isOfItems, isOfSections] = elements[op];
+  const places = op === 'insert' || op === 'move' ? { before: isAnchor, after: isAnchor, at: isEnd } : {};
+  if (places.at && isOf('items')) places.into = isParent;
+  const isPlacedOnce = ['before', 'after', 'into', 'at'].filter(isOf).length < (isOf('into') && isOf('at') ? 3 : 2);
+  const parts = ['items', 'sections'].filter(isOf).length;
+  if (!isPlacedOnce || parts !== 1 && (op !== 'clear' || parts)
+    || !has(edit, { op: () => true, items: each(isOfItems), sections: each(isOfSections), ...places })) {
+    throw new Error('an edit of this form is refused');
+  }
+}
+
 /** The state after edits, as far as rows can tell it; throws where the server would refuse them. */
 export function edited(state, edits) {
+  for (const edit of edits) check(edit);
   const root = { nodes: [] };
   const [sections, items] = [new Map(), new Map()];
   for (const given of state.sections) {
@@ -222,7 +269,7 @@ export function edited(state, edits) {
     // The server writes it as a string.
     if (typeof value.id === 'number' && !Number.isSafeInteger(value.id)) value.id = key(value.id);
     const node = enter(map, home, { value, hidden: 0 }, index);
-    for (const child of children) bring(items, node, child);
+    for (const child of children ?? []) bring(items, node, child);
   }
 
   for (const edit of edits) {

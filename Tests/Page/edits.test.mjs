@@ -64,6 +64,48 @@ for (const { name, state, edits, after } of vectors) {
   });
 }
 
+test('edited: a form that the server refuses is refused', async () => {
+  const state = { sections: [{ id: 'x', items: [{ id: 'a', content: { n: 1 } }, { id: 'b' }] }, { id: 'y', items: [] }] };
+  const move = (more) => ({ op: 'move', items: ['a'], ...more });
+  const arrange = (more) => ({ op: 'move', sections: ['y'], ...more });
+  const insert = (...items) => ({ op: 'insert', items });
+  const add = (more) => ({ op: 'insert', sections: [{ id: 'z', ...more }] });
+  const update = (more) => ({ op: 'update', items: [{ id: 'a', ...more }] });
+  const forms = [
+    ...[{}, { before: 'b', after: 'b' }, { before: 'b', at: 'end' }, { into: 'y', at: 'start' }, { into: 'y', before: 'b' },
+      { into: 'y', at: 'start', after: 'b' }, { at: 'middle' }, { at: null }, { into: {} }, { into: { item: 'b', section: 'y' } },
+      { into: { row: 'b' } }, { into: null }, { into: ['y'] }, { before: null }, { before: [] }, { before: ['b', null] }, { after: [null] },
+      { before: [null, 'b'] }, { before: [['b']] }, { before: {} }, { before: '' }, { before: 1.5 }, { before: true }, { by: 'me' },
+      { sections: ['x'] }, { op: 'shuffle' }, { op: 'constructor' }, { op: null }, { op: undefined }, { items: undefined }, { items: null },
+      { items: 'a' }, { items: {} }, { items: [] }, { items: [{ id: 'a' }] }, { items: [null] }].map(move),
+    ...[{ into: 'x' }, { into: { section: 'x' } }, { before: 'x' }, { at: 'start' }, { after: null }].map(arrange),
+    ...[{}, { title: 'x' }, { id: 'n', title: 'x' }, { id: '' }, { id: null }, { id: 1.5 }, '', null, 1, -3, ['n'], 'n\u0001', 'n\u007f',
+      'n'.repeat(2_048), 'n'.repeat(2_049), 'é'.repeat(1_025), { id: 'n', kind: null }, { id: 'n', kind: 1 }, { id: 'n', kind: 'k' },
+      { id: 'n', expanded: null }, { id: 'n', expanded: 1 }, { id: 'n', content: null }, { id: 'n', patch: 1 }, { id: 'n', items: null },
+      { id: 'n', items: {} }, { id: 'n', items: ['p', 2] }, { id: 'n', items: [{}] }, { id: 'n', items: [{ id: 'q', items: ['r'] }] },
+    ].map((item) => insert(item)),
+    ...[{}, { kind: 'k' }, { items: ['n'] }, { items: null }, { id: undefined }, { patch: 1 }].map(add), { op: 'insert', sections: ['z'] },
+    ...[{}, { content: 1, patch: 2 }, { content: 1, add: {} }, { patch: {}, add: {} }, { add: [] }, { add: null }, { add: { n: 1 } },
+      { add: { '/n': 1 } }, { add: { '/n': '1' } }, { items: [] }, { kind: null }, { kind: 2 }, { kind: 'q' }, { expanded: null },
+      { expanded: false }, { title: 1 }, { id: undefined }].map(update),
+    { op: 'update', items: ['a'] }, { op: 'update', sections: [{ id: 'x', kind: 'k' }] }, { op: 'update', sections: [{ id: 'x', content: 1 }] },
+    { op: 'delete', items: ['a'], before: 'b' }, { op: 'delete', items: ['a'], at: 'end' }, { op: 'clear' }, { op: 'clear', items: null },
+    { op: 'clear', items: [], sections: [] }, { op: 'expand' }, { op: 'reload', items: ['a', 'a'] }, null, 'move', [],
+  ].map((edit) => JSON.parse(JSON.stringify(edit)));
+  let refusals = 0;
+  await Promise.all(forms.map(async (edit, at) => {
+    const path = `${server.url}/v1/sessions/form-${at}`;
+    await call('PUT', path, { state });
+    const { status, body } = await call('POST', `${path}/changes`, { edits: [edit] });
+    const told = `${JSON.stringify(edit)}: ${JSON.stringify(body.errors)}`;
+    if (status === 200) return assert.doesNotThrow(() => edited(state, [edit]), told);
+    assert.equal(status, 422, told);
+    refusals += 1;
+    return assert.throws(() => edited(state, [edit]), undefined, told);
+  }));
+  assert.ok(refusals > 60 && forms.length - refusals > 25, `${refusals} of ${forms.length}`);
+});
+
 /** Some edits, fitting or not, of what the rows show. */
 function randomEdits(pick, state, fresh) {
   const ids = [...state.sections.flatMap(({ items }) => items.map(({ id }) => id)), 'nobody'];
