@@ -7,12 +7,13 @@ import { apply } from './apply.js';
 export { apply };
 export { bind } from './bind.js';
 
-export function connect(url, { ...options }) {
+export function connect(url, { ...options } = {}) {
   const { session, token, since = null, state = null, view, dialect = 'keyed', content = 'full', signal } = options;
+  check(url, session);
   const address = `${String(url).replace(/\/+$/, '')}/v1/sessions/${encodeURIComponent(session)}/changes?`;
   const write = (kind) => async (...values) => {
     const writer = await import('./edits.js');
-    return writer.write(self, options, { ask, receive, failure }, kind, ...values);
+    return writer.write(self, options, { ask, receive, failure, problemOf }, kind, ...values);
   };
   const self = {
     state, revision: since, status: 'connecting', show, edit: write('edits'), post: write('state'), reconnect, close,
@@ -136,6 +137,15 @@ export function connect(url, { ...options }) {
   }
 }
 
+/** Throws what can never work, before anybody waits for it. */
+function check(url, session) {
+  if (session == null || session === '') throw new TypeError('connect needs the name of a session');
+  const [isRoot, host] = /^(https?:\/\/[^/?#]+)?(\/([^?#]*\/)?)?$/i.exec(url) ?? [];
+  if (isRoot != null && (host || globalThis.location)) return;
+  throw new TypeError('connect needs the address of a server, such as http://127.0.0.1:8080, '
+    + `or http://127.0.0.1/path/ where a proxy has it below a path, not "${url}"`);
+}
+
 /** Asks for what a list needs, one request after the other: a stream, or polls where streams do not get through. */
 function link(list, error) {
   let polls = list.options.transport === 'poll' ? Infinity : 0; // until a stream is tried again
@@ -185,7 +195,7 @@ function link(list, error) {
     await null;
     while (isOpen) {
       if (error && !isRenewed) {
-        const problem = error.problem ?? { title: 'No connection', detail: error.message };
+        const problem = problemOf(error);
         if (error.isFinal) {
           close();
           return list.tell('stopped', { problem });
@@ -283,7 +293,9 @@ async function send(address, query, token, headers, { begin, ...init } = {}) {
   if (answer.ok) return answer;
   const { status } = answer;
   const problem = { title: answer.statusText, status, ...await answer.json().catch(() => null) };
-  const isFinal = status < 500 && ![404, 408, 425, 429, typeof token === 'function' && 401].includes(status);
+  // Sessions come and go, but not the routes of a server.
+  const isFinal = problem.type === '/problems/route-not-found'
+    || status < 500 && ![404, 408, 425, 429, typeof token === 'function' && 401].includes(status);
   throw failure(problem, { isFinal, retryAfter: delayOf(answer.headers.get('Retry-After')) });
 }
 
@@ -294,6 +306,12 @@ export class ProblemError extends Error {
   }
 }
 const failure = (...values) => new ProblemError(...values);
+
+/** Why something failed. Node keeps the reason of a "fetch failed" in its cause, which may have a code only. */
+function problemOf({ problem, message, cause }) {
+  const reason = cause?.message || cause?.code;
+  return problem ?? { title: 'No connection', detail: reason ? `${message}: ${reason}` : message };
+}
 
 /** `Retry-After` in milliseconds: seconds or a date. */
 function delayOf(text) {

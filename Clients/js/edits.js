@@ -27,7 +27,7 @@ export function write(connection, options, tools, kind, value, more) {
 const sequence = (revision) => Number.parseInt(revision, 10);
 const sleep = (delay) => new Promise((resolve) => { setTimeout(resolve, delay); });
 
-function writer(connection, options, { ask, receive, failure }) {
+function writer(connection, options, { ask, receive, failure, problemOf }) {
   const { session } = options;
   const pending = []; // in the order in which they were made
   let [head, shown] = [connection.state, connection.state];
@@ -79,7 +79,8 @@ function writer(connection, options, { ask, receive, failure }) {
         const answer = await ask({ Accept: 'application/json', ...headers }, query, { ...init, signal });
         return await answer.json();
       } catch (error) {
-        const { problem = { title: 'No connection', detail: error.message }, isFinal, retryAfter } = error;
+        const { isFinal, retryAfter } = error;
+        const problem = problemOf(error);
         if (end.aborted || isFinal || problem.status === 404) throw failure(problem);
         const delay = retryAfter ?? Math.min(250 * 2 ** failures, 4_000);
         await Promise.race([sleep(delay + Math.random() * 250), aborted(end)]);

@@ -54,6 +54,67 @@ test('events: one line of 8 MB in pieces is quick', () => {
   assert.ok(performance.now() - begin < 2_000);
 });
 
+// MARK: What cannot work
+
+const works = { session: 's', signal: AbortSignal.abort() };
+for (const [name, url, options, message] of [
+  ['no options', 'http://127.0.0.1:8080', undefined, /name of a session/],
+  ['no session', 'http://127.0.0.1:8080', {}, /name of a session/],
+  ['an empty session', 'http://127.0.0.1:8080', { session: '' }, /name of a session/],
+  ['no address', undefined, works, /not "undefined"/],
+  ['no scheme', 'localhost:8080', works, /http:\/\/127.0.0.1:8080.*not "localhost:8080"/],
+  ['no scheme, and numbers', '127.0.0.1:8080', works, /not "127/],
+  ['another scheme', 'ftp://127.0.0.1', works, /not "ftp/],
+  ['no host', 'http://', works, /not "http:/],
+  ['a path', 'http://127.0.0.1:8080/feed', works, /below a path, not "http:\/\/127.0.0.1:8080\/feed"/],
+  ['a path of the API', new URL('http://127.0.0.1:8080/v1/sessions/s'), works, /below a path, not/],
+  ['a query', 'http://127.0.0.1:8080/?session=s', works, /not "http/],
+  ['the origin of a page, where there is none', '', works, /not ""/],
+  ['a path on it', '/lists/', works, /not "/],
+]) {
+  test(`refused at once: ${name}`, () => assert.throws(() => connect(url, options), { name: 'TypeError', message }));
+}
+
+test('addresses of servers, also below a path and on the origin of a page', async () => {
+  globalThis.location = new URL('http://127.0.0.1/page');
+  try {
+    for (const url of ['http://localhost', 'HTTPS://example.org:1/', new URL('http://[::1]:8080'), 'https://h/lists/', '', '/', '/lists/']) {
+      connect(url, works);
+    }
+  } finally { delete globalThis.location; }
+  const server = await fake((talk) => talk.stream(reset('1-a', 'a')));
+  const { options, until } = watch();
+  const connection = connect(`${server.url}lists/`, options);
+  await until(shows('a'));
+  assert.ok(server.asked[0].url.startsWith('/lists/v1/sessions/s/changes?'));
+  connection.close();
+  server.close();
+});
+
+test('why there is no connection', async () => {
+  const port = await freePort();
+  for (const host of ['127.0.0.1', 'localhost']) {
+    const { seen, options, until } = watch();
+    const connection = connect(`http://${host}:${port}`, options);
+    await until((seen) => seen.statuses.length);
+    assert.equal(seen.statuses[0].status, 'waiting');
+    assert.match(seen.statuses[0].problem.detail, /^fetch failed: .*ECONNREFUSED/);
+    await assert.rejects(connection.post([], { timeout: 50 }), ({ problem }) => /ECONNREFUSED/.test(problem.detail));
+    connection.close();
+  }
+});
+
+test('a path that the server does not know stops it, at the first request', async () => {
+  const server = await start(await freePort());
+  const { seen, options, until } = watch();
+  const connection = connect(`${server.url}/lists/`, options);
+  await until(stopped);
+  assert.equal(seen.statuses.length, 1);
+  assert.equal(seen.statuses[0].problem.type, '/problems/route-not-found');
+  await assert.rejects(connection.post(['a']), ({ problem }) => problem.type === '/problems/route-not-found');
+  await server.stop();
+});
+
 // MARK: The client's rule
 
 test('a reset, then changes from mine', async () => {

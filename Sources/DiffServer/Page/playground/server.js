@@ -144,7 +144,7 @@ export function follower(list, told) {
   function start(session, resume = {}) {
     connection?.close();
     const token = secret || undefined;
-    connection = connect(base, {
+    connection = connect(`${base}/`, {
       session, token, ...told.sight?.(), ...resume,
       onChange(state, answer) {
         if (!told.isLookingBack?.()) list.show(state, answer.reset ? null : answer.changes);

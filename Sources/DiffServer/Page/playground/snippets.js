@@ -4,7 +4,7 @@
 export const languages = {
   JavaScript: ({ base, session }) => `import { connect } from '${base}/client.js';
 
-connect('${base}', {
+connect('${base}/', {
   session: ${JSON.stringify(session)},
   onChange(state, { changes }) {
     console.log(state.sections, changes);
