@@ -5,6 +5,7 @@ import { key, perform } from './apply.js';
 const plain = (_, element) => element ?? document.createElement('div');
 
 export function bind(container, { render, renderSection = plain, duration = 250, limit = 1_000 }) {
+  if (!container) throw new TypeError('bind needs the element that is to hold the rows');
   const [sections, rows] = [new Map(), new Map()];
   let gone, moved;
 

@@ -48,16 +48,25 @@ export interface State<Item = any, Header = any, List = any> {
   sections: Section<Item, Header>[];
 }
 
-/** One step of a `keyed` changeset. `before: null` is the end. */
-export type Operation<Item = any, Header = any> =
-  | { op: 'insert'; section: SectionValue<Header> & { items?: Row<Item>[] }; before: ID | null }
-  | { op: 'move'; section: ID; before: ID | null }
-  | { op: 'remove'; section: ID }
-  | { op: 'update'; section: ChangedSection<Header>; as: Manner }
-  | { op: 'insert'; items: Row<Item>[]; in: ID; before: ID | null }
-  | { op: 'move'; item: ID; in: ID; before: ID | null }
-  | { op: 'remove'; items: ID[] }
-  | { op: 'update'; items: ChangedRow<Item>[]; as: Manner };
+/**
+ * One step of a `keyed` changeset. `before: null` is the end. Sections and rows share the names of operations; each
+ * says undefined of what only the other has, so `op` and then `section` tell them apart.
+ */
+export type Operation<Item = any, Header = any> = SectionOperation<Header, Item> | RowOperation<Item>;
+
+/** A step that is about one section. */
+export type SectionOperation<Header = any, Item = any> = { item?: undefined; items?: undefined; in?: undefined } & (
+  | { op: 'insert'; section: SectionValue<Header> & { items?: Row<Item>[] }; before: ID | null; as?: undefined }
+  | { op: 'move'; section: ID; before: ID | null; as?: undefined }
+  | { op: 'remove'; section: ID; before?: undefined; as?: undefined }
+  | { op: 'update'; section: ChangedSection<Header>; as: Manner; before?: undefined });
+
+/** A step that is about rows. */
+export type RowOperation<Item = any> = { section?: undefined } & (
+  | { op: 'insert'; items: Row<Item>[]; in: ID; before: ID | null; item?: undefined; as?: undefined }
+  | { op: 'move'; item: ID; in: ID; before: ID | null; items?: undefined; as?: undefined }
+  | { op: 'remove'; items: ID[]; item?: undefined; in?: undefined; before?: undefined; as?: undefined }
+  | { op: 'update'; items: ChangedRow<Item>[]; as: Manner; item?: undefined; in?: undefined; before?: undefined });
 
 export type Manner = 'reconfigure' | 'reload';
 
@@ -112,36 +121,55 @@ export type ListWindow = {
   | { around: ID });
 
 /** One edit; `docs/api/edits.md` tells what each does. */
-export type Edit =
-  | { op: 'insert'; items: (Item | ID)[] } & Placed<{ into: ID | { section: ID } | { item: ID }; at?: 'start' | 'end' }>
-  | { op: 'insert'; sections: (Omit<Section, 'items'> & { items?: (Item | ID)[] })[] } & Placed<never>
-  | { op: 'move'; items: ID[] } & Placed<{ into: ID | { section: ID } | { item: ID }; at?: 'start' | 'end' }>
+export type Edit<Item = any, Header = any> =
+  | { op: 'insert'; items: (NewItem<Item> | ID)[] } & Placed<IntoParent>
+  | { op: 'insert'; sections: NewSection<Item, Header>[] } & Placed<never>
+  | { op: 'move'; items: ID[] } & Placed<IntoParent>
   | { op: 'move'; sections: ID[] } & Placed<never>
-  | { op: 'update'; items: ({ id: ID; kind?: string; expanded?: boolean } & NewContent)[] }
-  | { op: 'update'; sections: ({ id: ID; expanded?: boolean } & NewContent)[] }
+  | { op: 'update'; items: ({ id: ID; kind?: string; expanded?: boolean } & NewContent<Item>)[] }
+  | { op: 'update'; sections: ({ id: ID; expanded?: boolean } & NewContent<Header>)[] }
   | { op: 'delete' | 'reload' | 'reconfigure' | 'expand' | 'collapse' | 'clear'; items: ID[] }
   | { op: 'delete' | 'reload' | 'reconfigure' | 'expand' | 'collapse' | 'clear'; sections: ID[] }
   | { op: 'clear' };
 
 /** Where an edit puts things: by a sibling, into a parent, at an end, or at the end of all. */
 type Placed<Into> = { before: Siblings } | { after: Siblings } | Into | { at?: 'start' | 'end' };
+type IntoParent = { into: ID | { section: ID } | { item: ID }; at?: 'start' | 'end' };
 
 /** Null is the end for `before` and the start for `after`; of a list the first that is there counts. */
 type Siblings = ID | null | [...ID[], ID | null];
 
-/** Replaced as a whole; or changed as it is by then, by a merge patch (RFC 7396) and by what is added to the numbers at JSON Pointers. */
-type NewContent =
-  | { content?: unknown; patch?: undefined; add?: undefined }
-  | { content?: undefined; patch?: unknown; add?: Record<string, number> };
+/** Replaced as a whole; or changed as it is by then, by a merge patch and by what is added to the numbers at JSON Pointers. */
+type NewContent<Content> =
+  | { content?: Content; patch?: undefined; add?: undefined }
+  | { content?: undefined; patch?: Patch<Content>; add?: Record<string, number> };
 
+/** A merge patch (RFC 7396): null takes an optional member away, and arrays are replaced as a whole. */
+export type Patch<Content> = Content extends readonly unknown[] ? Content
+  : Content extends object ? {
+    [Name in keyof Content]?:
+      Patch<Exclude<Content[Name], null | undefined>> | (undefined extends Content[Name] ? null : never);
+  } : Content;
 
-export interface Item {
+/** An item as it is written, with what is below it. */
+export interface NewItem<Content = any> {
   id: ID;
-  content?: unknown;
+  content?: Content;
   kind?: string;
   expanded?: boolean;
-  items?: (Item | ID)[];
+  items?: readonly (NewItem<Content> | ID)[] | null;
 }
+
+/** A section as it is written. */
+export interface NewSection<Item = any, Header = any> extends SectionValue<Header> {
+  items?: readonly (NewItem<Item> | ID)[] | null;
+}
+
+/** A state as it is written; a list of items alone is one section. */
+export type NewState<Item = any, Header = any, List = any> =
+  | readonly (NewItem<Item> | ID)[]
+  | { content?: List; items: readonly (NewItem<Item> | ID)[] | null }
+  | { content?: List; sections: readonly NewSection<Item, Header>[] | null };
 
 /** What changed, by dialect; docs/api/dialects.md has an example of each. */
 export interface Changes<Item = any, Header = any> {
@@ -298,14 +326,14 @@ export interface Violation {
 
 export type Status =
   /** The list is followed, over a stream or by polls. */
-  | { status: 'live'; transport: 'stream' | 'poll' }
+  | { status: 'live'; transport: 'stream' | 'poll'; problem?: undefined; delay?: undefined }
   /**
    * It asks again in `delay` milliseconds; what is shown stays. A session that does not exist is told once, with the
    * status 404; with a `delay` of 0 an open stream waits for it.
    */
-  | { status: 'waiting'; problem: Problem; delay: number }
-  /** Asking again cannot help: the token is refused, or the request is wrong. */
-  | { status: 'stopped'; problem: Problem };
+  | { status: 'waiting'; problem: Problem; delay: number; transport?: undefined }
+  /** Asking again cannot help: the token is refused, the request is wrong, or the server has no such path. */
+  | { status: 'stopped'; problem: Problem; delay?: undefined; transport?: undefined };
 
 /** What is kept of a state: rows in the dialect keyed, nothing in the others. */
 export type Shown<D extends Dialect, Item = any, Header = any, List = any> =
@@ -366,12 +394,28 @@ export interface Shape {
   expandedAt?: string;
   sectionsAt?: string;
   sectionIdAt?: string;
+  sectionExpandedAt?: string;
+  groupAt?: string;
+  groupPrefix?: number;
+  idScope?: 'section' | 'state';
   map?: boolean;
   rest?: true | string;
   duplicates?: 'first' | 'refuse';
+  missing?: 'empty' | 'refuse';
+  invalid?: 'skip' | 'refuse';
+}
+
+/** Shapes that say where something stands, as a shape must. */
+type Located = { [Name in 'itemsAt' | 'idAt' | 'kindAt' | 'childrenAt' | 'expandedAt' | 'sectionsAt' | 'sectionIdAt'
+  | 'sectionExpandedAt' | 'groupAt']: Shape & Required<Pick<Shape, Name>> };
+
+export interface PostOptions extends WriteOptions {
   /** All rows come anew, for every reader. */
   reload?: boolean;
 }
+
+/** A state with these contents; any JSON where the connection was given none. */
+type Posted<Item, Header, List> = 0 extends 1 & Item ? unknown : NewState<Item, Header, List>;
 
 /** One update of a loop over a connection. */
 export interface Update<D extends Dialect = 'keyed', Item = any, Header = any, List = any> {
@@ -413,16 +457,18 @@ export interface Connection<D extends Dialect = 'keyed', Item = any, Header = an
    * @returns the revision that holds them
    * @throws `ProblemError`, once they are taken back; or the signal's reason
    */
-  edit(edits: Edit[], options?: WriteOptions): Promise<Revision>;
+  edit(edits: Edit<Item, Header>[], options?: WriteOptions): Promise<Revision>;
   /**
    * Sends the list's new state, when the writes before are done, and makes the session where there is none. It is tried
    * again as an edit is. Nothing is shown before the server has answered.
    *
-   * @param state an array of ids and items, or an object with `sections` or `items`; with a `Shape`, any JSON
+   * @param state an array of ids and items, or an object with `sections` or `items`; with a `Shape`, any JSON. Where
+   *   the session keeps its shape, connect without naming contents, and any JSON is taken.
    * @returns the revision that holds it
    * @throws `ProblemError`; or the signal's reason
    */
-  post(state: unknown, options?: WriteOptions & Shape): Promise<Revision>;
+  post(state: Posted<Item, Header, List>, options?: PostOptions): Promise<Revision>;
+  post(document: unknown, options: PostOptions & Located[keyof Located]): Promise<Revision>;
   /** Asks anew at once: in place of waiting, of a request that may be dead, and after `stopped`. */
   reconnect(): void;
   /** Ends it. No callback is called any more. */
@@ -442,7 +488,9 @@ export class ProblemError extends Error {
  *
  * `Item` is the content of rows, `Header` that of sections, `List` that of the list.
  *
- * @param url where the server is; '' is the origin of the page
+ * @param url where the server is, such as `https://lists.example.org`; '' is the origin of the page. The path of a proxy
+ *   that has the server below one ends with a slash: `/lists/`.
+ * @throws `TypeError`, at once, if there is no session, or if the address cannot be one
  */
 export function connect<Item = any, Header = any, List = any>(
   url: URLLike, options: ConnectOptions<'keyed', Item, Header, List> & { dialect?: 'keyed' },
@@ -504,9 +552,11 @@ export interface Binding<Item = any, Header = any> {
 /**
  * Shows rows as elements in `container`, by id. What moves glides, unless reduced motion is asked for; the focus
  * stays.
+ *
+ * @throws `TypeError` for null, which `getElementById` gives where there is no such element
  */
 export function bind<Item = any, Header = any>(
-  container: Of<'Element'>, options: BindOptions<Item, Header>,
+  container: Of<'Element'> | null, options: BindOptions<Item, Header>,
 ): Binding<Item, Header>;
 
 /**

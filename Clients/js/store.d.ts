@@ -14,8 +14,8 @@ export interface FollowedList<Item = any, Header = any, List = any> {
   readonly problem: Problem | null;
   /** Where the rows of the window stand. */
   readonly window: AnswerBase['window'];
-  readonly edit: Connection['edit'];
-  readonly post: Connection['post'];
+  readonly edit: Connection<'keyed', Item, Header, List>['edit'];
+  readonly post: Connection<'keyed', Item, Header, List>['post'];
   readonly reconnect: () => void;
   /** Follows another window, or all rows. */
   readonly show: (window?: ListWindow | null) => void;

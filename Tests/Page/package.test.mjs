@@ -57,25 +57,30 @@ test('package: a version in all places, types for each module, no dependencies',
   }
 });
 
-/** The blocks of the guide in a language, each as a file; they are modules of their own. */
-function blocks(folder, languages) {
-  const page = readFileSync(path('../../docs/javascript.md'), 'utf8');
-  const found = [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)].filter(([, language]) => languages.includes(language));
-  return found.map(([, language, lines], at) => {
-    const name = `block-${at}.${language}`;
-    writeFileSync(join(folder, name), lines);
+/** The programs of a page, each as a file of TypeScript in a folder: blocks of JavaScript and TypeScript, and the scripts of pages. */
+function programs(folder, page) {
+  const text = readFileSync(path(`../../docs/${page}`), 'utf8');
+  const blocks = [...text.matchAll(/^```(\w+).*\n([^]*?)^```$/gm)].flatMap(([, language, lines]) => {
+    if (language !== 'html') return [[language, lines]];
+    return [...lines.matchAll(/<script type="module">([^]*?)<\/script>/g)].map(([, script]) => ['js', script]);
+  });
+  return blocks.filter(([language]) => ['js', 'ts', 'jsx', 'tsx'].includes(language)).map(([language, lines], at) => {
+    const name = `${page.replace(/\W/g, '-')}-${at}.${language.replace('j', 't')}`;
+    // A page without a build has no other address.
+    writeFileSync(join(folder, name), `${lines.replace('http://127.0.0.1:8080/client.js', 'diffserver-client')}\nexport {};\n`);
     return name;
   });
 }
 
-test('guide: its examples compile', (t) => {
+test('guide: its examples compile, as strict TypeScript', (t) => {
   const folder = installed(t);
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(folder, 'node.d.ts'), 'declare const process: { env: { [name: string]: string | undefined } };');
-  const files = blocks(folder, ['js', 'ts']);
-  assert.ok(files.length > 6);
-  const { stdout } = spawnSync('tsc', ['--noEmit', '--allowJs', '--checkJs', '--target', 'es2022', '--lib', 'es2022,dom',
-    '--moduleResolution', 'node16', '--module', 'node16', 'node.d.ts', ...files], { cwd: folder, encoding: 'utf8' });
+  cpSync(path('types/react.d.ts'), join(folder, 'react.d.ts'));
+  const files = ['javascript.md', 'start/react.md'].map((page) => programs(folder, page));
+  assert.ok(files[0].length > 9 && files[1].length >= 2, `${files}`);
+  const { stdout } = spawnSync('tsc', ['--strict', '--noEmit', '--target', 'es2022', '--lib', 'es2022,dom', '--jsx', 'preserve',
+    '--moduleResolution', 'node16', '--module', 'node16', 'node.d.ts', 'react.d.ts', ...files.flat()], { cwd: folder, encoding: 'utf8' });
   assert.equal(stdout, '');
 });
 

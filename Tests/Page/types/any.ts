@@ -1,11 +1,11 @@
 // What must hold, and what must not, with and without the types of the DOM. An expected error that is none is an error.
 
-import { apply, connect, eventParser, ProblemError, type Answer, type State } from 'diffserver-client';
+import { apply, connect, eventParser, ProblemError, type Answer, type ID, type State } from 'diffserver-client';
 import { share } from 'diffserver-client/share';
 import { list } from 'diffserver-client/svelte';
 import { useList } from 'diffserver-client/react';
 
-interface Fire { name: string; acres: number }
+interface Fire { name: string; acres: number; note?: string }
 interface Day { date: string }
 const url = 'http://127.0.0.1:8080';
 
@@ -22,10 +22,36 @@ const fires = connect<Fire, Day, { total: number }>(url, {
     // @ts-expect-error: there may be no content
     state.sections[0].items[0].content.name;
     for (const change of answer.changes ?? []) {
-      if (change.op === 'insert' && 'items' in change) change.items[0].content?.acres.toFixed();
-      if (change.op === 'move' && 'item' in change) change.in;
-      // @ts-expect-error: not all have it
-      change.item;
+      const { op, section, item, items = [], in: home, before, as } = change;
+      switch (change.op) {
+        case 'insert':
+          change.items?.[0].content?.acres.toFixed();
+          if (change.section === undefined) change.items.length + change.in.toString().length;
+          else change.section.content?.date.padEnd(change.section.items?.length ?? 0);
+          // @ts-expect-error: only updates say how
+          change.as.length;
+          break;
+        case 'move':
+          if (change.item !== undefined) { const where: ID = change.in; void where; }
+          const moved: ID = change.item ?? change.section, anchor: ID | null = change.before;
+          // @ts-expect-error: it may be a section
+          change.item.toString();
+          void [moved, anchor];
+          break;
+        case 'remove':
+          change.items?.includes(1);
+          // @ts-expect-error: what goes has no place
+          change.before.toString();
+          break;
+        case 'update':
+          const manner: 'reload' | 'reconfigure' = change.as;
+          for (const row of change.items ?? []) row.content?.name.padEnd(manner.length);
+          break;
+        default:
+          const none: never = change;
+          void none;
+      }
+      void [op, section, item, items.length, home, before, as];
     }
     if (answer.reset) {
       answer.state.sections;
@@ -41,7 +67,10 @@ const fires = connect<Fire, Day, { total: number }>(url, {
   onStatus(status) {
     if (status.status === 'waiting') status.delay.toFixed();
     // @ts-expect-error: what is live has no problem
-    if (status.status === 'live') status.problem;
+    if (status.status === 'live') status.problem.title;
+    const { problem, delay = 0, transport = 'stream' } = status;
+    const words: string = problem?.title ?? `${status.status} ${delay.toFixed()} ${transport}`;
+    void words;
   },
 });
 // @ts-expect-error: null before the first answer
@@ -49,6 +78,27 @@ fires.state.sections;
 const acres: number | undefined = fires.state?.sections[0].items[0].content?.acres;
 
 fires.edit([{ op: 'update', items: [{ id: 1, patch: { note: null }, add: { '/acres': -0.5 } }] }, { op: 'move', items: [1], before: ['2', 3, null] }]);
+fires.edit([{ op: 'insert', items: ['a', { id: 2, content: { name: 'Oak', acres: 1 }, items: [{ id: 3 }] }], into: 's' }]);
+fires.edit([{ op: 'update', sections: [{ id: 's', patch: { date: '1 May' } }] }, { op: 'insert', sections: [{ id: 't', content: { date: '' }, items: [] }] }]);
+// @ts-expect-error: a content of fires
+fires.edit([{ op: 'insert', items: [{ id: 2, content: { name: 'Oak', size: 1 } }] }]);
+// @ts-expect-error: below it, too
+fires.edit([{ op: 'insert', items: [{ id: 2, items: [{ id: 3, content: 'Oak' }] }] }]);
+// @ts-expect-error: a number
+fires.edit([{ op: 'update', items: [{ id: 1, patch: { acres: '13' } }] }]);
+// @ts-expect-error: it cannot be taken away
+fires.edit([{ op: 'update', items: [{ id: 1, patch: { name: null } }] }]);
+// @ts-expect-error: it has other members
+fires.edit([{ op: 'update', sections: [{ id: 's', patch: { name: 'Oak' } }] }]);
+fires.post(['a', { id: 1, content: { name: 'Ash', acres: 2 } }]);
+fires.post({ content: { total: 1 }, sections: [{ id: 's', content: { date: '1 May' }, items: [{ id: 1 }] }, { id: 't' }] });
+fires.post({ anything: [] }, { itemsAt: '/anything' });
+// @ts-expect-error: a content of fires
+fires.post([{ id: 1, content: { name: 'Ash' } }]);
+// @ts-expect-error: a content of days
+fires.post({ sections: [{ id: 's', content: { name: 'Ash' } }] });
+// @ts-expect-error: it says nothing of where a list is
+fires.post({ anything: [] }, { duplicates: 'first' });
 // @ts-expect-error: a content is replaced, or changed
 fires.edit([{ op: 'update', items: [{ id: 1, content: 1, add: { '/acres': 1 } }] }]);
 // @ts-expect-error: only numbers are added
@@ -58,6 +108,9 @@ fires.edit([{ op: 'move', items: [1], after: [null, 2] }]);
 
 connect(url, { session: 'any', onChange: (state, answer) => [state.sections[0].items[0].content.whatever, answer.reset] });
 connect({ href: url }, { session: 'a' });
+const untyped = connect(url, { session: 'any' });
+untyped.post({ its: ['own', 'shape'] });
+untyped.edit([{ op: 'update', items: [{ id: 1, patch: { any: { thing: null } } }] }, { op: 'insert', items: [{ id: 2, content: 3 }] }]);
 connect(url, { session: 'b', token: async () => 'secret' });
 // @ts-expect-error: which session
 connect(url, {});
@@ -122,7 +175,7 @@ export async function all(signal: { aborted: boolean; addEventListener(name: 'ab
     void none;
   }
   try {
-    const revision: string = await fires.post([{ id: 1, content: { name: 'Ash' } }], { ifMatch: fires.revision ?? undefined, idAt: '/key', timeout: 5_000, signal });
+    const revision: string = await fires.post([{ key: 1, name: 'Ash' }], { ifMatch: fires.revision ?? undefined, idAt: '/key', timeout: 5_000, signal });
     await fires.edit([{ op: 'move', items: [1], before: 2 }, { op: 'insert', items: ['a', { id: 2 }], into: { section: 's' } }]);
     // @ts-expect-error: no such edit
     await fires.edit([{ op: 'shuffle', items: [1] }]);
@@ -175,6 +228,10 @@ list<Fire>(lists, { session: 'a' });
 
 const seen = useList<Fire>(url, { session: 'a', window: { at: 'end' } });
 seen.rows.map((row) => row.content?.name);
+seen.edit([{ op: 'update', items: [{ id: 1, content: { name: 'Ash', acres: 1 } }] }]);
+seen.post(seen.rows);
+// @ts-expect-error: a content of fires
+seen.post([{ id: 1, content: 'Ash' }]);
 // @ts-expect-error: they are only shown
 seen.rows.push({ id: 1 });
 // @ts-expect-error: null before the first answer
