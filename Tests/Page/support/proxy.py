@@ -25,6 +25,7 @@ class Site(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.upstream = upstream
         self.files = {}  # more paths: (type, bytes)
+        self.headers = {}  # more for the server behind
         self.refusals = []  # (status, headers) for the next requests to /v1, and the seconds until then, if any
         self.streams = set()
         self.lock = threading.Lock()
@@ -82,6 +83,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         upstream = http.client.HTTPConnection("127.0.0.1", self.server.upstream, timeout=60)
         # To the server behind, the page is its own.
         headers = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "origin", "connection", "accept-encoding")}
+        headers.update(self.server.headers)
         try:
             upstream.request(self.command, self.path, body, headers)
             reply = upstream.getresponse()
