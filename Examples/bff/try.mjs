@@ -1,11 +1,12 @@
-// Tries node.mjs between an upstream whose list changes and the server at DIFFSERVER_URL:
-//   .ci/with-server Examples/bff/try
+// Tries a recipe between an upstream whose list changes and the server at DIFFSERVER_URL, through a network that loses
+// answers. The recipe is a command: node try.mjs COMMAND…; Examples/bff/try does it with all.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import http from 'node:http';
 import { once } from 'node:events';
 
+const [anna, bert] = ['anna', 'bert'].map((name) => `${name} ${process.pid}`); // of this try alone
 const server = process.env.DIFFSERVER_URL ?? 'http://127.0.0.1:8080';
 
 // --- The upstream: a list in a document of its own, with a number that no parser of JavaScript keeps.
@@ -33,7 +34,8 @@ await once(lossy.listen(0, '127.0.0.1'), 'listening');
 
 // --- The recipe.
 
-const bff = spawn(process.execPath, [new URL('node.mjs', import.meta.url).pathname], {
+const [command, ...values] = process.argv.slice(2);
+const bff = spawn(command, values, {
   env: {
     ...process.env, PORT: '0', UPSTREAM_URL: `http://127.0.0.1:${upstream.address().port}`,
     DIFFSERVER_URL: `http://127.0.0.1:${lossy.address().port}`,
@@ -48,7 +50,7 @@ try {
     const answer = await fetch(origin + path, options);
     return { status: answer.status, text: await answer.text() };
   };
-  const changes = async (query = '', user = 'anna') => {
+  const changes = async (query = '', user = anna) => {
     const { status, text } = await get(`/lists/fires/changes${query}`, { headers: { 'X-User': user } });
     return { status, text, ...JSON.parse(text) };
   };
@@ -79,10 +81,10 @@ try {
   assert.deepEqual([unknown.status, unknown.reset], [200, 'unknown']);
   step('a revision that is unknown is a reset, not an error');
 
-  assert.equal((await changes('', 'bert')).to.split('-')[0], '1');
+  assert.equal((await changes('', bert)).to.split('-')[0], '1');
   step('another user has a session of their own');
 
-  const minted = JSON.parse((await get('/lists/fires/token', { method: 'POST', headers: { 'X-User': 'anna' } })).text);
+  const minted = JSON.parse((await get('/lists/fires/token', { method: 'POST', headers: { 'X-User': anna } })).text);
   const headers = { Authorization: `Bearer ${minted.token}` };
   const session = `${server}/v1/sessions/${minted.session}/changes`;
   const direct = await (await fetch(`${session}?since=${second.to}`, { headers })).json();
