@@ -25,7 +25,7 @@ class Server:
             [*under, binary, "serve", "--listen", "127.0.0.1:0", *options], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
             preexec_fn=lambda: os.sched_setaffinity(0, cores))
         for line in self.process.stderr:
-            found = re.search(rb"listens on http://127.0.0.1:(\d+)", line)
+            found = re.search(rb"listens on https?://127.0.0.1:(\d+)", line)
             if found:
                 self.port = int(found.group(1))
                 return
