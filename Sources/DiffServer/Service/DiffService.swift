@@ -333,7 +333,6 @@ package final class DiffService: Service {
     /// When the certificate expires, in seconds since 1970; nil without TLS.
     var certificateExpiry: Int? { server.withLock { $0 }?.certificateExpiry }
 
-
     /// Whether the next connection would be refused.
     var isFull: Bool { connections.map { $0.openConnections >= $0.connectionLimit } ?? false }
 }
