@@ -39,8 +39,9 @@ class Libcurl(unittest.TestCase):
         self.assertFalse([name for name in without if name.startswith(("libcurl", "libldap", "libssh2", "libgssapi"))], without)
 
     def test_what_fetches_needs_it(self):
-        for arguments in (["serve", "--listen", "127.0.0.1:0", "--lists", str(self.lists)], ["watch", self.url, "--no-browser"],
-                          ["shape", self.url], ["check-lists", "--try", str(self.lists)]):
+        serve = ["serve", "--listen", "127.0.0.1:0", "--lists", str(self.lists)]
+        for arguments in (serve, [*serve, "--check"], ["watch", self.url, "--no-browser"], ["shape", self.url],
+                          ["check-lists", "--try", str(self.lists)]):
             with self.subTest(arguments):
                 ran = command(*arguments, variables={"LD_LIBRARY_PATH": str(self.folder), "DIFFSERVER_LOG": "none"})
                 self.assertEqual(ran.returncode, 1, ran)

@@ -1,5 +1,6 @@
 import CDiffSystem
 import DiffStores
+import DiffUpstream
 import HTTPCore
 
 /// `diffserver serve --check`: whether a server with these options could start now and write to its store. It does not
@@ -9,6 +10,7 @@ enum ServeCheck {
     ///
     /// - Parameter options: which were found to make sense together, with the contents of their files.
     static func run(_ options: Options) -> Never {
+        var faults: [String] = []
         for warning in options.warnings { print("warning: \(warning)") }
         print("options: no faults")
         if let path = options.keyFile { print("\(path): \(Serve.count(options.fileKeys, "key"))") }
@@ -16,8 +18,8 @@ enum ServeCheck {
         if let path = options.tokenSecretFile { print("\(path): \(Serve.count(options.tokenSecrets, "secret"))") }
         if let path = options.listsPath, let lists = options.lists {
             print("\(path): \(Serve.count(lists.lists, "list"))")
+            if let fault = CURLLibrary.fault { faults.append("--lists needs libcurl: \(fault)") }
         }
-        var faults: [String] = []
         if let path = options.certificate, let tls = options.serverOptions.tls {
             do throws(ListenError) {
                 try tls.check()
