@@ -71,7 +71,7 @@ import Testing
             journal: Journal(format: .none, logsRequests: false), workers: Workers(count: 1))
         func figures() -> Set<Substring> { Set(service.metrics.text(of: service).split(separator: "\n")) }
         #expect(figures().isSuperset(of: ["diffserver_draining 0", "diffserver_reload_success 1"]))
-        service.drain()
+        service.announceEnd()
         service.metrics.reloaded(false)
         #expect(figures().isSuperset(of: ["diffserver_draining 1", "diffserver_reload_success 0"]))
         service.metrics.reloaded(true)
