@@ -138,31 +138,24 @@ import Testing
         #expect(KeyRing(keys: []).key(for: "") == nil)
     }
 
-    /// Counts its ends.
-    private final class Reader: SessionReader {
-        let ends = Locked(0)
-        func sessionChanged() {}
-        func sessionEnded(_ end: SessionEnd) { ends.withLock { $0 += 1 } }
-    }
-
     @Test func `a key that is withdrawn is unknown, and its name's readers end`() {
         let (one, other, new) = (
             KeyRing.Key(name: "one", secret: "a"), KeyRing.Key(name: "other", secret: "b"),
             KeyRing.Key(name: "one", secret: "c")
         )
-        let (ring, readers) = (KeyRing(keys: [one, other]), [Reader(), Reader(), Reader()])
+        let (ring, readers) = (KeyRing(keys: [one, other]), [Listener(), Listener(), Listener()])
         ring.follow("one", readers[0])
         ring.follow("other", readers[1])
         ring.follow("one", readers[2])
         ring.leave("one", readers[2])
         ring.replace(by: [one, new, other])
-        #expect(readers.map { $0.ends.withLock { $0 } } == [0, 0, 0])
+        #expect(readers.map { $0.counts.withLock { $0[1] } } == [0, 0, 0])
         ring.replace(by: [new, other])
         #expect(ring.key(for: "a") == nil && ring.key(for: "c")?.name == "one")
-        #expect(readers.map { $0.ends.withLock { $0 } } == [1, 0, 0])
+        #expect(readers.map { $0.counts.withLock { $0[1] } } == [1, 0, 0])
         ring.replace(by: [other])
         ring.follow("one", readers[2])
-        #expect(readers.map { $0.ends.withLock { $0 } } == [2, 0, 1])
+        #expect(readers.map { $0.counts.withLock { $0[1] } } == [2, 0, 1])
     }
 
     @Test func `a difference anywhere is one`() {
