@@ -231,3 +231,17 @@ extension Options {
         return bytes
     }
 }
+
+extension Options {
+    /// Warnings about variables that nothing reads, and that are nearly those of options. Others may begin in the same
+    /// way: Kubernetes sets `DIFFSERVER_PORT` and the like for a Service of that name.
+    static func misspelt(_ variables: some Sequence<String>) -> [String] {
+        let prefix = "DIFFSERVER_"
+        let known = Set(all.compactMap(\.variable).map { String($0.dropFirst(prefix.count)) })
+        return variables.sorted().filter { $0.hasPrefix(prefix) }.compactMap { variable in
+            let name = String(variable.dropFirst(prefix.count))
+            guard !known.contains(name), let meant = Spelling.nearest(to: name, among: known) else { return nil }
+            return "the variable \(variable) is not read; did you mean \(prefix)\(meant)?"
+        }
+    }
+}

@@ -78,7 +78,9 @@ package final class DiffService: Service {
             throw Problem(.methodNotAllowed, "allowed here: \(allow)", fields: [Field("Allow", allow)])
         case .notFound:
             try checkRate(identity(head, peer, for: .read), peer)
-            throw Problem(.routeNotFound, "there is nothing at \(head.instance)")
+            let near =
+                Spelling.nearestPath(to: head.instance, among: routePatterns).map { "; did you mean \($0)?" } ?? ""
+            throw Problem(.routeNotFound, "there is nothing at \(head.instance)\(near)")
         }
     }
 
@@ -194,7 +196,7 @@ package final class DiffService: Service {
     }
 
     static func check(session: String) throws(Problem) {
-        guard SessionName.isWhole(session) else { throw .malformed(SessionName.rule) }
+        guard SessionName.isWhole(session) else { throw .malformed(SessionName.rule(brokenBy: session)) }
     }
 
     private func checkBody(_ head: RequestHead, of route: Route) throws(Problem) {

@@ -225,12 +225,19 @@ extension Problem {
             self.init(.wrongShape, violations)
         case .invalid(let violations): self.init(.invalidState, violations)
         case .limitExceeded(let what, let limit, let actual, let pointer):
-            let detail = "at most \(limit) \(what) are allowed"
+            let option = Self.options[what].map { " (\($0))" } ?? ""
+            let detail = "at most \(limit) \(what) are allowed\(option)"
             self.init(
                 .limitExceeded, detail, limit: limit, actual: actual,
                 errors: [Violation(pointer: pointer, code: "limit-exceeded", detail: detail)])
         }
     }
+
+    /// The options that set the limits of states and edits, by what they limit.
+    private static let options = [
+        "items": "--max-items", "sections": "--max-sections", "edits": "--max-edits",
+        "levels of items": "--max-nesting",
+    ]
 
     /// A document that cannot be read.
     ///

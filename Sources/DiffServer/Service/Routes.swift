@@ -67,8 +67,12 @@ package final class Route: Sendable {
     }
 }
 
+let routes = Router<Route>(allRoutes)
+/// The paths of all, as the table writes them.
+let routePatterns = allRoutes.map(\.pattern)
+
 /// The whole service on one screen.
-let routes = Router<Route>([
+private let allRoutes: [Router<Route>.Route] = [
     .init(
         .post, "/v1/diff",
         Route(
@@ -153,4 +157,4 @@ let routes = Router<Route>([
     .init(.get, "/openapi.json", Route(.openapi, .open(GetFile.description.answer))),
     .init(.get, "/metrics", Route(.metrics, .withoutBody(GetMetrics.answer), .operate, isJSON: false)),
     .init(.get, "/problems/{name}", Route(.problems, .open(GetProblem.answer))),
-])
+]

@@ -275,6 +275,12 @@ public enum SessionName {
     /// For a client whose name breaks it.
     public static let rule = "a session's name must be 1 to 128 letters, digits and ._~:-, but not \".\" or \"..\""
 
+    /// The rule, and the character of a text that breaks it.
+    public static func rule(brokenBy text: String) -> String {
+        let wrong = text.unicodeScalars.first { !$0.isASCII || !isOfName(UInt8($0.value)) }
+        return wrong.map { "\(rule); this one has \($0.debugDescription)" } ?? rule
+    }
+
     /// Bytes of a name.
     public static let maxBytes = 128
 

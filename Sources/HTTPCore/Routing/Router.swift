@@ -16,7 +16,8 @@ public struct Router<Payload: Sendable>: Sendable {
     /// A row of the table.
     public struct Route: Sendable {
         let method: Method
-        let pattern: String
+        /// The path, with parameters in braces.
+        public let pattern: String
         let payload: Payload
 
         /// A route. `pattern` starts with `/`; `{name}` stands for a segment.

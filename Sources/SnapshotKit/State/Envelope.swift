@@ -161,8 +161,9 @@ struct EnvelopeParser {
     }
 
     private mutating func noteUnknown(_ name: String) {
+        let advice = members.required.isEmpty ? "" : "; the body must be \(members.expectation)"
         found.violations.note(
-            "unknown-member", "unknown member \"\(Violations.shown(Array(name.utf8)))\"",
+            "unknown-member", "unknown member \"\(Violations.shown(Array(name.utf8)))\"\(advice)",
             at: "/" + JSONPointer.escaped(name.utf8))
     }
 
@@ -175,7 +176,7 @@ struct EnvelopeParser {
             }
         }
         let names = found.states.map(\.name) + found.values.keys
-        for name in members.required where !names.contains(name) {
+        if !members.required.allSatisfy(names.contains) {
             found.violations.note("missing-member", "the body must be \(members.expectation)", at: "")
         }
         let alternatives = names.count(where: members.exactlyOne.contains)

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import DiffService
 @testable import diffserver
 
 @Suite struct SpellingTests {
@@ -16,6 +17,15 @@ import Testing
     @Test(arguments: ["--mem", "--body", "--lgoo", "--lttt", ""])
     func `what differs more is another name`(_ text: String) {
         #expect(Spelling.nearest(to: text, among: names) == nil)
+    }
+
+    @Test(arguments: [
+        ("/v1/sessions/a/changes/", "/v1/sessions/a/changes"), ("/v1/session/a/change", "/v1/sessions/a/changes"),
+        ("/sessions/a", "/v1/sessions/a"), ("/healthz", nil), ("/livezz", "/livez"), ("/v1/diffs", "/v1/diff"),
+        ("/v1/sessions/a/item/x%2Fy", "/v1/sessions/a/items/x%2Fy"), ("/v1/none", nil), ("/v1/sessions/a/b/c/d", nil),
+    ])
+    func `a path that is nearly a route's is taken for it`(_ path: String, _ meant: String?) {
+        #expect(Spelling.nearestPath(to: path, among: routePatterns) == meant)
     }
 
     @Test func `a variable that is nearly an option's is told, and no other`() {

@@ -90,7 +90,7 @@ public final class PostedBody: Sendable {
     private enum Origin {
         /// It was not read, and means the same for every session.
         case given(Content)
-        case document(Rules)
+        case document(Boxed<Rules>)
     }
 
     private let origin: Origin
@@ -100,7 +100,7 @@ public final class PostedBody: Sendable {
 
     /// A body that is read when its content is asked for.
     public init(_ document: consuming StateDocument, _ rules: Rules) {
-        origin = .document(rules)
+        origin = .document(Boxed(rules))
         self.document = document
     }
 
@@ -111,14 +111,14 @@ public final class PostedBody: Sendable {
 
     /// What the body means for a session; nil: for one that does not exist.
     public func content(for session: Session?) throws(SessionError) -> Content {
-        let rules: Rules
+        let rules: Boxed<Rules>
         switch origin {
         case .given(let content): return content
         case .document(let those): rules = those
         }
         if let last, last.context == ParsingContext(session) { return try last.outcome.get() }
         do throws(SessionError) {
-            let content = Content(try read(rules, session))
+            let content = Content(try read(rules.value, session))
             last = ReadContent(ParsingContext(session), .content(content))
             return content
         } catch {
@@ -137,8 +137,8 @@ public final class PostedBody: Sendable {
 
     /// The body, if the last reading refused it as a state without a shape.
     public var unshaped: StateDocument? {
-        guard case .document(let rules) = origin, let last, rules.takesStates,
-            (rules.shape ?? last.context.shape ?? .native) == .native,
+        guard case .document(let rules) = origin, let last, rules.value.takesStates,
+            (rules.value.shape ?? last.context.shape ?? .native) == .native,
             case .failure(.unreadable(let error)) = last.outcome
         else { return nil }
         switch error {
