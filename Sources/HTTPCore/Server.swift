@@ -127,11 +127,13 @@ public final class Server: Sendable {
     /// - Parameters:
     ///   - settling: how long the kernel may take to complete connections that it has begun. On Linux it begins none
     ///     meanwhile.
-    ///   - whenClosed: called once, on some thread, when nobody listens any more.
+    ///   - quiet: idle connections close once nobody has used one for so long, since a proxy may just be sending a
+    ///     request on it.
+    ///   - whenQuiet: called once, on some thread, when nobody listens any more and idle connections close.
     ///   - completion: called once, on some thread, when the last connection has closed and the loops have ended.
     public func drain(
-        within limit: Duration, settling: Duration = .zero, whenClosed: @escaping @Sendable () -> Void = {},
-        completion: @escaping @Sendable () -> Void
+        within limit: Duration, settling: Duration = .zero, quiet: Duration = .zero,
+        whenQuiet: @escaping @Sendable () -> Void = {}, completion: @escaping @Sendable () -> Void
     ) {
         let (shards, sockets, isFirst) = running.withLock { running in
             defer { running.isDraining = true }
@@ -140,17 +142,15 @@ public final class Server: Sendable {
         guard isFirst, !shards.isEmpty else { return completion() }
         announceEnd()
         sockets.forEach { $0.refuseNew() }
-        let listening = Countdown(shards.count) {
-            for socket in sockets where socket.isShared { socket.close() }
-            whenClosed()
-        }
+        let listening = Countdown(shards.count) { for socket in sockets where socket.isShared { socket.close() } }
+        let awaiting = Countdown(shards.count, whenQuiet)
         let alive = Countdown(shards.count, completion)
         for shard in shards {
             shard.loop.schedule(after: settling) {
                 shard.stopListening()
                 listening.count()
                 let deadline = shard.loop.schedule(after: limit) { shard.abandon() }
-                shard.drain {
+                shard.drain(quiet, whenQuiet: awaiting.count) {
                     deadline.cancel()
                     shard.loop.end()
                     alive.count()
@@ -228,7 +228,8 @@ final class Shard: @unchecked Sendable {
     private(set) var connections: [Connection] = []
     /// Whether each further answer ends its connection.
     private var isEnding = false
-    /// Set while draining.
+    /// Both are set while draining.
+    private var whenQuiet: (() -> Void)?
     private var whenEmpty: (() -> Void)?
 
     init(
@@ -325,17 +326,25 @@ final class Shard: @unchecked Sendable {
         for listener in listeners { listener.stop() }
     }
 
-    /// How long a new connection may take to send its first request.
-    private static let firstRequest = Duration.seconds(1)
-
     /// Lets every connection finish its exchange, and calls `completion` when the last has closed.
-    func drain(_ completion: @escaping () -> Void) {
-        whenEmpty = completion
-        for connection in connections { connection.drain(begun: loop.now + (.zero - Self.firstRequest)) }
-        loop.schedule(after: Self.firstRequest) { [weak self] in
-            for connection in self?.connections ?? [] { connection.drain(begun: .never) }
-        }
+    func drain(_ quiet: Duration, whenQuiet: @escaping () -> Void, _ completion: @escaping () -> Void) {
+        (self.whenQuiet, whenEmpty) = (whenQuiet, completion)
+        letGo(quiet, openBefore: nil)
         endIfDrained()
+    }
+
+    /// Closes what is idle, once no connection of any loop has ended for `quiet`: each request ends one.
+    private func letGo(_ quiet: Duration, openBefore: Int?) {
+        let open = options.openConnections.value
+        let isQuiet = quiet == .zero || open == openBefore
+        let patience = options.connectionLimits.firstRequestTimeout
+        for connection in connections {
+            connection.drain(begun: loop.now + (.zero - patience), keepsIdle: !isQuiet)
+        }
+        if isQuiet { whenQuiet.take()?() }
+        loop.schedule(after: isQuiet ? patience : quiet) { [weak self] in
+            self?.letGo(isQuiet ? .zero : quiet, openBefore: open)
+        }
     }
 
     /// Closes whatever is still open.
@@ -346,6 +355,7 @@ final class Shard: @unchecked Sendable {
     private func endIfDrained() {
         guard connections.isEmpty, let completion = whenEmpty.take() else { return }
         listeners = []
+        whenQuiet.take()?()
         completion()
     }
 }

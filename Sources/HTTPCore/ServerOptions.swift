@@ -70,6 +70,8 @@ public struct ConnectionLimits: Sendable, Hashable {
     /// The least octets per second that a peer reads in each such window; a slower one is disconnected. Default 1
     /// KiB/s.
     public var minWriteRate = 1024
+    /// How long a new connection may take to send its first request while the server shuts down. Default 1 s.
+    public var firstRequestTimeout = Duration.seconds(1)
     /// How long input is discarded after the last answer. Default 2 s.
     public var lingerTimeout = Duration.seconds(2)
     /// How much input is discarded after the last answer. Default 1 MiB.

@@ -5,11 +5,13 @@
 // 2. Streams and held requests end one after another, within half of `--drain`, and go elsewhere. New connections are
 //    still served, for a proxy that asks nothing only learns from a refused connection that the node is gone.
 // 3. Connections that the kernel has completed are accepted, and the listeners close: from now on proxies are refused,
-//    and go elsewhere with a request of which nothing was sent. Idle connections close, and writes are refused.
-// 4. What is still open is ended by its answer, or by the end of `--drain`.
+//    and go elsewhere with a request of which nothing was sent.
+// 4. Idle connections close once nobody has used one for a moment, and writes are refused. What is still open is ended
+//    by its answer, or by the end of `--drain`.
 //
-// Writes are taken until nobody listens any more: a proxy may send another node a request that could not be sent, but
-// not one that was answered 503, unless it is told so and each request is idempotent.
+// Writes are taken for so long because a proxy may send another node a request that could not be sent, but not one that
+// was answered 503 or broken off, unless it is told so and each request is idempotent. Without a delay there are no
+// proxies to wait for.
 
 import CDiffSystem
 import DiffService
@@ -38,7 +40,7 @@ final class Shutdown: Sendable {
         // On another thread, since a stuck loop may hold the readers' locks.
         SystemThread.start(named: "drain") { self.leave() }
         // The loops close late connections by themselves, unless one is stuck.
-        var deadline = Instant.now + delay + drain + .seconds(1)
+        var deadline = Instant.now + (hasNoTime ? .zero : delay + drain) + .seconds(1)
         while let next = signals.wait(until: deadline) {
             if next == SIGHUP { continue }
             hurry()
@@ -52,6 +54,8 @@ final class Shutdown: Sendable {
     private static let least = Duration.milliseconds(100)
     /// For connections that clients have begun before nobody listens any more.
     private static let settling = Duration.milliseconds(200)
+    /// For proxies to use the connections that they kept. Once refused, nginx leaves a node alone for a second.
+    private static let quiet = Duration.milliseconds(500)
 
     private func leave() {
         pause(delay)
@@ -59,9 +63,10 @@ final class Shutdown: Sendable {
         pause(span)
         let isHurried = hasNoTime
         if isHurried { _ = service.dismissReaders(within: .zero) }
+        let patience = isHurried ? .zero : delay
         server.drain(
-            within: isHurried ? Self.least : drain - span, settling: isHurried ? .zero : min(delay, Self.settling),
-            whenClosed: { self.service.refuseWrites() },
+            within: isHurried ? Self.least : drain - span, settling: min(patience, Self.settling),
+            quiet: min(patience, Self.quiet), whenQuiet: { self.service.refuseWrites() },
             completion: {
                 self.service.store.close()
                 end(0)

@@ -242,15 +242,17 @@ final class Connection: EventReceiver, TurnEndReceiver {
     /// The server is shutting down: this exchange is the last. A request that has arrived is answered, and a first one
     /// awaited.
     ///
-    /// - Parameter begun: a connection that began before sends no first request any more.
-    func drain(begun: Instant) {
+    /// - Parameters:
+    ///   - begun: a connection that began before sends no first request any more.
+    ///   - keepsIdle: whether another request may come.
+    func drain(begun: Instant, keepsIdle: Bool) {
         handle(.endAnnounced)
         if lifecycle.phase == .head {
             isReadable = true
             advance()
         }
         let awaitsFirst = output.total == 0 && phaseBegan > begun
-        handle(.drainBegan(isIdle: !parser.isWithinHead && isStarved && !awaitsFirst))
+        handle(.drainBegan(isIdle: !parser.isWithinHead && isStarved && !awaitsFirst && !keepsIdle))
         mark()
     }
 

@@ -151,7 +151,9 @@ import Testing
         held.send(get("/held"))
         #expect(eventually { server.service.pendings.withLock { $0.count } == 1 })
         server.server.announceEnd()
-        // Behind the announcement.
+        let isAnnounced = Locked(false)
+        server.server.loops[0].execute { isAnnounced.withLock { $0 = true } }
+        #expect(eventually { isAnnounced.withLock { $0 } })
         let new = try Client(server.address)
         for client in [new, kept] {
             client.send(get("/") + get("/"))
@@ -171,18 +173,38 @@ import Testing
         // The kernel completes connections while the loop is stuck.
         let clients = try (0..<50).map { _ in try Client(server.address) }
         for client in clients.dropFirst() { client.send(get("/")) }
-        let (isDrained, isClosed) = (Locked(false), Locked(false))
+        let (isDrained, isQuiet) = (Locked(false), Locked(false))
         server.server.drain(
-            within: .seconds(300), whenClosed: { isClosed.withLock { $0 = true } },
+            within: .seconds(300), whenQuiet: { isQuiet.withLock { $0 = true } },
             completion: { isDrained.withLock { $0 = true } })
         server.service.goOn.signal()
         #expect(first.receiveToEnd().contains("unstuck"))
         for client in clients.dropFirst() { #expect(client.receiveToEnd().hasSuffix("root")) }
-        #expect(eventually { isClosed.withLock { $0 } })
+        #expect(eventually { isQuiet.withLock { $0 } })
         #expect(throws: Client.Failure.self) { try Client(server.address) }
         // One that has not asked yet may do so.
         clients[0].send(get("/"))
         #expect(clients[0].receiveToEnd().hasSuffix("root"))
+        #expect(eventually { isDrained.withLock { $0 } })
+    }
+
+    @Test func aConnectionThatWasKeptIsServedUntilNobodyUsesAnyMore() throws {
+        let server = try TestServer()
+        let clients = try (0..<4).map { _ in try Client(server.address) }
+        for client in clients {
+            client.send(get("/"))
+            _ = client.receive(until: "root")
+        }
+        let (isDrained, isQuiet) = (Locked(false), Locked(false))
+        server.server.drain(
+            within: .seconds(300), quiet: .seconds(2), whenQuiet: { isQuiet.withLock { $0 = true } },
+            completion: { isDrained.withLock { $0 = true } })
+        #expect(eventually { (try? Client(server.address)) == nil })
+        clients[0].send(get("/"))
+        #expect(clients[0].receiveToEnd().contains("Connection: close"))
+        #expect(!isQuiet.withLock { $0 })
+        for client in clients.dropFirst() { #expect(client.receiveToEnd().isEmpty) }
+        #expect(isQuiet.withLock { $0 })
         #expect(eventually { isDrained.withLock { $0 } })
     }
 
@@ -197,7 +219,7 @@ import Testing
     }
 
     @Test func aConnectionThatNeverAsksDoesNotHoldUpTheEnd() throws {
-        let server = try TestServer()
+        let server = try TestServer { $0.connectionLimits.firstRequestTimeout = .milliseconds(100) }
         let clients = try (0..<4).map { _ in try Client(server.address) }
         #expect(eventually { server.server.counters.openConnections == 4 })
         let isDrained = Locked(false)

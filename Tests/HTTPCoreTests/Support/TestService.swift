@@ -115,6 +115,7 @@ struct TestServer {
         options.loops = 2
         // A busy machine may keep a client from its turn.
         options.connectionLimits.headTimeout = .seconds(300)
+        options.connectionLimits.firstRequestTimeout = .seconds(300)
         options.connectionLimits.bodyWindow = .seconds(300)
         options.connectionLimits.idleTimeout = .seconds(300)
         options.connectionLimits.writeStall = .seconds(300)
