@@ -95,6 +95,8 @@ import Testing
         (["--token-secret-file", "/dev/zero"], "bytes"), (["--lists", "/nowhere/at/all"], "No such file"),
         (["--lists", "/"], "--lists"), (["--lists", "/dev/zero"], "bytes"),
         (["--lists", "/dev/null"], "/dev/null:1:1: "),
+        (["--drain-delay", "61m"], "from 0s to 1h"), (["--drain-delay=-5s"], "from 0s to 1h"),
+        (["--drain", "0"], "above 0"),
     ])
     func `what cannot work is refused`(_ arguments: [String], _ reason: String) {
         let message = refusal(arguments)
@@ -106,6 +108,7 @@ import Testing
         ["--store", "rediss-cluster://h,i", "--digest-key", "a", "--store-ca", "a"],
         ["--tls-certificate", "c", "--tls-key", "k", "--tls-client-ca", "a"],
         ["--origin", "https://a.example, http://localhost:3000"],
+        ["--drain-delay", "0"], ["--drain-delay", "1h", "--drain", "100ms"],
     ])
     func `what can work is taken`(_ arguments: [String]) { #expect(refusal(arguments) == nil) }
 
