@@ -7,12 +7,14 @@ import { apply } from './apply.js';
 export { apply };
 export { bind } from './bind.js';
 
+let writer;
+
 export function connect(url, { ...options } = {}) {
   const { session, token, since = null, state = null, view, dialect = 'keyed', content = 'full', signal } = options;
   check(url, session);
   const address = `${String(url).replace(/\/+$/, '')}/v1/sessions/${encodeURIComponent(session)}/changes?`;
   const write = (kind) => async (...values) => {
-    const writer = await import('./edits.js');
+    writer ??= await import('./edits.js'); // kept, since an import takes a while even where there is nothing to load
     return writer.write(self, options, { ask, receive, failure, problemOf }, kind, ...values);
   };
   const self = {
