@@ -135,6 +135,9 @@ class Draining(unittest.TestCase):
     def test_who_began_to_ask_before_nobody_listened_is_answered_but_may_not_write(self):
         server, first = self.started("--drain", "5s")
         reads = [self.raw(server, f"GET {target} HTTP/1.1\r\nHost: localhost\r\n") for target in ("/readyz", "/v1/sessions/s")]
+        # It stores nothing.
+        states = '{"old": [], "new": ["a"]}'
+        diff = self.raw(server, f"POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(states)}\r\n")
         body = '["b"]'
         post = f"POST {CHANGES} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
         writes = [self.raw(server, text) for text in (post, "DELETE /v1/sessions/s HTTP/1.1\r\nHost: localhost\r\n")]
@@ -146,6 +149,8 @@ class Draining(unittest.TestCase):
         ready, state = [each.send("\r\n") or each.answer() for each in reads]
         self.assertEqual((ready.status, ready.json["type"]), (503, "/problems/draining"))
         self.assertEqual((state.status, state.json["revision"], state.headers["Connection"]), (200, first, "close"))
+        diff.send("\r\n" + states)
+        self.assertEqual(diff.answer().status, 200)
         for each, rest in zip(writes, ("\r\n" + body, "\r\n")):
             each.send(rest)
             answer = each.answer()

@@ -407,6 +407,16 @@ class Damage(SQLiteCase):
         self.restarted()
         self.assertEqual((self.shown("s1"), self.shown("s2")), (["new"], ["new"]))
 
+    def test_a_session_without_its_record_is_damaged_and_can_be_replaced(self):
+        for session in ("s1", "s2"):
+            self.edited(lambda database, session=session: database.execute(
+                "DELETE FROM checkpoint WHERE session = (SELECT id FROM session WHERE name = ?)", (session,)))
+            self.assertDamaged(session)
+        self.assertEqual(self.request("PUT", "s1", {"state": ["new"]}).status, 201)
+        self.assertEqual(self.shown("s1"), ["new"])
+        self.assertEqual(self.request("DELETE", "s2").status, 204)
+        self.assertEqual(self.request("GET", "s2").status, 404)
+
     def test_a_damaged_past_is_a_reset(self):
         self.damage("entry", "body", '"made"', "id = (SELECT covered FROM session WHERE name = 's1')")
         self.assertEqual(self.changes("s1", self.revisions["s1"][0])["reset"], "expired")

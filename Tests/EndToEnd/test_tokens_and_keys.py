@@ -580,7 +580,7 @@ class Rotation(ServiceCase):
         self.assertEqual(refused, [])
 
 
-class Keys(ServiceCase):
+class KeyFile(ServiceCase):
     """A file of keys that changes while clients of them are served."""
 
     OLD, NEW = "the old key", "the new key"
@@ -622,6 +622,22 @@ class Keys(ServiceCase):
         self.assertEqual((self.status(self.OLD), self.status(self.NEW), self.status(KEY)), (200, 200, 200))
         self.say(f"team:{hashed(self.NEW)}:t", line="keys reloaded (1 key)")
         self.assertEqual((self.status(self.OLD), self.status(self.NEW), self.status(KEY)), (401, 403, 200))
+
+    def test_a_request_whose_body_comes_after_its_key_was_withdrawn_is_401(self):
+        bodies = {(session_path("s"), "PUT"): b'{"state":["late"]}', ("/v1/tokens", "POST"): b'{"sessions":["s"],"ttl":60}'}
+        connections = []
+        for (path, method), body in bodies.items():
+            for key in (self.OLD, KEY):
+                connection = RawConnection(self.server)
+                self.addCleanup(connection.close)
+                connection.send(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
+                                f"Content-Length: {len(body)}\r\n\r\n".encode() + body[:5])
+                connections.append((connection, body[5:], 401 if key == self.OLD else (200, 201)))
+        time.sleep(0.2)
+        self.say(f"team:{hashed(self.NEW)}", line="keys reloaded (1 key)")
+        for connection, rest, status in connections:
+            connection.send(rest)
+            self.assertIn(connection.answer().status, status if isinstance(status, tuple) else (status,))
 
     def test_a_file_that_is_of_no_use_changes_nothing(self):
         for lines, reason in ((("nonsense",), f"line 1 of the --key-file {self.FAULT}"), ((), "the --key-file is empty")):

@@ -68,7 +68,7 @@ GENERIC_HEADERS = {
     "accept-encoding", "access-control-allow-headers", "access-control-allow-methods", "access-control-allow-origin",
     "access-control-expose-headers", "access-control-max-age", "cache-control", "connection", "content-encoding",
     "content-length", "content-security-policy", "content-type", "date", "keep-alive", "referrer-policy", "server",
-    "transfer-encoding", "vary", "x-accel-buffering", "x-content-type-options", "x-frame-options",
+    "transfer-encoding", "vary", "x-accel-buffering", "x-content-type-options", "x-frame-options", "x-request-id",
 }
 
 # With any of these a body may be any document.
@@ -201,6 +201,8 @@ class _Case:
     def check_headers(self):
         described = {name.lower(): self.description.resolved(header) for name, header in self.response.get("headers", {}).items()}
         is_whole = self.method != "HEAD" and self.found_as != "default"
+        if "date" in self.headers and not 0 < len(self.headers.get("x-request-id", "")) <= 128:
+            self.fail("there is no X-Request-Id, which the description promises for every answer")
         for name, header in described.items():
             if name in self.headers:
                 self.check_header(name, header["schema"])

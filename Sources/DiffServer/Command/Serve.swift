@@ -31,7 +31,7 @@ enum Serve {
             workers: workers, figures: { ProcessFigures().write(into: &$0) })
         var upstream: Upstream?
         if let lists = options.lists {
-            if let fault = CURLLibrary.fault { fail("--lists needs libcurl: \(fault)") }
+            if let fault = CURLLibrary.fault { fail("--lists needs libcurl: \(fault)", journal) }
             do throws(ListenError) {
                 let lists = try Upstream(lists, for: service, polling: options.polling)
                 service.follow(lists, owners: lists)
@@ -73,7 +73,9 @@ enum Serve {
             reload(reloadables, service)
             signal = signals.wait()
         }
-        Shutdown(server, service, delay: options.drainDelay, drain: options.drain).run(after: signal, signals)
+        Shutdown(server, service, delay: options.drainDelay, drain: options.drain).run(after: signal, signals) {
+            reload(reloadables, service)
+        }
     }
 
     /// The exit status when a loop is stuck (`EX_SOFTWARE` of sysexits(3)).

@@ -32,7 +32,9 @@ final class Shutdown: Sendable {
     }
 
     /// Ends the process. A signal from a terminal, or a second one, leaves no time.
-    func run(after signal: Int32, _ signals: Signals) -> Never {
+    ///
+    /// - Parameter reload: what SIGHUP does, also now: secrets that are withdrawn must not work until the end.
+    func run(after signal: Int32, _ signals: Signals, reload: () -> Void) -> Never {
         service.journal.log("draining")
         if signal == SIGINT, isatty(STDIN_FILENO) == 1 { hurry() }
         service.announceEnd()
@@ -42,7 +44,10 @@ final class Shutdown: Sendable {
         // The loops close late connections by themselves, unless one is stuck.
         var deadline = Instant.now + (hasNoTime ? .zero : delay + drain) + .seconds(1)
         while let next = signals.wait(until: deadline) {
-            if next == SIGHUP { continue }
+            if next == SIGHUP {
+                reload()
+                continue
+            }
             hurry()
             deadline = min(deadline, .now + .seconds(1))
         }

@@ -37,6 +37,13 @@ enum RedisFailure: Error, Sendable, Hashable {
     case unreplicated(String)
 }
 
+extension RedisFailure {
+    /// Whether a script failed over what it found: a key of another type, or a field that is no number.
+    var isOfOneRecord: Bool {
+        if case .refused(let error) = self { ["ERR", "WRONGTYPE"].contains(error.code) } else { false }
+    }
+}
+
 extension RedisReply {
     static func text(_ text: String) -> RedisReply { .bytes(Array(text.utf8)) }
 

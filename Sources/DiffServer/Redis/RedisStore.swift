@@ -213,7 +213,8 @@ package final class RedisStore: SessionStore {
         client.send(command, about: key, isWrite: true) { [self] result in
             switch result {
             case .failure(let failure):
-                noteWriteResult(result)
+                // What one record refuses says nothing of the others.
+                if !failure.isOfOneRecord { noteWriteResult(result) }
                 finish(commit, share, .failure(StoreFailure(failure)))
             case .success(.integer(1)):
                 finish(commit, share, .success(()))
@@ -366,7 +367,7 @@ extension StoreFailure {
         case .unavailable, .denied: self = .unavailable("no connection")
         case .lost: self = .unavailable("the connection was lost")
         case .unreplicated(let reason):
-            self = .unavailable("\(reason); the write may stand, so repeat it with its Idempotency-Key")
+            self = .unavailable("\(reason); the write may stand, so repeat it, with its Idempotency-Key if it has one")
         case .refused(let error): self = .unavailable(String(error.code))
         }
     }

@@ -61,7 +61,7 @@ extension SQLiteDatabase {
             SELECT version, revision, expires, sum, meta,
                     CASE WHEN 2 * length(head) + 100 * rows <= ? THEN head END, last, covered,
                     2 * length(head) + 100 * rows
-                FROM session JOIN checkpoint ON session.id = checkpoint.session WHERE name = ? AND expires > ?
+                FROM session LEFT JOIN checkpoint ON session.id = checkpoint.session WHERE name = ? AND expires > ?
             """,
             [.integer(most), .text(name), .integer(now)]
         ) { row in

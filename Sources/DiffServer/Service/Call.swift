@@ -21,6 +21,7 @@ package final class Call: ServiceContext {
     /// These and the next are only written by the thread that works on the call, before it hands it on.
     nonisolated(unsafe) var share, made: MemoryShare?
     package nonisolated(unsafe) var cost = WorkCost.none
+    package nonisolated(unsafe) var conflicts = 0
     /// How many times the answer scans the session's contents.
     package nonisolated(unsafe) var scanCount = 1
     /// How long it waits for the session's source if there is a session already.

@@ -96,7 +96,7 @@ package final class DiffService: Service {
             return .answer(response)
         case .withoutBody(let work):
             let call = try call(route, place, head, peer, loop)
-            if case .delete = head.method { try checkWritable() }
+            if case .write = route.permission { try checkWritable() }
             guard head.bodyLength == .none else {
                 return .read(maxBytes: Self.strayBody) { _, _ in call.reply(work) }
             }
@@ -105,11 +105,17 @@ package final class DiffService: Service {
             case .later(let begin): return .read(maxBytes: 0) { _, _ in .later(begin) }
             }
         case .withBody(let prepare):
+            let generation = access.generation
             let call = try call(route, place, head, peer, loop)
             let prepared = try prepare(call)
             try call.checkAcceptance()
             try checkBody(head, of: route)
-            return .read(maxBytes: settings.maxBodyBytes) { [self] body, share in take(call, prepared, body, share) }
+            return .read(maxBytes: settings.maxBodyBytes) { [self] body, share in
+                guard access.generation == generation || access.isStillGood(call.identity, of: head) else {
+                    return .now(call.refusal(Problem(.unauthenticated, "the key or token is no longer valid")))
+                }
+                return take(call, prepared, body, share)
+            }
         }
     }
 
@@ -200,7 +206,7 @@ package final class DiffService: Service {
     }
 
     private func checkBody(_ head: RequestHead, of route: Route) throws(Problem) {
-        try checkWritable()
+        if route.permission != .compute { try checkWritable() }
         if route.takesPatches {
             let name = head["content-type"].map(Self.mediaType)
             guard name == MediaType.mergePatch else { throw .noMergePatch(name) }

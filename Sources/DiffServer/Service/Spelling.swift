@@ -11,10 +11,11 @@ package enum Spelling {
     /// The path that another one was meant as: of a route that differs by a slash at the end, by a `/v1` that is
     /// missing, or by two letters. Nil if there is none. O(patterns · bytes).
     package static func nearestPath(to path: String, among patterns: some Sequence<String>) -> String? {
-        let segments = path.split(separator: "/")
+        let segments = path.split(separator: "/", maxSplits: 8)
+        let variants = [segments, ["v1"] + segments]
         var best: (path: String, distance: Int)?
-        for names in patterns.map({ $0.split(separator: "/") }) {
-            for given in [segments, ["v1"] + segments] where given.count == names.count {
+        for names in patterns.map({ $0.split(separator: "/") }) where names.count <= 8 {
+            for given in variants where given.count == names.count {
                 let pairs = zip(names, given).map { (name: $0, given: $1, isParameter: $0.hasPrefix("{")) }
                 let literals = pairs.filter { !$0.isParameter }
                 // No name is as long, and the path may be.

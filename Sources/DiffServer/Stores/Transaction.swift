@@ -54,10 +54,15 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
+    /// Other writes are not faster so often: a store that says so again and again contradicts itself.
+    private static var mostConflicts: Int { 100_000 }
+
     /// Starts again from the new head for as long as other writes are faster.
     private func settled(_ first: consuming Attempt) -> Attempt {
         while first.isConflict {
             context.countConflict()
+            context.conflicts += 1
+            guard context.conflicts < Self.mostConflicts else { return .end(.failure(.store(.conflict))) }
             first = store.isSole ? begin() : load(again: true)
         }
         return first
@@ -239,6 +244,8 @@ public protocol TransactionContext: AnyObject, Sendable {
     var token: (any RevocableToken)? { get }
     /// What the work is known to cost. Only written by the thread that works on it, before it hands it on.
     var cost: WorkCost { get set }
+    /// How often other writes were faster. Written in the same way.
+    var conflicts: Int { get set }
     /// How many times the work scans the session's contents.
     var scanCount: Int { get }
     /// Whether long work may wait for a worker.

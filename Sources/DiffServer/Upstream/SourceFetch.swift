@@ -158,6 +158,7 @@ final class FetchContext: ServiceContext {
     let session: String
     private let upstream: Upstream
     nonisolated(unsafe) var cost = WorkCost.none
+    nonisolated(unsafe) var conflicts = 0
 
     init(_ session: String, _ upstream: Upstream) { (self.session, self.upstream) = (session, upstream) }
 

@@ -85,8 +85,6 @@ struct Lifecycle: Equatable, Sendable {
     private(set) var isLast = false
     /// Whether the next exchange is the last.
     private var endsSoon = false
-    /// Whether no request is awaited.
-    private var isDraining = false
     private var hasRefused = false
 
     init(needsHandshake: Bool) {
@@ -106,7 +104,7 @@ struct Lifecycle: Equatable, Sendable {
         case .secured:
             precondition(phase == .handshake)
             phase = .head
-            return isDraining ? leave() : .proceed
+            return .proceed
         case .receivedPlainText:
             precondition(phase == .handshake)
             return .refuse(.malformed(.plainText))
@@ -222,7 +220,8 @@ struct Lifecycle: Equatable, Sendable {
     }
 
     private mutating func drain(_ isIdle: Bool) -> Action {
-        isDraining = isIdle
+        // A peer that is silent before its handshake, such as a probe of the port, has asked for nothing.
+        if phase == .handshake, isIdle { return close() }
         return phase == .head && isIdle ? leave() : announceEnd()
     }
 }

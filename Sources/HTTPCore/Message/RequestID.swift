@@ -19,17 +19,16 @@ struct RequestID {
     }
 }
 
-/// Makes ids without asking the system: SplitMix64 (Steele, Lea and Flood 2014) from a random start. A loop repeats
-/// none in 2⁶⁴, and one does not see in them how many others there were.
+/// Makes ids without asking the system: a counter under SipHash (Aumasson and Bernstein 2012), whose key the process
+/// has to itself. So nobody sees in an id how many others there were, or which comes next.
 struct RequestIDs {
     private var state = UInt64.random(in: 0 ... .max)
 
     mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
+        state &+= 1
+        var hasher = Hasher()
+        hasher.combine(state)
+        return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 }
 

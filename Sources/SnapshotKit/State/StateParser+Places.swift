@@ -139,6 +139,7 @@ extension StateParser {
     /// The parts of an id, joined to one: each escaped as in a JSON Pointer, and slashes between them. Nil if one of
     /// them was invalid.
     private mutating func joinedID(of parts: [FoundID?]) -> FoundID? {
+        guard hasRoomForIDs(at: .item("")) else { return nil }
         var text: [UInt8] = []
         text.reserveCapacity(64)
         for (index, part) in parts.enumerated() {
@@ -198,12 +199,7 @@ extension StateParser {
         start.append(UInt8(ascii: "/"))
         // The last one first: a pointer to an item may consist of its ancestors' ids.
         for item in (first..<builder.nodes.count).reversed() where builder.nodes[item].idCount > 0 {
-            // A long id of a section is stored with each item of it, so a short document may ask for much.
-            guard store.count <= Self.maxScopedBytes(of: scanner.end) else {
-                return exceed(
-                    "bytes of ids with those of their sections", limit: Self.maxScopedBytes(of: scanner.end),
-                    actual: store.count, at: groupPlace.isEmpty ? .section("") : .item(""))
-            }
+            guard hasRoomForIDs(at: groupPlace.isEmpty ? .section("") : .item("")) else { return }
             var text = start
             JSONPointer.escape(ownID(ofItem: item), into: &text)
             if text.count <= StateLimits.maxIDBytes {
@@ -222,8 +218,15 @@ extension StateParser {
         }
     }
 
-    /// How much may be stored of a document of so many bytes.
-    private static func maxScopedBytes(of count: Int) -> Int { 4 * count + 1 << 20 }
+    /// Whether another id may be stored that stands nowhere as such: one of several parts, or one with that of its
+    /// section. Escapes make these longer, and a section's id is stored with each item, so a document may ask for much.
+    private mutating func hasRoomForIDs(at place: Location) -> Bool {
+        let most = 2 * scanner.end + 1 << 20
+        if store.count > most, excess == nil {
+            exceed("bytes of ids that are made of others", limit: most, actual: store.count, at: place)
+        }
+        return excess == nil
+    }
 
     private func ownID(ofItem item: Int) -> [UInt8] {
         let node = builder.nodes[item]

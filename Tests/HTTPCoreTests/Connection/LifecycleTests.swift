@@ -73,7 +73,7 @@ import Testing
         #expect(lifecycle.handle(.receivedPlainText) == .refuse(.malformed(.plainText)))
         lifecycle = Lifecycle(needsHandshake: true)
         _ = lifecycle.handle(.drainBegan(isIdle: true))
-        #expect(lifecycle.handle(.secured) == .wait && lifecycle.phase == .flushing)
+        #expect(lifecycle.phase == .closed)
         for event in [Event.endAnnounced, .drainBegan(isIdle: false)] {
             lifecycle = Lifecycle(needsHandshake: true)
             _ = lifecycle.handle(event)

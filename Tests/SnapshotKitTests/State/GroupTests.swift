@@ -315,6 +315,14 @@ struct GroupTests {
         if case .limit = reading {} else { Issue.record("\(reading)") }
     }
 
+    @Test("ids of several parts are bounded by the document")
+    func joinedBytes() throws {
+        let rows = (0..<1_000).map { #"{"id":"\#($0)\#(String(repeating: "~", count: 240))"}"# }.joined(separator: ",")
+        let shape = try StateShape(text: #"{"idAt":["/id","/id","/id","/id"]}"#)
+        let reading = Reading { () throws(StateError) in try Snapshot(json: Array("[\(rows)]".utf8), shape: shape) }
+        if case .limit = reading {} else { Issue.record("\(reading)") }
+    }
+
     @Test("a document with too many groups is refused alike upon a known state")
     func limitUponKnown() throws {
         var limits = StateLimits()

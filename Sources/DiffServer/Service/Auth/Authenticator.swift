@@ -6,6 +6,7 @@
 import DiffSessions
 import DiffStores
 import HTTPCore
+import Synchronization
 
 /// Tells who makes a request.
 package struct Authenticator: Sendable {
@@ -55,6 +56,22 @@ package struct Authenticator: Sendable {
         }
         try checkLocal(head)
         return .anyone
+    }
+
+    /// Counts how often keys or secrets were replaced.
+    var generation: Int { keys.generation &+ secrets.generation }
+
+    /// Whether the key or token of a request that was admitted is still good, since its body may take hours.
+    func isStillGood(_ identity: Identity, of head: RequestHead) -> Bool {
+        guard !isOpen, let text = head["authorization"],
+            let secret = text.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1).last.map({ Substring($0).trimmed })
+        else { return true }
+        switch identity {
+        case .anyone: return true
+        case .writer(let name, let prefix):
+            return keys.key(for: secret).map { $0.name == name && $0.prefix == prefix } ?? false
+        case .client: return secrets.token(secret, at: .now) != nil
+        }
     }
 
     private func checkLocal(_ head: RequestHead) throws(Problem) {
@@ -156,6 +173,7 @@ package final class KeyRing: Sendable {
     /// Whether there are no keys of writers, now and later.
     let isEmpty: Bool
     private let content: Locked<Content>
+    private let replacements = Atomic<Int>(0)
 
     package init(keys: [Key]) {
         (isEmpty, content) = (keys.allSatisfy(\.isForMetrics), Locked(Content(keys: keys)))
@@ -171,11 +189,15 @@ package final class KeyRing: Sendable {
 
     package var all: [Key] { content.withLock { $0.keys } }
 
+    /// Counts how often they were replaced.
+    var generation: Int { replacements.load(ordering: .acquiring) }
+
     /// Replaces all keys, and ends the readers of each name that has lost one. Those of its other keys come back.
     package func replace(by keys: [Key]) {
         precondition(isEmpty == keys.allSatisfy(\.isForMetrics), "whether a key is needed is decided at the start")
         let ended = content.withLock { content in
-            let gone = Set(exchange(&content.keys, with: keys)).subtracting(keys)
+            let gone = Set(exchange(&content.keys, with: keys)).subtracting(keys).filter { !$0.isForMetrics }
+            replacements.add(1, ordering: .releasing)
             return Set(gone.map(\.name)).flatMap { content.readers[$0].map { Array($0.values) } ?? [] }
         }
         for reader in ended { reader.sessionEnded(.revoked) }
@@ -185,7 +207,7 @@ package final class KeyRing: Sendable {
     func follow(_ name: String, _ reader: any SessionReader) {
         let isThere = content.withLock { content in
             content.readers[name, default: [:]][ObjectIdentifier(reader)] = reader
-            return content.keys.contains { $0.name == name }
+            return content.keys.contains { $0.name == name && !$0.isForMetrics }
         }
         if !isThere { reader.sessionEnded(.revoked) }
     }

@@ -7,6 +7,7 @@ import FoundationEssentials
 import HTTPCore
 import SnapshotKit
 import SnapshotViews
+import Synchronization
 
 /// What a token allows, and for how long.
 package struct Token: RevocableToken, Sendable, Equatable {
@@ -175,6 +176,7 @@ package final class TokenSecrets: Sendable {
     package static let maxCount = 16
 
     private let secrets: Locked<[[UInt8]]>
+    private let replacements = Atomic<Int>(0)
 
     /// - Parameter secrets: at least one.
     package init(_ secrets: [[UInt8]]) {
@@ -187,7 +189,11 @@ package final class TokenSecrets: Sendable {
     package func replace(by others: [[UInt8]]) {
         precondition(!others.isEmpty, "without a secret nothing can be signed")
         secrets.withLock { $0 = others }
+        replacements.add(1, ordering: .releasing)
     }
+
+    /// Counts how often they were replaced.
+    var generation: Int { replacements.load(ordering: .acquiring) }
 
     func signed(_ token: Token) -> String { token.signed(by: all[0]) }
 

@@ -69,7 +69,7 @@ package final class Journal: Sendable {
             writer.append(verbatim: name)
             writer.append("\":")
             switch value {
-            case .text(let text): writer.append(string: text)
+            case .text(let text): writer.append(string: text.printable)
             case .number(let number): writer.append(number)
             }
         }
@@ -98,7 +98,9 @@ package final class Journal: Sendable {
             let began = WallTime(seconds: WallTime.now.seconds - exchange.nanoseconds / 1_000_000_000)
             let identity = try? service.access.identity(head, exchange.peer, for: .read, at: began)
             if let who = identity?.logged { members.append(("who", .text(who))) }
-            if let session = DiffService.session(head) { members.append(("session", .text(session))) }
+            if let session = DiffService.session(head), SessionName.isWhole(session) {
+                members.append(("session", .text(session)))
+            }
         }
         members += [("bytesIn", .number(exchange.bytesIn)), ("bytesOut", .number(exchange.bytesOut))]
         // Each line of JSON has the time.
@@ -126,10 +128,27 @@ package enum LogValue {
                 return text
             }
             var writer = JSONWriter()
-            writer.append(string: text)
+            writer.append(string: text.printable)
             return String(decoding: writer.bytes(), as: UTF8.self)
         case .number(let number): return "\(number)"
         }
+    }
+}
+
+extension String {
+    /// The text without what a terminal or a reader of lines may act on: controls beyond U+007E, marks of direction,
+    /// and separators of lines become U+FFFD. A writer of JSON escapes the other controls.
+    package var printable: String {
+        if utf8.allSatisfy({ $0 < 0x7F }) { return self }
+        return String(
+            String.UnicodeScalarView(
+                unicodeScalars.map { scalar in
+                    switch scalar.properties.generalCategory {
+                    case .control where scalar.value >= 0x7F: "\u{FFFD}"
+                    case .format, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
+                    default: scalar
+                    }
+                }))
     }
 }
 

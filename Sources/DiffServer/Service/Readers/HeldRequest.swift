@@ -10,10 +10,14 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     /// They hold this as well, until it is answered.
     private var subscription: Subscription?
     private var timer: Timer?
+    /// When its own time is up.
+    private let deadline: Instant
 
     let isCompressed = false
 
-    private init(_ call: Call, _ pending: Pending) { (self.call, self.pending) = (call, pending) }
+    private init(_ call: Call, _ pending: Pending, until deadline: Instant) {
+        (self.call, self.pending, self.deadline) = (call, pending, deadline)
+    }
 
     /// Holds a request for at most `time`.
     ///
@@ -26,7 +30,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
         for time: Duration, _ pending: Pending
     ) {
         pending.loop.perform {
-            let request = HeldRequest(call, pending)
+            let request = HeldRequest(call, pending, until: .now + time)
             let subscription = Subscription(
                 call, FollowedSession(session: call.session, since: since), .answer, options, compared: compared,
                 for: request, on: pending.loop)
@@ -34,7 +38,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
             request.subscription = subscription
             call.service.metrics.began(.poll)
             call.follow(subscription)
-            request.leave(after: call.service.timeToLeave.map { min($0, time) } ?? time)
+            request.leave(after: call.service.timeToLeave ?? time)
             pending.onGone { _ = request.leave() }
             subscription.begin(from: view)
         }
@@ -62,10 +66,12 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
 
     func ended(_ subscription: Subscription, _ problem: Problem) { refused(subscription, problem) }
 
-    /// Answers after this time as if that had been asked for.
+    /// Answers after this time, or after its own if that is shorter, as if that had been asked for.
     func leave(after time: Duration) {
         timer?.cancel()
-        timer = pending.loop.schedule(after: time) { [weak subscription] in subscription?.endTime() }
+        timer = pending.loop.schedule(after: min(time, max(.zero, deadline - .now))) { [weak subscription] in
+            subscription?.endTime()
+        }
     }
 
     /// Stops waiting.
