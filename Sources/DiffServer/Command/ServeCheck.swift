@@ -27,8 +27,8 @@ enum ServeCheck {
             } catch { faults.append("\(error)") }
         }
         do throws(StoreError) {
-            try options.store.check(options)
-            print("store: can be used")
+            let remark = try options.store.check(options)
+            print("store: can be used\(remark.map { "; \($0)" } ?? "")")
         } catch { faults.append("\(error)") }
         fflush(nil)
         if faults.isEmpty { end(0) }

@@ -72,13 +72,14 @@ enum StoreAddress: Sendable, Equatable {
     /// Finds out whether the store could be opened and written to now, without making or changing sessions.
     ///
     /// - Throws: what is wrong.
-    func check(_ options: Options) throws(StoreError) {
+    func check(_ options: Options) throws(StoreError) -> String? {
         switch self {
-        case .memory: break
-        case .sqlite(let path): try SQLiteStore.check(path, digestKey: options.digestKey)
+        case .memory: return nil
+        case .sqlite(let path): return try SQLiteStore.check(path, digestKey: options.digestKey)
         case .redis(let address):
             let (redis, hash) = try Self.dialer(to: address, options, StoreHealth())
             try RedisStore.check(redis, hash: hash, polling: options.polling)
+            return nil
         }
     }
 

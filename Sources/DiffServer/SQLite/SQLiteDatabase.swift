@@ -33,7 +33,8 @@ final class SQLiteDatabase {
     init(path: String, isStill: Bool = false) throws(Failure) {
         var opened: OpaquePointer?
         let flags = isStill ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-        let name = isStill ? "file:\(Self.escaped(path))?immutable=1" : path
+        // An absolute path that begins with two slashes would name a host.
+        let name = isStill ? "file:\(path.hasPrefix("/") ? "//" : "")\(Self.escaped(path))?immutable=1" : path
         let code = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let opened else {
             let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
@@ -199,21 +200,31 @@ struct SQLiteFile {
 
     /// Finds out whether the file could be used, by a process that may be running with it. Makes and changes nothing.
     ///
+    /// - Returns: what was not compared, in words.
     /// - Throws: why not.
-    static func check(_ path: String, digestKey: String?) throws(StoreError) {
+    static func check(_ path: String, digestKey: String?) throws(StoreError) -> String? {
+        // SQLite makes files beside it.
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        guard access(folder, W_OK | X_OK) == 0 else {
+            throw StoreError("\(path): \(String(cString: strerror(errno)))")
+        }
         let descriptor = CDiffSystem.open(path, O_RDWR | O_CLOEXEC)
         let reason = String(cString: strerror(errno))
         defer { if descriptor >= 0 { CDiffSystem.close(descriptor) } }
         guard descriptor >= 0 else {
             // It will be made.
-            let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-            if access(path, F_OK) != 0, access(folder, W_OK | X_OK) == 0 { return }
+            if access(path, F_OK) != 0 { return nil }
             throw StoreError("\(path): \(reason)")
         }
         try SQLiteFile(path: path, lock: descriptor).checkHeader()
+        var log = stat()
+        if stat("\(path)-wal", &log) == 0, log.st_size > 0 {
+            return "the key of the digests may be in the log beside it, and was not compared"
+        }
         do throws(SQLiteDatabase.Failure) {
             try SQLiteDatabase(path: path, isStill: true).checkDigestKey(digestKey)
         } catch { throw StoreError("\(path): \(error.message)") }
+        return nil
     }
 
     private init(path: String, lock: Int32) { (self.path, self.lock) = (path, lock) }

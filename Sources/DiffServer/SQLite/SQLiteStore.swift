@@ -78,7 +78,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     /// Finds out whether the file could be used, by a process that may be running with it. Makes and changes nothing.
     ///
     /// - Throws: why not.
-    package static func check(_ path: String, digestKey: String?) throws(StoreError) {
+    package static func check(_ path: String, digestKey: String?) throws(StoreError) -> String? {
         try SQLiteFile.check(path, digestKey: digestKey)
     }
 
