@@ -14,7 +14,7 @@ export function connect(url, { ...options } = {}) {
   check(url, session);
   const address = `${String(url).replace(/\/+$/, '')}/v1/sessions/${encodeURIComponent(session)}/changes?`;
   const write = (kind) => async (...values) => {
-    writer ??= await import('./edits.js'); // kept, since an import takes a while even where there is nothing to load
+    writer ??= await import('./edits.js'); // an import takes a while even when loaded
     return writer.write(self, options, { ask, receive, failure, problemOf }, kind, ...values);
   };
   const self = {
