@@ -14,7 +14,7 @@ import time
 import unittest
 
 from support.appliers import DIALECTS
-from support.client import Client, RawConnection, session_path, target
+from support.client import Client, RawConnection, once, session_path, target
 from support.events import Stream
 from support.redis import IS_INSTALLED, MISSING, Redis
 from support.server import Server, binary, environment
@@ -27,15 +27,6 @@ OLD, NEW = ["a", {"id": "b", "content": 1}], [{"id": "b", "content": 2}, "a", "c
 def command(*arguments, text=None, variables=None, seconds=20):
     return subprocess.run([binary(), *arguments], input=text, capture_output=True, text=True, timeout=seconds,
                           env=environment(variables), check=False)
-
-
-def once(server, *request):
-    """One request on a connection of its own."""
-    client = Client(server)
-    try:
-        return client.request(*request)
-    finally:
-        client.close()
 
 
 class Diff(unittest.TestCase):

@@ -11,20 +11,11 @@ import threading
 import time
 import unittest
 
-from support.client import Client, RawConnection, session_path
+from support.client import RawConnection, once, session_path
 from support.events import Stream
 from support.server import Server, binary, environment
 
 CHANGES = session_path("s", "changes")
-
-
-def once(server, *request):
-    """One request on a connection of its own."""
-    client = Client(server)
-    try:
-        return client.request(*request)
-    finally:
-        client.close()
 
 
 class Draining(unittest.TestCase):

@@ -13,21 +13,12 @@ import unittest
 
 import yaml
 
-from support.client import Client
+from support.client import once
 from support.redis import IS_INSTALLED, MISSING, Redis
 from support.server import ROOT, Server, binary
 
 FOLDER = ROOT / "Examples/kubernetes"
 PASSWORD = "the-password-of-redis"
-
-
-def once(server, *request):
-    """One request on a connection of its own."""
-    client = Client(server)
-    try:
-        return client.request(*request)
-    finally:
-        client.close()
 
 
 def documents(name):

@@ -76,6 +76,15 @@ class Client:
             self._connection = None
 
 
+def once(server, *request):
+    """One request on a connection of its own."""
+    client = Client(server)
+    try:
+        return client.request(*request)
+    finally:
+        client.close()
+
+
 class RawConnection:
     """A socket on which the test writes its own bytes."""
 
