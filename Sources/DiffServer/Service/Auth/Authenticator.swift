@@ -32,13 +32,10 @@ package struct Authenticator: Sendable {
         _ head: RequestHead, _ peer: Peer, for permission: Permission, at now: WallTime = .now
     ) throws(Problem) -> Identity {
         if isOpen { return .anyone }
-        if let authorization = head["authorization"] {
-            let parts = authorization.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1).map { Substring($0) }
-            guard head.values(of: "authorization").count == 1, parts.count == 2, parts[0].lowercased() == "bearer"
-            else {
+        if head["authorization"] != nil {
+            guard let secret = secret(of: head) else {
                 throw Problem(.unauthenticated, "send Authorization: Bearer with a key or a token")
             }
-            let secret = parts[1].trimmed
             if let key = keys.key(for: secret) {
                 guard !key.isForMetrics || permission == .operate else {
                     throw Problem(.forbidden, "this key reads /metrics and nothing else")
@@ -58,14 +55,19 @@ package struct Authenticator: Sendable {
         return .anyone
     }
 
+    /// The key or token that a request has; nil if it has none, or several.
+    private func secret(of head: RequestHead) -> String? {
+        guard let text = head["authorization"], head.values(of: "authorization").count == 1 else { return nil }
+        let parts = text.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1).map { Substring($0) }
+        return parts.count == 2 && parts[0].lowercased() == "bearer" ? parts[1].trimmed : nil
+    }
+
     /// Counts how often keys or secrets were replaced.
     var generation: Int { keys.generation &+ secrets.generation }
 
     /// Whether the key or token of a request that was admitted is still good, since its body may take hours.
     func isStillGood(_ identity: Identity, of head: RequestHead) -> Bool {
-        guard !isOpen, let text = head["authorization"],
-            let secret = text.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1).last.map({ Substring($0).trimmed })
-        else { return true }
+        guard let secret = secret(of: head) else { return true }
         switch identity {
         case .anyone: return true
         case .writer(let name, let prefix):
