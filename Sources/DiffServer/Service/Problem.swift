@@ -41,11 +41,13 @@ package struct Problem: Error, Sendable {
     func response(instance: String? = nil) -> Response {
         Response(
             status: type.status, fields: [Field("Content-Type", "application/problem+json")] + fields,
-            body: .bytes(json(instance: instance)), label: AnswerLabel(type).code, isCompressible: true)
+            body: .bytes(object(instance: instance).body()), label: AnswerLabel(type).code, isCompressible: true)
     }
 
     /// As JSON, on one line.
-    func json(instance: String?) -> [UInt8] {
+    func json(instance: String?) -> [UInt8] { object(instance: instance).bytes() }
+
+    private func object(instance: String?) -> JSONObject {
         var object = JSONObject()
         object.text("type", "/problems/\(type.rawValue)")
         object.text("title", type.title)
@@ -72,7 +74,7 @@ package struct Problem: Error, Sendable {
             object.name("shape")
             shape.shape.write(into: &object.writer)
         }
-        return object.bytes()
+        return object
     }
 
     /// The problem with what a search for a shape finds. O(bytes of the body).

@@ -76,6 +76,12 @@ package struct JSONObject: Sendable {
         writer.append("}")
         return writer.bytes()
     }
+
+    /// The whole object as the body of an answer: with a line feed behind it, for who reads it in a terminal.
+    package consuming func body() -> [UInt8] {
+        writer.append("}\n")
+        return writer.bytes()
+    }
 }
 
 // MARK: - Members one by one

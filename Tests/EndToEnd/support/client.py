@@ -68,6 +68,8 @@ class Client:
         # Pages and probes ignore their query; only the others are described with it.
         described = target if target.startswith("/v1/") else target.split("?")[0]
         check(method, described, read.status, list(read.headers.items()), read.body, headers or {}, body)
+        if read.body and read.media_type.endswith("json") and read.headers.get("Content-Encoding") is None:
+            assert read.body.endswith(b"\n"), f"a terminal's prompt would follow {read.body[-100:]!r}"
         return read
 
     def close(self):

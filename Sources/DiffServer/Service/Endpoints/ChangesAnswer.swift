@@ -212,8 +212,14 @@ extension ChangesAnswer {
         }
         writer.append(byte: UInt8(ascii: "}"))
         if form.isBarePatch { writer.append(byte: UInt8(ascii: "]")) }
-        let json = (consume writer).bytes()
-        return form.isEvent ? Event.ended(json) : json
+        return ended(writer, form)
+    }
+
+    /// Ends an event, whose JSON begins at an offset, or the body of a response.
+    private static func ended(_ writer: consuming JSONWriter, jsonFrom start: Int = 0, _ form: ChangesForm) -> [UInt8] {
+        if form.isEvent { return Event.ended(writer.bytes(), jsonFrom: start) }
+        writer.append("\n")
+        return writer.bytes()
     }
 
     /// A changeset, or a reset if that is larger than the options allow.
@@ -241,10 +247,9 @@ extension ChangesAnswer {
             return
         }
         if !form.isBarePatch { writer.append(byte: UInt8(ascii: "}")) }
-        let body = (consume writer).bytes()
         self.init(
-            form.isEvent ? Event.ended(body, jsonFrom: start) : body, from: from, to: destination,
-            counts: changeset.counts, anchor: destination.window?.anchor, form: form)
+            Self.ended(writer, jsonFrom: start, form), from: from, to: destination, counts: changeset.counts,
+            anchor: destination.window?.anchor, form: form)
     }
 
     /// Enough for most answers: one that is doubled on the way takes up to three times as much memory. O(1).

@@ -139,7 +139,7 @@ private final class ManyAnswers: @unchecked Sendable {
             case .other(let bytes): writer.append(bytes)
             }
         }
-        writer.append("]}")
+        writer.append("]}\n")
         let body = SharedBody(writer.bytes(), in: call.service.table.account.outgoing)
         let fields = [Field("Content-Type", options.form.mediaType), Field("Cache-Control", "no-store")]
         pending.answer(call.finish(Response(status: 200, fields: fields, body: .shared(body), isCompressible: true)))

@@ -154,7 +154,7 @@ extension LookupSubject {
         var object = JSONObject()
         object.text("revision", revision.text)
         members(&object)
-        return .now(Response(json: object.bytes()))
+        return .now(Response(json: object.body()))
     }
 }
 

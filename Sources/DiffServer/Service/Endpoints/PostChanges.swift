@@ -137,7 +137,7 @@ final class PostChanges: SessionEndpoint {
         object.text("to", name(ReaderState(revision: view.session.head.revision, place: place)).text)
         warnings.write(into: &object.writer)
         return Response(
-            status: status, json: object.bytes(), fields: [Field("Preference-Applied", "return=minimal")] + fields,
+            status: status, json: object.body(), fields: [Field("Preference-Applied", "return=minimal")] + fields,
             isCompressible: false)
     }
 }

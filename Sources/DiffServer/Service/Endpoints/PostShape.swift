@@ -14,7 +14,7 @@ enum PostShape {
             do throws(StateError) {
                 object.writer.append(array: try document.shapes(limits)) { $1.write(into: &$0) }
             } catch { throw Problem(error) }
-            return .now(Response(json: object.bytes()))
+            return .now(Response(json: object.body()))
         }
     }
 }

@@ -77,7 +77,7 @@ final class PutSession: SessionEndpoint {
         warnings.write(into: &object.writer)
         var fields = [Field("Content-Type", "application/json"), Field("ETag", "\"\(revision)\"")]
         if outcome.isNew { fields.append(Field("Location", "/v1/sessions/\(call.session)")) }
-        return .now(Response(status: outcome.isNew ? 201 : 200, fields: fields, body: .bytes(object.bytes())))
+        return .now(Response(status: outcome.isNew ? 201 : 200, fields: fields, body: .bytes(object.body())))
     }
 }
 
@@ -140,6 +140,6 @@ enum GetSessions {
             }
         }
         object.text("next", page.next)
-        return Response(json: object.bytes())
+        return Response(json: object.body())
     }
 }

@@ -41,7 +41,7 @@ enum PostTokens {
         var object = JSONObject()
         object.text("token", signed)
         object.text("expiresAt", token.expires.text)
-        return .now(Response(status: 201, json: object.bytes(), isCompressible: false))
+        return .now(Response(status: 201, json: object.body(), isCompressible: false))
     }
 
     // MARK: The body

@@ -429,7 +429,7 @@ extension SessionView {
         object.revision("revision", destination.revision)
         object.name("state")
         destination.snapshot.writeDocument(into: &object.writer)
-        return object.bytes()
+        return object.body()
     }
 }
 
