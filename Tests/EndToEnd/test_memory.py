@@ -5,13 +5,16 @@ import gzip
 import json
 import os
 import socket
+import ssl
+import tempfile
 import threading
 import time
 from random import choice
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from support.case import ServiceCase
 from support.client import session_path
+from support.server import certify
 
 MIB = 1 << 20
 SECONDS = int(os.environ.get("MEMORY_SECONDS", "6"))
@@ -298,3 +301,56 @@ class SmallBudget(Memory, ServiceCase):
 class DefaultBudget(Memory, ServiceCase):
     budget = 512 * MIB
     options = ("--memory", "512MiB", "--body-window", "60s", "--head-timeout", "60s")
+
+
+class TLS(ServiceCase):
+    """What OpenSSL keeps of messages and records whose rest does not come."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        certify(folder, days=10)
+        cls.options = ("--memory", "64MiB", "--head-timeout", "60s",
+                       "--tls-certificate", f"{folder}/certificate", "--tls-key", f"{folder}/key")
+        cls.context = ssl._create_unverified_context()
+        super().setUpClass()
+
+    def connect(self):
+        address = urlsplit(self.server.address)
+        return socket.create_connection((address.hostname, address.port), timeout=20)
+
+    def holding(self, attack, count):
+        """So many connections that say a part of something, and between them others that say all of it."""
+        held = []
+        with Peak(self.server) as peak:
+            for n in range(count):
+                try:
+                    held.append(attack())
+                except OSError:
+                    pass  # refused
+                if n % 100 == 0:
+                    with self.context.wrap_socket(self.connect()) as innocent:
+                        innocent.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                        self.assertIn(b"200 OK", innocent.recv(1000))
+        for each in held:
+            each.close()
+        self.assertLessEqual(peak.most, 64 * MIB * 1.25 + 32 * MIB, f"{peak.most / MIB:.0f} MiB")
+
+    def saying(self, data):
+        def attack():
+            one = self.connect()
+            one.sendall(data)
+            return one
+        return attack
+
+    def test_hellos_that_do_not_end(self):
+        record = b"\x16\x03\x01\x40\x00"
+        self.holding(self.saying(record + b"\x01\x00\x3f\xfc\x03\x03" + b"x" * 16_000), 2500)
+        self.holding(self.saying(record + b"\x01\x02\x00\x00\x03\x03" + b"x" * 16_378), 2500)
+
+    def test_records_that_do_not_end(self):
+        def attack():
+            one = self.context.wrap_socket(self.connect())
+            socket.socket.sendall(one, b"\x17\x03\x03\x40\x00" + b"x" * 16_000)
+            return one
+        self.holding(attack, 2500)

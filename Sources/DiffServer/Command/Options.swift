@@ -76,6 +76,9 @@ struct Options: Sendable {
     /// For the log at the start.
     var warnings: [String] = []
 
+    /// What an open connection takes.
+    var connectionBytes: Int { certificate == nil ? MemoryAccount.connection : MemoryAccount.secureConnection }
+
     var serverOptions: ServerOptions {
         var options = ServerOptions(listen: listen)
         if let loops { options.loops = loops }
@@ -83,7 +86,7 @@ struct Options: Sendable {
         options.messageLimits = messageLimits
         options.connectionLimits = connectionLimits
         // Sessions keep a quarter of the memory, see `MemoryAccount.room`.
-        options.maxConnections = min(maxConnections, max(1024, tableBounds.bytes / 4 * 3 / MemoryAccount.connection))
+        options.maxConnections = min(maxConnections, max(1024, tableBounds.bytes / 4 * 3 / connectionBytes))
         options.maxPeerConnections = peerConnections
         // Each loop may have two connections to the store, an old and a new one, and with replicas two more; the rest
         // is for files.

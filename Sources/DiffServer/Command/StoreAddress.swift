@@ -52,7 +52,7 @@ enum StoreAddress: Sendable, Equatable {
         let bounds = options.tableBounds
         let freed = EvictedMemory(worth: bounds.bytes / 16)
         let table = SessionTable(
-            bounds: bounds, maxBody: options.service.maxBodyBytes,
+            bounds: bounds, maxBody: options.service.maxBodyBytes, connection: options.connectionBytes,
             hash: self == .memory ? .digests(options.digestKey ?? Digests.randomKey()) : nil,
             onEviction: { freed.add($0) })
         switch self {

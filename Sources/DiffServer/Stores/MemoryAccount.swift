@@ -34,17 +34,23 @@ public final class MemoryAccount: Sendable {
     public let excess: MemoryBudget
 
     public let connections = ConnectionCount()
+    /// What each of them takes.
+    private let connection: Int
 
     /// What any open connection takes: its objects, and a held request; and a request that waits, even after its client
     /// has given up.
     public static let connection = 4096
+    /// The same over TLS, with OpenSSL's objects.
+    public static let secureConnection = 18 << 10
     /// Requests that may wait for workers, and as many for loads: an eighth of the memory is enough for all of them.
     public var maxWaiting: Int { max(256, limit / 8 / Self.connection) }
 
     /// An eighth of the memory for each direction, or two bodies of the largest size but at most a quarter, and at
     /// least 8 MiB. An eighth for views. A sixteenth for records, except that one record may always pass.
-    public init(limit: Int, maxBody: Int) {
-        self.limit = limit
+    ///
+    /// - Parameter connection: what an open connection takes.
+    public init(limit: Int, maxBody: Int, connection: Int = connection) {
+        (self.limit, self.connection) = (limit, connection)
         let messages = max(limit / 8, min(maxBody, limit / 8) * 2, 8 << 20)
         incoming = MemoryBudget(limit: messages, of: parts)
         outgoing = MemoryBudget(limit: messages, of: parts)
@@ -53,7 +59,7 @@ public final class MemoryAccount: Sendable {
         (made, pages, excess) = (MemoryBudget(of: parts), MemoryBudget(of: parts), MemoryBudget(of: parts))
     }
 
-    private var connectionBytes: Int { connections.recent * Self.connection }
+    private var connectionBytes: Int { connections.recent * connection }
 
     /// What sessions may take now: what others leave, and at least a quarter.
     var room: Int { limit - min(parts.inUse + connectionBytes, limit / 4 * 3) }

@@ -181,9 +181,9 @@ final class Connection: EventReceiver, TurnEndReceiver {
     }
 
     /// Charges for a partial message: only for octets that have arrived, since reserved room costs nothing until it is
-    /// filled.
+    /// filled. What TLS keeps is counted as if it were filled.
     private func accountInput() {
-        let held = leftover.footprint + (intake?.body.count ?? 0)
+        let held = leftover.footprint + (intake?.body.count ?? 0) + transport.held
         guard held > 0 || incoming != nil, lifecycle.phase != .closed else { return }
         let share = incoming ?? MemoryShare(of: shard.options.incoming)
         incoming = held == 0 ? nil : share

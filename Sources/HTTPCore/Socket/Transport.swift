@@ -12,6 +12,8 @@ protocol Transport: AnyObject {
     func finishSending()
     /// Whether a receive that filled only a part of the room has emptied the socket, so that more input is a new event.
     var shortReceiveIsLast: Bool { get }
+    /// The octets of memory that it keeps for input that is not whole yet, at most.
+    var held: Int { get }
     /// Limits what the kernel queues for a slow reader.
     func limitUnsent(bytes: Int)
     /// Roughly, the octets sent that the peer has not acknowledged.
@@ -63,6 +65,7 @@ final class SocketTransport: Transport {
     func prepare() -> Preparation { .ready }
 
     var shortReceiveIsLast: Bool { true }
+    var held: Int { 0 }
 
     func receive(into room: UnsafeMutableRawBufferPointer) -> Transfer {
         let result = Self.transfer { recv(descriptor, room.baseAddress, room.count, 0) }

@@ -23,6 +23,8 @@ final class TLSTransport: Transport {
     private(set) var failure = ""
     private var hasNotified = false
     private var emptiedBelow = false
+    /// Whether octets came that the handshake has not answered.
+    private var hasUnanswered = false
 
     /// The server's side.
     convenience init?(_ below: any Transport, context: TLSContext) {
@@ -83,6 +85,20 @@ final class TLSTransport: Transport {
     }
 
     var shortReceiveIsLast: Bool { emptiedBelow && SSL_has_pending(ssl) == 0 }
+
+    /// OpenSSL makes room for a whole message of a handshake once its length has come, and for a whole record; what it
+    /// has no use for, it frees.
+    var held: Int {
+        switch state {
+        case .handshaking: hasUnanswered ? Self.largestMessage : 0
+        case .open: SSL_has_pending(ssl) == 1 ? Self.largestRecord : 0
+        case .plain, .failed: 0
+        }
+    }
+
+    /// A ClientHello of 131,396 octets, which is the most that OpenSSL takes, and a record.
+    private static let largestMessage = 152 * 1024
+    private static let largestRecord = 17 * 1024
 
     func receive(into room: UnsafeMutableRawBufferPointer) -> Transfer {
         if state == .plain { return below.receive(into: room) }
@@ -167,6 +183,7 @@ final class TLSTransport: Transport {
         switch below.receive(into: room) {
         case .moved(let count):
             emptiedBelow = count < room.count && below.shortReceiveIsLast
+            hasUnanswered = true
             return Int32(count)
         case .blocked:
             emptiedBelow = true
@@ -180,7 +197,9 @@ final class TLSTransport: Transport {
     private func write(_ bio: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
         tls_bio_clear_retry(bio)
         switch below.send(bytes, hasMore: false) {
-        case .moved(let count): return Int32(count)
+        case .moved(let count):
+            hasUnanswered = false
+            return Int32(count)
         case .blocked:
             tls_bio_should_retry_write(bio)
             return -1

@@ -39,6 +39,7 @@ final class ScriptedTransport: Transport {
 
     func prepare() -> Preparation { .ready }
     var shortReceiveIsLast: Bool { false }
+    var held: Int { 0 }
     var unacknowledged: Int { 0 }
     func limitUnsent(bytes: Int) {}
     func finishSending() { hasFinished = true }

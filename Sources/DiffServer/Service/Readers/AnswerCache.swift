@@ -177,13 +177,14 @@ extension SessionTable {
     ///
     /// - Parameters:
     ///   - maxBody: of a request, in bytes.
+    ///   - connection: what an open connection takes, in bytes.
     ///   - hash: nil if the table is the cache of a store.
     ///   - onEviction: told of the memory that a session has left.
     package convenience init(
-        bounds: Bounds, maxBody: Int, hash: KeyedHash?,
+        bounds: Bounds, maxBody: Int, connection: Int = MemoryAccount.connection, hash: KeyedHash?,
         onEviction: @escaping @Sendable (_ bytes: Int) -> Void = { _ in }
     ) {
-        let account = MemoryAccount(limit: bounds.bytes, maxBody: maxBody)
+        let account = MemoryAccount(limit: bounds.bytes, maxBody: maxBody, connection: connection)
         self.init(
             bounds: bounds, account: account, hash: hash, caches: AnswerCaches(account), onEviction: onEviction)
     }
