@@ -7,6 +7,8 @@ import Synchronization
 public final class MemoryBudget: Sendable {
     /// How much may be taken.
     public let limit: Int
+    /// One over the part that is spared by those who may keep their bytes for long.
+    public static let sparedPart = 16
     private let used = Atomic<Int>(0)
     private let whole: MemoryBudget?
     /// Not the bare function: reading one as a generic value wraps it in a thunk, which the lock would then store, so
@@ -42,15 +44,22 @@ public final class MemoryBudget: Sendable {
     /// Sets an action for each further MiB taken, so that others can make room.
     public func onGrowth(_ action: @escaping @Sendable () -> Void) { listener.withLock { $0 = Listener(call: action) } }
 
-    /// Takes bytes; returns false and takes nothing if that would exceed the limit.
-    public func take(_ bytes: Int) -> Bool {
-        let after = used.wrappingAdd(bytes, ordering: .relaxed).newValue
-        guard after <= limit else {
-            used.wrappingSubtract(bytes, ordering: .relaxed)
-            return false
+    /// Takes bytes; returns false and takes nothing if that would exceed the limit, less what has to stay free.
+    ///
+    /// Nothing is ever taken that does not fit, not even for a moment: it would be in the way of another thread's bytes
+    /// that do.
+    public func take(_ bytes: Int, leaving rest: Int = 0) -> Bool {
+        var before = used.load(ordering: .relaxed)
+        while bytes <= limit - rest - before {
+            let (isTaken, found) = used.weakCompareExchange(
+                expected: before, desired: before + bytes, ordering: .relaxed)
+            if isTaken {
+                grew(by: bytes, to: before + bytes)
+                return true
+            }
+            before = found
         }
-        grew(by: bytes, to: after)
-        return true
+        return false
     }
 
     /// Takes bytes that exist already, whatever the limit.
@@ -137,8 +146,7 @@ public final class MemoryShare: Sendable {
     public func resize(to bytes: Int, sparing part: Int = 0) -> Bool {
         let more = bytes - size.load(ordering: .relaxed)
         if more < 0 { budget.release(-more) }
-        if more > 0, part > 0, budget.inUse + more > budget.limit - budget.limit / part { return false }
-        guard more <= 0 || budget.take(more) else { return false }
+        guard more <= 0 || budget.take(more, leaving: part > 0 ? budget.limit / part : 0) else { return false }
         size.store(bytes, ordering: .relaxed)
         return true
     }

@@ -22,7 +22,8 @@ public struct ServerOptions: Sendable {
     /// Connections at once of one peer (`PeerNetwork`), over all loops; up to 16 more are answered 503, and beyond that
     /// closed silently. Does not apply to Unix sockets. Default nil: no limit.
     public var maxPeerConnections: Int?
-    /// Counts and limits what has arrived of incomplete messages. Default: no limit.
+    /// Counts and limits what has arrived of incomplete messages, which leave `MemoryBudget.sparedPart` to whole ones.
+    /// Default: no limit.
     public var incoming = MemoryBudget()
     /// Counts answers that wait for their readers. While they exceed the limit, the connections with the most waiting
     /// output are closed. Default: no limit.

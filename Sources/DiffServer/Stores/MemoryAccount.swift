@@ -46,13 +46,15 @@ public final class MemoryAccount: Sendable {
     public var maxWaiting: Int { max(256, limit / 8 / Self.connection) }
 
     /// An eighth of the memory for each direction, or two bodies of the largest size but at most a quarter, and at
-    /// least 8 MiB. An eighth for views. A sixteenth for records, except that one record may always pass.
+    /// least 8 MiB; for bodies a fifteenth more, which incomplete ones leave to whole ones. An eighth for views. A
+    /// sixteenth for records, except that one record may always pass.
     ///
     /// - Parameter connection: what an open connection takes.
     public init(limit: Int, maxBody: Int, connection: Int = connection) {
         (self.limit, self.connection) = (limit, connection)
         let messages = max(limit / 8, min(maxBody, limit / 8) * 2, 8 << 20)
-        incoming = MemoryBudget(limit: messages, of: parts)
+        let spared = messages / (MemoryBudget.sparedPart - 1)
+        incoming = MemoryBudget(limit: messages + spared, of: parts)
         outgoing = MemoryBudget(limit: messages, of: parts)
         records = MemoryBudget(limit: limit / 16, of: parts)
         views = MemoryBudget(limit: limit / 8, of: parts)

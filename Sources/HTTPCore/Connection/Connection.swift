@@ -181,13 +181,14 @@ final class Connection: EventReceiver, TurnEndReceiver {
     }
 
     /// Charges for a partial message: only for octets that have arrived, since reserved room costs nothing until it is
-    /// filled. What TLS keeps is counted as if it were filled.
+    /// filled. What TLS keeps is counted as if it were filled. Partial messages leave a part to whole ones, which are
+    /// soon answered: otherwise whoever holds many back would have all others refused.
     private func accountInput() {
         let held = leftover.footprint + (intake?.body.count ?? 0) + transport.held
         guard held > 0 || incoming != nil, lifecycle.phase != .closed else { return }
         let share = incoming ?? MemoryShare(of: shard.options.incoming)
         incoming = held == 0 ? nil : share
-        guard !share.resize(to: held) else { return }
+        guard !share.resize(to: held, sparing: MemoryBudget.sparedPart) else { return }
         incoming = nil
         // Input pipelined behind a waiting request cannot be refused before that is answered.
         guard lifecycle.phase == .head || lifecycle.phase == .body else { return handle(.lost) }

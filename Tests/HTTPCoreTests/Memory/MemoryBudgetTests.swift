@@ -27,6 +27,18 @@ import Testing
         #expect(share.resize(to: 60, sparing: 4) && budget.inUse == 90)
     }
 
+    @Test func whatDoesNotFitIsNotInTheWayOfWhatDoes() {
+        let budget = MemoryBudget(limit: 100)
+        let refusals = Locked(0)
+        DispatchQueue.concurrentPerform(iterations: 4) { thread in
+            for _ in 0..<500_000 {
+                let bytes = thread == 0 ? 1 : 200
+                if budget.take(bytes) { budget.release(bytes) } else if bytes == 1 { refusals.withLock { $0 += 1 } }
+            }
+        }
+        #expect(refusals.withLock { $0 } == 0 && budget.inUse == 0)
+    }
+
     @Test func connectionsAreRememberedForAWhile() {
         let count = ConnectionCount()
         for _ in 0..<800 { count.add() }
@@ -156,6 +168,18 @@ import Testing
         let fits = message.utf8.count < 10_000
         #expect(scripted.output.hasPrefix("HTTP/1.1 503 ") == !fits)
         #expect(scripted.shard.options.incoming.inUse == (fits ? message.utf8.count : 0))
+    }
+
+    @Test func messagesThatAreHeldBackLeaveRoomForWholeOnes() throws {
+        let incoming = MemoryBudget(limit: 16_000)
+        let held = try [14_000, 1000, 10].map { count in
+            let message = Self.start + "Content-Length: 20000\r\n\r\n" + String(repeating: "x", count: count)
+            let scripted = try ScriptedConnection(transport(message)) { $0.incoming = incoming }
+            scripted.settle()
+            return scripted
+        }
+        #expect(held.map { $0.output.isEmpty } == [true, true, false] && incoming.inUse == 15_000)
+        #expect(MemoryShare(of: incoming).resize(to: 1000))
     }
 
     @Test func aBodyIsCountedAsItGrowsAndNotBefore() throws {
