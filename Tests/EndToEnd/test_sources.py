@@ -1,13 +1,14 @@
 """Lists that fetch themselves: when their sources are asked, and what is made of the answers. CONTRACT §11."""
 
 import gzip
+import hashlib
 import time
 import zlib
 
 from support.client import session_path
 from support.events import Stream
 from support.redis import wait_for
-from support.sources import SourceCase, ids
+from support.sources import KEY, KEYS, SourceCase, ids
 from support.upstream import Held, brotli, dated, never_answers, says, tagged
 
 # Of the time that some intervals take at least: the first request may have been noted late.
@@ -197,6 +198,51 @@ class FirstReads(SourceCase):
         wait_for(lambda: len(self.server.sockets()) <= before, "they have gone")
         held.release()
         self.assertEqual(ids(self.get_session(name).json["state"]), ["a"])
+
+
+class FoundByAddress(SourceCase):
+    """`GET /v1/sessions?source=`: whether the server follows an address. It asks no other."""
+
+    options = (*KEYS, "--key", f"team:{hashlib.sha256(b'of a team').hexdigest()}:team:")
+
+    @classmethod
+    def lists(cls, url):
+        sources = {name: {"source": {"url": f"{url}/{name}", "every": 60}} for name in ("fires", "gone", "down")}
+        return {**super().lists(url), **sources}
+
+    def found(self, path, key=KEY, **query):
+        query["source"] = path if path.startswith("http") else self.upstream.url + path
+        return self.get("/v1/sessions", query, Authorization=f"Bearer {key}")
+
+    def names(self, *asked, **query):
+        answer = self.found(*asked, **query)
+        self.assertStatus(answer, 200)
+        return [each["session"] for each in answer.json["sessions"]]
+
+    def test_a_list_is_found_by_its_address(self):
+        self.upstream.set("/fires", ["a", "b"])
+        for _ in range(2):
+            entry, = self.found("/fires").json["sessions"]
+            self.assertEqual((entry["session"], entry["rows"]), ("fires", 2))
+        self.assertEqual(self.upstream.count("/fires"), 1)
+        self.assertEqual(self.names("/fires", prefix="fi", limit=1), ["fires"])
+
+    def test_who_may_not_see_it_does_not_find_it(self):
+        self.upstream.set("/fires", ["a"])
+        self.assertEqual(self.names("/fires", "of a team"), [])
+        self.assertEqual([self.names("/fires", **query) for query in ({"prefix": "g"}, {"after": "fires"})], [[], []])
+        self.assertProblem(self.get("/v1/sessions", {"source": f"{self.upstream.url}/fires"}), 401, "unauthenticated")
+
+    def test_no_other_address_is_asked(self):
+        for path in ("/other", "/f/7", "/fires/", "/fires?x=1", "http://127.0.0.1:1/fires"):
+            self.assertEqual(self.names(path), [], path)
+        self.assertEqual([self.upstream.count(path) for path in ("/other", "/f/7", "/fires/")], [0, 0, 0])
+
+    def test_one_that_does_not_answer_with_a_list(self):
+        self.upstream.set("/gone", says({}, 404))
+        self.upstream.set("/down", says({}, 500))
+        self.assertEqual(self.names("/gone"), [])
+        self.assertProblem(self.found("/down"), 503, "source-unavailable")
 
 
 class KeptMissing(SourceCase):

@@ -82,7 +82,7 @@ private let allRoutes: [Router<Route>.Route] = [
     .init(.post, "/v1/shape", Route(.shape, .withBody(PostShape.prepare), .compute)),
     .init(
         .get, "/v1/sessions",
-        Route(.list, .withoutBody(GetSessions.answer), .list, parameters: ["prefix", "after", "limit"])),
+        Route(.list, .withoutBody(GetSessions.answer), .list, parameters: ["prefix", "after", "limit", "source"])),
     .init(
         .put, "/v1/sessions/{session}",
         Route(

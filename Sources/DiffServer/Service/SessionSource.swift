@@ -6,6 +6,8 @@ import HTTPCore
 package protocol SessionSource: AnyObject, Sendable {
     /// Whether a session fetches itself.
     func hasSource(_ name: String) -> Bool
+    /// The session that is fetched from a URL; nil if none is, or only by a pattern of names.
+    func name(ofSource url: String) -> String?
     /// What a reader of a session has to wait for; nil for nothing.
     ///
     /// - Parameter patience: the longest that the reader waits if there is a session already.

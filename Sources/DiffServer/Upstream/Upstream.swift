@@ -49,6 +49,11 @@ package final class Upstream: SessionSource {
     /// Whether the session fetches itself.
     package func hasSource(_ name: String) -> Bool { match(name)?.definition.source != nil }
 
+    /// The session that is fetched from a URL; nil if none is, or only by a pattern of names.
+    package func name(ofSource url: String) -> String? {
+        file.withLock { $0 }.lists.first { $0.name.isExact && $0.source?.url.text == url }?.name.text
+    }
+
     /// Continues with another file. Sessions of lists that are gone from it are removed.
     package func replace(by next: ListsFile) {
         let before = file.withLock { exchange(&$0, with: next) }

@@ -106,14 +106,35 @@ enum GetSessions {
         let (asked, after) = (try start("prefix", call), try start("after", call))
         try call.checkAcceptance()
         let own = call.identity.prefix
-        guard asked.hasPrefix(own) || own.hasPrefix(asked) else {
-            return .now(response(call, SessionPage(entries: [], next: nil)))
-        }
+        guard asked.hasPrefix(own) || own.hasPrefix(asked) else { return .now(response(call)) }
         let range = SessionRange(prefix: asked.hasPrefix(own) ? asked : own, after: after, limit: limit)
+        guard let url = call.parameters["source"] else { return .later { list(range, call, $0) } }
+        guard let source = call.service.source, let name = source.name(ofSource: url), range.contains(name)
+        else { return .now(response(call)) }
+        // As for a reader: a list that nobody has read yet is fetched.
+        let exists = call.service.table.anySlot(name) != nil
+        let readiness = source.readiness(of: name, sessionExists: exists, patience: .zero) ?? .done(.success(()))
         return .later { pending in
-            call.service.workers.run(.rows(call.service.table.size.sessions)) {
-                call.service.store.list(range).whenDone { result in
-                    call.answer(pending) { () throws(Problem) in .now(response(call, try call.get(result))) }
+            readiness.whenDone { result in
+                if case .failure(let failure) = result {
+                    return call.answer(pending) { () throws(Problem) in
+                        if failure == .missing { return .now(response(call)) }
+                        throw Problem(failure, of: name)
+                    }
+                }
+                list(SessionRange(prefix: name, after: "", limit: 1), call, pending, only: name)
+            }
+        }
+    }
+
+    /// - Parameter only: of the range, the one session to list.
+    private static func list(_ range: SessionRange, _ call: Call, _ pending: Pending, only: String? = nil) {
+        call.service.workers.run(.rows(call.service.table.size.sessions)) {
+            call.service.store.list(range).whenDone { result in
+                call.answer(pending) { () throws(Problem) in
+                    var page = try call.get(result)
+                    if let only { page = SessionPage(entries: page.entries.filter { $0.name == only }) }
+                    return .now(response(call, page))
                 }
             }
         }
@@ -126,7 +147,7 @@ enum GetSessions {
         return text
     }
 
-    private static func response(_ call: Call, _ page: SessionPage) -> Response {
+    private static func response(_ call: Call, _ page: SessionPage = SessionPage(entries: [])) -> Response {
         var object = JSONObject()
         object.list("sessions", page.entries) { list, entry in
             list.object {
