@@ -9,7 +9,7 @@ import tempfile
 import time
 
 KEYS = {"Down": "\ue015", "Up": "\ue013", "Left": "\ue012", "Right": "\ue014", "Home": "\ue011", "End": "\ue010",
-        "Delete": "\ue017", "Enter": "\ue007", "Tab": "\ue004", "Shift": "\ue008", "Alt": "\ue00a", "Control": "\ue009"}
+        "Delete": "\ue017", "Enter": "\ue007", "Tab": "\ue004", "Escape": "\ue00c", "Shift": "\ue008", "Alt": "\ue00a", "Control": "\ue009"}
 
 
 class WebDriverError(Exception):

@@ -30,7 +30,8 @@ const isPlain = (value) => ['string', 'number'].includes(typeof value);
 export const scalars = (content) => Object.entries(content).filter(([name, value]) => (
   name !== titleOf(content) && name !== 'layout' && isPlain(value)));
 
-const titleOf = (content) => titles.find((name) => isPlain(content[name]));
+/** The member that is a content's title, if one is. */
+export const titleOf = (content) => titles.find((name) => isPlain(content[name]));
 
 /** A title, and what else there is to say, of whatever content a row has. */
 export function words({ id, content }) {

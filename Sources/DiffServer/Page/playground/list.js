@@ -6,7 +6,7 @@
 // old box is known. Rejected: `bind` of client.js, which gives each row an element and measures all of them.
 
 import { difference } from '../edits.js';
-import { isStill, make, pick, plural, scalars, shuffled, words } from './dom.js';
+import { isStill, make, pick, plural, scalars, shuffled, titleOf, words } from './dom.js';
 import { people, titles } from './samples.js';
 
 const key = (id) => `r${id}`;
@@ -373,18 +373,45 @@ export function makeList(view, edit, lit = () => {}) {
     },
     Edit() {
       const subject = target();
-      if (!subject) return null;
-      const content = typeof subject.content === 'object' && subject.content ? { ...subject.content }
-        : { title: words(subject)[0] };
-      const [name, value] = scalars(content).find(([, number]) => typeof number === 'number') ?? ['title', null];
-      content[name] = value === null ? pick(titles) : value + 1 + Math.floor(Math.random() * 9);
-      return [{ op: 'update', items: [{ id: subject.id, content }] }];
+      return subject && retitled(subject, pick(titles.filter((title) => title !== words(subject)[0])));
     },
   };
-  const act = (name) => edit(actions[name]);
+  const act = (name) => name === 'Edit' && row(selected) ? write() : edit(actions[name]);
+
+  function retitled({ id, content }, title) {
+    const isObject = typeof content === 'object' && content !== null;
+    if (isObject || content === undefined) content = { ...content, [isObject && titleOf(content) || 'title']: title };
+    else content = title;
+    return [{ op: 'update', items: [{ id, content }] }];
+  }
+
+  /** The selected row's title is written where it stands: Enter, or going elsewhere, keeps it, Escape does not. */
+  function write() {
+    const [at, subject] = [selected, row(selected)];
+    const name = drawn.get(at).querySelector('.name');
+    const before = name.textContent;
+    Object.assign(name, { contentEditable: 'plaintext-only', role: 'textbox', ariaLabel: 'Title' });
+    name.focus();
+    getSelection().selectAllChildren(name);
+    const end = (isKept) => {
+      name.onblur = name.onkeydown = null;
+      const title = name.textContent.trim();
+      Object.assign(name, { contentEditable: 'inherit', role: null, ariaLabel: null, textContent: before });
+      if (isKept && title && title !== before) edit(() => retitled(subject, title));
+    };
+    name.onblur = () => end(true);
+    name.onkeydown = (event) => {
+      event.stopPropagation();
+      if (!['Enter', 'Escape'].includes(event.key)) return;
+      event.preventDefault();
+      end(event.key === 'Enter');
+      drawn.get(at)?.focus({ preventScroll: true });
+    };
+  }
 
   const tools = view.querySelector('.tools');
-  const describe = { Move: 'To another section, or another place', Fold: 'Collapse, or expand again' };
+  const describe = { Move: 'To another section, or another place', Fold: 'Collapse, or expand again',
+    Edit: "The selected row's title, or any" };
   for (const name of Object.keys(actions)) {
     const button = make('button', '', name);
     Object.assign(button, { type: 'button', title: describe[name] ?? '', onclick: () => act(name) });
@@ -404,7 +431,7 @@ export function makeList(view, edit, lit = () => {}) {
 
   tree.onclick = (event) => {
     const box = boxOf(event.target);
-    if (!box) return;
+    if (!box || event.target.isContentEditable) return;
     select(box.key, true);
     if (event.target.closest('.twist')) act('Fold');
   };
@@ -450,7 +477,8 @@ export function makeList(view, edit, lit = () => {}) {
   tree.onpointerdown = (event) => {
     const element = event.target.closest('.row');
     const isTouch = event.pointerType === 'touch';
-    if (event.button || !element || event.target.closest('.twist') || isTouch && !event.target.closest('.grip')) return;
+    if (event.button || !element || event.target.closest('.twist, [role=textbox]')
+      || isTouch && !event.target.closest('.grip')) return;
     drag = { element, key: element.box.key, x: event.clientX, y: event.clientY };
   };
   tree.onpointermove = (event) => {
