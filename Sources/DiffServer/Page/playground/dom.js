@@ -3,7 +3,8 @@
 export const $ = (id) => document.getElementById(id);
 export const pick = (list) => list[Math.floor(Math.random() * list.length)];
 export const plural = (count, word) => `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`;
-export const size = (count) => count < 1000 ? `${count} B` : `${(count / 1000).toFixed(1)} kB`;
+export const size = (count) => count < 1e3 ? `${count} B`
+  : count < 1e6 ? `${(count / 1e3).toFixed(1)} kB` : `${(count / 1e6).toFixed(1)} MB`;
 export const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 export function make(tag, className, ...children) {

@@ -68,7 +68,7 @@ function draw({ model, isHead, section, level, family, at }, element, isOutline)
   if (isHead) {
     element ??= make('div', 'head');
     element.replaceChildren(make('span', 'twist'), make('span', 'name', words(model)[0]),
-      make('span', 'count', section.items.length.toLocaleString('en')));
+      make('span', 'count', model.expanded === false ? '' : section.items.length.toLocaleString('en')));
     element.dataset.section = model.id;
     element.ariaExpanded = String(model.expanded !== false);
   } else {

@@ -23,7 +23,6 @@ export const live = (() => {
       seen += 1;
       const result = tally(answer);
       const what = make('span', 'sums', ...chips(result));
-      if (!what.childNodes.length) what.append('nothing changed');
       entry(`#${answer.to.split('-')[0]}`, what, size(bytes));
       $('total').textContent = `${plural(seen, 'answer')}, ${size(sent)}`;
       $('create').hidden = true;

@@ -1,7 +1,7 @@
 // Two views of one idea. In the playground a writer sends states or edits; in both a thin client follows the session
 // and shows what changed, and nothing else moves the list.
 
-import { $, make, plural, size } from './dom.js';
+import { $, make, size } from './dom.js';
 import { bytesOf, characterAt, compact, cut, lineOf, places, pretty } from './json.js';
 import { packed, unpacked } from './link.js';
 import { makeList } from './list.js';
@@ -374,14 +374,12 @@ const playground = (() => {
     const [before, after] = [once(() => shown.old && flat(shown.old)), once(() => flat(shown.new.state))];
     showJSON(json, before, after);
     showNaive(json.reset ? null : indexed?.json?.changes, before, after);
-    const result = tally(json);
     const whole = shown.new.bytes;
     const meter = make('span', 'meter', make('i', ''));
     meter.firstChild.style.width = `${Math.min(100, 100 * bytes / whole)}%`;
     meter.ariaHidden = 'true';
     $('sums').replaceChildren(
-      make('b', '', json.reset ? 'the whole state' : plural(result.total, 'operation')),
-      ...chips(result), make('span', 'grow'),
+      ...json.reset ? [make('b', '', 'the whole state')] : [], ...chips(tally(json)), make('span', 'grow'),
       ...json.reset || bytes >= whole ? [make('span', 'quiet', size(bytes))]
         : [make('span', '', `${size(bytes)} instead of ${size(whole)}`), meter]);
     say(json, bytes);

@@ -5,6 +5,10 @@ export const titles = ['A letter from the coast', 'Twelve ways to wait', 'The qu
   'On naming things',
   'Small maps', 'What the tide left', 'An index of doors', 'Borrowed ladders', 'Winter timetable'];
 const post = (id, title, by, likes, kind = 'post') => ({ id, kind, content: { title, by, likes } });
+const beginnings = ['Notes on', 'Against', 'A year of', 'Letters about', 'What we know of', 'The last word on'];
+const topics = ['tides', 'ladders', 'night trains', 'bread', 'clocks', 'small gardens'];
+const older = Array.from({ length: 36 }, (_, at) => post(`o${at}`,
+  `${beginnings[at % 6]} ${topics[(at + Math.floor(at / 6)) % 6]}`, people[at % 8], 11 + (at * 7919) % 997));
 const card = (id, title, points) => ({ id, content: { title, points } });
 const song = (id, title, artist, plays) => ({ id, kind: 'song', content: { title, artist, plays } });
 const note = (id, title, ...items) => ({ id, content: { title }, ...items.length ? { items } : {} });
@@ -17,7 +21,7 @@ export const samples = {
         post('ad1', 'Pencils, half price until Friday', 'Shop', 3, 'ad')] },
       { id: 'earlier', content: { title: 'Earlier' }, items: [
         post('p3', 'Trees that span networks', 'Radia', 310), post('p4', 'Sorting on a train', 'Tony', 57),
-        post('p5', 'The first loop', 'Ada', 1843)] }] }),
+        post('p5', 'The first loop', 'Ada', 1843), ...older] }] }),
     play: [
       { op: 'move', items: ['p5'], before: 'p1' }, { op: 'delete', items: ['ad1'] },
       { op: 'insert', items: [post('p6', 'Small maps', 'Barbara', 12)], after: 'p2' },

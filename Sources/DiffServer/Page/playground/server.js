@@ -97,7 +97,7 @@ export function curlLine(path, { headers = [], text, more = '' } = {}) {
 export function tally({ dialect, changes, reset }) {
   const counts = { inserted: 0, moved: 0, updated: 0, removed: 0 };
   const notes = [];
-  if (reset) return { counts, total: 0, notes: [`reset: ${reset}`] };
+  if (reset) return { counts, notes: [`reset: ${reset}`] };
   const verbs = { insert: 'inserted', add: 'inserted', move: 'moved', update: 'updated', replace: 'updated',
     remove: 'removed' };
   const lists = { inserted: 'inserted', moved: 'moved', updated: 'updated', deleted: 'removed' };
@@ -118,22 +118,23 @@ export function tally({ dialect, changes, reset }) {
       else counts[verbs[step.op]] += (step.items ?? step.rows)?.length ?? step.count ?? 1;
     }
   }
-  return { counts, total: Object.values(counts).reduce((sum, count) => sum + count), notes };
+  return { counts, notes };
 }
 
 const named = (counts) => Object.entries(counts).filter(([, count]) => count)
-  .map(([verb, count]) => `${count} ${verb}`);
+  .map(([verb, count]) => [verb, `${count.toLocaleString('en')} ${verb}`]);
 const classes = { inserted: 'insert', moved: 'move', updated: 'update', removed: 'remove' };
 
 export function chips({ counts, notes }) {
-  const parts = Object.entries(counts).filter(([, count]) => count)
-    .map(([verb, count]) => make('span', classes[verb], `${count} ${verb}`));
-  return [...parts, ...notes.map((text) => make('span', text.startsWith('reset') ? 'reset' : 'quiet', text))];
+  const parts = [...named(counts).map(([verb, text]) => make('span', classes[verb], text)),
+    ...notes.map((text) => make('span', text.startsWith('reset') ? 'reset' : 'quiet', text))];
+  return parts.length ? parts : [make('span', 'quiet', 'nothing changed')];
 }
 
 export function say(answer, bytes) {
   const { counts, notes } = tally(answer);
-  $('said').textContent = `${[...named(counts), ...notes].join(', ') || 'Nothing changed'}; ${plural(bytes, 'byte')}.`;
+  const words = [...named(counts).map(([, text]) => text), ...notes].join(', ') || 'Nothing changed';
+  $('said').textContent = `${words}; ${plural(bytes, 'byte')}.`;
 }
 
 // MARK: Following
