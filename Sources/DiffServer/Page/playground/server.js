@@ -36,6 +36,7 @@ let asking = null;
 export function askSecret(refused = '') {
   asking ??= new Promise((resolve) => {
     const dialog = $('ask');
+    $('key').hidden = false;
     dialog.returnValue = '';
     $('secret').value = '';
     $('refused').textContent = refused ? 'The server does not accept what you entered.' : '';
