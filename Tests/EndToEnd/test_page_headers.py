@@ -61,6 +61,8 @@ class Pages(ServiceCase):
         page = self.get("/").text
         inline = Inline(page)
         self.assertEqual(("".join(inline.texts["script"]), len(inline.texts["style"])), ("", 1))
+        # An address that its visitor enters is read, and nothing of elsewhere is loaded into it.
+        self.assertEqual(self.policy(self.get("/"))["connect-src"], ["http:", "https:"])
         for script in re.findall(r'<script[^>]* src="([^"]+)"', page):
             answer = self.get(f"/{script}")
             self.assertStatus(answer, 200)

@@ -57,6 +57,9 @@ static const unsigned char playground_shape[] = {
 static const unsigned char playground_snippets[] = {
 #embed "playground/snippets.js"
 };
+static const unsigned char playground_start[] = {
+#embed "playground/start.js"
+};
 static const unsigned char playground_uikit[] = {
 #embed "playground/uikit.js"
 };
@@ -82,6 +85,7 @@ static const struct page_module modules[] = {
     {"server.js", {playground_server, sizeof playground_server}},
     {"shape.js", {playground_shape, sizeof playground_shape}},
     {"snippets.js", {playground_snippets, sizeof playground_snippets}},
+    {"start.js", {playground_start, sizeof playground_start}},
     {"uikit.js", {playground_uikit, sizeof playground_uikit}},
 };
 long page_module_count(void) { return sizeof modules / sizeof *modules; }

@@ -24,7 +24,7 @@ class Site(http.server.ThreadingHTTPServer):
     def __init__(self, upstream):
         super().__init__(("127.0.0.1", 0), Handler)
         self.upstream = upstream
-        self.files = {}  # more paths: (type, bytes)
+        self.files = {}  # more paths: (type, bytes), and more headers, if any
         self.headers = {}  # more for the server behind
         self.refusals = []  # (status, headers) for the next requests to /v1, and the seconds until then, if any
         self.streams = set()

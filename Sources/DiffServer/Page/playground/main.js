@@ -11,6 +11,7 @@ import { samples } from './samples.js';
 import { ask, base, chips, curlLine, follower, onKey, pathOf, say, showProblem, tally } from './server.js';
 import { guess, parameters, query } from './shape.js';
 import { languages } from './snippets.js';
+import { starting } from './start.js';
 import { alone, batch, verdict } from './uikit.js';
 
 const editor = $('editor');
@@ -18,15 +19,14 @@ const long = 200_000; // characters of a state or a changeset beyond which it is
 
 // MARK: What is typed
 
-// Nothing that was typed is lost: what something else takes the place of becomes a draft, which the last of the
-// samples' buttons and Ctrl-Z give back, also after the page was loaded again.
+// Nothing that was typed is lost: what something else takes the place of becomes a draft, which a button and Ctrl-Z
+// give back, also after the page was loaded again.
 const text = (() => {
   let written = ''; // what the page itself put into the editor
+  let given = null; // what was put there last
   let isSent = true;
   const drafts = (() => { try { return JSON.parse(sessionStorage.drafts ?? '[]'); } catch { return []; } })();
-  const button = Object.assign(make('button', '', 'Draft'),
-    { type: 'button', title: 'What you typed (Ctrl or ⌘ and Z in the editor)' });
-  button.onclick = () => restore();
+  $('draft').onclick = () => restore();
 
   const isTyped = () => editor.value !== written && editor.value.trim() !== '';
 
@@ -34,9 +34,10 @@ const text = (() => {
   function store() {
     const all = [...new Set([...drafts, ...isTyped() ? [editor.value] : []])].slice(-10);
     try { sessionStorage.drafts = JSON.stringify(all); } catch { /* no storage here: drafts last as long as the page */ }
-    button.hidden = drafts.length === 0;
-    button.textContent = drafts.length > 1 ? `Draft (${drafts.length})` : 'Draft';
+    $('draft').hidden = drafts.length === 0;
+    $('draft').textContent = drafts.length > 1 ? `Draft (${drafts.length})` : 'Draft';
     $('whole').hidden = isSent;
+    $('send').classList.toggle('first', !isSent);
   }
 
   function keep() {
@@ -62,6 +63,13 @@ const text = (() => {
     editor.focus();
   }
 
+  /** Puts a text there as if it was typed; what it takes the place of becomes a draft unless it came so, too. */
+  function put(next) {
+    if (editor.value !== given) keep();
+    editor.value = given = next;
+    typed();
+  }
+
   function typed() {
     isSent = false;
     store();
@@ -77,7 +85,7 @@ const text = (() => {
     restore();
   });
   return {
-    button, write, store,
+    write, put, store,
     get isSent() { return isSent; },
     get isTyped() { return isTyped(); },
     sent() { isSent = true; store(); },
@@ -146,7 +154,8 @@ function showFault(problem, sent) {
   const shown = whole.split('\n')[line - 1];
   const from = Math.max(0, column - 40);
   const frame = `${shown.slice(from, from + 76)}\n${' '.repeat(column - 1 - from)}^`;
-  showProblem({ ...problem, detail: `Line ${line}, column ${column}: ${problem.detail ?? ''}` }, frame);
+  const detail = (problem.detail ?? '').replace(/ at line \d+, column \d+ \(byte \d+\)/, '');
+  showProblem({ ...problem, detail: `Line ${line}, column ${column}: ${detail}` }, frame);
 }
 
 // MARK: The shape of foreign JSON
@@ -159,25 +168,29 @@ const shape = (() => {
     sectionsAt: 'the sections', sectionIdAt: "a section's id", map: 'an object of elements',
     rest: 'what else to keep', duplicates: 'the same id twice' };
   const options = { map: ['', 'true'], duplicates: ['', 'refuse', 'first'] };
-  const more = make('div', '');
   for (const name of parameters) {
     const choices = options[name]?.map((value) => new Option(value || '–', value));
     const field = choices ? make('select', 'field', ...choices) : make('input', 'field');
     Object.assign(field, { name, title: labels[name], autocapitalize: 'off', autocomplete: 'off', spellcheck: false });
-    field.addEventListener('input', () => { isOwn = true; });
+    field.addEventListener('input', () => {
+      isOwn = true;
+      $('guessed').textContent = 'Corrected by hand.';
+      corrected();
+    });
     fields.set(name, field);
-    (['itemsAt', 'idAt', 'kindAt', 'childrenAt'].includes(name) ? $('shape') : more)
-      .append(make('label', '', name, field));
+    $('shape').querySelector('details > div').append(make('label', '', name, field));
   }
-  $('shape').append(make('details', '', make('summary', '', 'More'), more));
   fields.get('idAt').title += ': up to four pointers, with spaces between';
 
   function show(found) {
     $('shape').hidden = !found;
     if (!found) isOwn = false;
-    if (found && !isOwn) for (const [name, field] of fields) field.value = found[name] ?? '';
+    if (!found || isOwn) return;
+    $('guessed').textContent = found.words;
+    for (const [name, field] of fields) field.value = found.fields[name] ?? '';
   }
 
+  let corrected = () => {};
   let asked = ''; // the text that the server was asked about
   let answer = Promise.resolve();
   let timer = null;
@@ -207,6 +220,7 @@ const shape = (() => {
       if (timer) look();
       return answer;
     },
+    onCorrection(call) { corrected = call; },
     query: () => $('shape').hidden ? ''
       : query(Object.fromEntries([...fields].map(([name, field]) => [name, field.value]))),
   };
@@ -264,17 +278,34 @@ const playground = (() => {
     return { json, problem };
   }
 
+  // A document of the visitor's own is sent again once nothing was typed for a moment, and fits: its rows move then.
+  let isOwn = false;
+  let pause = null;
+  function sendSoon() {
+    clearTimeout(pause);
+    pause = isOwn && setTimeout(() => {
+      try { JSON.parse(editor.value); } catch { return; } // in the middle of typing
+      sendTyped(() => {});
+    }, 600);
+  }
+  shape.onCorrection(sendSoon);
+
   let queue = Promise.resolve();
-  function sendTyped() {
+  function sendTyped(fail = showFault) {
+    clearTimeout(pause);
     look(past.length - 1);
+    const { session } = follow;
     const whole = editor.value;
     if (!whole.trim() && text.isSent) return queue; // a state that is too long to stand there
     queue = queue.then(async () => {
       const body = compact(whole);
       await shape.settled();
+      if (session !== follow.session) return;
       const { problem } = await send(body, shape.query());
-      if (problem) showFault(problem, body);
-      else if (editor.value === whole) text.sent(); // the next change may replace it now, and keeps it as a draft
+      if (session !== follow.session) return;
+      if (problem) return fail(problem, body);
+      if (editor.value === whole) text.sent(); // the next change may replace it now, and keeps it as a draft
+      if (!follow.state) follow.start(session);
     });
     return queue;
   }
@@ -479,18 +510,19 @@ const playground = (() => {
     button.onclick = () => begin({ sample: name });
     $('samples').append(button);
   }
-  $('samples').append(text.button);
   text.store();
   let sample = null;
   const showSample = () => {
-    for (const button of $('samples').children) {
-      if (button !== text.button) button.ariaPressed = String(button.textContent === sample && text.isSent);
+    for (const button of $('samples').querySelectorAll('button')) {
+      button.ariaPressed = String(button.textContent === sample && text.isSent);
     }
   };
   text.onChange(() => {
     showSample();
     shape.changed();
-    if (!text.isSent) fault.clear();
+    if (text.isSent) return;
+    fault.clear();
+    sendSoon();
   });
   $('whole').onclick = () => { if (doc) showState(); };
 
@@ -527,7 +559,7 @@ const playground = (() => {
   });
   $('staging-label').hidden = true;
   $('staging').onchange = $('patch').onchange = showChanges;
-  $('send').onclick = sendTyped;
+  $('send').onclick = () => sendTyped();
   editor.addEventListener('keydown', (event) => {
     if (event.key !== 'Enter' || !event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
@@ -536,9 +568,14 @@ const playground = (() => {
 
   // MARK: Beginning
 
-  /** Makes the session of a sample or of a link, and after a moment lets happen to it what is to be seen. */
-  async function plant({ sample: name, from, to }) {
+  /**
+   * Makes the session of the visitor's own document, or of a sample or a link; to these happens after a moment what is
+   * to be seen.
+   */
+  async function plant({ sample: name, from, to, own }) {
     const { session } = follow;
+    isOwn = own !== undefined;
+    if (isOwn) return resend(own);
     const state = name ? samples[name].state() : from;
     const { json, problem } = await ask('PUT', path(), JSON.stringify({ state }));
     if (problem) return showProblem(problem);
@@ -555,21 +592,37 @@ const playground = (() => {
     else send(JSON.stringify({ state: to }));
   }
 
+  /** Sends the visitor's document, or another version of it. */
+  function resend(own) {
+    text.put(own);
+    return sendTyped((problem, body) => {
+      if (problem.type !== '/problems/wrong-shape' || shape.query()) return showFault(problem, body);
+      showProblem({ title: 'No list was found in this JSON',
+        detail: 'A list is an array, or an object, of elements that each have something no other has.' });
+    });
+  }
+
   let seed = null; // what the next new session begins with
 
   return {
     plan(what) { seed = what; },
+    resend,
     async open(session) {
       const planned = seed;
       seed = null;
       if (follow.session === session && doc && !planned) return follow.reconnect();
       follow.forget();
+      clearTimeout(pause);
       follow.session = session;
-      [doc, step, lookedAt, sample] = [null, null, null, null];
+      [doc, step, lookedAt, sample, isOwn] = [null, null, null, null, false];
       past.length = 0;
       reads += 1; // an answer that is under way is of another session
       text.write('');
       list.show(null, null);
+      lines = {};
+      showLine();
+      showScrub();
+      for (const id of ['sums', 'changes', 'naive']) $(id).replaceChildren();
       if (planned) return plant(planned);
       const { json, problem } = await ask('GET', path());
       if (session !== follow.session) return;
@@ -598,6 +651,8 @@ function begin(seed) {
   playground.plan(seed);
   location.hash = `play:${newName()}`;
 }
+
+starting((own) => begin({ own }), playground.resend);
 
 async function route() {
   if (location.hash.startsWith('#link:')) {

@@ -81,7 +81,7 @@ export function showProblem(problem, frame) {
   $('problem').append(card);
 }
 
-const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
+export const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** A request as one line; a long body is a file's. */
 export function curlLine(path, { headers = [], text, more = '' } = {}) {
@@ -180,7 +180,12 @@ export function follower(list, told) {
     get revision() { return connection?.revision; },
     /** Ends it, but remembers where it was. */
     stop: () => { connection?.close(); list.stop(); },
-    forget() { follow.stop(); connection = null; },
+    forget() {
+      follow.stop();
+      connection = null;
+      $('status').textContent = 'nothing to follow yet';
+      delete $('status').dataset.status;
+    },
   };
   return follow;
 }

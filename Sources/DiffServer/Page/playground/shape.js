@@ -1,15 +1,26 @@
 // Where a list stands in somebody's JSON. The server guesses; a guess is shown, and can be corrected.
 
+import { plural } from './dom.js';
 import { ask } from './server.js';
 
 export const parameters = ['itemsAt', 'idAt', 'kindAt', 'childrenAt', 'expandedAt', 'sectionsAt', 'sectionIdAt', 'map',
   'rest', 'duplicates'];
 
-/** The likeliest shape of a document, as the texts of parameters; `null` where none is needed, or none is found. */
+/**
+ * The likeliest shape of a document, as the texts of parameters, and what was guessed in words; `null` where none is
+ * needed, or none is found.
+ */
 export async function guess(text) {
   const { json } = await ask('POST', '/v1/shape', text);
-  const members = Object.entries(json?.shapes[0]?.shape ?? {});
-  return members.length ? Object.fromEntries(members.map(([name, value]) => [name, [value].flat().join(' ')])) : null;
+  const { shape = {}, rows, sections } = json?.shapes[0] ?? {};
+  const members = Object.entries(shape).map(([name, value]) => [name, [value].flat().join(' ')]);
+  if (!members.length) return null;
+  const { itemsAt, idAt = '/id', childrenAt, sectionsAt, map } = Object.fromEntries(members);
+  const place = sectionsAt === undefined ? `at ${itemsAt || 'the top'}`
+    : `in ${plural(sections, 'section')} at ${sectionsAt || 'the top'}`;
+  const words = `Guessed: ${plural(rows, 'row')} ${place}, told apart by ${map ? 'their names' : idAt}`
+    + `${childrenAt ? `, with children at ${childrenAt}` : ''}.`;
+  return { fields: Object.fromEntries(members), words };
 }
 
 /** A shape as the end of a query; several ids and members stand in one field, with spaces between. */

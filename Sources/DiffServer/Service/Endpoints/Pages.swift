@@ -66,7 +66,8 @@ struct GetFile: Sendable {
 
     static let page = GetFile(
         page_index(), "text/html; charset=utf-8",
-        policy: { PagePolicy(of: $0, scripts: "'self'", others: "img-src data:; connect-src 'self'; ") })
+        // The playground also reads the address that its visitor enters.
+        policy: { PagePolicy(of: $0, scripts: "'self'", others: "img-src data:; connect-src http: https:; ") })
     static let client = GetFile(page_client(), "text/javascript; charset=utf-8")
     static let apply = GetFile(page_apply(), "text/javascript; charset=utf-8")
     static let bind = GetFile(page_bind(), "text/javascript; charset=utf-8")
