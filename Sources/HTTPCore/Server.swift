@@ -1,5 +1,5 @@
-// An HTTP/1.1 server: sockets, TLS, messages, and the loops that drive them. What becomes of a message it asks one
-// protocol, `Service`. Loops and workers serve others, too: connections to stores and to other servers run on them.
+// An HTTP/1.1 server: sockets, TLS, messages, and the loops that drive them. One protocol, `Service`, decides what
+// becomes of a message. Loops and workers also carry connections to stores and to other servers.
 //
 // The target knows DiffClock and the system: Linux, OpenSSL, zlib. It knows no list, no session and no route:
 // `Router` matches those that it is given. DiffClock is exported, since instants, locks and budgets are part of the
@@ -19,7 +19,7 @@ public final class Server: Sendable {
     private let service: any Service
     private let workers: Workers
     private let counts = Locked(Counters())
-    /// Of each peer; nil if their connections are not limited.
+    /// The connections of each peer; nil if they are not limited.
     private let peers: PeerConnections?
     /// What new connections begin with; replaced as a whole when the files are read again.
     private let certificates = Locked<TLSContext?>(nil)
@@ -121,14 +121,14 @@ public final class Server: Sendable {
         for shard in running.withLock({ $0.shards }) { shard.loop.execute { shard.announceEnd() } }
     }
 
-    /// Shuts down: accepts the connections that the kernel has completed, and no more; closes idle ones, ends each
-    /// other one with its answer, and after `limit` closes what is still open. Streams are for the service to end.
+    /// Shuts down: accepts only the connections that the kernel has completed, closes idle ones, ends the others with
+    /// their answers, and after `limit` closes what is still open. Streams are for the service to end.
     ///
     /// - Parameters:
     ///   - settling: how long the kernel may take to complete connections that it has begun. On Linux it begins none
     ///     meanwhile.
-    ///   - quiet: idle connections close once nobody has used one for so long, since a proxy may just be sending a
-    ///     request on it.
+    ///   - quiet: idle connections close once none has been used for this long, since a proxy may just be sending a
+    ///     request on one.
     ///   - whenQuiet: called once, on some thread, when nobody listens any more and idle connections close.
     ///   - completion: called once, on some thread, when the last connection has closed and the loops have ended.
     public func drain(
@@ -193,7 +193,7 @@ public final class Server: Sendable {
     public struct Counters: Sendable, Hashable {
         /// The most connections at once: `ServerOptions.maxConnections`, or fewer if the process lacks descriptors.
         public var connectionLimit = 0
-        /// Connections that are open now, or are lost and have left work behind.
+        /// Connections that are open now, and lost ones whose work is not done.
         public var openConnections = 0
         /// Connections accepted, including those closed at once.
         public var acceptedConnections = 0
@@ -299,7 +299,7 @@ final class Shard: @unchecked Sendable {
         return certificates.withLock { $0 }.flatMap { TLSTransport(socket, context: $0) }
     }
 
-    /// Makes a connection one of this loop's.
+    /// Adds a connection to this loop.
     func adopt(_ connection: Connection) {
         connection.shardIndex = connections.count
         connections.append(connection)

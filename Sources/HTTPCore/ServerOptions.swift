@@ -36,15 +36,15 @@ public struct ServerOptions: Sendable {
     /// KiB.
     public var minCompressedBytes = 1024
     /// Freed memory that each arena of malloc keeps at its end, in bytes. Blocks of an eighth of that or more are
-    /// returned as soon as they are freed, since the hole of a large block is seldom filled again. Little makes large
-    /// bodies slow: with glibc's 128 KiB the pages of each are fetched anew, and one of 100 KB costs three times as
-    /// much. Default 16 MiB.
+    /// returned as soon as they are freed, since the hole that one leaves is seldom filled again. Too little makes
+    /// large bodies slow: with glibc's 128 KiB the pages of each are fetched anew, and one of 100 KB costs three times
+    /// as much. Default 16 MiB.
     public var keptMemory = 16 << 20
     /// The permissions of a Unix socket. Default 0o660.
     public var unixPermissions: UInt32 = 0o660
 
-    /// Sets malloc's thresholds. `Server.start` does; a process that starts threads before should do so first, since
-    /// each of them may be given an arena of its own, and keeps it.
+    /// Sets malloc's thresholds, as `Server.start` does. A process that starts threads earlier should call it first,
+    /// since each thread may be given an arena of its own, and keeps it.
     public func limitAllocator() { Machine.limitAllocator(kept: keptMemory, arenas: loops) }
 
     /// Default options for these addresses.
@@ -126,6 +126,6 @@ public struct TLSOptions: Sendable, Hashable {
         self.clientAuthorityFile = clientAuthorityFile
     }
 
-    /// - Throws: what is wrong with the files, without a server.
+    /// Checks the files without a server. Throws what is wrong with them.
     public func check() throws(ListenError) { _ = try TLSContext(self) }
 }

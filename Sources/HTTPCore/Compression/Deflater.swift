@@ -3,13 +3,13 @@ import DiffClock
 
 /// Compresses with deflate (RFC 1951).
 final class Deflater {
-    /// At a fixed address, which zlib stores.
+    /// At a fixed address: zlib keeps a pointer to it.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private let format: Format
     private var level: Int32
 
     enum Format {
-        /// A whole body as one gzip member, at level 1: from there each further percent of size costs twice the time.
+        /// A whole body as one gzip member, at level 1: beyond that, each further percent of size costs twice the time.
         case gzip
         /// Pieces of a stream, without a header.
         case pieces
@@ -40,10 +40,10 @@ final class Deflater {
         return output.isEmpty ? nil : output.count > output.capacity / 2 ? output : output.map { $0 }
     }
 
-    /// A piece of a stream that ends on a whole octet, so that the peer can inflate it at once.
+    /// Compresses a piece of a stream up to a whole octet, so that the peer can inflate it at once.
     ///
     /// - Parameters:
-    ///   - tail: the octets of the stream before the piece, of which it may refer to the last 32 KiB.
+    ///   - tail: the octets of the stream before the piece, which may refer to the last 32 KiB of them.
     ///   - level: from 1, fast, to 9, small.
     func flushed(_ piece: ArraySlice<UInt8>, behind tail: [UInt8] = [], level: Int32) -> [UInt8] {
         precondition(format == .pieces)
@@ -84,7 +84,7 @@ final class Deflater {
 // position to the next is compressed once, and sent to all streams there. Readers of a list that are at the same
 // position stay together; one that has fallen behind continues from its own.
 
-/// What a compressed stream has sent so far, as far as the rest depends on it. Shared by all streams that sent the
+/// What a compressed stream has sent so far, as far as later output depends on it. Shared by all streams that sent the
 /// same.
 final class GzipPosition: Sendable {
     /// The last octets, uncompressed.
@@ -123,7 +123,7 @@ final class GzipPosition: Sendable {
     /// The member's header, without a time and a name, of an unknown system.
     static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF]
 
-    /// The position after further octets, which are not empty, and the piece that leads there.
+    /// The position after further octets, and the piece that leads there. The octets must not be empty.
     ///
     /// - Parameters:
     ///   - shared: the same octets, if streams at other positions send them, too.

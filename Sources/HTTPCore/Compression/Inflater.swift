@@ -16,7 +16,7 @@ public final class Inflater {
         case malformed
     }
 
-    /// At a fixed address, which zlib stores.
+    /// At a fixed address: zlib keeps a pointer to it.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var isBetweenMembers = false
     private var hasBegun = false
@@ -30,7 +30,7 @@ public final class Inflater {
     /// How much a body may inflate to at any ratio.
     public static let ratioFreeBytes = 256 * 1024
 
-    /// For one body.
+    /// Inflates one body.
     public init() {
         stream.initialize(to: z_stream())
         // Window bits plus 16 mean gzip only.
@@ -57,7 +57,7 @@ public final class Inflater {
 
     /// Passes on the inflated `input`, in pieces, as long as `take` has room for them.
     public func inflate(_ input: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) -> Bool) -> Outcome {
-        // No input begins no member: the end of a chunked body brings none.
+        // Empty input begins no member: the end of a chunked body brings no octets.
         guard !input.isEmpty, let base = input.bindMemory(to: UInt8.self).baseAddress else { return .more }
         hasBegun = true
         stream.pointee.next_in = UnsafeMutablePointer(mutating: base)

@@ -2,7 +2,7 @@ import DiffClock
 
 /// One request and its answer, while they are in progress.
 struct Exchange {
-    /// What the service is told at the end.
+    /// The summary that the service gets at the end.
     var summary: ExchangeSummary
     /// Whether the answer has no body because the method is HEAD.
     let isHead: Bool
@@ -17,7 +17,7 @@ struct Exchange {
         (refusedTarget, self.began) = (nil, began)
     }
 
-    /// A request whose head is refused. Even a part of one may tell that it was a HEAD.
+    /// A request whose head is refused. Even part of a head can show that the method is HEAD.
     init(
         refusedBy parser: RequestParser, _ bytes: UnsafeRawBufferPointer, from peer: Peer, began: Instant,
         madeID: UInt64
@@ -79,12 +79,12 @@ extension Connection {
         }
     }
 
-    /// How much is reserved for a mere Content-Length. Once that much has arrived, room for the rest is reserved at
-    /// once: growing by doubling copies a body of 11 MB for several milliseconds. Room costs no memory until it is
-    /// filled.
+    /// The most room reserved because of a Content-Length alone. Once that much has arrived, room for the rest is
+    /// reserved at once: growing by doubling copies a body of 11 MB for several milliseconds. Room costs no memory
+    /// until it is filled.
     private static let trustedLength = 128 * 1024
 
-    /// Room behind a body for a service to append to it without a copy, such as the zeros that end a parser's run.
+    /// Spare room after a body, so that a service can append without a copy, such as the zeros that end a parser's run.
     private static let spareRoom = 32
 
     /// A body of known length is read after its answer. A chunked one is read first: if it is malformed, so is the
@@ -144,7 +144,7 @@ extension Connection {
             intake?.body.append(contentsOf: content)
             return true
         }
-        // Taken out, so that it is not copied.
+        // Moved out, so that appending does not copy it.
         var body = intake?.body ?? []
         intake?.body = []
         let before = body.count
@@ -192,7 +192,7 @@ extension Connection {
         }
     }
 
-    /// An answer that came through `Pending`.
+    /// Sends an answer that came through `Pending`.
     func deliver(_ response: Response) {
         guard lifecycle.phase == .waiting else { return }
         deliveredAnswer = response
@@ -273,7 +273,7 @@ extension Connection {
 
 /// Compressing an answer.
 extension Connection {
-    /// Compresses the answer first, if that is worth it and the client accepts it. A worker does it if that takes long.
+    /// Compresses the answer first if that pays and the client accepts it: on a worker if it takes long.
     private func answerCompressed(_ response: Response, _ rest: Lifecycle.UnreadBody) {
         let body = response.body
         if case .unsent(let count) = body { return answer(unmodified(response, count), rest) }
@@ -303,7 +303,7 @@ extension Connection {
 }
 
 extension Connection {
-    /// A 304 with the fields of the answer in whose place it is sent. JSON and text of this length get smaller.
+    /// A 304 with the fields of the answer it replaces. JSON and text of this length get smaller.
     private func unmodified(_ response: Response, _ count: Int) -> Response {
         guard count >= shard.options.minCompressedBytes else { return response }
         return exchange?.head?.acceptsGzip == true ? response.varying().taggedGzip() : response.varying()
@@ -349,7 +349,7 @@ extension Connection {
         mark()
     }
 
-    /// How much of a stream the kernel may queue for a slow reader. Little: whatever is queued is stale on arrival.
+    /// How much of a stream the kernel may queue for a slow reader. Kept small: whatever is queued is stale on arrival.
     private static let unsentStreamBytes = 64 * 1024
 
     /// HTTP/1.0 ends a stream by closing the connection.

@@ -1,6 +1,6 @@
 /// From the transport to the parser.
 extension Connection {
-    /// Reads and octets per turn. For a large body that is some 0.1 ms, since the memory it goes to is new.
+    /// Reads and octets per turn. For a large body they take some 0.1 ms, since its memory is new.
     private static let readsInTurn = 16
     private static let octetsInTurn = 256 * 1024
     /// Requests per turn. Pipelined ones take some 0.01 ms each.

@@ -2,10 +2,10 @@ import DiffClock
 
 /// One connection: moves bytes between the transport, the parser, the service and the output, as its `Lifecycle` says.
 ///
-/// Confined to its loop. The transport is watched edge-triggered, so no request changes that: `isReadable` remembers
-/// an edge until a read finds nothing left. Room to write is watched for from the first time that there was none. Reads
-/// go to the loop's one large buffer and are parsed there; a connection owns memory for input only while part of a
-/// message waits, and for output only while the kernel has no room.
+/// Confined to its loop. The transport is watched edge-triggered, so no request changes that: `isReadable` remembers an
+/// edge until a read finds nothing left. Room to write is watched from the first time there is none. Reads go to the
+/// loop's one large buffer and are parsed there; a connection owns memory for input only while part of a message waits,
+/// and for output only while the kernel has no room.
 ///
 /// The service never re-enters a connection. What `Pending` and `StreamWriter` bring is stored, and the connection
 /// continues at the end of the loop's turn.

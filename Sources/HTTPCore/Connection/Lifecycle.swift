@@ -49,7 +49,7 @@ struct Lifecycle: Equatable, Sendable {
         case stalled
         /// The socket was reset or has failed.
         case lost
-        /// The server will end: this exchange is the last, or the next one.
+        /// The server will end: this exchange or the next one is the last.
         case endAnnounced
         /// The server ends. `isIdle`: no request is arriving, nor is a first one awaited.
         case drainBegan(isIdle: Bool)

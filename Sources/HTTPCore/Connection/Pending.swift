@@ -22,7 +22,7 @@ public final class Pending: Sendable {
     /// Whether the connection is lost, so that nobody needs the answer.
     public var isGone: Bool { link.isLost }
 
-    /// Answers. The response is dropped if the connection is gone; only the first call counts.
+    /// Sends the answer, or drops it if the connection is gone. Only the first call counts.
     public func answer(_ response: Response) {
         guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
         loop.perform { [link] in link.deliver(response) }
@@ -35,14 +35,14 @@ public final class Pending: Sendable {
     }
 }
 
-/// The loop's end of a pending exchange, confined to it. The connection holds this and not the `Pending`, so that a
-/// service that lets go of that without an answer is noticed.
+/// The loop's end of a pending exchange, confined to it. The connection holds this instead of the `Pending`, so a
+/// service that drops its `Pending` without an answer is noticed.
 final class PendingLink: @unchecked Sendable {
     private var connection: Connection?
     private var whenGone: (@Sendable () -> Void)?
     private let lost = Atomic<Bool>(false)
-    /// Work for a connection that is lost takes its place until it is done: otherwise a client that never waits could
-    /// have any amount of it queued.
+    /// Work for a lost connection keeps the connection's slot until the work is done: otherwise a client that never
+    /// waits could queue any amount of it.
     private var slot: ConnectionCount.Slot?
     private var peerSlot: PeerSlot?
 

@@ -2,7 +2,7 @@ import CDiffSystem
 
 /// A thread as the kernel knows it.
 enum KernelThread {
-    /// Names a thread, up to 15 octets. Elsewhere only a thread itself could do so, and none does.
+    /// Names a thread, up to 15 octets. On other systems only the thread itself could, and none does.
     static func name(_ thread: pthread_t, _ name: String) {
         #if os(Linux)
             pthread_setname_np(thread, String(decoding: name.utf8.prefix(15), as: UTF8.self))

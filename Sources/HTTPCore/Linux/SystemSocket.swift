@@ -2,7 +2,7 @@ import CDiffSystem
 
 /// The calls on sockets that differ from system to system. Every socket is non-blocking, and closed on exec.
 enum SystemSocket {
-    /// A new stream socket; negative if it failed, as socket(2) tells.
+    /// A new stream socket; negative on failure, as from socket(2).
     static func open(_ family: Int32) -> Int32 {
         #if os(Linux)
             socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
@@ -11,7 +11,7 @@ enum SystemSocket {
         #endif
     }
 
-    /// Accepts a connection; negative if there is none, as accept(2) tells.
+    /// Accepts a connection; negative if there is none, as from accept(2).
     static func accept(_ listening: Int32, _ storage: inout sockaddr_storage) -> Int32 {
         #if os(Linux)
             let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
@@ -39,7 +39,7 @@ enum SystemSocket {
         #endif
     }
 
-    /// Drops requests for new connections from now on, where that can be done.
+    /// Makes the kernel drop requests for new connections from now on, where it can.
     static func ignoreNew(_ listening: Int32) {
         #if os(Linux)
             // A filter of packets (SO_ATTACH_FILTER, socket(7)). It sees the TCP header, whose octet 13 has the flags.
@@ -60,7 +60,7 @@ enum SystemSocket {
     }
 
     #if !os(Linux)
-        /// What Linux does in the call that makes the socket.
+        /// Sets what Linux sets in the call that makes the socket.
         private static func prepared(_ descriptor: Int32) -> Int32 {
             guard descriptor >= 0 else { return descriptor }
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

@@ -1,20 +1,20 @@
-// A source for each descriptor and direction. Its handler suspends it and puts it into a box, and the loop takes the
-// box, looks with poll(2) what each of these descriptors is ready for, and resumes a source when it wants to hear of it
-// again. So a descriptor that is ready and not wanted costs nothing, though sources report levels, not edges.
+// A source for each descriptor and direction. Its handler suspends it and puts it into a box. The loop empties the box,
+// asks poll(2) what each of these descriptors is ready for, and resumes a source when it wants to hear from it again.
+// So a descriptor that is ready but not wanted costs nothing, although sources report levels, not edges.
 //
-// Dispatch may look at a descriptor until the source's cancel handler has run. So a descriptor is closed there, behind
-// the last of its sources, and its number belongs to nobody else before. One that its owner closes is waited for.
+// Dispatch may look at a descriptor until the source's cancel handler has run. So the last cancel handler closes the
+// descriptor, whose number is not reused before. `remove`, after which the owner may close it, waits for that handler.
 //
-// A source must not be released while it is suspended, nor does its cancel handler run then. `isSuspended` belongs to
-// the handler and the loop, and is guarded by the box's lock: whoever cancels a source knows whether to resume it.
+// A source must not be released while suspended, and a suspended source does not run its cancel handler. The handler
+// and the loop share `isSuspended` under the box's lock, so whoever cancels a source knows whether to resume it.
 //
-// After a hang-up Dispatch deletes a source. It would never fire again, while the descriptor is ready for good: it is
-// put on the list of what to look at next (`again`) in place of being resumed.
+// After a hang-up Dispatch deletes a source, which would never fire again although its descriptor stays ready. So it is
+// not resumed but listed for the next look (`again`).
 //
-// A hang-up behind input that nobody reads is no other level. So whatever was reported and not drained since is looked
-// at four times a second, all in one call: a client that has left is then noticed while its request is held.
+// A hang-up behind unread input does not change the level. So each descriptor that was reported and not drained since
+// is checked four times a second, all in one call: a client that leaves while its request is held is noticed.
 //
-// Rejected: to tell edges from levels by the number of octets that can be read, which a peer decides.
+// Rejected: telling edges from levels by the number of octets that can be read, which a peer decides.
 
 import CDiffSystem
 import DiffClock
@@ -27,11 +27,11 @@ final class DispatchPoller: Poller, @unchecked Sendable {
     private let box = Locked(Box())
     /// Indexed by descriptor.
     private var watches: [Watch?] = []
-    /// To be looked at in the next wait: hung up, and asked about anew.
+    /// To look at in the next wait: hung up, and wanted again.
     private var again: [Source] = []
     /// Descriptors with input that was reported and not drained since, and what was said of their end.
     private var unread: [Int32: Readiness] = [:]
-    /// When those are looked at next.
+    /// When to look at those next.
     private var nextLook = Instant.never
     private static let pause = Duration.milliseconds(250)
     /// Listening sockets' sources that were reported in the last wait.
@@ -40,7 +40,7 @@ final class DispatchPoller: Poller, @unchecked Sendable {
     /// How many events the present wait has found.
     private var found = 0
 
-    /// What the handlers leave. Signalled when something is put into an empty one.
+    /// Where handlers leave sources for the loop. Signalled when an empty one is filled.
     private struct Box {
         var fired: [Source] = []
         var isWoken = false
@@ -120,7 +120,7 @@ final class DispatchPoller: Poller, @unchecked Sendable {
         guard let watch = watch(of: descriptor), let source = direction == .input ? watch.input : watch.output else {
             return
         }
-        // What comes behind a hang-up is no edge.
+        // Nothing after a hang-up is an edge.
         if !watch.isHungUp { resume(source) }
     }
 
@@ -182,7 +182,7 @@ final class DispatchPoller: Poller, @unchecked Sendable {
         return source
     }
 
-    /// Has a source fire once more, if it has fired and its descriptor is still watched.
+    /// Lets a source fire once more, if it has fired and its descriptor is still watched.
     private func resume(_ source: Source) {
         guard source.isParked, !source.watch.isEnded else { return }
         source.isParked = false
@@ -200,7 +200,7 @@ final class DispatchPoller: Poller, @unchecked Sendable {
             watch.whenEnded = then
             return sources.filter(\.isSuspended)
         }
-        // Watched for nothing, so there is no source whose cancel handler would call it.
+        // Watched for nothing: no source has a cancel handler to call it.
         if sources.isEmpty { box.withLock { _ in watch.whenEnded.take() }?() }
         sources.forEach { $0.raw.cancel() }
         suspended.forEach { $0.raw.resume() }

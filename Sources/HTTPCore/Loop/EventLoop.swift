@@ -4,7 +4,7 @@ import Synchronization
 
 /// A thread that waits for descriptors and runs their receivers, and the jobs handed over to it.
 ///
-/// The handle is `Sendable`; everything that it runs is confined to its thread. How it waits is its `Poller`'s matter.
+/// The handle is `Sendable`; everything that it runs is confined to its thread. Its `Poller` decides how it waits.
 ///
 /// A turn handles descriptor events, then jobs, then alarms, then the receivers that were marked on the way. So
 /// whatever an endpoint did to other connections is written once, at the end of the turn, and requests to other servers
@@ -21,7 +21,7 @@ public final class EventLoop: WorkExecutor {
     public let name: String
 
     let poller: any Poller
-    /// Whether the poller must be told what is drained. The one of production need not, and is not called for it.
+    /// Whether the poller must be told what is drained. `EpollPoller` need not be, and is not called for it.
     let reportsLevels: Bool
     private let thread = Atomic<UInt>(0)
     /// The thread's id in the kernel.
@@ -152,7 +152,7 @@ extension EventLoop {
     /// The same in seconds since 1970.
     var wallClock: Int { confined.wallClock }
 
-    /// Shared by everything on the loop, which only stores it.
+    /// Kept for whatever runs on the loop, which itself only stores it.
     var attachment: AnyObject? {
         get { confined.attachment }
         set { confined.attachment = newValue }
@@ -167,7 +167,7 @@ extension EventLoop {
         currentRequest.exchange(.passRetained(head.parts), ordering: .acquiringAndReleasing)?.release()
     }
 
-    /// Runs `receiver` at the end of this turn, or after all others of the turn. Once, however often it is marked.
+    /// Runs `receiver` once at the end of this turn, however often it is marked; `isLast` puts it behind all others.
     func mark(_ receiver: any TurnEndReceiver, asLast isLast: Bool = false) {
         guard !receiver.isMarked else { return }
         receiver.isMarked = true
@@ -178,7 +178,7 @@ extension EventLoop {
         adoptThread()
         ThreadPriority.preferLatency()
         defer {
-            // Released behind the assignment: the last reference to a connection may be here, and closes it.
+            // Released after the assignment: the last reference to a connection may be here, and its release closes it.
             _ = exchange(&confined.watched, with: [])
             thread.store(0, ordering: .relaxed)
         }
@@ -277,7 +277,7 @@ extension EventLoop {
     @discardableResult
     func rewatch(_ descriptor: Int32, for interest: Interest) -> Bool { poller.change(descriptor, to: interest) }
 
-    /// A descriptor has no more input, or no more room, so that more of it is a new edge. Only if `reportsLevels`.
+    /// Notes that a descriptor has no more input or room, so that more is a new edge. Needed only if `reportsLevels`.
     func drained(_ descriptor: Int32, of direction: Readiness) { poller.drained(descriptor, of: direction) }
 
     /// The receiver of a descriptor's events.
@@ -291,7 +291,7 @@ extension EventLoop {
         poller.remove(descriptor)
     }
 
-    /// Closes a descriptor, watched or not. Whatever the loop watches has to be closed here, or be unwatched before.
+    /// Closes a descriptor, watched or not. Whatever the loop watches has to be closed here, or unwatched first.
     func close(_ descriptor: Int32) {
         forget(descriptor)
         poller.close(descriptor)

@@ -1,8 +1,8 @@
 // The seam between a loop and the system. A poller says which descriptors are ready, and can be woken; receivers, jobs
 // and alarms are the loop's alone. There are two: `EpollPoller`, and `DispatchPoller` where there is no epoll.
 //
-// A loop asks once a turn and gets an array, so the call through the protocol costs nothing that could be measured.
-// Interests are the three that exist, not flags to be combined: each poller has to keep its word for each of them.
+// A loop asks once a turn and gets an array, so the call through the protocol costs nothing measurable. Interests are
+// the three in use, not flags to combine: each poller has to support each of them.
 
 import DiffClock
 
@@ -27,7 +27,7 @@ public struct Readiness: OptionSet, Sendable, Hashable {
     static let error = Readiness(rawValue: 0x8)
     /// Neither side sends any more.
     static let hangup = Readiness(rawValue: 0x10)
-    /// The peer sends no more. Reported to whoever is told of edges.
+    /// The peer sends no more. Reported only for edges.
     static let inputEnd = Readiness(rawValue: 0x2000)
 }
 
@@ -38,7 +38,7 @@ enum Interest: Equatable {
     case connections(isShared: Bool)
     /// Input, and optionally room to write: reported once when it comes, and again when more comes after it was drained
     /// (`Poller.drained`). What is there at first or at a change counts, too. The end of the input and a failure are
-    /// reported even behind input that was not drained, if late.
+    /// reported even behind undrained input, though perhaps late.
     case edges(forOutput: Bool)
     /// Reported once, then not again until the interest is set anew.
     case once(Readiness)
@@ -66,14 +66,14 @@ protocol Poller: AnyObject, Sendable {
     func add(_ descriptor: Int32, for interest: Interest) -> Bool
     /// Watches it for something else, or once more.
     func change(_ descriptor: Int32, to interest: Interest) -> Bool
-    /// A descriptor that is watched for edges has no more input, or no more room.
+    /// Notes that a descriptor watched for edges has no more input or no more room.
     func drained(_ descriptor: Int32, of direction: Readiness)
-    /// Stops watching a descriptor. From the return on it is its owner's alone, who may close it.
+    /// Stops watching a descriptor. On return it belongs to its owner alone, who may close it.
     func remove(_ descriptor: Int32)
     /// Stops watching a descriptor and closes it, at once or soon. Also closes one that was never watched.
     func close(_ descriptor: Int32)
-    /// Waits for an event, `wake` or the deadline; `.never` waits for ever, and one that has passed not at all.
-    /// Nothing may come before the deadline if a signal does.
+    /// Waits for an event, `wake` or the deadline: `.never` waits for ever, a past one not at all. A signal may end the
+    /// wait early, without events.
     func wait(until deadline: Instant) -> Polled
     /// Ends the present wait, or the next. From any thread.
     func wake()
@@ -85,7 +85,7 @@ public enum Polling: String, Sendable, CaseIterable {
         /// epoll(7).
         case epoll
     #endif
-    /// Two sources of Dispatch for each descriptor: on every system, and a request costs several times as much.
+    /// Two Dispatch sources for each descriptor: works on every system, but a request costs several times as much.
     case dispatch
 
     /// The cheapest on this system.

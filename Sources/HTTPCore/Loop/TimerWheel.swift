@@ -119,7 +119,7 @@ final class TimerWheel {
     }
 }
 
-/// A deadline. Owned by whoever armed it and, while it hangs, by the wheel.
+/// A deadline. Owned by whoever armed it and, while it is armed, by the wheel.
 final class Alarm {
     fileprivate(set) var due: Int64 = 0
     fileprivate var hungAt: Int64 = 0
@@ -128,7 +128,7 @@ final class Alarm {
     fileprivate unowned(unsafe) var previous: Alarm?
     /// Whether it is to fire: returned by `expired`, and neither fired nor disarmed since.
     fileprivate var isDue = false
-    /// May be set later, by an owner that has to exist first.
+    /// Can be set later, by an owner that has to exist first.
     var action: () -> Void
 
     init(_ action: @escaping () -> Void = {}) {
@@ -145,7 +145,7 @@ final class Alarm {
 
 // MARK: - Timers
 
-/// Work to be run once, later. It can be cancelled from any thread; on its loop that always comes in time.
+/// Work to run once, later. It can be cancelled from any thread: on its own loop, always in time.
 public final class Timer: @unchecked Sendable {
     // `alarm` and `isCancelled` are confined to the loop.
     private let loop: EventLoop

@@ -38,7 +38,7 @@ public final class Workers: Sendable {
     /// Jobs that have not begun.
     public var waiting: Int { jobs.withLock { $0.count } }
 
-    /// Runs `job`: here if a turn of a loop may cost as much, else on a thread.
+    /// Runs `job`: here if its cost fits into a loop's turn, else on a thread.
     public func run(_ cost: WorkCost, _ job: @escaping @Sendable () -> Void) {
         if cost.isLong { run(job) } else { job() }
     }
@@ -52,7 +52,7 @@ public final class Workers: Sendable {
 
 // MARK: - Threads
 
-/// A thread of its own, for loops, workers, and whatever else runs permanently.
+/// A dedicated thread, for loops, workers, and whatever else runs permanently.
 ///
 /// Not one of Dispatch's. Its pool for serial queues has at most 255 threads, so the 256th loop would never turn; those
 /// for global and concurrent queues are monitored through `/proc`, and trap when there is no descriptor left for that.

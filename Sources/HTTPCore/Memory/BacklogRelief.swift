@@ -100,8 +100,8 @@ final class BacklogRelief: Sendable {
         }
     }
 
-    /// Continues when the jobs of several loops are done. It is the last release that does: a loop that has ended
-    /// releases its jobs without running them.
+    /// Continues when the jobs of several loops are done. The last release triggers it: a loop that has ended releases
+    /// its jobs without running them.
     private final class Rendezvous: Sendable {
         private let next: @Sendable () -> Void
 

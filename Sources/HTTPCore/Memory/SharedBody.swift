@@ -55,7 +55,7 @@ public final class SharedBody: Sendable {
         if case .done(let body) = gzip.withLock({ $0 }) { return body }
         let body = deflater.compressed(framed[content]).map { SharedBody($0, in: budget) }
         gzip.withLock { gzip in
-            // If a worker is at it, others wait for its result.
+            // If a worker is compressing it, others wait for its result.
             if case .none = gzip { gzip = .done(body) }
         }
         return body

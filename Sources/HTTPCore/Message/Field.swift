@@ -98,7 +98,7 @@ extension RequestHead {
     /// The name of a list-valued field with more elements than are read, among those that this library or a service
     /// reads.
     public var overlongList: String? {
-        // In most requests the fields with names of these lengths have too few bytes, which saves the search.
+        // In most requests the fields with names of these lengths have too few bytes, and need no search.
         var bytes = 0
         parts.withBytes { _, fields in
             for field in fields where Self.listNameLengths >> UInt64(field.nameEnd - field.nameStart) & 1 == 1 {

@@ -116,8 +116,8 @@ public struct RequestHead: @unchecked Sendable {
         }
     }
 
-    /// Calls `body` with the value of each field of a name, until it returns false. Most names that are looked up are
-    /// in few heads, and their length tells.
+    /// Calls `body` with the value of each field of a name, until it returns false. Most heads lack the names looked
+    /// up, as the names' lengths tell without a search.
     @inline(__always)
     func forEach(_ name: String, _ body: (UnsafeRawBufferPointer) -> Bool) {
         guard parts.header.nameLengths & Parts.bit(ofLength: name.utf8.count) != 0 else { return }

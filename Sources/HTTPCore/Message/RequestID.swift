@@ -1,9 +1,9 @@
-/// The id of an exchange, which its answer carries as `X-Request-Id`, so that a client can quote what a log says: the
-/// request's own id, or one that was made. Nothing is copied before it is written.
+/// The id of an exchange, sent as `X-Request-Id` so that a client can quote what a log says: the request's own id, or a
+/// generated one. Nothing is copied before it is written.
 struct RequestID {
     /// The request, whose own id wins; nil if its head was never complete.
     let head: RequestHead?
-    /// The one that was made.
+    /// The generated one.
     let made: UInt64
 
     /// Writes the id: that of the request, or 16 hexadecimal digits.
@@ -19,8 +19,8 @@ struct RequestID {
     }
 }
 
-/// Makes ids without asking the system: a counter under SipHash (Aumasson and Bernstein 2012), whose key the process
-/// has to itself. So nobody sees in an id how many others there were, or which comes next.
+/// Generates ids without asking the system: a counter under SipHash (Aumasson and Bernstein 2012) with a key private to
+/// the process. So an id reveals neither how many others there were nor which comes next.
 struct RequestIDs {
     private var state = UInt64.random(in: 0 ... .max)
 

@@ -40,8 +40,8 @@ public struct Response: Sendable {
 public enum Body: Sendable {
     /// No octets; `Content-Length: 0` if the status allows it.
     case empty
-    /// No octets, in place of so many that the client has already: the `ETag` and the `Vary` of this 304 are those of
-    /// that answer, compressed or not (RFC 9110 §15.4.5).
+    /// No octets, in place of this many that the client already has. This 304 has the `ETag` and the `Vary` of that
+    /// answer, compressed or not (RFC 9110 §15.4.5).
     case unsent(Int)
     /// The whole body.
     case bytes([UInt8])

@@ -1,6 +1,6 @@
 import DiffClock
 
-/// What a server serves. All calls come on the loop of the connection and must return soon: work of more than some
+/// What a server serves. All calls come on the loop of the connection and must return soon: work of more than a few
 /// microseconds belongs in `Reply.later`.
 public protocol Service: AnyObject, Sendable {
     /// Decides about a message once its head is complete, before its body is read and before `100 Continue`.
@@ -27,8 +27,8 @@ public enum Admission: ~Copyable {
     /// Answer without the body. A short body is discarded to keep the connection; after a long one, or one that waits
     /// for `100 Continue`, the connection is closed.
     case answer(Response)
-    /// Read the body, inflate it if it is gzip, and pass it to `answer` as a whole. If it came in pieces, so does its
-    /// share of `ServerOptions.incoming`, to be kept as long as the body.
+    /// Read the body, inflate it if it is gzip, and pass it to `answer` as a whole. If it came in pieces, its share of
+    /// `ServerOptions.incoming` comes with it; keep that as long as the body.
     ///
     /// `maxBytes` limits it on the wire and inflated; a longer one is `Refusal.contentTooLarge`. A message without a
     /// body is answered at once, with no bytes.
@@ -39,7 +39,7 @@ public enum Admission: ~Copyable {
 public enum Reply: ~Copyable {
     /// At once: it leaves in this turn of the loop.
     case now(Response)
-    /// Through the pending exchange, with which the closure is called at once, on the loop.
+    /// Later, through the pending exchange that the closure gets at once, on the loop.
     case later((Pending) -> Void)
 }
 
@@ -59,7 +59,7 @@ public struct ExchangeSummary: Sendable {
     public internal(set) var bytesOut = 0
     /// From the first octet of the head to the end of the answer.
     public internal(set) var nanoseconds: Int64 = 0
-    /// The id that was made for it.
+    /// The id generated for it.
     private let madeID: UInt64
 
     init(head: RequestHead?, peer: Peer, bytesIn: Int, madeID: UInt64) {

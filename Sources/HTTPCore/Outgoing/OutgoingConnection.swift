@@ -7,7 +7,7 @@ import CDiffSystem
 /// name's addresses are tried one after the other. The connection stays open until one side closes it, whether or not
 /// anybody holds it.
 public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecked Sendable {
-    /// What an owner is told.
+    /// The owner's callbacks.
     public struct Handlers {
         /// The connection is open. Called at most once.
         public var opened: () -> Void
@@ -33,7 +33,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
         case unreachable(String)
         /// The handshake failed: most often, the certificate is not trusted or not for that host.
         case insecure(String)
-        /// It was not open in time.
+        /// It did not open in time.
         case timedOut
         /// The peer closed it.
         case ended
@@ -68,7 +68,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
     ///
     /// - Parameters:
     ///   - tls: encrypts the connection; nil for plain text.
-    ///   - limit: the time to be open in.
+    ///   - limit: how long it may take to open.
     public init(
         to destination: ConnectAddress, tls: OutgoingTLS? = nil, on loop: EventLoop, within limit: Duration,
         _ handlers: Handlers

@@ -15,7 +15,7 @@ package final class Listener: EventReceiver {
     /// empty backlog costs a system call for each connection that comes alone. So this grows only while events keep
     /// finding as many.
     private var allowance = 1
-    /// How many events in a row found as many.
+    /// How many events in a row used all of it.
     private var fullTurns = 0
 
     /// The most connections accepted per turn.
@@ -32,8 +32,8 @@ package final class Listener: EventReceiver {
         if !shard.loop.watch(descriptor, self, for: .connections(isShared: isShared)) { pause() }
     }
 
-    /// Accepts what is in the backlog, and nothing more. Closes the socket, unless other loops have it, too. What waits
-    /// at a socket that the process was started with is left to the next process.
+    /// Accepts what is in the backlog, and nothing more. Closes the socket, unless other loops have it, too.
+    /// Connections that wait at an inherited socket are left to the next process.
     func stop() {
         if let alarm { shard.loop.disarm(alarm) }
         guard state.end() else { return }

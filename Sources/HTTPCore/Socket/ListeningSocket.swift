@@ -11,7 +11,7 @@ struct ListeningSocket {
     let descriptors: [Int32]
     /// Whether clients must speak TLS.
     var isTLS = false
-    /// Whether the process was started with it, and another may go on with it.
+    /// Whether the process was started with it, and its successor may go on with it.
     var isInherited = false
 
     var isShared: Bool { descriptors.count == 1 }
@@ -51,14 +51,14 @@ struct ListeningSocket {
         return socket
     }
 
-    /// Once no loop watches them any more.
+    /// Call it once no loop watches them.
     func close() {
         descriptors.forEach { _ = CDiffSystem.close($0) }
     }
 
-    /// Has the kernel complete no more connections, while those that it has begun can still be accepted. A client that
-    /// comes now tries again by itself, and is refused once the socket is closed. Elsewhere than on Linux some that
-    /// come at the very end are reset.
+    /// Makes the kernel complete no more connections; those that it has begun can still be accepted. A client that
+    /// comes now tries again by itself, and is refused once the socket is closed. On systems other than Linux, some
+    /// that come at the very end are reset.
     func refuseNew() {
         if isInherited { return }
         if case .unix(let path) = address { unlink(path) } else { descriptors.forEach(SystemSocket.ignoreNew) }

@@ -52,7 +52,7 @@ enum Preparation: Equatable {
     case failed
 }
 
-/// A non-blocking stream socket. It knows first that the kernel has no more input or no more room, and tells the loop,
+/// A non-blocking stream socket. It is first to see that the kernel has no more input or room, and tells the loop,
 /// which may watch the descriptor and closes it.
 final class SocketTransport: Transport {
     private let descriptor: Int32

@@ -1,6 +1,6 @@
 /// Decodes the body of a request, however it is framed (RFC 9112 §6).
 ///
-/// Given the bytes behind those that it consumed last, it says which of them are content. It keeps none.
+/// Given the bytes after those it consumed last, it says which of them are content. It keeps none.
 struct BodyDecoder: Sendable {
     private enum Framing: Sendable {
         case known(remaining: Int)
