@@ -1,4 +1,4 @@
-/// A value behind one reference, for what is copied often: a copy retains that alone.
+/// A value behind one reference, for values copied often: a copy retains only that.
 package final class Boxed<Value: Sendable>: Sendable {
     package let value: Value
 

@@ -8,13 +8,13 @@
 
 /// A hash function, chosen by secret words.
 public struct KeyedHash: Sendable, Equatable {
-    /// Drawn anew by every process: for tables in memory, and never sent anywhere.
+    /// Drawn anew by each process, for tables in memory. Its hashes are never sent anywhere.
     public static let process: KeyedHash = {
         var random = SystemRandomNumberGenerator()
         return KeyedHash(seed: random.next(), random.next())
     }()
 
-    /// The secret words. An object, since everything that is hashed by them names them.
+    /// The secret words. An object, since everything hashed by them refers to them.
     private final class Secrets: Sendable {
         let mask: (UInt64, UInt64, UInt64, UInt64)
 
@@ -99,7 +99,7 @@ public struct KeyedHash: Sendable, Equatable {
         return Self.fold(Self.fold(one ^ mask.1, other ^ state) ^ mask.2, UInt64(truncatingIfNeeded: count) ^ mask.3)
     }
 
-    /// Absorbs all blocks of 16 bytes but the last bytes, which `hash` takes itself.
+    /// Absorbs all blocks of 16 bytes except the last bytes, which `hash` takes itself.
     private func absorbed(_ start: UnsafeRawPointer, _ count: Int, into state: UInt64) -> UInt64 {
         var state = state
         var lane = state ^ mask.2

@@ -1,5 +1,5 @@
 extension Range<Int> {
-    /// Binary search: the first index for which `isBefore` is false, where it is true up to there and false from there
+    /// Binary search: the first index for which `isBefore` is false, given that it is true before and false from there
     /// on. O(log count).
     @inline(__always)
     package func partitionPoint(_ isBefore: (Int) -> Bool) -> Int {

@@ -2,8 +2,8 @@
 // for the lowest such byte, which is the only one asked for. Scalar words rather than SIMD16: strings in lists are
 // short, and a wide compare that is not specialised costs a factor of forty.
 
-// The only file of the engine that imports the C library, to compare long runs of bytes. It names it itself, since the
-// engine imports no module of ours.
+// The only file of the engine that imports the C library, to compare long runs of bytes. It imports it directly, since
+// the engine imports no module of ours.
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)

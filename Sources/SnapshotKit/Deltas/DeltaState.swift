@@ -1,11 +1,11 @@
-/// A state while deltas are applied to it: stretches of the state that they began with, and what is new. Nothing is
-/// copied until the last one is applied.
+/// A state while deltas are applied to it: stretches of the original state, and what is new. Nothing is copied until
+/// the last delta is applied.
 struct DeltaState {
     private let source: ColumnsView
     /// Where the source's text ends, and the tail begins.
     private let sourceEnd: Int
     private var assembly: ColumnsAssembly
-    /// Texts that are not in the source's.
+    /// Texts that the source does not contain.
     private var tail: TokenBuffer
     /// Contents that are not written yet.
     private var patched = PatchedContents()
@@ -22,7 +22,7 @@ struct DeltaState {
         }
     }
 
-    /// The state's text and what it is made of; nil if the text is longer than records can address.
+    /// The state's text and the parts it is made of; nil if the text is longer than records can address.
     consuming func finished() -> (StateText, ColumnsAssembly)? {
         guard tail.count > 0 else { return (source.columns.text, assembly) }
         var count = tail.count + JSONScanner.padding
@@ -52,7 +52,7 @@ struct DeltaState {
         return UnsafeRawBufferPointer(rebasing: tail[start..<start + count])
     }
 
-    /// Applies a delta; false if it does not fit, and then the state must not be used any more.
+    /// Applies a delta. Returns false if it does not fit; then the state must not be used any more.
     mutating func apply(_ delta: SnapshotDelta) -> Bool {
         if delta == .unchanged { return true }
         return delta.bytes.withUnsafeBytes { bytes in
@@ -70,7 +70,7 @@ struct DeltaState {
         let sections = try takeSections(count, &reader, before.sections)
         try require(sections.reduce(0) { $0 + $1.count } == items && items <= before.itemCount + bytes.count)
         reader.at = 0
-        // What is left of the last run, which may reach over the ends of sections.
+        // The rest of the last run, which may extend over the ends of sections.
         var (run, isReused) = (0..<0, false)
         for section in sections {
             assembly.beginSection(section.record)
@@ -105,7 +105,7 @@ struct DeltaState {
         try require(run.isEmpty && reader.isAtEnd)
     }
 
-    /// Takes the flags and, if they say so, the list's own content.
+    /// Takes the flags and, if they announce it, the list's own content.
     private mutating func takeList(_ reader: inout DeltaParser, _ before: ListContent) throws(DeltaMismatch)
         -> ListContent
     {
@@ -116,7 +116,7 @@ struct DeltaState {
         return flags.isDisjoint(with: [.isWhole, .hasNoList]) ? before : ListContent()
     }
 
-    /// Takes all sections, and how many items each has.
+    /// Takes all sections, each with its number of items.
     private mutating func takeSections(
         _ count: Int, _ reader: inout DeltaParser, _ before: [SectionNode]
     ) throws(DeltaMismatch) -> [(record: SectionNode, count: Int)] {
@@ -149,7 +149,7 @@ struct DeltaState {
     /// A section or an item.
     private typealias Element = (node: Node, payload: Payload)
 
-    /// Takes over items of the state before.
+    /// Takes over items of the previous state.
     private mutating func copy(_ items: Range<Int>, of before: ColumnsAssembly, _ starts: [Int], isReused: Bool) {
         var item = items.lowerBound
         var index = starts.lastIndex(notAbove: item)
@@ -167,7 +167,7 @@ struct DeltaState {
         }
     }
 
-    /// An item of the state before.
+    /// An item of the previous state.
     private func element(_ item: Int, of before: ColumnsAssembly, _ starts: [Int]) -> Element {
         let index = starts.lastIndex(notAbove: item)
         let piece = before.pieces[index]
@@ -244,7 +244,7 @@ struct DeltaState {
         return start..<start + bytes.count
     }
 
-    /// Takes a content that is written as what is between the start and the end that it shares with an old one.
+    /// Takes a content written as the part between the start and the end that it shares with an old one.
     private mutating func takeValue(_ reader: inout DeltaParser, over old: Range<Int>) throws(DeltaMismatch) -> Range<
         Int
     > {
@@ -266,7 +266,7 @@ extension Payload {
 }
 
 extension NodeFlags {
-    /// Flags as a delta has them.
+    /// Flags as written in a delta.
     fileprivate init(number: Int) throws(DeltaMismatch) {
         try require((0..<128).contains(number))
         self = NodeFlags(rawValue: UInt8(number)).subtracting(.isHidden)
@@ -274,11 +274,11 @@ extension NodeFlags {
 }
 
 extension [Int] {
-    /// The last index whose value is not above another; the first value is not.
+    /// The last index whose value is at most another; the first value always is.
     fileprivate func lastIndex(notAbove value: Int) -> Int { indices.partitionPoint { self[$0] <= value } - 1 }
 }
 
-/// A delta does not fit the state that it is applied to, or is none.
+/// A delta does not fit the state it is applied to, or is malformed.
 private struct DeltaMismatch: Error {}
 
 private func require(_ condition: Bool) throws(DeltaMismatch) { if !condition { throw DeltaMismatch() } }
@@ -341,12 +341,12 @@ private struct DeltaParser {
 
 // MARK: - Contents that are patched
 //
-// A delta says of a content that has changed how much of its start and its end are the old one's. Over many deltas the
-// same long content may change a little each time. So what such a content is made of is only noted, and the bytes are
-// written once, for the contents that are left at the end. Copying them for each delta took 2 GB for a list of 12 MB of
-// which 60 revisions were undone.
+// For a changed content, a delta says how much of its start and its end are the old one's. Over many deltas the same
+// long content may change a little each time. So the parts of such a content are only noted, and the bytes are written
+// once, for the contents left at the end. Copying them for each delta took 2 GB for a list of 12 MB of which 60
+// revisions were undone.
 
-/// Contents that are put together from older ones.
+/// Contents put together from older ones.
 ///
 /// Records refer to them by addresses from the upper end of the space of texts: the first is at `UInt32.max`.
 private struct PatchedContents {
@@ -365,7 +365,7 @@ private struct PatchedContents {
         var middleRange: Range<Int> { Int(start)..<Int(start) + Int(middleCount) }
     }
 
-    /// A stretch of a content: of the one at `place`, so many bytes from its byte `first` on.
+    /// A stretch of the content at `place`: a number of its bytes from byte `first` on.
     private struct Stretch {
         let place: UInt32
         let first: Int
@@ -394,7 +394,7 @@ private struct PatchedContents {
         return lowest..<lowest + start + middle.count + end
     }
 
-    /// Whether this is the address of one of these.
+    /// Whether this is an address here.
     func contains(_ place: UInt32) -> Bool { Int(place) >= lowest }
 
     /// Hands out the bytes of a content in order. O(bytes + d²) after d changes, at worst.

@@ -1,6 +1,6 @@
-// What leads from one state to another, as instructions: take over so many items, take this one except for its content,
-// add this new one (COPY and ADD of RFC 3284, over items instead of bytes). Its size is that of the change, not of the
-// list. It restores the very bytes: the document is the same, not only equal.
+// Leads from one state to another by instructions: take over this many items, take this one except for its content, add
+// this new one (COPY and ADD of RFC 3284, over items instead of bytes). Its size is that of the change, not of the
+// list. It restores the exact bytes: the document is the same, not only equal.
 //
 // Layout: a byte of flags, the list's own content if they say so, the numbers of sections and of items, instructions
 // for all sections, then for all items. Numbers are LEB128; places in the source are distances from the end of the last
@@ -8,7 +8,8 @@
 
 /// Instructions that turn one state into another.
 public struct SnapshotDelta: Sendable, Equatable {
-    /// The instructions, to be stored and sent. A reader elsewhere must know that they are complete.
+    /// The instructions, for storage and transport. They do not tell whether they are complete: a reader elsewhere must
+    /// know that.
     public let bytes: [UInt8]
 
     /// Instructions that were stored before.
@@ -17,7 +18,7 @@ public struct SnapshotDelta: Sendable, Equatable {
     /// From a state to itself.
     public static let unchanged = SnapshotDelta(bytes: [])
 
-    /// From the state after a change back to the one before it, or the whole of that if it is smaller. O(sections +
+    /// From the state after a change back to the one before it, or that whole state if it is smaller. O(sections +
     /// changes).
     public init(backOver change: Changeset) {
         let back = SnapshotDelta(change, isBack: true)
@@ -61,7 +62,7 @@ public struct SnapshotDelta: Sendable, Equatable {
         }
     }
 
-    /// Whether it refers to nothing: then it gives the same result for any state.
+    /// Whether it refers to nothing, so that it gives the same result for any state.
     public var isWhole: Bool { bytes.first.flatMap { DeltaFlags(Int($0)) }?.contains(.isWhole) ?? false }
 }
 
@@ -85,8 +86,8 @@ struct DeltaFlags: OptionSet {
 }
 
 extension Snapshot {
-    /// The state after several deltas, applied in order, and what is known to be the same in that and in this one; nil
-    /// if they do not fit. O(changes), plus one O(n) copy of memory.
+    /// The state after several deltas, applied in order, and what is known to be the same in it and in this one; nil if
+    /// they do not fit. O(changes), plus one O(n) copy of memory.
     ///
     /// - Parameter isIndexed: whether ids are to be found in O(1) rather than O(n).
     public func applying(
@@ -106,17 +107,17 @@ extension Snapshot {
 
 /// What an instruction does: the lowest two bits of its first number.
 enum DeltaInstruction: Int {
-    /// So many items or sections of the source, of which nothing changed.
+    /// A run of unchanged items or sections.
     case copy
-    /// So many items of the source, written the same, but perhaps with other parents or children. Never sections.
+    /// A run of items written the same, but perhaps with other parents or children. Never sections.
     case same
-    /// One of the source, except for what the bits say.
+    /// One of the source, except for what the bits name.
     case change
     /// A new one.
     case add
 }
 
-/// What differs between an item or section and that of the source.
+/// What differs between an item or section and its counterpart in the source.
 struct DeltaChanges: OptionSet {
     let rawValue: Int
     static let flags = DeltaChanges(rawValue: 1)
@@ -203,7 +204,7 @@ private struct DeltaWriter {
         return new.changes(from: old).isEmpty && new.number == old.number
     }
 
-    /// Writes at least one item; returns the index behind the last one.
+    /// Writes at least one item; returns the index after the last one.
     private mutating func writeItems(from item: Int, to end: Int) -> Int {
         let partner = Int(items[item])
         var next = item
@@ -276,7 +277,7 @@ private struct DeltaWriter {
         if id.flags.contains(.escapedID) { append(id.token) }
     }
 
-    /// A content: the lengths of the start and the end that it shares with the old one, and what is between.
+    /// A content: the lengths of the start and the end that it shares with the old one, and the part between.
     private mutating func append(_ bytes: UnsafeRawBufferPointer, over old: UnsafeRawBufferPointer?) {
         guard let base = bytes.baseAddress, let old, let oldBase = old.baseAddress, old.count > 0 else {
             append(0)

@@ -38,7 +38,7 @@ struct ChangesetView {
     /// A new row, whole.
     func append(row: Int, to writer: inout JSONWriter) { writer.append(item: new.item(ofRow: row), of: new) }
 
-    /// A common row, with what an update says.
+    /// A common row, with the members of an update.
     func append(updatedRow row: Int, to writer: inout JSONWriter) {
         writer.append(
             item: new.item(ofRow: row), of: new, returnsToRoot: returnsToRoot(row: row),
@@ -49,7 +49,7 @@ struct ChangesetView {
         if isNew(row: row) { append(row: row, to: &writer) } else { append(updatedRow: row, to: &writer) }
     }
 
-    /// Whether a common row had a parent and has none now, which has to be written.
+    /// Whether a common row had a parent and has none now, which must be written.
     func returnsToRoot(row: Int) -> Bool {
         guard !isNew(row: row) else { return false }
         return old.nodes[old.item(ofRow: oldRow(of: row))].parent >= 0 && new.nodes[new.item(ofRow: row)].parent < 0
@@ -61,7 +61,7 @@ struct ChangesetView {
         writer.append("}")
     }
 
-    /// A common section, with what an update says.
+    /// A common section, with the members of an update.
     func append(updatedSection section: Int, to writer: inout JSONWriter) {
         writer.append(openSection: section, of: new) { style == .patch && appendPatch(ofSection: section, to: &$0) }
         writer.append("}")
@@ -86,8 +86,8 @@ struct ChangesetView {
         writer.append("]}")
     }
 
-    /// Appends a common item's content as a merge patch; false, and nothing appended, if there is none, if it is no
-    /// smaller, or if the reader may lack a part of the old content.
+    /// Appends a common item's content as a merge patch. Appends nothing and returns false if there is none, if it is
+    /// no smaller, or if the reader may lack a part of the old content.
     func appendPatch(ofItem item: Int, to writer: inout JSONWriter) -> Bool {
         let oldItem = Int(change.items.oldOfNew[item])
         guard oldItem >= 0, old.nodes[oldItem].flags.contains(.hasContent) else { return false }
@@ -103,7 +103,7 @@ struct ChangesetView {
         return appendPatch(from: old.content(ofSection: oldSection), to: new.content(ofSection: section), &writer)
     }
 
-    /// The list's own content, which has changed: all of it, a patch, or that there is none any more.
+    /// The list's own content, which has changed: the whole, a patch, or that there is none any more.
     func appendList(to writer: inout JSONWriter) {
         writer.append("{")
         let (previous, content) = (old.listContent, new.listContent)

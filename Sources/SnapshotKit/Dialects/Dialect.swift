@@ -15,7 +15,7 @@ public enum Dialect: String, Sendable, CaseIterable {
     /// RFC 6902 on the document.
     case jsonPatch = "json-patch"
 
-    /// What it holds, and for which clients: a line of help.
+    /// Its content and its clients: a line of help.
     public var summary: String {
         switch self {
         case .keyed: "operations on ids, in order: the DOM, Compose, SwiftUI"
@@ -28,14 +28,14 @@ public enum Dialect: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether a reader that applies it has the new state. If not, it stays at its base, and later answers start from
-    /// there again.
+    /// Whether a reader that applies it has the new state. If not, it stays at its base, and later answers start there
+    /// again.
     public var isAdopted: Bool { self != .counts }
 }
 
 /// How many batches a staged changeset takes.
 public enum Staging: String, Sendable, CaseIterable {
-    /// All stages separate: each border is one that some view requires.
+    /// All stages separate: some view requires each border.
     case safe
     /// Stages merged where both kinds of view allow it.
     case compact

@@ -1,4 +1,5 @@
-// For data sources that stage by themselves: all final ids, and what they cannot compute since they never see content.
+// For data sources that stage by themselves: all final ids, and what they cannot compute because they never see
+// content.
 
 extension ChangesetView {
     func writeDiffable(into writer: inout JSONWriter) {

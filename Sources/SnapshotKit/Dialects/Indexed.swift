@@ -21,8 +21,8 @@ extension ChangesetView {
 
 // MARK: - Batches
 //
-// A batch is what `indexed` is, and each stage of `staged`: an object with `sections` and `items`, each with up to four
-// lists of operations on indexes. Empty lists are left out, and so are objects without lists.
+// A batch, as `indexed` is one and each stage of `staged`, is an object with `sections` and `items`, each with up to
+// four lists of operations on indexes. Empty lists and objects without lists are left out.
 
 /// Writes batches, list by list: sections before items, and each group's lists in the order of `Operation`.
 struct BatchWriter {
@@ -51,7 +51,7 @@ struct BatchWriter {
     /// Whether the batch has no list so far.
     var isEmpty: Bool { group == nil }
 
-    /// Ends the batch, but for its closing brace.
+    /// Ends the batch, except for its closing brace.
     mutating func close() {
         if !isEmpty { writer.append("]}") }
         group = nil

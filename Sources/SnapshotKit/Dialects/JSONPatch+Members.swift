@@ -1,6 +1,6 @@
 // Members of items and sections, once every element is in its final place. Content is patched member by member where
 // that is no larger than replacing it; arrays in it are replaced whole. Objects are not compared first: two equal ones
-// have no operations. So what is in them is compared once, and not again at each level.
+// yield no operations. So their members are compared once, not again at each level.
 
 extension JSONPatch {
     private typealias Bytes = UnsafeRawBufferPointer
@@ -38,7 +38,7 @@ extension JSONPatch {
         }
     }
 
-    /// Whether the changeset compared this item: it did if the item is a row in both states.
+    /// Whether the changeset compared this item and found it unchanged: it compares items that are rows in both states.
     private func isKnownUnchanged(_ item: Int) -> Bool {
         let row = changeset.new.row(ofItem: item)
         return row >= 0 && !changeset.isNew(row: row) && !changeset.isUpdated(row: row)
@@ -93,7 +93,7 @@ extension JSONPatch {
     /// A value and, for an object, the range of its members in `before` or `after`.
     private typealias Value = (text: Bytes, members: Range<Int>)
 
-    /// Writes the operations between two values at the place: inside it, or the whole, whichever is smaller; none if
+    /// Writes the operations between two values at the place: inside it or the whole, whichever is smaller; none if
     /// they are the same.
     ///
     /// - Parameter limit: a length of all text beyond which the caller withdraws it; then anything may be written.
@@ -119,8 +119,8 @@ extension JSONPatch {
         writer.emit("", value, "}")
     }
 
-    /// Stops once there is more text than `limit`: otherwise many short members at a long path could fill all memory
-    /// before the whole turns out to be smaller.
+    /// Stops once the text exceeds `limit`: otherwise many short members at a long path could fill all memory before
+    /// the whole turns out to be smaller.
     private mutating func patchMembers(_ old: Range<Int>, _ new: Range<Int>, limit: Int) {
         var search = MemberSearch(old)
         var index = new.lowerBound
@@ -151,7 +151,7 @@ extension JSONPatch {
 }
 
 extension JSONWriter {
-    /// `/name` as it stands in a pointer that stands in a JSON string.
+    /// `/name` as it is written in a pointer inside a JSON string.
     fileprivate mutating func append(pointerToken name: JSONString) {
         append(byte: UInt8(ascii: "/"))
         for byte in name.text {

@@ -6,8 +6,8 @@
 // element is ever moved into itself. Elements that are gone stay where they are until everything that survives has left
 // them; then the topmost of them are removed.
 //
-// Array indexes shift with every step. Each array that changes has a `SpliceTracker`, which tells where its elements
-// are right now; the path to an element asks one array a level.
+// Array indexes shift with every step. Each array that changes has a `SpliceTracker`, which knows where its elements
+// are right now; the path to an element asks one array per level.
 
 extension ChangesetView {
     func writeJSONPatch(into writer: inout JSONWriter) {
@@ -35,7 +35,7 @@ struct JSONPatch {
     /// Partners in the other document; -1 for none.
     let oldOfNew: [Int]
     let newOfOld: [Int]
-    /// Of the new document's vertices: whether it is in the array that it was in, and need not move.
+    /// Whether a vertex of the new document is in the array it was in, and need not move.
     private(set) var stays: [Bool]
     /// Arrays that change, by their vertices in the new document; those that are gone by the complements of their
     /// vertices in the old one, from the first element that leaves them on.
@@ -59,7 +59,7 @@ struct JSONPatch {
         return partners
     }
 
-    /// Whether an array of the new document was there before. One that was not is added with its new elements.
+    /// Whether an array of the new document existed before. If not, it is added with its new elements.
     private func hadArray(_ array: Int) -> Bool { oldOfNew[array] >= 0 && oldTree.hasArray(oldOfNew[array]) }
 
     /// The key of the tracker of an old array.
@@ -121,7 +121,7 @@ struct JSONPatch {
         for child in children where newTree.hasArray(child) { placeChildren(of: child) }
     }
 
-    /// What is below a vertex and new, each with those of its descendants that are.
+    /// The new elements below a vertex, each with its new descendants.
     private mutating func appendArrivals(below vertex: Int) {
         let changeset = changeset
         writer.append(documents: newTree.items(below: vertex), of: changeset.new) {
@@ -173,8 +173,8 @@ struct JSONPatch {
         appendPath(toArray: array)
         writer.emit("/", index)
         if writer.written.isPath(at: pathStart, below: listStart..<fromEnd) {
-            // An element that goes into the one behind it: with itself removed, that one has its index, so the paths
-            // read as if it went into itself, which RFC 6902 §4.4 forbids. One step further it stands behind it.
+            // The element goes into the one after it. Once it is removed, that one has its index, so the paths read as
+            // if it went into itself, which RFC 6902 §4.4 forbids. So it first moves one step further, behind that one.
             let (list, path) = (Array(writer.written[listStart..<listEnd]), Array(writer.written[pathStart...]))
             writer.truncate(to: start)
             writeMove(list, from, to: list + Array("/\(from + 1)".utf8))
@@ -226,7 +226,7 @@ struct JSONPatch {
 }
 
 extension ArraySlice<UInt8> {
-    /// Whether the path that begins at `start` leads into what the path in `other` leads to.
+    /// Whether the path that begins at `start` leads into the target of the path in `other`.
     fileprivate func isPath(at start: Int, below other: Range<Int>) -> Bool {
         let path = self[start...]
         return path.dropFirst(other.count).first == UInt8(ascii: "/") && path.starts(with: self[other])
@@ -235,7 +235,7 @@ extension ArraySlice<UInt8> {
 
 // MARK: - Paths
 //
-// Where things are right now: the path to an element asks one array a level.
+// Where things are right now: the path to an element asks one array per level.
 
 extension JSONPatch {
     /// Starts an operation, up to the quote of its first pointer.
@@ -248,7 +248,7 @@ extension JSONPatch {
         writer.append("\":\"")
     }
 
-    /// Makes the path to an element of the new document, or to that itself, the place of the next operations.
+    /// Makes the path to an element of the new document, or to the document, the place of the next operations.
     mutating func goTo(_ vertex: Int) {
         let start = writer.count
         if vertex != DocumentTree.root { appendPath(to: vertex) }
@@ -272,7 +272,7 @@ extension JSONPatch {
         writer.append("/items")
     }
 
-    /// The path of an element of the new document that is in the document by now.
+    /// The path of an element of the new document that has already been placed.
     private mutating func appendPath(to vertex: Int) {
         let (array, ordinal) = (newTree.parent(of: vertex), newTree.ordinal(of: vertex))
         let tracker = trackers[array]
@@ -300,8 +300,8 @@ extension JSONPatch {
 
 // MARK: - The document's tree
 
-/// A state's document as a tree: the document, its sections, and its items, each an element of the array of what holds
-/// it. Vertex 0 is the document; the sections follow, then the items. An array is named by the vertex that holds it.
+/// A state's document as a tree: the document, its sections, and its items, each an element of its parent's array.
+/// Vertex 0 is the document; the sections follow, then the items. An array is named by the vertex that holds it.
 struct DocumentTree {
     static let root = 0
 

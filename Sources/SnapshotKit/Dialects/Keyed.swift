@@ -1,7 +1,7 @@
-// Operations on ids, applied in order. New sections are inserted before items move into them, and sections that go are
-// removed after items have moved out of them; so an item that changes sections is one move, whatever becomes of either.
-// Within each list the operations run from its end to its start: what an operation names in `before` is then always in
-// its final place.
+// Operations on ids, applied in order. New sections are inserted before items move into them, and removed sections go
+// after items have moved out of them; so an item that changes sections is one move, whatever becomes of either. Within
+// each list the operations run from its end to its start: whatever an operation names in `before` is then in its final
+// place.
 
 extension ChangesetView {
     func writeKeyed(into writer: inout JSONWriter) {
@@ -36,7 +36,7 @@ extension ChangesetView {
         writer.append("}")
     }
 
-    /// One operation for all rows that go, but those that go with their sections.
+    /// One operation for all rows that are removed, except those removed with their sections.
     private func removeRows(_ writer: inout JSONWriter) {
         writer.append(operation: "remove") { writer in
             for section in old.sections.indices where !isGone(oldSection: section) {
@@ -54,7 +54,7 @@ extension ChangesetView {
             var end = rows.upperBound
             while let last = lastToPlace(in: rows.lowerBound..<end) {
                 end = last + 1
-                // The last row, or all new ones that stand together there.
+                // The last row, or all adjacent new ones that end with it.
                 var start = end - 1
                 while isNew(row: start), start > rows.lowerBound, isNew(row: start - 1) { start -= 1 }
                 defer { end = start }
@@ -74,7 +74,7 @@ extension ChangesetView {
         }
     }
 
-    /// The last of some rows that does not stay. O(rows behind it).
+    /// The last of some rows that does not stay. O(rows after it).
     private func lastToPlace(in rows: Range<Int>) -> Int? {
         change.rowChanges.withUnsafeBufferPointer { changes in
             var row = rows.upperBound
@@ -106,7 +106,7 @@ extension ChangesetView {
 
     /// One operation for all rows that are redrawn in the same way.
     ///
-    /// - Parameter left: rows that are still to be updated; behind the last of them nothing is looked for.
+    /// - Parameter left: rows still to be updated; the search ends with the last of them.
     private func updateRows(as redraw: Marks.Redraw, _ left: inout Int, _ writer: inout JSONWriter) {
         writer.append(operation: "update", member: redraw.member) { writer in
             let changes = change.rowChanges

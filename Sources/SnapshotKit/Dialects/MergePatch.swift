@@ -1,9 +1,9 @@
 // RFC 7396. A merge patch replaces arrays as a whole, and cannot set a member to null, since null means "remove" there:
 // a change that would have to has no lossless patch. Objects are not compared first: two equal ones have an empty
-// patch, which is withdrawn. So what is in them is compared once, and not again at each level.
+// patch, which is withdrawn. So their members are compared once, not again at each level.
 
-/// Appends the merge patch between two accepted values; false if there is no lossless one, and then anything may have
-/// been appended. O(n).
+/// Appends the merge patch between two accepted values. Returns false if there is no lossless one; then anything may
+/// have been appended. O(n).
 func appendMergePatch(
     from old: UnsafeRawBufferPointer, to new: UnsafeRawBufferPointer, into writer: inout JSONWriter
 ) -> Bool {
@@ -103,12 +103,12 @@ extension JSONText {
 }
 
 extension JSONCursor {
-    /// At a value that is null.
+    /// At a null value.
     fileprivate static var null: JSONCursor { JSONCursor(StaticString("null       ").utf8Start) }
 }
 
 extension JSONWriter {
-    /// Takes a target, and appends it as RFC 7396 §2 patches it with the object whose members stand in `range`.
+    /// Takes a target and appends it, patched as in RFC 7396 §2 by the object whose members are in `range`.
     fileprivate mutating func append(
         merging patch: inout JSONMembers, _ range: Range<Int>, into target: inout JSONCursor
     ) {

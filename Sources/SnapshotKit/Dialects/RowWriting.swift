@@ -1,4 +1,4 @@
-// Rows as every answer writes them: what was given, verbatim, and the row's place in the outline.
+// Rows as every answer writes them: given members verbatim, and the row's place in the outline.
 
 extension JSONWriter {
     /// An item as a row: without its children, but with their number.

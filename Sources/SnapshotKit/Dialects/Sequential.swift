@@ -66,7 +66,7 @@ extension ChangesetView {
         if let run { end(run, &writer) }
     }
 
-    /// How an element is redrawn; nil unless it is in both lists and shows differently, or stays where it is but in
+    /// How an element is redrawn; nil unless it is in both lists and looks different, or stays where it is but in
     /// another section.
     private func redraw(_ index: Int, _ plan: FlatPlan) -> Marks.Redraw? {
         guard plan.oldOfNew[index] >= 0 else { return nil }
@@ -83,7 +83,7 @@ extension ChangesetView {
         writer.append("}")
     }
 
-    /// A header or an item row of the new list; a common one as an update says it.
+    /// A header or an item row of the new list; a common one as an update writes it.
     private func append(_ element: FlatPlan.Element, to writer: inout JSONWriter) {
         switch element {
         case .header(let section):
@@ -119,7 +119,7 @@ private struct FlatPlan {
     let oldOfNew: [Int32]
     /// Of old elements: whether the new list has them.
     let isKept: [Bool]
-    /// Index of an old element once those that are gone are removed.
+    /// Index of an old element once removed ones are gone.
     let indexAmongKept: [Int]
     let stays: [Bool]
     let tracker: SpliceTracker
@@ -221,7 +221,7 @@ struct SpliceTracker {
         placed += 1
     }
 
-    /// Takes a leaver away; returns the index it had.
+    /// Removes a leaver; returns the index it had.
     mutating func leave(_ old: Int) -> Int {
         let index = index(ofLeaver: old)
         leavers.remove(old)

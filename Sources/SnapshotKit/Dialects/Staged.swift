@@ -59,13 +59,13 @@ extension ChangesetView {
 
     // MARK: What is merged
 
-    /// Whether stages 2 and 4 both exist and may be one: then each row's section is kept.
+    /// Whether stages 2 and 4 both exist and may be merged: then each row's section is kept.
     private var mergesItems: Bool {
         let (sections, items) = (change.sectionCounts, change.itemCounts)
         return sections.total == sections.updates && items.deletions > 0 && items.insertions + items.moves > 0
     }
 
-    /// Whether stages 2 and 3 both exist and may be one: rows only come and go with their sections.
+    /// Whether stages 2 and 3 both exist and may be merged: rows only come and go with their sections.
     private func mergesSections(_ plan: StagePlan) -> Bool {
         let counts = change.sectionCounts
         guard counts.deletions > 0, counts.insertions > 0, counts.moves == 0 else { return false }

@@ -1,4 +1,4 @@
-// What changed between two states: pairs, what stays, what looks different. Computed once; a dialect only writes it.
+// The difference of two states: pairs, what stays, what looks different. Computed once; a dialect only writes it.
 
 /// The smallest change that leads from one state to another.
 ///
@@ -32,7 +32,7 @@ public final class Changeset: Sendable {
     package let new: Columns
     /// Places that are not compared: `json-patch` compares hidden items itself.
     let ignored: PointerSet
-    /// Whether a reader may have values at places that were ignored, of which no state tells any more.
+    /// Whether readers may have values at ignored places that no state mentions any more.
     private let readersMayDiffer: Bool
     /// Whether the list's own content has changed.
     public let changesList: Bool
@@ -96,15 +96,15 @@ public final class Changeset: Sendable {
             + rowChanges.capacity
     }
 
-    /// Whether a reader may lack a part of an item's old content: what changes only at ignored places is not sent. So a
-    /// content that has a value there, before or after, is replaced as a whole, and not patched.
+    /// Whether a reader may lack a part of an item's old content: changes only at ignored places are not sent. So a
+    /// content that has a value there, before or after, is replaced as a whole, not patched.
     func mayBeUnknown(_ old: UnsafeRawBufferPointer, _ new: UnsafeRawBufferPointer) -> Bool {
         readersMayDiffer || ignored.holdValue(of: old) || ignored.holdValue(of: new)
     }
 
-    /// Whether an item had values at ignored places and has none any more, or is gone. Readers may keep what it showed,
-    /// through a view or until they see an equal one again, and later states do not tell. O(items that are written
-    /// otherwise, or gone).
+    /// Whether an item had values at ignored places and has none any more, or is gone. Readers may keep showing them,
+    /// through a view or until they see an equal item again, and later states do not tell. O(items that are written
+    /// differently, or gone).
     public var losesIgnoredValues: Bool {
         guard !ignored.isEmpty else { return false }
         return old.withView { old in
@@ -153,13 +153,13 @@ public struct OperationCounts: Sendable, Equatable {
 // MARK: - Churn
 
 extension Changeset {
-    /// Whether more than half of the new rows have new ids but known content: ids that are generated each time a list
-    /// is decoded, or written in another case, turn every refresh into a replacement. If the new state's shape takes
-    /// ids out of contents, these are compared without them. O(1) if few rows are new, else O(bytes).
+    /// Whether more than half of the new rows have new ids but known content: ids generated each time a list is
+    /// decoded, or written in another case, turn every refresh into a replacement. If the new state's shape takes ids
+    /// out of contents, these are compared without them. O(1) if few rows are new, else O(bytes).
     public var showsIdentityChurn: Bool {
         guard counts.insertions * 2 > oldRowOfNew.count else { return false }
         guard oldRowOfNew.count(where: { $0 < 0 }) * 2 > oldRowOfNew.count else { return false }
-        // An element that is nothing but its id is compared as such, and never known.
+        // An element that is nothing but its id is compared whole, and never known.
         let ids = new.place.shape.places.map { $0.element.isMap ? [] : $0.element.idAt.filter { $0 != .root } } ?? []
         let ignored = PointerSet(ignored.pointers + ids)
         let gone = Set(old.withView { contentMarks(newRowOfOld, $0, ignored) })
@@ -168,7 +168,7 @@ extension Changeset {
             > oldRowOfNew.count
     }
 
-    /// Hashes of the contents of those rows that have no partner in the other state, if anything in them is compared.
+    /// Hashes of the contents of the rows without a partner in the other state, if anything in them is compared.
     private func contentMarks(_ partners: [Int32], _ view: ColumnsView, _ ignored: PointerSet) -> [UInt64] {
         partners.indices.filter { partners[$0] < 0 }.map(view.item(ofRow:))
             .filter { view.nodes[$0].flags.contains(.hasContent) }.map { view.content(ofItem: $0) }

@@ -10,9 +10,9 @@ struct ChangesetDraft {
     private(set) var sectionChanges: [RowChange]
     private(set) var sectionCounts = OperationCounts()
     private(set) var itemCounts = OperationCounts()
-    /// What the states share, and the other items that turned out to be the same.
+    /// What the states share, and the other items that proved to be the same.
     private(set) var kinship: Kinship
-    /// The number of rows at the start of both states that stay, are not updated and take part in no search.
+    /// The number of rows at the start of both states that stay, are not updated and need no search.
     private let start: Int
 
     /// - Parameters:
@@ -51,15 +51,14 @@ struct ChangesetDraft {
         itemCounts = OperationCounts(rowChanges, hasSameLinks ? nil : (oldRowOfNew, newRowOfOld), from: start)
     }
 
-    /// The number of rows that, by the runs, both states begin with, in sections that are paired by index. They come
-    /// first in both: with them in front, the longest run of the others is a longest run of all, and each of them is at
-    /// its old index.
+    /// The number of rows that, by the runs, both states begin with, in sections paired by index. As they come first in
+    /// both, they extend any longest run of the others to a longest run of all, and each of them is at its old index.
     private static func unchangedStart(
         _ runs: [Kinship.Run], _ old: ColumnsView, _ new: ColumnsView, _ sections: Pairing
     ) -> Int {
         guard old.allVisible, new.allVisible else { return 0 }
         let start = runs.start
-        // A run may go on although an item begins another section than before.
+        // A run may continue although an item begins another section than before.
         for section in new.sections.indices {
             guard Int(new.sections[section].firstItem) < start else { break }
             guard Int(sections.oldOfNew[section]) == section else {
@@ -103,7 +102,7 @@ struct ChangesetDraft {
         }
     }
 
-    /// The common case: the rows that a section kept are in order, and all stay. False if they are out of order.
+    /// The common case: the rows kept by a section are in order, and all stay. False if they are out of order.
     private mutating func keepOrdered(_ oldRows: Range<Int>, _ newRows: Range<Int>) -> Bool {
         oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
             rowChanges.withUnsafeMutableBufferPointer { changes in
@@ -127,7 +126,7 @@ struct ChangesetDraft {
     private mutating func keepLongest(
         _ oldRows: Range<Int>, _ newRows: Range<Int>, _ shift: Int, _ run: inout IncreasingRun
     ) {
-        // The rows that both end with come last in either state: they stay, whatever else does.
+        // Rows at the end of both come last in either state: they stay, whatever else does.
         var (oldEnd, newEnd) = (oldRows.upperBound, newRows.upperBound)
         while newEnd > newRows.lowerBound, Int(oldRowOfNew[newEnd - 1]) == oldEnd - 1, oldEnd > oldRows.lowerBound {
             (oldEnd, newEnd) = (oldEnd - 1, newEnd - 1)
@@ -272,18 +271,18 @@ extension Array {
 }
 
 extension ColumnsView {
-    /// Whether an item that has a content in both states has the same JSON value.
+    /// Whether an item with a content in both states has the same JSON value.
     @inline(__always)
     func hasSameContent(item: Int, as other: ColumnsView, _ otherItem: Int, ignoring ignored: PointerSet) -> Bool {
         sameValue(content(ofItem: item), other.content(ofItem: otherItem), ignoring: ignored)
     }
 
-    /// Whether an item that has a kind in both states has the same.
+    /// Whether an item with a kind in both states has the same one.
     package func hasSameKind(item: Int, as other: ColumnsView, _ otherItem: Int) -> Bool {
         kindText(ofItem: item) == other.kindText(ofItem: otherItem)
     }
 
-    /// Whether a section that has a content in both states has the same JSON value.
+    /// Whether a section with a content in both states has the same JSON value.
     func hasSameContent(section: Int, as other: ColumnsView, _ otherSection: Int) -> Bool {
         sameValue(content(ofSection: section), other.content(ofSection: otherSection), ignoring: .none)
     }

@@ -11,9 +11,9 @@
 // Rejected: a tree of prefix maxima over single values, which finds the same run at three times the cost; piles as
 // arrays, which take one more pass of sorting.
 //
-// If few rows moved, those between them still follow one another: a longest run has all of such a stretch or nothing,
-// since no other value lies between. Then stretches are searched, by their lengths, with a tree of prefix maxima
-// (Fenwick 1994) over their values: O(s log s) for s stretches, and the same run is chosen.
+// If few rows moved, those between them still follow one another: a longest run has either all of such a stretch or
+// none of it, since no other value lies between. Then stretches are searched, by their lengths, with a tree of prefix
+// maxima (Fenwick 1994) over their values: O(s log s) for s stretches, and the same run is chosen.
 
 /// Finds longest increasing runs; keeps its memory from one to the next.
 package struct IncreasingRun {
@@ -51,7 +51,7 @@ package struct IncreasingRun {
         count = 0
     }
 
-    /// Adds elements, given the old and the new position of the first; those of the others follow on.
+    /// Adds elements, given the old and the new position of the first; the others follow on.
     package mutating func append(_ value: Int32, at place: Int, count: Int = 1) {
         let stretch = Stretch(
             value: value, place: Int32(truncatingIfNeeded: place), count: Int32(truncatingIfNeeded: count))
@@ -111,11 +111,11 @@ package struct IncreasingRun {
             let start = memory.baseAddress!
             // The place of each stretch in the order of values, from one.
             let rank = start
-            // Of the best run that ends with each stretch: its elements in the upper half, its fixed ones in the lower;
-            // and the stretch before it there.
+            // For the best run that ends with each stretch: its elements in the upper half, its fixed ones in the
+            // lower; and the stretch before it there.
             let (weights, previous) = (start + room, start + 2 * room)
             let tree = start + 3 * room
-            // Numbers are sorted much faster than stretches. They lie where the tree will be.
+            // Numbers sort much faster than stretches. They lie where the tree will be.
             var keys = UnsafeMutableBufferPointer(start: tree, count: room)
             for (index, stretch) in stretches.enumerated() { keys[index] = Int(stretch.value) << 32 | index }
             keys.sort()
@@ -155,7 +155,7 @@ package struct IncreasingRun {
         }
     }
 
-    /// The piles of one list. All arrays but the tops are indexed by element; -1 is none.
+    /// The piles of one list. All arrays except the tops are indexed by element; -1 is none.
     private struct Piles {
         typealias Numbers = UnsafeMutablePointer<Int32>
 
@@ -212,14 +212,14 @@ package struct IncreasingRun {
             Int(elements[index].place) - Int(elements[index].value) == fixedShift
         }
 
-        /// The first pile whose top is not below `value`; the number of piles if there is none. Rows that follow one
-        /// that moved often go on the next piles, one by one.
+        /// The first pile whose top is not below `value`; the number of piles if there is none. Rows after one that
+        /// moved often go on the next piles, one by one.
         @inline(__always)
         private func pile(for value: Int32, behind last: Int) -> Int {
             if count == 0 || topValues[count - 1] < value { return count }
             let next = last + 1
             if last >= 0, next < count, topValues[last] < value, topValues[next] >= value { return next }
-            // Without a branch that a processor could guess wrong: the piles before `low` are below.
+            // No branch for a processor to mispredict: the piles before `low` are below.
             var (low, left) = (0, count)
             while left > 1 {
                 let half = left >> 1
@@ -262,7 +262,7 @@ package struct IncreasingRun {
                     end += 1
                     next = Int(beneath[next])
                 }
-                // Those that come after the element leave.
+                // Those later than the element leave.
                 while window[head] > element { head += 1 }
                 let best = Int(window[head])
                 previous[element] = Int32(truncatingIfNeeded: best)

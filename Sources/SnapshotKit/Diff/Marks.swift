@@ -16,7 +16,7 @@ public struct Marks: Sendable, Equatable {
 
     private indirect enum Storage: Sendable, Equatable { case some(Content) }
 
-    /// Nil if there are no marks: most revisions have none, and are kept for long.
+    /// Nil if there are no marks: most revisions have none, and are kept long.
     private var storage: Storage?
 
     private var content: Content {
@@ -34,7 +34,7 @@ public struct Marks: Sendable, Equatable {
     var items: [[UInt8]: Redraw] { content.items }
     var sections: [[UInt8]: Redraw] { content.sections }
 
-    /// Whether to redraw the whole list at once, and show no change of it.
+    /// Whether to redraw the whole list at once, without showing its changes.
     public var isReload: Bool { content.isReload }
 
     /// No marks.
@@ -109,7 +109,7 @@ public struct Marks: Sendable, Equatable {
             content.isReload = true
         }
         for (name, path) in [("items", \Content.items), ("sections", \Content.sections)] {
-            // A dictionary by names would take ids for one that are only canonically equivalent.
+            // A dictionary by names would merge ids that are only canonically equivalent.
             guard let marks = groups[name]?.orderedMembers else { return nil }
             for mark in marks {
                 guard let text = mark.value.string, let redraw = Self.redraws[text] else { return nil }

@@ -11,7 +11,7 @@ public struct EditBatch: Sendable {
     /// Inserted items with their subtrees, including those of inserted sections.
     let nodes: [Node]
     let payloads: [Payload]
-    /// Inserted sections, and for the items of any other edit that inserts, a section without an id.
+    /// Inserted sections. For items that any other edit inserts, a section without an id.
     let sections: [SectionNode]
     let ids: [EditID]
     let updates: [EditUpdate]
@@ -19,7 +19,7 @@ public struct EditBatch: Sendable {
     /// Finds the first node, or section, with an id.
     let nodeTable: IDTable
     let sectionTable: IDTable
-    /// Of each section, then of each node, the index in this list of the first one with the same id.
+    /// For each section, then each node, the index in this list of the first one with the same id.
     let firsts: [Int32]
 
     /// The number of edits.
@@ -119,7 +119,7 @@ public enum EditError: Error, Equatable, Sendable {
     case json(JSONError)
     /// The batch is JSON, but breaks a rule that can be checked without a state: every violation found.
     case wrongShape([Violation])
-    /// An edit does not fit the state that the previous edits left: every violation of the first such edit.
+    /// An edit does not fit the state left by the previous edits: every violation of the first such edit.
     ///
     /// Codes: `duplicate-id`, `unknown-id`, `ambiguous-id`, `anchor-not-found`, `anchor-in-batch`, `no-section`,
     /// `cycle`, `not-a-number`, `limit-exceeded`.
@@ -155,7 +155,7 @@ struct Edit {
     }
 
     var operation: Operation
-    /// Nil where a `clear` names nothing and means all sections.
+    /// Nil for a `clear` without operands, which means all sections.
     var subject: Subject?
     /// Indexes into the batch: into its nodes or sections for `insert`, its updates for `update`, else its ids.
     var operands = 0..<0
@@ -169,7 +169,7 @@ struct Edit {
         case into(Parent, End)
     }
 
-    /// The siblings of which the first that is there tells the place.
+    /// The siblings to choose from: the first one that exists gives the place.
     struct Anchors {
         enum Side: String {
             case before, after
@@ -178,16 +178,16 @@ struct Edit {
         let side: Side
         /// Indexes into the batch's ids.
         let ids: Range<Int>
-        /// Whether they are a list: then those that the edit itself places are passed over.
+        /// Whether they are a list, in which those that the edit itself places are skipped.
         var isList = false
         /// Whether the list ends with null: the end for `before`, the start for `after`.
         var endsOpen = false
     }
 
-    /// What items are put into.
+    /// The parent that items are put into.
     struct Parent {
         let id: EditID
-        /// What has the id; nil if it may be either.
+        /// Whether a section or an item has the id; nil if either may.
         let subject: Subject?
     }
 }
@@ -206,13 +206,13 @@ extension EditID {
     }
 }
 
-/// What an `update` changes about one item or section; nil for what it leaves as it is.
+/// What an `update` changes about one item or section; nil for what stays as it is.
 struct EditUpdate {
     var id: EditID
     var content: Range<UInt32>?
     /// A merge patch of the content (RFC 7396).
     var patch: Range<UInt32>?
-    /// Indexes into the batch: what is added to numbers in the content, once it is patched.
+    /// Indexes into the batch: what is added to numbers in the content, after the patch.
     var additions = 0..<0
     /// Where the kind's quote stands.
     var kindStart: UInt32?

@@ -1,5 +1,5 @@
 // What an update changes. A content is replaced as a whole, or changed by intents, which mean the same whatever others
-// have done to it meanwhile: a merge patch, and amounts that are added to numbers.
+// have done to it meanwhile: a merge patch, and amounts added to numbers.
 
 extension StateParser {
     /// What an element of an update may have.
@@ -7,7 +7,7 @@ extension StateParser {
         case id, content, patch, add, kind, expanded, items
     }
 
-    /// Takes an object that names what is to change, the element `ordinal` of its array.
+    /// Takes an object that names what to change, the element `ordinal` of its array.
     mutating func readEditUpdate(
         of subject: Edit.Subject, _ ordinal: Int, _ additions: inout [EditAddition], depth: Int
     ) throws(JSONError) -> EditUpdate? {
@@ -68,8 +68,8 @@ extension StateParser {
 
     // MARK: Additions
 
-    /// Takes an object of pointers with the amounts that are to be added there; `depth` counts the arrays and objects
-    /// around it, as around the content.
+    /// Takes an object of pointers with the amounts to add there; `depth` counts the arrays and objects around it, as
+    /// around the content.
     private mutating func readAdditions(
         _ ordinal: Int, into additions: inout [EditAddition], depth: Int
     ) throws(JSONError) -> Range<Int> {
@@ -90,8 +90,8 @@ extension StateParser {
         return first..<additions.count
     }
 
-    /// Stores the reference tokens of a pointer as an array, and returns where that is; nil, with a violation noted,
-    /// if it is none or has more of them than `room`.
+    /// Stores the reference tokens of a pointer as an array, and returns where; nil, with a violation noted, if it is
+    /// no pointer or has more tokens than `room`.
     private mutating func readPath(_ name: JSONString, _ ordinal: Int, room: Int) -> UInt32? {
         // Counted first, since the tokens of a long pointer take many times its memory.
         guard name.text.count(where: { $0 == UInt8(ascii: "/") }) <= room else {

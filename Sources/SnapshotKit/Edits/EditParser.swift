@@ -1,7 +1,7 @@
-// From bytes to edits, without a state. Members of an edit come in any order, and what `items` holds depends on `op`;
-// so each edit is walked twice: once to check its grammar and note where its members stand, once to read them. Inserted
-// items and sections are read by the reader of states, whose columns then hold the items of the whole batch; its
-// violations are reported in the words of edits.
+// From bytes to edits, without a state. Members of an edit come in any order, and the meaning of `items` depends on
+// `op`; so each edit is walked twice: once to check its grammar and note where its members are, once to read them.
+// Inserted items and sections are read by the reader of states, whose columns then hold the items of the whole batch;
+// its violations are reported in the words of edits.
 
 /// Reads a batch.
 struct EditParser {
@@ -18,7 +18,7 @@ struct EditParser {
     /// A reader of the value at `range` of padded memory; `tail` is where bytes that it stores will stand.
     init(base: UnsafeRawPointer, range: Range<Int>, tail: Int, limits: StateLimits, pointer: String) {
         var inner = limits
-        // What is inserted may be deleted by a later edit: only the resulting state is held to the number of items.
+        // A later edit may delete what is inserted: only the resulting state is limited in its number of items.
         inner.maxItems = StateLimits.none.maxItems
         reader = StateParser(base: base, count: range.upperBound, limits: inner)
         reader.scanner.at = range.lowerBound
@@ -26,7 +26,7 @@ struct EditParser {
         (self.limits, self.pointer) = (limits, pointer)
     }
 
-    /// Reads all edits; violations are only noted.
+    /// Reads all edits. Violations are only noted.
     mutating func read(depth: Int) throws(JSONError) {
         reader.scanner.skipSpace()
         guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "[") else {
@@ -67,7 +67,7 @@ struct EditParser {
 
     // MARK: Members
 
-    /// What an edit may have.
+    /// The members of an edit.
     enum Member: String, CaseIterable {
         case op, items, sections, before, after, into, at
     }
@@ -123,7 +123,7 @@ struct EditParser {
         return nil
     }
 
-    /// Which word the string at an offset is; nil for anything else.
+    /// The word that is the string at an offset; nil for anything else.
     func word<Word: RawRepresentable<String>>(at start: Int, of words: [Word]) -> Word? {
         guard reader.scanner.byte(start) == UInt8(ascii: "\"") else { return nil }
         var cursor = JSONCursor(reader.scanner.base + start)
@@ -132,7 +132,7 @@ struct EditParser {
 
     // MARK: The end
 
-    /// Throws what was found wrong.
+    /// Throws the violations found.
     func check() throws(EditError) {
         if count > limits.maxEdits {
             throw .limitExceeded(
@@ -156,7 +156,7 @@ struct EditParser {
 }
 
 extension JSONString {
-    /// The one of a few words that this is.
+    /// Which of a few words this is.
     func word<Word: RawRepresentable<String>>(of words: [Word]) -> Word? {
         words.first { (isEscaped || count == $0.rawValue.utf8.count) && text.elementsEqual($0.rawValue.utf8) }
     }
@@ -174,7 +174,7 @@ struct EditPointer {
 
 // MARK: - Operands
 //
-// What an edit is about, and where it puts it.
+// The operands of an edit, and where it puts them.
 
 extension EditParser {
     /// Reads the array at `start` as the edit's operands.
@@ -228,7 +228,7 @@ extension EditParser {
         return first..<reader.builder.sections.count
     }
 
-    /// Reads an array, but for elements that `read` has noted a violation of.
+    /// Reads an array, except for elements that `read` has noted a violation of.
     private mutating func readElements<Element>(
         of member: String, depth: Int, _ read: (inout StateParser, Int) throws(JSONError) -> Element?
     ) throws(JSONError) -> [Element] {

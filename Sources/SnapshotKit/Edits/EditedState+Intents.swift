@@ -1,11 +1,11 @@
-// Patches and additions change a content as it is by then, within the batch, too. Each is carried out at once, so that
-// what is wrong is told of the edit that it is wrong with; of the contents that one edit after the other makes only the
-// last is kept. Since a few bytes of a batch can ask for a long content again and again, what that may cost is bounded.
+// Patches and additions change a content as earlier edits have left it, within the batch, too. Each is carried out at
+// once, so that a violation is reported for the edit that causes it; of the contents that successive edits make, only
+// the last is kept. Since a few bytes of a batch can ask for a long content again and again, the total cost is bounded.
 
 extension EditedState {
     static let tooManyDigits = "a number may have at most \(ExactDecimal.maxDigits) digits, without an exponent"
 
-    /// How many bytes of contents may be gone through again, in contents of the largest size.
+    /// How many bytes of contents may be read again, in contents of the largest size.
     private static let maxRepeats = 4
 
     /// Patches the content of a section or an item, then adds to numbers in it.
@@ -24,7 +24,7 @@ extension EditedState {
                     try JSONText(adding: addition.amount, at: path, to: content)
                 }
             } catch {
-                // A content that is gone through in vain counts, too.
+                // A content read in vain counts, too.
                 repeated += before
                 let (code, detail) =
                     switch error {
@@ -46,7 +46,7 @@ extension EditedState {
         }
     }
 
-    /// Whether a content may be gone through, perhaps once more.
+    /// Whether a content may be read, perhaps once more.
     private mutating func takesRoom(
         _ vertex: Int, _ member: String, _ ordinal: Int, _ violations: inout Violations
     ) -> Bool {

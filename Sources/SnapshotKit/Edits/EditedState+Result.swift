@@ -1,7 +1,7 @@
-// The resulting state. What no edit touched is taken over stretch by stretch; all else is an item of its own, whose
-// texts are in the old state or in the batch, which the new state's text has behind that of the old one.
+// The resulting state. What no edit touched is taken over stretch by stretch; everything else is an item of its own,
+// whose texts are in the old state or in the batch, which follows the old state's text in the new one.
 
-/// Describes what a state is made of after its edits.
+/// Describes the parts of a state after its edits.
 struct EditedStateWriter {
     private let state: EditedState
     private let limits: StateLimits
@@ -11,7 +11,7 @@ struct EditedStateWriter {
     private let base: UInt32
     /// Bytes of the batch that the new state needs.
     private var used = 0
-    /// Contents that intents made: they stand behind the batch's bytes.
+    /// Contents made by intents: they follow the batch's bytes.
     private var made: TokenBuffer
 
     init(_ state: EditedState, limits: StateLimits) {
@@ -22,7 +22,7 @@ struct EditedStateWriter {
         made = TokenBuffer(base: state.old.columns.text.count + state.batch.bytes.count)
     }
 
-    /// The finished state, and what of it is the same as before. O(edits), and O(n) as memory.
+    /// The finished state, and what it has in common with the old one. O(edits), and O(n) as memory.
     mutating func write() throws(EditError) -> (Snapshot, Kinship) {
         var section = state.tree.first(in: EditedTree.root)
         while section >= 0 {
@@ -87,7 +87,7 @@ struct EditedStateWriter {
         Int(state.old.nodes[other].level) - Int(state.old.nodes[item].level)
     }
 
-    /// The vertex after another in the document, and its level; none after the last one of a section.
+    /// The next vertex of the document, and its level; none after the last one of a section.
     private func following(_ vertex: Int, _ level: Int) -> (vertex: Int, level: Int) {
         let child = state.tree.first(in: vertex)
         if child >= 0 { return (child, level + 1) }

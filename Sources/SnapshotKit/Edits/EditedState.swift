@@ -18,33 +18,33 @@ struct EditedState {
     let bytes: UnsafeRawPointer
     let limits: StateLimits
     private(set) var tree: EditedTree
-    /// Of the batch's sections or nodes with one id, the vertex that was put into the tree last, by `EditBatch.firsts`;
-    /// -1 for none.
+    /// For the batch's sections or nodes with one id, the vertex last put into the tree, by `EditBatch.firsts`; -1 for
+    /// none.
     private var current: [Int32]
     /// What edits changed about vertices.
     private var overrides: [Int: Override] = [:]
-    /// Contents that intents made of those of the state and of the batch.
+    /// Contents made by intents, from those of the state and of the batch.
     var made: [Int: JSONText] = [:]
     /// Bytes of these.
     var madeBytes = 0
-    /// Bytes of contents that intents have gone through more than once, or in vain.
+    /// Bytes of contents that intents have read more than once, or in vain.
     var repeated = 0
-    /// Whether intents were refused since they cost too much, which is told once.
+    /// Whether intents were refused because they cost too much, which is reported once.
     var isExhausted = false
     /// The edit that put a vertex where it is.
     private var placedBy: [Int: Int] = [:]
-    /// Since all sections were emptied, the vertices below which something was put; nil if they were not.
+    /// The vertices below which something was put since all sections were emptied; nil if they were not.
     private var filledSinceEmptied: [Int]?
     /// The index of the edit that is being applied.
     var index = 0
     var marks: [(subject: Edit.Subject, id: EditID, redraw: Marks.Redraw)] = []
-    /// Vertices that a violation was noted about, and the places of the batch's nodes: both for errors only.
+    /// Vertices with a violation noted, and the places of the batch's nodes: both for errors only.
     var reported: Set<Int> = []
     var ordinals: SiblingOrdinals?
     /// Whether the resulting state may differ.
     private(set) var isTouched = false
 
-    /// What edits replaced about a section or an item; nil for what they left.
+    /// What edits replaced about a section or an item; nil for what they did not.
     struct Override {
         var content: Range<UInt32>?
         var kindStart: UInt32?
@@ -120,7 +120,7 @@ struct EditedState {
 
     private func ifThere(_ vertex: Int) -> Int? { vertex >= 0 && tree.contains(vertex) ? vertex : nil }
 
-    /// Whether the edit, which inserts, has an operand with the id.
+    /// Whether the edit, an insertion, has an operand with the id.
     private func inserts(_ id: EditID) -> Bool {
         edit.subject == .sections
             ? batch.sections[edit.operands].contains { isText(of: id, $0) }
@@ -147,19 +147,19 @@ struct EditedState {
         isTouched = true
     }
 
-    /// Takes a vertex out, with all that is below it: for good, or to be put in elsewhere.
+    /// Takes a vertex out with everything below it: for good, or to be put in elsewhere.
     mutating func detach(_ vertex: Int) {
         tree.detach(vertex)
         isTouched = true
     }
 
-    /// Takes all that is below some vertices out.
+    /// Takes out everything below some vertices.
     mutating func empty(_ vertices: [Int]) {
         tree.clear(vertices)
         isTouched = true
     }
 
-    /// Empties all sections. O(sections) the first time, and O(placed since) then.
+    /// Empties all sections. O(sections) the first time, then O(placed since).
     private mutating func emptyAll() {
         var vertices = filledSinceEmptied ?? []
         if filledSinceEmptied == nil {
@@ -180,7 +180,7 @@ struct EditedState {
         body(&overrides[vertex, default: Override()])
     }
 
-    /// The marks of what is still there.
+    /// The marks of whatever is still there.
     func finalMarks() -> Marks {
         var result = Marks.none
         for mark in marks where find(mark.subject, mark.id) != nil {
@@ -197,11 +197,11 @@ struct EditedState {
 
 // MARK: - Targets
 //
-// Where an edit puts its operands: first as the edit says it, as a parent and a spot in it; then as a gap before a
-// sibling. The gap is found once what moves is taken out, so that the sibling is never one that moves too.
+// Where an edit puts its operands: first in the edit's words, as a parent and a spot in it; then as a gap before a
+// sibling. The gap is found after the moving vertices are taken out, so the sibling is never one of them.
 
 extension EditedState {
-    /// Where an edit puts its operands, as it says it.
+    /// Where an edit puts its operands, in its own words.
     struct Target {
         enum Position {
             case at(Edit.End)
@@ -255,7 +255,7 @@ extension EditedState {
         return nil
     }
 
-    /// The first sibling of those that the edit names that is there.
+    /// The first existing sibling of those that the edit names.
     private func sibling(
         _ anchors: Edit.Anchors, _ moved: Set<Int>, at pointer: String, _ violations: inout Violations
     ) -> Int? {
@@ -300,12 +300,12 @@ extension EditedState {
 
 // MARK: - Applying an edit
 //
-// One edit. What it names and where it puts that is looked up first; only then is anything changed. All that is wrong
+// One edit. Its operands and their destination are looked up first; only then is anything changed. Everything wrong
 // with the first edit that does not fit is reported, and nothing about later ones: they were written for a state that
-// never came to be.
+// never existed.
 
 extension EditedState {
-    /// Applies the edit at `index`; returns what is wrong with it, and then the state must not be used any more.
+    /// Applies the edit at `index`; returns what is wrong with it. If anything is, the state must not be used any more.
     mutating func apply(_ index: Int, limit: Int) -> [Violation] {
         self.index = index
         var violations = Violations(limit: limit)
@@ -313,7 +313,7 @@ extension EditedState {
         case .insert: insert(&violations)
         case .move: move(&violations)
         case .delete:
-            // An id that nothing has is no violation: it is deleted.
+            // An id that does not exist is no violation: it is deleted already.
             let vertices = edit.subject.map { subject in batch.ids[edit.operands].compactMap { find(subject, $0) } }
             for vertex in vertices ?? [] where tree.contains(vertex) { detach(vertex) }
         case .clear: clear(&violations)
@@ -329,7 +329,7 @@ extension EditedState {
     // MARK: Operations
 
     private mutating func insert(_ violations: inout Violations) {
-        // Where there is no such place they go anywhere, so that duplicates are found all the same.
+        // Without such a place they go anywhere, so that duplicates are found all the same.
         let gap = target(moved: [], &violations).map(gap) ?? Gap(parent: EditedTree.root)
         if edit.subject == .sections {
             for section in edit.operands { enter(section: section, gap, &violations) }
@@ -408,7 +408,8 @@ extension EditedState {
         marks += batch.ids[edit.operands].map { (subject, $0, redraw) }
     }
 
-    /// The vertices that the edit's ids name, with their index in the edit; an id that nothing has is a violation.
+    /// The vertices that the edit's ids name, each with its index in the edit; an id that does not exist is a
+    /// violation.
     private func operands(_ violations: inout Violations) -> [(ordinal: Int, vertex: Int)] {
         guard let subject = edit.subject else { return [] }
         var vertices: [(ordinal: Int, vertex: Int)] = []

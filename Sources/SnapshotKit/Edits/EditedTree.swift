@@ -1,5 +1,5 @@
-/// The tree of a state that is edited: any vertex, with all that is below it, is taken out or put in at the cost of
-/// what is beside it.
+/// The tree of an edited state: any vertex, with everything below it, is taken out or put in at the cost of its
+/// neighbours.
 ///
 /// The children of the root are the sections, and theirs are the items. Only links that edits touch are stored; all
 /// others follow from the old state's columns, in O(levels).
@@ -23,7 +23,7 @@ struct EditedTree {
     private let oldItems: Range<Int>
     private var touched: [Int: Links] = [:]
 
-    /// The tree of a state; vertices that are not in it are out of the tree.
+    /// The tree of a state. Vertices that it does not have are out of the tree.
     init(_ old: ColumnsView) {
         self.old = old
         oldItems = 1 + old.sections.count..<1 + old.sections.count + old.nodes.count
@@ -65,7 +65,7 @@ struct EditedTree {
     /// Counts a vertex as touched.
     mutating func touch(_ vertex: Int) { change(vertex) { _ in } }
 
-    /// Puts a vertex that is out of the tree below `parent`, before its child `next`, or at its end.
+    /// Puts a vertex that is out of the tree below `parent`: before its child `next`, or at its end.
     mutating func insert(_ vertex: Int, below parent: Int, before next: Int = none) {
         let number = Int32(truncatingIfNeeded: vertex)
         let previous = next >= 0 ? links(next).previous : links(parent).last
@@ -82,7 +82,7 @@ struct EditedTree {
         }
     }
 
-    /// Takes a vertex out, with all that is below it, for good or to be put in again.
+    /// Takes a vertex out with everything below it, for good or to be put in again.
     mutating func detach(_ vertex: Int) {
         let link = links(vertex)
         if link.previous >= 0 { change(Int(link.previous)) { $0.next = link.next } }
@@ -94,10 +94,10 @@ struct EditedTree {
         change(vertex) { ($0.parent, $0.previous, $0.next) = (-1, -1, -1) }
     }
 
-    /// Takes all that is below some vertices out for good. O(vertices), and O(touched) if anything is below them.
+    /// Takes out for good everything below some vertices. O(vertices), and O(touched) if anything is below them.
     mutating func clear(_ vertices: [Int]) {
         let filled = Set(vertices.filter { first(in: $0) >= 0 })
-        // What is below another of them is gone with that.
+        // Vertices below another of them go with that one.
         let outermost = filled.filter { filled.isDisjoint(with: lineage(of: parent(of: $0))) }
         guard !outermost.isEmpty else { return }
         for (child, links) in touched where outermost.contains(Int(links.parent)) { touched[child]!.parent = -1 }

@@ -1,5 +1,5 @@
 /// What the elements of a list have in common: which values tell them apart, and which lists are in them. The first
-/// elements say what there is to look for; then all of them are gone through for that alone.
+/// elements decide what to look for; then all elements are searched for that alone.
 struct ElementProfile {
     /// A member of each element, or of an object in it.
     struct Place {
@@ -10,20 +10,20 @@ struct ElementProfile {
         let level: Int
         /// The place that followed last: elements mostly have their members in the same order.
         var sequel = 0
-        /// What follows counts elements with a value here: of any kind, one that could be an id, a string, a list.
+        /// The following count elements with a value here: of any kind, one that could be an id, a string, a list.
         var count = 0
         var ids = 0
         var texts = 0
         var lists = 0
-        /// Elements of these lists, of the longest of them, and the bytes.
+        /// Elements of these lists, of the longest of them, and their bytes.
         var innerCount = 0
         var longest = 0
         var innerBytes = 0
         /// Whether ids and lists are looked at here, or further below.
         var isWanted = true
-        /// Hashes of the ids that were seen, if they are compared.
+        /// Hashes of the ids seen so far, if they are compared.
         var seen: Set<UInt64>?
-        /// That of this element.
+        /// The hash of this element's id.
         var current: UInt64?
 
         /// Whether all elements have an id here.
@@ -35,9 +35,9 @@ struct ElementProfile {
     /// Names of objects around an id.
     private static let maxLevel = 3
     private static let maxPlaces = 64
-    /// Elements that say what there is to look for.
+    /// Elements that decide what to look for.
     static let sample = 32
-    /// Places whose ids are compared.
+    /// The most places whose ids are compared.
     private static let maxIDs = 6
 
     /// The first is the element itself.
@@ -45,20 +45,20 @@ struct ElementProfile {
     /// Elements, and their bytes.
     private(set) var count = 0
     private(set) var bytes = 0
-    /// Those of the first elements.
+    /// Whether only the first elements were taken.
     private var isSample = true
     /// `type` and `id`, which may tell elements apart together, and their hashes.
     private var pair: (type: Int, id: Int)?
     private var pairs: Set<UInt64> = []
 
-    /// Looks at the elements of a list, or at those of the lists at `inner` in its elements. O(bytes).
+    /// Profiles the elements of a list, or those of the lists at `inner` in its elements. O(bytes).
     init(of list: FoundList, at inner: JSONPointer? = nil) {
         list.forEach(at: inner, upTo: Self.sample) { take(&$0) }
         choose()
         list.forEach(at: inner) { take(&$0) }
     }
 
-    /// Looks at the first elements alone. O(bytes of those).
+    /// Profiles the first elements alone. O(bytes of those).
     init(sampleOf list: FoundList, at inner: JSONPointer? = nil) {
         list.forEach(at: inner, upTo: Self.sample) { take(&$0) }
     }
@@ -133,7 +133,7 @@ struct ElementProfile {
         places[place].seen?.insert(hash)
     }
 
-    /// Takes a list, which counts if all in it are objects.
+    /// Takes a list, which counts if it holds only objects.
     private mutating func takeList(_ cursor: inout JSONCursor, at place: Int) {
         let start = cursor.at
         var (count, objects) = (0, 0)
@@ -153,7 +153,7 @@ struct ElementProfile {
 
     // MARK: Choosing
 
-    /// Ends the sample: decides what is looked for in all elements.
+    /// Ends the sample: decides what to look for in all elements.
     private mutating func choose() {
         let inAll = places.indices.filter { places[$0].hasIDs(of: count) && count > 0 }
         let best = inAll.sorted { (score($1), $0) < (score($0), $1) }.prefix(Self.maxIDs)
@@ -226,7 +226,7 @@ struct ElementProfile {
             guard let seen = value.seen, value.hasIDs(of: count) else { continue }
             let isUnique = seen.count == count
             guard isUnique || seen.count * 2 >= count else { continue }
-            // The first of several elements with one id is better than a title, and worse than a URL.
+            // Taking the first of several elements with one id is better than a title, and worse than a URL.
             let score = score(place) - (isUnique ? 0 : 45)
             guard score > best?.score ?? 0 else { continue }
             best = Identity(idAt: [pointer(place)], score: score, isUnique: isUnique, place: place)
@@ -261,7 +261,7 @@ struct ElementProfile {
     /// The names of the elements' members.
     var memberNames: Set<[UInt8]> { Set(places.filter { $0.parent == 0 }.map(\.name)) }
 
-    /// In hundredths, how much of what there is in any element is in each; 0 if they have nothing in common.
+    /// In hundredths, how much of what any element has is in each; 0 if they have nothing in common.
     var likeness: Int {
         let members = places.filter { $0.parent == 0 }
         guard let most = members.map(\.count).max(), most * 4 >= count * 3 else { return 0 }
@@ -291,12 +291,12 @@ enum IDName {
     /// From 5, for what may change, to 100, for `id`.
     static func score(_ names: [[UInt8]], isText: Bool) -> Int {
         let texts = names.map { String(decoding: $0, as: UTF8.self) }
-        // XML as JSON puts a text into a member of its own.
+        // XML written as JSON puts a text into a member of its own.
         let isWrapped = texts.count > 1 && texts.last.map { textual.contains($0) } == true
         let path = isWrapped ? Array(texts.dropLast()) : texts
         guard let name = path.last else { return isText ? 20 : 10 }
         var own = score(name) ?? (isText ? 20 : 10)
-        // An id may be an object, such as `{"$oid":…}`. What is in any other object may be that one's id.
+        // An id may be an object, such as `{"$oid":…}`. A value in any other object may be the id of that object.
         let around = path.dropLast()
         let isOfID = around.last.flatMap(score).map { $0 >= 90 } ?? false
         if isOfID { own = 85 + own / 10 }
@@ -325,9 +325,9 @@ enum IDName {
         "url", "uri", "href", "link", "permalink", "path", "code", "symbol", "iso", "iso2", "iso3", "number",
         "reference", "ref", "cursor", "hash", "login", "username", "email", "handle", "ticker", "domain", "filename",
     ]
-    /// Parts of names of what changes while the element stays.
+    /// Parts of names of values that change while the element stays.
     private static let fleeting = ["etag", "updated", "modified", "changed", "version", "position", "rank", "index"]
-    /// What begins the name of another element's id.
+    /// Beginnings of names of another element's id.
     private static let others = ["parent", "prev", "next", "reply", "inreply", "root"]
     private static let textual: Set<String> = ["#text", "_", "$", "$t", "_text", "text", "value", "__text"]
     private static let wrappers: Set<String> = [

@@ -13,7 +13,7 @@ struct FoundList {
     let elements: Elements
     /// Whether it is an object, whose members are the elements.
     let isMap: Bool
-    /// Whether its members' names look like keys rather than like names of fields.
+    /// Whether its members' names look like keys rather than names of fields.
     let hasKeys: Bool
 
     /// Calls `body` with a cursor at each of the first `limit` elements, or at those of the lists at `inner` in them.
@@ -50,12 +50,12 @@ struct FoundList {
     }
 }
 
-/// Finds what could be lists in a document, through objects alone: of a list in each element of another one, the outer
+/// Finds what could be lists in a document, through objects alone: for a list in each element of another one, the outer
 /// one is found.
 struct ListFinder {
-    /// Of objects around a list.
+    /// The most objects around a list.
     private static let maxDepth = 6
-    /// Of the largest ones.
+    /// The most lists kept: the largest ones.
     private static let maxLists = 6
 
     private var cursor: JSONCursor
@@ -68,7 +68,7 @@ struct ListFinder {
         cursor.skipSpace()
     }
 
-    /// The lists that are the most likely. O(bytes of the document).
+    /// The likeliest lists. O(bytes of the document).
     mutating func lists() -> [FoundList] {
         takeValue()
         return found.map(\.list)
@@ -133,7 +133,7 @@ struct ListFinder {
     }
 }
 
-/// Of which types the elements of a list are.
+/// The types of a list's elements.
 private struct ElementTally {
     private(set) var count = 0
     private var objects = 0
@@ -171,8 +171,8 @@ private struct ElementTally {
 }
 
 extension JSONString {
-    /// Whether a member's name looks like a key (`EUR`, `2026-11-26`, `-NxT3kQ`, `7`), not like that of a field. Fields
-    /// may be numbered, but hardly where they are objects.
+    /// Whether a member's name looks like a key (`EUR`, `2026-11-26`, `-NxT3kQ`, `7`), not like a field's. Fields may
+    /// be numbered, but hardly where they are objects.
     fileprivate func looksLikeKey(among objects: Bool) -> Bool {
         let bytes = UnsafeRawBufferPointer(start: start, count: count)
         guard let first = bytes.first, first != UInt8(ascii: "@"), first != UInt8(ascii: "$") else { return false }
@@ -196,13 +196,13 @@ extension UInt8 {
 // MARK: - Weights
 
 extension FoundList {
-    /// How likely a list is the one that is meant, by its size and name.
+    /// How likely this is the intended list, by its size and name.
     var weight: Int {
         Self.weight(bytes, named: pointer.tokens.last.map { String(decoding: $0, as: UTF8.self) }, elements)
     }
 
     fileprivate static func weight(_ bytes: Int, named name: JSONString?, _ elements: Elements) -> Int {
-        // No name that counts is longer.
+        // No name with a weight is longer.
         weight(bytes, named: name.flatMap { $0.count < 32 ? $0.string : nil }, elements)
     }
 
@@ -215,12 +215,12 @@ extension FoundList {
         }
     }
 
-    /// Names that lists have where a document has one.
+    /// Names of the list in a document that has one.
     private static let usual: Set<String> = [
         "data", "items", "item", "results", "result", "features", "edges", "nodes", "entries", "entry", "records",
         "rows", "hits", "list", "children", "value", "values", "resources", "members", "feed",
     ]
-    /// Names of what stands beside a list.
+    /// Names of things beside a list.
     private static let aside: Set<String> = [
         "included", "errors", "warnings", "links", "link", "facets", "filters", "aggregations", "meta", "metadata",
         "pagination", "headers", "namespaces", "authors", "fields", "columns",

@@ -5,7 +5,7 @@ struct ListReading {
 
     /// The ways to read a list, the best first. O(bytes).
     ///
-    /// - Parameter maxItems: a list of more elements is not looked at, and its shape is what it can be without that.
+    /// - Parameter maxItems: a list of more elements is not looked at, and its shape is guessed without that.
     static func readings(of list: FoundList, maxItems: Int) -> [ListReading] {
         var places = StateShape.Places()
         places.itemsAt = list.pointer
@@ -28,7 +28,7 @@ struct ListReading {
         }
     }
 
-    /// An object of lists is one of sections if their elements are alike.
+    /// An object of lists is read as sections if their elements are alike.
     private static func grouped(_ list: FoundList) -> [ListReading] {
         let profile = ElementProfile(of: list, at: .root)
         guard let identity = profile.identity(), list.listsAreAlike else { return [] }
@@ -83,14 +83,14 @@ private struct ObjectReadings {
         return readings + [ListReading(flat, score)]
     }
 
-    /// Where elements have elements like themselves.
+    /// Where elements contain elements like themselves.
     private func outline(_ identity: ElementProfile.Identity) -> JSONPointer? {
         profile.lists.lazy.map(profile.pointer).first {
             sample.resembles(ElementProfile(sampleOf: list, at: $0), identity)
         }
     }
 
-    /// The list as sections, if each element is little else than a list: a header and its rows, rather than a post and
+    /// The list as sections, if each element is little more than a list: a header and its rows, rather than a post and
     /// its comments.
     private var sections: ListReading? {
         guard profile.lists.count == 1, let place = profile.lists.first, profile.memberNames.count <= 8,
@@ -135,6 +135,6 @@ extension StateShape.Places {
         keepsFirst = !identity.isUnique
     }
 
-    /// Of objects around the list.
+    /// The number of objects around the list.
     fileprivate var depth: Int { (sectionsAt ?? items).tokens.count }
 }

@@ -1,13 +1,13 @@
 // Where a list seems to be in somebody's JSON. Three steps: `ListFinder` walks through the document's objects and notes
 // arrays and objects that could be lists; `ElementProfile` looks at the elements of the likeliest and finds what tells
-// them apart; `ListReading` turns that into shapes, each with a score. The best are tried with the parser, so that what
-// is offered is accepted, and its rows are counted rather than estimated.
+// them apart; `ListReading` turns that into shapes, each with a score. The best are tried with the parser, so that
+// every shape offered is accepted, and its rows are counted rather than estimated.
 //
 // The work is bounded, whatever the document: one pass to find lists, at most two over each of six lists, and five
 // readings. The walk enters six levels of objects, a profile three, and neither calls itself any deeper.
 //
-// Rejected: a schema for each known kind of document (GeoJSON, JSON:API, …). Names and what the elements have in common
-// find those as well, and documents of no kind besides.
+// Rejected: a schema for each known kind of document (GeoJSON, JSON:API, …). Names and common members find those as
+// well, and documents of no known kind besides.
 
 /// A shape with which a document can be read, and what that gives.
 public struct ShapeGuess: Sendable, Equatable {
@@ -21,7 +21,8 @@ public struct ShapeGuess: Sendable, Equatable {
     /// The largest number of guesses, and of readings that are tried for them.
     public static let maxCount = 5
 
-    /// How many times as much as reading a document it costs to guess its shapes, about, and the likeliest alone.
+    /// About how many times as much as reading a document it costs to guess its shapes, and to guess the likeliest
+    /// alone.
     package static let cost = 8
     package static let likelyCost = 4
 
@@ -38,8 +39,8 @@ public struct ShapeGuess: Sendable, Equatable {
 }
 
 extension StateDocument {
-    /// The shapes that the document seems to have, best first, each of them tried. One that can be read natively has no
-    /// other, and neither has one that only repeats ids.
+    /// The shapes that the document seems to have, best first, each of them tried. A document that can be read natively
+    /// has no other, and neither has one that only repeats ids.
     ///
     /// O(bytes).
     ///
@@ -89,7 +90,7 @@ extension StateDocument {
 }
 
 extension ShapeGuess {
-    /// What a shape gives.
+    /// The result of a shape.
     package init(_ shape: StateShape, _ reading: StateReading) {
         self.init(shape: shape, rows: reading.snapshot.rowCount, sections: reading.snapshot.sectionCount)
     }

@@ -1,21 +1,21 @@
-// Numbers are compared as written: by sign, then by the power of ten of the first digit that is not zero, then by the
-// digits from there on. Nothing is expanded or rounded, so that 1e999999999 costs no more than its eleven bytes, and
-// two numbers that a binary64 cannot tell apart differ. The power is the written exponent plus a place, and an exponent
-// may have any number of digits: beyond 18, they are added one by one.
+// Numbers are compared as written: by sign, then by the power of ten of the first non-zero digit, then by the digits
+// from there on. Nothing is expanded or rounded, so 1e999999999 costs no more than its eleven bytes, and two numbers
+// that a binary64 cannot tell apart differ. The power is the written exponent plus a place, and an exponent may have
+// any number of digits: beyond 18, they are added one by one.
 
 /// A JSON number, compared by its exact value.
 struct DecimalToken {
     let isNegative: Bool
-    /// Whether all digits are zeros: then neither its sign nor its exponent matters.
+    /// Whether all digits are zeros, so that neither its sign nor its exponent matters.
     let isZero: Bool
-    /// From the first digit that is not zero to the end of the mantissa, perhaps with a point.
+    /// From the first non-zero digit to the end of the mantissa, perhaps with a point.
     private let digits: UnsafeRawBufferPointer
     let power: Power
 
     /// A power of ten.
     enum Power: Equatable {
         case small(Int)
-        /// One of more than 18 digits: those of its magnitude, without leading zeros.
+        /// A power of more than 18 digits: those of its magnitude, without leading zeros.
         case large(isNegative: Bool, [UInt8])
     }
 
@@ -71,7 +71,7 @@ struct DecimalToken {
         }
     }
 
-    /// The values of its digits, from the first that is not zero.
+    /// The values of its digits, from the first non-zero one.
     var significand: Significand { Significand(digits) }
 
     struct Significand: Sequence, IteratorProtocol {
@@ -126,7 +126,7 @@ extension DecimalToken.Power {
             self.init(isNegative ? place - magnitude : place + magnitude)
             return
         }
-        // A place is far less than such an exponent, so the sign stays; and it has at most ten digits.
+        // A place is far smaller than such an exponent, so the sign stays; and it has at most ten digits.
         var sum = [UInt8](repeating: 0, count: 10) + digits.map { $0 - UInt8(ascii: "0") }
         var carry = isNegative ? -place : place
         for index in sum.indices.reversed() where carry != 0 {
@@ -143,7 +143,7 @@ extension DecimalToken.Power {
         }
     }
 
-    /// Each power has one form: `small` has at most 18 digits.
+    /// Each power has only one form: `small` has at most 18 digits.
     private init(_ power: Int) {
         guard power.magnitude >= 1_000_000_000_000_000_000 else {
             self = .small(power)

@@ -1,8 +1,8 @@
-// What is added is money and counts as often as anything, so a sum is exact or refused, never rounded. A number is kept
-// as whole units and a fraction in units of 10^-18, of the same sign: 18 digits on each side of the point fit into an
-// Int64, and so do the sums of two of them. No 128-bit integer is needed, which older systems of apps lack.
+// Amounts are often money or counters, so a sum is exact or refused, never rounded. A number is kept as whole units and
+// a fraction in units of 10^-18, of the same sign: 18 digits on each side of the point fit into an Int64, and so do the
+// sums of two of them. No 128-bit integer is needed, which older systems of apps lack.
 
-/// A decimal number of at most 18 digits, counted as it is written without an exponent: those of a leading `0.`, and
+/// A decimal number of at most 18 digits, counted as written without an exponent: a leading `0.` and its zeros, and
 /// zeros at the end of the fraction, do not count.
 struct ExactDecimal: Equatable {
     /// Digits on both sides of the point together.
@@ -13,7 +13,7 @@ struct ExactDecimal: Equatable {
     private static let unit = powers[maxDigits]
 
     private let whole: Int64
-    /// In units of 10^-18; neither it nor `whole` is positive if the other one is negative.
+    /// In units of 10^-18; `whole` and this never have opposite signs.
     private let fraction: Int64
 
     /// Nil if it has too many digits.
@@ -27,7 +27,7 @@ struct ExactDecimal: Equatable {
         let decimal = DecimalToken(token)
         var (whole, fraction) = (Int64(0), Int64(0))
         if !decimal.isZero {
-            // Of its first digit, which is not zero.
+            // The power of its first digit, which is not zero.
             guard case .small(let power) = decimal.power, power < Self.maxDigits else { return nil }
             var place = power
             for digit in decimal.significand {
@@ -72,7 +72,7 @@ struct ExactDecimal: Equatable {
         return (value, count)
     }
 
-    /// Appends the number without an exponent and without zeros that say nothing.
+    /// Appends the number without an exponent and without insignificant zeros.
     func write(into writer: inout JSONWriter) {
         if whole < 0 || fraction < 0 { writer.append(byte: UInt8(ascii: "-")) }
         writer.append(Int(whole.magnitude))
