@@ -15,7 +15,7 @@ struct JSONCursor {
         while byte <= 0x20, byte != 0 { at += 1 }
     }
 
-    /// Enters the array or object that starts here; false if it is empty, and the cursor is then behind it.
+    /// Enters the array or object that starts here. False if it is empty; the cursor is then behind it.
     @inline(__always)
     mutating func enter() -> Bool {
         at += 1
@@ -25,7 +25,7 @@ struct JSONCursor {
         return false
     }
 
-    /// Behind an element or a member's value, takes a comma (true) or the closing bracket (false).
+    /// After an element or a member's value, takes a comma (true) or the closing bracket (false).
     @inline(__always)
     mutating func takesComma() -> Bool {
         skipSpace()

@@ -9,9 +9,9 @@
 
 /// Whether two accepted JSON texts are the same value apart from `ignored`. O(n).
 ///
-/// A pointer to the whole ignores nothing: a content ignored altogether would be no content.
-/// Exact while members are in the same order. Otherwise two different values are taken for the same with a chance of 1
-/// in 2^64, since they are compared by a hash keyed per process.
+/// A pointer to the whole ignores nothing: a content ignored altogether would be no content. Exact while members are in
+/// the same order. Otherwise members are compared by a hash keyed per process, so two different values are taken for
+/// equal with a chance of 1 in 2^64.
 func sameValue(
     _ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, ignoring ignored: PointerSet
 ) -> Bool {
@@ -24,7 +24,7 @@ func sameValue(
     return ignored.withRoot { takesSameValue(&left, &right, $0) }
 }
 
-/// Takes a value from each cursor; true if they are the same. Otherwise the cursors are left anywhere.
+/// Takes a value from each cursor; true if they are the same. Otherwise the cursors may be anywhere.
 private func takesSameValue(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: PointerPlace) -> Bool {
     switch (left.byte, right.byte) {
     case (UInt8(ascii: "\""), UInt8(ascii: "\"")): return left.takeString() == right.takeString()
@@ -97,9 +97,9 @@ private func takesIgnoredMembers(_ cursor: inout JSONCursor, _ ignored: PointerP
 // MARK: - Hashes
 //
 // A hash of a JSON value that ignores what equality ignores: members are summed, so their order cannot matter; strings
-// are hashed by their text, arrays are folded in order. Numbers are hashed as they are written, which is how contents
-// are compared, or by their value, which is how views compare. Two 64-bit sums over keyed terms collide by
-// chance once in 2^64, and a client without the key cannot search for a collision.
+// are hashed by their text, arrays are folded in order. Numbers are hashed as written, which is how contents are
+// compared, or by value, which is how views compare. Two 64-bit sums over keyed terms collide by chance once in 2^64,
+// and a client without the key cannot search for a collision.
 
 /// The fingerprint of accepted JSON text, apart from `ignored`. Equal values have equal fingerprints. O(n).
 package func fingerprint(of text: UnsafeRawBufferPointer, by hash: KeyedHash, ignoring ignored: PointerSet) -> UInt64 {
@@ -117,7 +117,7 @@ package func fingerprint(of string: JSONString, by hash: KeyedHash) -> UInt64 {
     }
 }
 
-/// A hash, by the process's key, of the value that starts at an address in accepted text. Numbers count by their value.
+/// A hash, by the process's key, of the value that starts at an address in accepted text. Numbers count by value.
 /// O(bytes).
 func numericHash(at start: UnsafeRawPointer) -> UInt64 {
     var cursor = JSONCursor(start)
@@ -143,7 +143,7 @@ private struct ValueHash {
         case UInt8(ascii: "["): return takeArray(&cursor, ignored)
         default:
             let token = cursor.takeToken()
-            // No word begins with a character below the letters.
+            // No literal name begins with a character below the letters.
             if readsNumbers, token[0] < UInt8(ascii: "A") { return DecimalToken(token).hashed(by: hash) }
             return hash.hash(token.baseAddress!, token.count, from: Kind.token.rawValue)
         }

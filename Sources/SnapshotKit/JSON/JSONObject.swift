@@ -86,7 +86,7 @@ package struct JSONObject: Sendable {
 
 // MARK: - Members one by one
 
-/// The members of an object and of all objects nested in it, listed in one pass and to be taken by name.
+/// The members of an object and of all objects nested in it, listed in one pass and taken by name.
 ///
 /// A member of a nested object follows the member that holds the object, so a walk over siblings skips nested ones in
 /// one step. Listing each object's members on arrival instead would read the deepest bytes once per level. The contents
@@ -95,7 +95,7 @@ struct JSONMembers {
     struct Member {
         var name: JSONString
         var value: UnsafeRawBufferPointer
-        /// Index behind the last member nested in the value.
+        /// Index after the last member nested in the value.
         fileprivate(set) var end: Int
         fileprivate(set) var isTaken = false
 
@@ -152,7 +152,7 @@ struct JSONMembers {
     }
 }
 
-/// Finds the members of one object by name. Those asked for in their own order cost O(1), and so do others, except that
+/// Finds the members of one object by name. Names asked for in their own order cost O(1), and so do others, except that
 /// the first of them costs O(members).
 struct MemberSearch {
     private let range: Range<Int>

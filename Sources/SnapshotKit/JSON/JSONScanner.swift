@@ -1,12 +1,11 @@
-// A strict scanner: one pass, no objects, ranges of the bytes that came in.
+// A strict scanner: one pass, no objects, only ranges of the input bytes.
 //
 // The text is followed by `padding` zero bytes, so eight bytes can be loaded at any position and every loop is stopped
 // by a byte rather than by a test for the end. A zero byte is legal nowhere in JSON: a loop that stops at one need only
 // check whether it is the end (too early) or not (an unexpected byte).
 //
 // Strict means RFC 8259 and what a security-minded reader adds: well-formed UTF-8 (Unicode 15, table 3-7), no lone
-// surrogates in escapes, members of an object named once, a bound on depth. Numbers are tokens; their value is never
-// computed.
+// surrogates in escapes, no repeated member names, a bound on depth. Numbers are tokens; their value is never computed.
 //
 // Rejected: a structural index and a second pass (simdjson's way): lists hold short strings, and the index costs more
 // than it saves; bounds-checked spans, at half the speed.
@@ -81,7 +80,7 @@ package struct JSONScanner {
         return true
     }
 
-    /// Behind an element or a member, takes a comma (true) or `close` (false).
+    /// After an element or a member, takes a comma (true) or `close` (false).
     @inline(__always)
     mutating func takesComma(or close: UInt8) throws(JSONError) -> Bool {
         skipSpace()
@@ -116,7 +115,7 @@ package struct JSONScanner {
         }
     }
 
-    /// The same; returns where the value is.
+    /// Takes one value of any kind; returns where it is. `depth` counts the arrays and objects around it.
     mutating func takeValue(depth: Int) throws(JSONError) -> Range<Int> {
         skipSpace()
         let start = at
@@ -212,7 +211,7 @@ package struct JSONScanner {
 struct StringToken {
     var start: Int
     var count: Int
-    /// Whether any escape is in it, so that its bytes are not its text.
+    /// Whether it holds any escape, so that its bytes are not its text.
     var isEscaped: Bool
     /// Whether all its bytes are ASCII; escapes may still stand for other characters.
     var isASCII: Bool
@@ -247,7 +246,7 @@ extension JSONScanner {
         JSONString(start: base + token.start, count: token.count, isEscaped: token.isEscaped)
     }
 
-    /// An escape or a character outside ASCII; anything else is an error.
+    /// Takes an escape or a character outside ASCII; anything else is an error.
     private mutating func skipUnusual(_ first: UInt8, _ token: inout StringToken) throws(JSONError) {
         if first == UInt8(ascii: "\\") {
             token.isEscaped = true
@@ -354,7 +353,7 @@ public struct JSONError: Error, Sendable {
     public let reason: Reason
     /// Offset in bytes from the start of the text.
     public let offset: Int
-    /// The same place as editors tell it.
+    /// The same place as an editor shows it.
     public fileprivate(set) var position = TextPosition()
 
     /// An error of the given reason at a byte offset.
@@ -365,7 +364,7 @@ public struct JSONError: Error, Sendable {
 }
 
 extension JSONError: Equatable {
-    /// Whether both have one reason and offset, from which the position follows.
+    /// Whether both have the same reason and offset; the position follows from these.
     public static func == (one: JSONError, other: JSONError) -> Bool {
         one.reason == other.reason && one.offset == other.offset
     }
@@ -378,7 +377,7 @@ extension JSONError: CustomStringConvertible {
     }
 }
 
-/// A place in a text, as editors tell it.
+/// A place in a text, as an editor shows it.
 public struct TextPosition: Sendable, Hashable {
     /// From 1.
     public private(set) var line = 1
@@ -388,7 +387,7 @@ public struct TextPosition: Sendable, Hashable {
     /// The start of a text.
     public init() {}
 
-    /// Moves on over UTF-8 text. O(bytes).
+    /// Advances over UTF-8 text. O(bytes).
     public mutating func advance(over text: some Sequence<UInt8>) {
         for byte in text {
             if byte == UInt8(ascii: "\n") {

@@ -1,9 +1,9 @@
-// A number is found and replaced in one walk: what stands before and behind it is copied as it was written, so nothing
-// else of the text is taken apart, and no other number is encoded anew.
+// A number is found and replaced in one walk. Everything before and after it is copied as written: no other part of the
+// text is taken apart, and no other number is encoded anew.
 
 /// Why an amount cannot be added.
 enum AdditionError: Error {
-    /// The place is beyond an array's end, below a scalar, or taken by something else than a number.
+    /// The place is beyond an array's end, below a scalar, or holds something other than a number.
     case notANumber
     /// The number there, or the sum, has more than `ExactDecimal.maxDigits`.
     case tooManyDigits
@@ -64,7 +64,7 @@ extension JSONCursor {
         case gap(isFirst: Bool)
     }
 
-    /// Moves from an object or an array into it, as one reference token of a pointer says.
+    /// Steps from an object or an array into it, by one reference token of a pointer.
     fileprivate mutating func step(to token: JSONString) throws(AdditionError) -> Step {
         switch byte {
         case UInt8(ascii: "{"):

@@ -29,10 +29,10 @@ public struct JSONText: Sendable {
         try self.init(writer.bytes())
     }
 
-    /// A text that was accepted already.
+    /// A text that has been accepted before.
     package init(accepted text: some Collection<UInt8>) { padded = Array(text) + JSONScanner.zeros }
 
-    /// What was written, an accepted text; consumes the writer.
+    /// The text written, which must be acceptable; consumes the writer.
     init(padding writer: consuming JSONWriter) {
         writer.append(JSONScanner.zeros)
         padded = writer.bytes()
@@ -73,7 +73,7 @@ extension JSONSlice {
     /// The value as a separate text. O(bytes).
     public var json: JSONText { JSONText(accepted: bytes[range]) }
 
-    /// Offset of the value in the text that was read, in bytes.
+    /// Offset of the value in the document, in bytes.
     package var offset: Int { range.lowerBound }
 
     /// Whether the value is null.
@@ -116,7 +116,7 @@ public struct JSONSlice: Sendable {
         (try? JSONSlice(document: json, maxDepth: 64))?.members
     }
 
-    /// The members of an object; nil if the value is anything else. Of names that Swift takes for equal, the last one
+    /// The members of an object; nil if the value is anything else. Of names that Swift considers equal, the last one
     /// counts.
     public var members: [String: JSONSlice]? {
         orderedMembers.map { Dictionary($0.lazy.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }) }
@@ -172,7 +172,7 @@ extension JSONSlice {
     package struct Member: Sendable {
         /// Its name, without escapes.
         package let name: String
-        /// Offset of the name's quote in the text that was read, in bytes.
+        /// Offset of the name's quote in the document, in bytes.
         package let offset: Int
         /// Its value.
         package let value: JSONSlice

@@ -12,14 +12,14 @@ public struct JSONWriter: Sendable {
         fill(to: capacity)
     }
 
-    /// The bytes written; consumes the writer. Many bytes come without much room to spare, since they may be kept.
+    /// The bytes written; consumes the writer. A long result has little spare room, since it may be kept.
     public consuming func bytes() -> [UInt8] {
         if storage.count > 1 << 16, count < storage.count / 2 { return Array(written) }
         storage.removeLast(storage.count - count)
         return storage
     }
 
-    /// Hands out the bytes written, and begins again with none.
+    /// Hands out the bytes written and starts again with none.
     mutating func takeBytes() -> [UInt8] {
         storage.removeLast(storage.count - count)
         count = 0
@@ -36,7 +36,7 @@ public struct JSONWriter: Sendable {
 
     /// Fills the storage up to `size` bytes. Copies zeros: appending a repeated element takes two instructions a byte.
     private mutating func fill(to size: Int) {
-        // Even room for nothing would be allocated.
+        // Even zero bytes of room would be allocated.
         if size == 0 { return }
         storage.reserveCapacity(size)
         Self.zeros.withUnsafeBufferPointer { zeros in
@@ -68,7 +68,7 @@ public struct JSONWriter: Sendable {
         count += 1
     }
 
-    /// Writes over the first byte, of a binary text whose start depends on what follows.
+    /// Overwrites the first byte, for a binary text whose start depends on what follows.
     mutating func replaceFirst(by byte: UInt8) { storage[0] = byte }
 
     /// Appends bytes unchanged.
@@ -183,11 +183,11 @@ public struct JSONWriter: Sendable {
     /// The bytes written so far.
     var written: ArraySlice<UInt8> { storage[..<count] }
 
-    /// Whether what is written next is not the first in its array or object.
+    /// Whether the next element or member is not the first in its array or object.
     @inline(__always)
     var needsComma: Bool { storage[count - 1] | 0x20 != UInt8(ascii: "{") }
 
-    /// Appends the comma between two elements or members: called before each of them, also before the first.
+    /// Appends the comma between two elements or members. Called before each of them, also before the first.
     @inline(__always)
     package mutating func separate() { if needsComma { append(byte: UInt8(ascii: ",")) } }
 

@@ -1,9 +1,8 @@
-// Members must be named once (RFC 8259 §4 leaves it open; a strict reader refuses). Every object pays for this check,
-// so it must be cheap: a 64-bit mark per name, compared one after another, which for the few names of common objects
-// takes a handful of comparisons in memory that is already cached. Past `linearLimit` names a hash table takes over, so
-// that an object of 100,000 names takes no quadratic time. Equal marks only suggest equal names; the texts decide. A
-// mark ignores the middle of a long name, so tables use a keyed hash of the whole: nobody can choose names that
-// collide.
+// Members must be named once (RFC 8259 §4 leaves it open; a strict reader refuses repetitions). Every object pays for
+// this check, so it must be cheap: a 64-bit mark per name, compared one after another, which takes the few names of a
+// common object a handful of comparisons in cached memory. Past `linearLimit` names a hash table takes over, so that an
+// object of 100,000 names takes no quadratic time. Equal marks only suggest equal names; the texts decide. A mark
+// ignores the middle of a long name, so tables use a keyed hash of the whole: nobody can choose names that collide.
 
 /// The names seen so far in each open object.
 struct NameStack {
@@ -126,7 +125,7 @@ struct NameTable {
         slots = [UInt64](filled: 0, count: 1 << (Int.bitWidth - (2 * names | 15).leadingZeroBitCount))
     }
 
-    /// 32 bits of a hash of the text, so that a name written with escapes and the same one without have equal hashes.
+    /// 32 bits of a hash of the text, so a name has the same hash with and without escapes.
     static func hash(_ name: JSONString) -> UInt64 { fingerprint(of: name, by: .process) >> 32 }
 
     /// The slot of the number with this hash that `matches` accepts, else the empty one where it belongs.
@@ -148,7 +147,7 @@ struct NameTable {
         return entry == 0 ? nil : Self.number(entry)
     }
 
-    /// Enters a number under its hash; false if there is one that `matches` accepts. Amortised O(1).
+    /// Enters a number under its hash; false if `matches` accepts one already there. Amortised O(1).
     @inline(__always)
     mutating func insert(_ hash: UInt64, _ number: Int, unless matches: (Int) -> Bool = { _ in false }) -> Bool {
         if (count + 1) * 2 > slots.count { grow() }

@@ -1,16 +1,16 @@
-// The order of JSON values: absent, null, false, true, numbers by value, strings by the UTF-8 of their text, arrays and
-// objects, which are all equal. A key of 64 bits decides most comparisons: the sort in the highest three, and as much
-// of a number or a string as fits below. Two values whose keys differ are in the order of the keys; if the keys are the
-// same, they tell whether the values are equal, or only begin alike.
+// The order of JSON values: absent, null, false, true, numbers by value, strings by the UTF-8 of their text, then
+// arrays and objects, all equal. A 64-bit key decides most comparisons: its highest three bits hold the type, the rest
+// as much of a number or a string as fits. Different keys give the order of their values; equal keys tell whether the
+// values are equal or only begin alike.
 
-/// A JSON value, to be compared with others by value.
+/// A JSON value, for comparison with others by value.
 package struct OrderedValue {
     package enum Sort: UInt8 {
         case absent, null, no, yes, number, string, container
     }
 
     package let sort: Sort
-    /// Of a number the token, of a string what stands between its quotes.
+    /// For a number the token, for a string the bytes between its quotes.
     package let text: UnsafeRawBufferPointer
     /// Whether a string holds escapes.
     package let isEscaped: Bool
@@ -48,8 +48,8 @@ package struct OrderedValue {
     /// A number's text as a string.
     package var quoted: OrderedValue { OrderedValue(.string, text) }
 
-    /// A hash, by the process's key, that is the same for equal values: numbers by their value, at any depth. Two other
-    /// values have the same with a chance of 1 in 2^64. O(bytes).
+    /// A hash, by the process's key, that is the same for equal values: numbers by value, at any depth. Two different
+    /// values collide with a chance of 1 in 2^64. O(bytes).
     package var hash: UInt64 {
         switch sort {
         case .number: DecimalToken(text).hashed(by: .process)
@@ -59,10 +59,10 @@ package struct OrderedValue {
         }
     }
 
-    /// Of a string.
+    /// The string, if it is one.
     package var string: JSONString { JSONString(start: text.baseAddress!, count: text.count, isEscaped: isEscaped) }
 
-    /// Below, at or above zero as one comes before, with or after the other. O(bytes).
+    /// Below, at or above zero as the first comes before, with or after the second. O(bytes).
     package static func compare(_ one: OrderedValue, _ other: OrderedValue) -> Int {
         guard one.sort == other.sort else { return one.sort.rawValue < other.sort.rawValue ? -1 : 1 }
         switch one.sort {
@@ -86,7 +86,7 @@ package struct OrderedValue {
         }
     }
 
-    /// Calls `body` with the same value, a string without regard to case: each scalar by its simple lower-case mapping
+    /// Calls `body` with the same value, with a string's case ignored: each scalar by its simple lower-case mapping
     /// (Unicode, UnicodeData.txt). O(bytes).
     package func withoutCase<Result>(_ body: (OrderedValue) -> Result) -> Result {
         if sort != .string { return body(self) }
@@ -104,14 +104,14 @@ package struct OrderedValue {
         }
         var folded = String.UnicodeScalarView()
         for scalar in String(decoding: text, as: UTF8.self).unicodeScalars {
-            // The full mapping is the simple one, but for this scalar, which it makes two of.
+            // The full mapping is the simple one, except for this scalar, which it turns into two.
             let mapping = scalar.value == 0x130 ? "i" : scalar.properties.lowercaseMapping
             folded.append(contentsOf: mapping.unicodeScalars)
         }
         return Array(String(folded).utf8)
     }
 
-    /// The same value; a string with escapes as one without, in memory that is appended.
+    /// The same value; a string with escapes becomes one without, in memory that is appended.
     package func withoutEscapes(in memory: inout [UnsafeMutableRawPointer]) -> OrderedValue {
         guard isEscaped else { return self }
         let room = UnsafeMutableRawPointer.allocate(byteCount: text.count + JSONScanner.padding, alignment: 8)
@@ -130,7 +130,7 @@ package struct OrderedValue {
 package struct OrderKey {
     package let bits: UInt64
 
-    /// A key that was taken before.
+    /// A key taken earlier.
     package init(bits: UInt64) { self.bits = bits }
 
     /// The key of a value. O(1), except for a number of many digits.
@@ -166,7 +166,7 @@ package struct OrderKey {
     /// The number of a string's bytes that a key holds.
     static let textBytes = 7
 
-    /// Seven bytes, padded with zeros, and their number, which is eight if there are more.
+    /// Seven bytes, padded with zeros, and their number: eight if there are more.
     private static func bits(ofText value: OrderedValue, from offset: Int) -> UInt64 {
         var word: UInt64 = 0
         let count: Int
@@ -194,8 +194,8 @@ package struct OrderKey {
     private static let positive: UInt64 = 1 << 60
     private static let powers = -511...510
 
-    /// Sign, power of ten, the first 14 digits, and whether more follow; of a negative number all but the sign is
-    /// inverted.
+    /// Sign, power of ten, the first 14 digits, and whether more follow; for a negative number everything but the sign
+    /// is inverted.
     private static func bits(ofNumber token: UnsafeRawBufferPointer) -> UInt64 {
         let number = DecimalToken(token)
         if number.isZero { return positive }

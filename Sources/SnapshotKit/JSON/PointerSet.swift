@@ -1,13 +1,13 @@
-// Whoever looks for values at JSON Pointers does it here: what equality ignores, what a view shows, tests and orders
-// by, where a shape finds its list. The pointers form a tree of names, built once, and a walk down a value descends the
-// tree alongside it. Where no pointer leads there is no step, so nothing is looked up below. The next step is searched
-// among the names of one, however many pointers there are. Nothing is allocated, and no reference counted: all steps
-// stand in one piece of memory, each with the distances to its name and to the steps below it.
+// All look-ups of values at JSON Pointers are done here: what equality ignores, what a view shows, tests and orders by,
+// where a shape finds its list. The pointers form a tree of names, built once, and a walk down a value descends the
+// tree alongside it. Where no pointer leads there is no step, so nothing is looked up below. Each name is searched
+// among the next steps of one step only, however many pointers there are. Nothing is allocated, and no reference
+// counted: all steps are in one piece of memory, each with the distances to its name and to the steps below it.
 //
 // Rejected: an object for each step, which a walk would retain for each value it enters; and comparing each pointer
-// with each name, pointers times names.
+// with each name, at a cost of pointers times names.
 
-/// Pointers that are followed together through a value.
+/// Pointers followed together through a value.
 package struct PointerSet: Sendable {
     /// Nil without pointers.
     private let tree: Tree?
@@ -23,8 +23,7 @@ package struct PointerSet: Sendable {
     @inline(__always)
     package var isEmpty: Bool { tree == nil }
 
-    /// Calls `body` with the place where all pointers begin, which is that of the whole value. Places are valid while
-    /// it runs.
+    /// Calls `body` with the place where all pointers begin, that of the whole value. Places are valid while it runs.
     @inline(__always)
     func withRoot<Result, Failure: Error>(
         _ body: (PointerPlace) throws(Failure) -> Result
@@ -44,7 +43,7 @@ extension PointerSet: Hashable {
 
 /// How far some pointers of a set have led.
 struct PointerPlace {
-    /// Pointers by their numbers, a bit each; from the 64th on they share the last.
+    /// Pointers by number, a bit each; from the 64th on they share the last bit.
     typealias Numbers = UInt64
 
     /// Nil where no pointer leads.
@@ -85,7 +84,7 @@ struct PointerPlace {
 
 // MARK: The tree
 
-/// A name that comes next in some pointers, after the same names.
+/// A name that comes next in some pointers after the same names.
 private struct Step {
     /// How far away the name is, in bytes.
     var name = 0
@@ -131,7 +130,7 @@ private final class Tree: @unchecked Sendable {
 
     init(_ pointers: [JSONPointer]) {
         self.pointers = pointers
-        // Sorted, those that pass a step stand side by side, and those that end there are the first.
+        // Once sorted, those that pass a step are adjacent, and those that end there come first.
         let sorted = pointers.indices.sorted { Self.precedes(pointers[$0].tokens, pointers[$1].tokens) }
         let most = pointers.reduce(1) { $0 + $1.tokens.count }
         let bytes = pointers.reduce(0) { $1.tokens.reduce($0) { $0 + $1.count } }
@@ -139,7 +138,7 @@ private final class Tree: @unchecked Sendable {
             byteCount: most * MemoryLayout<Step>.stride + bytes, alignment: MemoryLayout<Step>.alignment)
         let steps = memory.initializeMemory(as: Step.self, repeating: Step(), count: most)
         var end = UnsafeMutableRawPointer(steps + most)
-        // Of each step, the pointers that pass it, and how many of their names lead to it.
+        // For each step, the pointers that pass it, and how many of their names lead to it.
         var passing = [(sorted.indices, level: 0)]
         passing.reserveCapacity(most)
         var next = 0
@@ -187,7 +186,7 @@ private final class Tree: @unchecked Sendable {
 // MARK: Walks
 
 extension PointerSet {
-    /// Whether an accepted JSON text has a value at a place inside it. O(n).
+    /// Whether an accepted JSON text has a value at one of the places inside it. O(n).
     func holdValue(of text: UnsafeRawBufferPointer) -> Bool {
         guard !isEmpty, let start = text.baseAddress, text.count > 0 else { return false }
         var cursor = JSONCursor(start)
@@ -236,7 +235,7 @@ extension JSONCursor {
 }
 
 extension JSONCursor {
-    /// Takes the value here, or a part of it; whether there is one in it where no pointer ends, objects aside.
+    /// Takes the value here, or a part of it; returns whether it holds a value where no pointer ends, objects aside.
     fileprivate mutating func findsValue(outside place: PointerPlace) -> Bool {
         if place.isEnd {
             skipValue()
@@ -250,9 +249,9 @@ extension JSONCursor {
 }
 
 extension JSONWriter {
-    /// Appends an object with those of its members that are at the places, as they are written; false, and nothing
-    /// appended, for any other value. Arrays are not entered, and an inner object that would be left with no members is
-    /// left out. O(bytes).
+    /// Appends an object with only its members at the places, as written. For any other value appends nothing and
+    /// returns false. Arrays are not entered, and an inner object that would be left without members is left out.
+    /// O(bytes).
     package mutating func append(membersOf value: UnsafeRawBufferPointer, at places: PointerSet) -> Bool {
         guard value.first == UInt8(ascii: "{") else { return false }
         var cursor = JSONCursor(value.baseAddress!)
@@ -260,7 +259,7 @@ extension JSONWriter {
         return true
     }
 
-    /// Takes an object, and appends it with those of its members that are at the places; whether there are any.
+    /// Takes an object, and appends it with only its members at the places; returns whether there are any.
     private mutating func append(membersOf cursor: inout JSONCursor, below place: PointerPlace) -> Bool {
         append("{")
         let first = count

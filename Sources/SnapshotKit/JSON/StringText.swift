@@ -79,7 +79,7 @@ package struct StringText: Sequence, IteratorProtocol {
 /// 1977).
 package struct TextSearch: Sendable {
     private let wanted: [UInt8]
-    /// By the number of bytes found less one: how many of them still count as found if the next byte is another one.
+    /// Indexed by the number of bytes found less one: how many of them still count as found if the next byte differs.
     private let fallback: [Int]
 
     package init(_ wanted: [UInt8]) {
@@ -108,8 +108,8 @@ package struct TextSearch: Sendable {
 
 // MARK: - Lone surrogates
 //
-// A text that was cut inside an emoji ends with half of it: `"cut \ud83d"`. That is no Unicode text, so strict readers
-// refuse the whole document. An escape and its replacement are equally long, so the document is changed in place.
+// A text cut inside an emoji ends with half of it: `"cut \ud83d"`. That is not Unicode text, so strict readers refuse
+// the whole document. An escape and its replacement have the same length, so the document is changed in place.
 
 extension [UInt8] {
     /// Replaces each escape of a surrogate without its other half, in texts and names of a JSON document, by `\ufffd`

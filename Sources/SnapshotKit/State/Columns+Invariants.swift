@@ -1,8 +1,8 @@
-// What all code that reads columns relies on without checking it.
+// What code that reads columns relies on without checking.
 
 extension Columns {
     /// Stops the process if an invariant does not hold, in builds with assertions: in tests and fuzzers, after each
-    /// build of a state. O(n).
+    /// construction of a state. O(n).
     func checkInvariants() { assert(firstBrokenInvariant == nil, firstBrokenInvariant ?? "") }
 
     /// The first invariant that does not hold; nil if all do. O(n).

@@ -1,6 +1,7 @@
 // A state as columns over its text. Every item is a `Node` of 24 bytes in document order (depth first), so a subtree is
-// a contiguous run and "the next sibling" is one addition; what an item shows is a range of the text, in a column of
-// its own. Nothing is allocated per item, copying a state copies one reference, and a diff reads memory in order.
+// a contiguous run and "the next sibling" is one addition; an item's content and kind are ranges of the text, in a
+// column of their own. Nothing is allocated per item, copying a state copies one reference, and a diff reads memory in
+// order.
 //
 // `checkInvariants` lists what all of this relies on.
 //
@@ -18,7 +19,7 @@ package struct FoundID {
 /// A section or an item, by its index.
 enum RecordIndex: Hashable { case section(Int), item(Int) }
 
-/// A section or an item: where the text of its id is, how that was written, and its hash.
+/// A section or an item: where the text of its id is, how the id was written, and its hash.
 package protocol IdentifiedRecord {
     var idStart: UInt32 { get set }
     var idCount: UInt16 { get set }
@@ -58,7 +59,7 @@ package struct Node: IdentifiedRecord {
     package var section: UInt32 = 0
     /// Index of the parent's node; -1 at the root of a section.
     package var parent: Int32 = -1
-    /// Index behind the last descendant.
+    /// Index after the last descendant.
     package var end: UInt32 = 0
 }
 
@@ -128,14 +129,14 @@ extension SectionNode {
         (contentStart, contentCount) = (item.payload.contentStart, item.payload.contentCount)
     }
 
-    /// An empty section with an id, whose hash is still to be found.
+    /// An empty section with an id, whose hash is not yet known.
     package init(_ id: FoundID, in text: TextView) {
         self.init()
         setID(id)
         hash = idHash(text.at(idStart), Int(idCount))
     }
 
-    /// The section as an item, so that what both have is changed in one way.
+    /// The section as an item, so that common members are changed in one way.
     var asItem: (node: Node, payload: Payload) {
         (
             Node(idStart: idStart, idCount: idCount, flags: flags, hash: hash),
@@ -152,7 +153,7 @@ extension SectionNode {
 }
 
 extension BidirectionalCollection where Element == SectionNode {
-    /// The number of rows in all of them.
+    /// The number of rows in all sections.
     var rowCount: Int { last.map { Int($0.endRow) } ?? 0 }
 }
 
@@ -182,14 +183,14 @@ struct Fingerprint: Equatable {
     }
 }
 
-/// How and where the items of the top level were read: at equal places, the same bytes mean the same.
+/// How and where the top-level items were read: at equal places, the same bytes mean the same.
 package struct ParseSettings: Sendable, Equatable {
     /// How many levels of arrays and objects an item may have, by the limits it was read with.
     var room: Int
     var shape = StateShape.native
     /// Whether kinds are stored behind the document, where they are numbers.
     var hasStoredKinds = false
-    /// Whether items without `expanded` kept that of the state before, see `keepExpanded`.
+    /// Whether items without `expanded` kept the value of the previous state, see `keepExpanded`.
     var hasKept = false
 
     /// The place of a state that was not read from one document.
@@ -204,7 +205,7 @@ package final class Columns: Sendable {
     package let sections: [SectionNode]
     /// Empty if no item has a content or a kind.
     package let payloads: [Payload]
-    /// Both empty in a past state that was rebuilt: ids are rarely looked up in a base.
+    /// Both empty in a rebuilt past state: ids are rarely looked up in a base.
     let itemTable: IDTable
     let sectionTable: IDTable
     /// The row of each item (-1: none), and the item of each row. Both empty if every item is a row.
@@ -212,14 +213,13 @@ package final class Columns: Sendable {
     package let itemOfRow: [UInt32]
     /// The number of children of each item, if a window shows only some of them; otherwise empty, as the nodes tell.
     let childCounts: [UInt32]
-    /// How many leading items are not rows: ancestors of a window's first row that are outside of it.
+    /// How many leading items are not rows: ancestors of a window's first row that lie outside it.
     let outsiders: Int
     let place: ParseSettings
-    /// The item at each place of the document that was read, if rows were put into sections in another order; else
-    /// empty.
+    /// The item at each place of the document read, if rows were put into sections in another order; else empty.
     let documentOrder: [UInt32]
-    /// Whether no item is nested and no id was written with escapes, so that in a state that was read the starts of ids
-    /// ascend, in the order of the document.
+    /// Whether no item is nested and no id was written with escapes, so that in a state read from a document the starts
+    /// of ids ascend in the document's order.
     let isFlat: Bool
 
     package init(
@@ -275,17 +275,15 @@ package final class Columns: Sendable {
 
 // MARK: - Looking up
 //
-// Look-ups by id use the tables made when a state's ids were checked. A past state that was rebuilt has none and is
-// searched.
+// Look-ups by id use the tables made when a state's ids were checked. A rebuilt past state has none and is searched.
 
 extension ColumnsView {
-    /// The item, hidden or not, whose id is the given text; `hash` is that of the text, if known. O(1), or O(n) without
-    /// a table.
+    /// The item, hidden or not, with the given id; `hash` is that of its text, if known. O(1), or O(n) without a table.
     package func item(withID id: UnsafeRawBufferPointer, hash: UInt32? = nil) -> Int? {
         find(id, hash, in: nodes, columns.itemTable)
     }
 
-    /// The section whose id is the given text. O(1), or O(n) without a table.
+    /// The section with the given id. O(1), or O(n) without a table.
     package func section(withID id: UnsafeRawBufferPointer, hash: UInt32? = nil) -> Int? {
         find(id, hash, in: sections, columns.sectionTable)
     }
@@ -306,10 +304,10 @@ extension ColumnsView {
 }
 
 extension Columns {
-    /// The item, hidden or not, whose id is the given text. O(1), or O(n) without a table.
+    /// The item, hidden or not, with the given id. O(1), or O(n) without a table.
     func item(withID id: UnsafeRawBufferPointer) -> Int? { withView { $0.item(withID: id) } }
 
-    /// The section whose id is the given text. O(1), or O(n) without a table.
+    /// The section with the given id. O(1), or O(n) without a table.
     func section(withID id: UnsafeRawBufferPointer) -> Int? { withView { $0.section(withID: id) } }
 
     /// The item at a row; nil if there is no such row. O(1).
@@ -345,7 +343,7 @@ package struct KeptMembers: Sendable {
 }
 
 extension JSONWriter {
-    /// Appends a content, or its members at the places; false, and nothing appended, where nothing is kept.
+    /// Appends a content, or its members at the places. Appends nothing and returns false where nothing is kept.
     package mutating func append(_ content: UnsafeRawBufferPointer, keeping places: PointerSet?) -> Bool {
         guard let places else {
             append(content)
@@ -356,7 +354,7 @@ extension JSONWriter {
 }
 
 extension Columns {
-    /// The same state, or what is kept of it, over a text of its own that holds nothing else. O(items + bytes).
+    /// The same state, or what is kept of it, over a text that holds nothing else. O(items + bytes).
     package func compacted(keeping kept: KeptMembers = KeptMembers()) -> Columns {
         withView { view in
             var buffer = TokenBuffer(capacity: text.count - text.dead)
@@ -381,7 +379,7 @@ extension Columns {
                     let content = view.content(ofItem: item)
                     if let place = buffer.append(writing: { $0.append(content, keeping: kept.items) }) {
                         payloads[item].setContent(place.lowerBound, place.count)
-                        // An id that a pointer led to is part of its item's content already.
+                        // An id found by a pointer is already part of its item's content.
                         let offset = Int(node.idStart) - Int(payload.contentStart)
                         if keepsAll, !node.flags.contains(.escapedID),
                             (0..<Int(payload.contentCount)).contains(offset)

@@ -1,7 +1,6 @@
 // A state made from another one, by edits or by a delta: a list of pieces in document order, each a stretch of the
-// source's items or of new ones, with the levels that they have in the new state. Parents and ends follow from levels.
-// What is taken over is copied as memory, or shared if only contents have changed; none of it is read, hashed or looked
-// up again.
+// source's items or of new ones, with their levels in the new state. Parents and ends follow from levels. What is taken
+// over is copied as memory, or shared if only contents have changed; none of it is read, hashed or looked up again.
 
 /// The items of a new state, as stretches of another state's items and of new ones, and its sections.
 package struct ColumnsAssembly {
@@ -26,7 +25,7 @@ package struct ColumnsAssembly {
 
     private(set) var pieces: [Piece] = []
     private(set) var itemCount = 0
-    /// Items that are not copied from the source. A changed item keeps the id it has there.
+    /// Items that are not copied from the source. A changed item keeps its id from there.
     private(set) var nodes: [Node] = []
     private(set) var payloads: [Payload] = []
     private(set) var sections: [SectionNode] = []
@@ -89,7 +88,7 @@ package struct ColumnsAssembly {
         for payload in payloads { body(payload.contentStart, Int(payload.contentCount)) }
     }
 
-    /// Sets where these stand.
+    /// Sets the places of these contents.
     mutating func placeContents(_ body: (UInt32, Int) -> UInt32) {
         list.start = body(list.start, Int(list.count))
         for index in sections.indices {
@@ -101,7 +100,7 @@ package struct ColumnsAssembly {
     }
 
     /// Bytes of the source's text that the new state does not refer to, as far as can be told without looking at the
-    /// items it took over. O(items it did not).
+    /// items taken over. O(other items).
     func bytesLeftBehind(of source: ColumnsView) -> Int {
         let kept = pieces.filter { !$0.isOwn }.sorted { $0.start < $1.start }
         let end = UInt32(truncatingIfNeeded: source.columns.text.count)
@@ -175,7 +174,7 @@ package struct ColumnsAssembly {
         }
     }
 
-    /// Shares all but what is shown.
+    /// Shares everything except what is shown.
     private consuming func withLinks(of source: ColumnsView, _ text: StateText) -> Columns {
         let columns = source.columns
         var payloads = columns.payloads
@@ -228,7 +227,7 @@ package struct ColumnsAssembly {
     private func copied<Record>(_ own: [Record], _ others: UnsafeBufferPointer<Record>, orElse none: Record? = nil)
         -> [Record]
     {
-        // An array of no elements made this way would write to the one that all threads share.
+        // The initializer would write to the empty array, which all threads share.
         if itemCount == 0 { return [] }
         return Array(unsafeUninitializedCapacity: itemCount) { memory, count in
             own.withUnsafeBufferPointer { own in

@@ -5,7 +5,7 @@ package struct ColumnsBuilder {
     var sections: [SectionNode] = []
     /// The list's own content.
     package var list = ListContent()
-    /// Where the items of the top level are in the document.
+    /// Where the top-level items are in the document.
     var place = ParseSettings.nowhere
     /// See `Columns.documentOrder`.
     var documentOrder: [UInt32] = []
@@ -17,7 +17,7 @@ package struct ColumnsBuilder {
     /// See `Columns.isFlat`.
     var isFlat = true
 
-    /// Reserves room for so many items.
+    /// Reserves room for a number of items.
     mutating func expect(items: Int) {
         nodes.reserveCapacity(items)
         payloads.reserveCapacity(items)
@@ -71,7 +71,7 @@ package struct ColumnsBuilder {
             all.formUnion(node.flags)
             levels |= node.level
         }
-        // Usually they keep their indexes, and the text before them is as long as it was.
+        // Usually they keep their indexes, and the text before them has the same length.
         if moved != 0 || shift != 0 || others.first?.section != section || all.contains(.isHidden) {
             move(from: first, by: moved, to: section, shiftedBy: shift, all, areNested: levels > 0)
         }
@@ -80,8 +80,8 @@ package struct ColumnsBuilder {
         if levels > 0 || all.contains(.escapedID) { isFlat = false }
     }
 
-    /// Adapts items that were copied from another state. One loop for each thing that may have to be set: so few are
-    /// run, and the processor takes several items at once.
+    /// Adapts items copied from another state. There is a loop for each thing that may have to be set: few of them run,
+    /// and the processor handles several items at once.
     ///
     /// - Parameter all: the flags that any of them has.
     private mutating func move(
@@ -144,8 +144,8 @@ package struct ColumnsBuilder {
         hasCollapsed = true
     }
 
-    /// Takes the ids from an item and what is below it, or from a section and what is in it: they are to be left out,
-    /// and no other id is a duplicate of theirs. O(items of them).
+    /// Removes the ids of an item and everything below it, or of a section and everything in it: these will be left
+    /// out, and no other id is a duplicate of theirs. O(their items).
     mutating func disown(_ record: RecordIndex) {
         let items: Range<Int>
         switch record {
@@ -165,7 +165,7 @@ package struct ColumnsBuilder {
         var first: Int
         var later: Int
 
-        /// Both, the first one first.
+        /// Both, in order.
         var records: [RecordIndex] { [first, later].map(isSection ? RecordIndex.section : RecordIndex.item) }
     }
 
@@ -200,7 +200,7 @@ package struct ColumnsBuilder {
         return columns(text, tables)
     }
 
-    /// Hashes all ids and makes tables of them, unless that of the items is known.
+    /// Hashes all ids and makes tables of them, unless the items' table is known.
     mutating func tables(
         _ text: StateText, items known: IDTable? = nil, onDuplicate: (Duplicate) -> Void
     ) -> (items: IDTable, sections: IDTable) {
@@ -222,7 +222,7 @@ package struct ColumnsBuilder {
         }
     }
 
-    /// As `ColumnsView.pairs`; hashes the ids that were not taken over.
+    /// As `ColumnsView.pairs`, but hashes the ids that were not taken over.
     private mutating func pairs(
         with known: Columns, _ runs: [Kinship.Run], in text: StateText
     ) -> (pairs: Pairing, table: IDTable?)? {
@@ -302,12 +302,12 @@ package struct ColumnsBuilder {
 // MARK: - Kept expansion
 //
 // A writer whose source does not track expansion should not expand, with every state it posts, what a reader has
-// collapsed. So `expanded`, if a document omits it, can keep its value from the state before. That is settled once the
-// document has been read: items taken over from that state have its flags already, since equal text says the same or
-// nothing; all others are looked up there by id.
+// collapsed. So where a document omits `expanded`, it can keep its value from the previous state. That is settled after
+// the document has been read: items taken over from that state have their flags already, since equal text says the same
+// or nothing; all others are looked up there by id.
 
 extension ColumnsBuilder {
-    /// Collapses what is collapsed in a known state, unless the document says it is expanded. O(sections + items in
+    /// Collapses whatever is collapsed in a known state, unless the document says it is expanded. O(sections + items in
     /// none of the runs).
     ///
     /// - Parameters:
@@ -342,7 +342,7 @@ extension ColumnsBuilder {
 }
 
 extension IdentifiedRecord {
-    /// The text of the id. Hashes it, unless that was done.
+    /// The text of the id. Hashes it if that has not been done.
     fileprivate mutating func hashedID(in text: TextView) -> UnsafeRawBufferPointer {
         let id = text.bytes(at: idStart, Int(idCount))
         if hash == 0 { hash = idHash(text.at(idStart), Int(idCount)) }
@@ -353,11 +353,11 @@ extension IdentifiedRecord {
 // MARK: - The same links
 //
 // Most successive states differ only in what their items show: the ids, their order and their nesting are those of the
-// state before. Once that is known, no new table of ids is needed, and no pairing.
+// previous state. Once that is known, neither a new table of ids nor pairing is needed.
 
 extension ColumnsBuilder {
-    /// Whether the records are those of a known state, apart from ranges of text and hidden flags; then they also take
-    /// their hashes from there. O(sections + items in none of the runs).
+    /// Whether the records are those of a known state, apart from ranges of text and hidden flags. If so, they also
+    /// take their hashes from there. O(sections + items in none of the runs).
     fileprivate mutating func hasLinks(of known: Columns, reusing runs: [Kinship.Run], in text: TextView) -> Bool {
         guard nodes.count == known.nodes.count, sections.count == known.sections.count,
             runs.allSatisfy({ $0.isInPlace })
@@ -378,7 +378,7 @@ extension ColumnsBuilder {
 }
 
 extension Node {
-    /// Whether another node is the same, apart from its hash and where its id is.
+    /// Whether another node is the same, apart from its hash and the place of its id.
     fileprivate func isWrittenLike(_ other: Node, _ ours: TextView, _ theirs: TextView) -> Bool {
         idCount == other.idCount && level == other.level && flags == other.flags.subtracting(.isHidden)
             && !flags.contains(.escapedID)
@@ -388,7 +388,7 @@ extension Node {
 }
 
 extension SectionNode {
-    /// Whether another section is the same, apart from its hash, its rows and where its texts are.
+    /// Whether another section is the same, apart from its hash, its rows and the places of its texts.
     fileprivate func isWrittenLike(_ other: SectionNode, _ ours: TextView, _ theirs: TextView) -> Bool {
         idCount == other.idCount && flags == other.flags && !flags.contains(.escapedID)
             && firstItem == other.firstItem && endItem == other.endItem

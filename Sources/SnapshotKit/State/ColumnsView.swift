@@ -1,6 +1,6 @@
 /// The columns of a state as memory, valid while a closure runs.
 package struct ColumnsView {
-    /// Each use counts a reference, so what is needed often is copied beside it.
+    /// Each use counts a reference, so fields needed often are copied beside it.
     package unowned(unsafe) let columns: Columns
     package let text: TextView
     package let nodes: UnsafeBufferPointer<Node>
@@ -126,11 +126,11 @@ package struct IDText {
         return UnsafeRawBufferPointer(start: start - 1, count: count + 2)
     }
 
-    /// Whether it is written in quotes though it was a number: most parsers would round it.
+    /// Whether it is written in quotes although it was a number, which most parsers would round.
     @inline(__always)
     var isQuoted: Bool { flags.contains(.integerID) && count > 15 && !text.isSafeInteger }
 
-    /// Whether it is a number to readers.
+    /// Whether readers see it as a number.
     package var isInteger: Bool { flags.contains(.integerID) && !isQuoted }
 
     static func == (one: IDText, other: IDText) -> Bool {
@@ -154,7 +154,7 @@ extension Collection<UInt8> {
 }
 
 extension JSONWriter {
-    /// Appends an id as it was written, but an integer beyond ±(2⁵³ − 1) as a string.
+    /// Appends an id as it was written, except an integer beyond ±(2⁵³ − 1), which becomes a string.
     @inline(__always)
     package mutating func append(_ id: IDText) {
         if id.isQuoted {
@@ -186,8 +186,8 @@ extension ColumnsView {
     ///   - hasCollapsed: whether any of them may be hidden.
     ///   - outsiders: how many items at the start are not rows; if any, then no other item is hidden.
     ///   - childCounts: the numbers of children, if not all of them are among the items.
-    ///   - collapsed: items that are collapsed besides those that are so here.
-    ///   - whole: this state's text with that of the sections' ids behind it; nil if they are in this state's text.
+    ///   - collapsed: items to collapse besides those collapsed here.
+    ///   - whole: this state's text followed by that of the sections' ids; nil if they are in this state's text.
     package func columns(
         of items: [UInt32], in sections: [SectionNode], hasCollapsed: Bool, outsiders: Int = 0,
         childCounts: [UInt32] = [], collapsing collapsed: Set<UInt32> = [], text whole: StateText? = nil
@@ -241,7 +241,7 @@ extension SectionNode {
 }
 
 extension StateText {
-    /// The same text for a state that refers to only so many bytes of it.
+    /// The same text for a state that refers to only this many bytes of it.
     fileprivate func referred(_ used: Int) -> StateText {
         appending(UnsafeRawBufferPointer(start: nil, count: 0), dead: max(0, count - used - dead))
     }
@@ -249,7 +249,7 @@ extension StateText {
 
 // MARK: - Values in an item
 
-/// Where in an item a view looks.
+/// The part of an item that a view looks at.
 package enum ItemPointer: Hashable, Sendable {
     case id, kind, expanded
     /// In its content: a set of one pointer.
@@ -288,9 +288,9 @@ extension ColumnsView {
         }
     }
 
-    /// A section's value at a place, of those that sections have. O(bytes of its content).
+    /// A section's value at a place, if sections have that place. O(bytes of its content).
     ///
-    /// - Parameter text: that of this state, or with more behind it.
+    /// - Parameter text: this state's text, perhaps with more after it.
     package func value(of section: SectionNode, in text: TextView, at place: ItemPointer) -> OrderedValue {
         switch place {
         case .id:

@@ -2,14 +2,14 @@
 struct DocumentPointers {
     /// Pointer to the state or the document; in a batch, to the edits.
     var root: String
-    /// The edit that is read, if any, and its member that holds the elements.
+    /// The edit being read, if any, and its member that holds the elements.
     var edit: Int? = nil
     var member: String? = nil
     /// The index of the section that is the first element of the array of sections.
     var firstSection = 0
     var layout = Layout.array
 
-    /// The pointers that lead on from the root. An object, since most documents share one of three.
+    /// The pointers onwards from the root. An object, since most documents share one of three.
     final class Layout: Sendable {
         /// From the root to the array of sections; nil if the only section is not written as one.
         let sections: String?
@@ -26,7 +26,7 @@ struct DocumentPointers {
         let expanded: String
         let group: String
         let children: String
-        /// Whether items are in a list of their own, whatever their section.
+        /// Whether items are in a separate list, whatever their section.
         let isGrouped: Bool
         /// Whether items, and sections, are members of objects, named by their ids.
         let isMap: Bool
@@ -61,7 +61,7 @@ struct DocumentPointers {
         }
     }
 
-    /// Pointer to the value that is read.
+    /// Pointer to the value being read.
     var start: String { root + (edit.map { "/\($0)" } ?? "") + (member.map { "/\($0)" } ?? "") }
 
     func section(_ ordinal: Int) -> String { section(named: "\(ordinal - firstSection)") }

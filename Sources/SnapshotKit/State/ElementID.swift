@@ -9,7 +9,7 @@ public struct ElementID: Sendable {
     /// Whether the id is written without quotes.
     public let isInteger: Bool
 
-    /// A string id. Whether a state accepts it is checked there.
+    /// A string id. The state checks whether it is acceptable.
     public init(_ text: String) {
         self.text = text
         isInteger = false

@@ -35,7 +35,7 @@ public struct Envelope: Sendable {
         public subscript(name: String) -> Snapshot? { reading(name)?.snapshot }
         /// The result of reading the state of that name. O(states).
         public func reading(_ name: String) -> StateReading? { found.first { $0.name == name }?.reading }
-        /// Their number.
+        /// The number of states.
         public var count: Int { found.count }
     }
 
@@ -77,7 +77,7 @@ public struct Envelope: Sendable {
     }
 }
 
-/// What an envelope held, with no pointer into the memory that was read.
+/// The values found in an envelope, without pointers into the memory that was read.
 struct ReadEnvelope {
     var states: [(name: String, state: ReadState)] = []
     var values: [String: Range<Int>] = [:]
@@ -85,7 +85,7 @@ struct ReadEnvelope {
     var isBareState = false
     /// The list's own content, beside the list of a bare state.
     package var listContent: Range<Int>?
-    /// Whether reading ended at a state that is not to be read.
+    /// Whether reading ended at an unwanted state.
     var metState = false
 }
 
@@ -189,7 +189,7 @@ struct EnvelopeParser {
         }
     }
 
-    /// Takes the next value as a state, with the scanner handed over and back.
+    /// Takes the next value as a state, lending the scanner out and back.
     private mutating func readState(
         _ name: String, reading: (inout StateParser) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -205,7 +205,7 @@ struct EnvelopeParser {
 }
 
 extension Envelope.Members {
-    /// What a body should be, in words.
+    /// The expected body, in words.
     fileprivate var expectation: String {
         let names = (exactlyOne.isEmpty ? required : exactlyOne).map { "\"\($0)\"" }
         let joined = names.joined(separator: exactlyOne.isEmpty ? " and " : " or ")

@@ -1,10 +1,10 @@
-// A list is a chain: a keyed function hashes each item together with the id of the item before it and with all that it
-// shows, and each section with the section before it and its first item. The hashes are summed modulo 2^64 (AdHash of
-// Bellare and Micciancio, 1997). Since ids are unique, the links determine the whole order; and a state that resembles
-// the one before it costs a subtraction and an addition for each item that was changed, inserted, removed or moved, and
-// for its successor, however long the list is. Whoever can compute the summands can make sums collide; without the key
-// nobody can, and clients only see the sum hashed once more. `KeyedHash` says how much that is worth: a client cannot
-// choose a revision, but nothing is authenticated.
+// A list is a chain: a keyed function hashes each item together with the id of the item before it and with everything
+// it shows, and each section with the section before it and its first item. The hashes are summed modulo 2^64 (AdHash
+// of Bellare and Micciancio, 1997). Since ids are unique, the links determine the whole order; and a state that
+// resembles the previous one costs a subtraction and an addition for each item that was changed, inserted, removed or
+// moved, and for its successor, however long the list is. Whoever can compute the summands can make sums collide;
+// without the key nobody can, and clients only see the sum hashed once more. `KeyedHash` says how much that is worth: a
+// client cannot choose a revision, but nothing is authenticated.
 //
 // Rejected: a chain in which each hash enters the next, which reads all ids again for each revision; hashing indexes,
 // which change for all items behind an inserted one.
@@ -36,7 +36,7 @@ public final class Fingerprints: Sendable {
         self.init(items: items, sections: sections, list: list, of: snapshot.columns, by: hash)
     }
 
-    /// Hashes what is not yet known. O(n + bytes of that).
+    /// Hashes what is not yet known. O(n + its bytes).
     ///
     /// - Parameters:
     ///   - ignored: places inside items' contents to ignore, the same as before.
@@ -139,14 +139,14 @@ public final class Fingerprints: Sendable {
 }
 
 extension ColumnsView {
-    /// The item at the start of a section, which need not be in it; nil behind the last item.
+    /// The item at the start of a section, which may be in a later one; nil after the last item.
     fileprivate func start(ofSection section: Int) -> Int? {
         let item = Int(sections[section].firstItem)
         return item < nodes.count ? item : nil
     }
 
-    /// Whether the section with the same index is the same apart from its content, starts with the same item and
-    /// follows the same section.
+    /// Whether the section at the same index is the same apart from its content, starts with the same item and follows
+    /// the same section.
     fileprivate func hasSameLinks(section: Int, as other: ColumnsView) -> Bool {
         let (one, two) = (sections[section], other.sections[section])
         guard one.flags == two.flags, one.hasSameID(as: two, text, other.text) else { return false }
@@ -217,7 +217,7 @@ extension KeyedHash {
     @inline(__always)
     private func hash(_ id: IDText) -> UInt64 { hash(id.start, id.count) }
 
-    /// In place of a missing id.
+    /// Stands for a missing id.
     private static let noID: UInt64 = 0
     /// Distinguishes a section from an item with the same id.
     private static let isSection: UInt64 = 1 << 24

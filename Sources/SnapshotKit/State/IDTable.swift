@@ -58,7 +58,7 @@ package struct IDTable: Sendable {
     }
 
     /// The table of a state made from the one with this table; nil if a new table is cheaper, or if two items have the
-    /// same id. O(n log n), n being `kept`, `arrivals` and the earlier renumbering.
+    /// same id. O(n log n), where n counts `kept`, `arrivals` and the earlier renumbering.
     ///
     /// - Parameters:
     ///   - kept: items with the same ids in both states, in ascending order of the old one, and disjoint in either.
@@ -112,9 +112,8 @@ package struct IDTable: Sendable {
 // MARK: - Renumbering
 //
 // A state made from another one has almost the same ids, but at other indexes once an item was inserted, removed or
-// moved. Its table is then that of the other state, shared, together with the current indexes of its items and the few
-// that were added since. When this grows too long a new table is made, which costs about as much as all renumberings so
-// far.
+// moved. It shares the other state's table, together with the current indexes of its items and the few added since.
+// When this grows too long a new table is made, which costs about as much as all renumberings so far.
 //
 // Rejected: updating the indexes slot by slot, which costs as much as a new table for one item inserted at the start.
 
@@ -189,7 +188,7 @@ extension [Kinship.Run] {
     /// Whether runs in ascending order of the old state are disjoint there.
     var areDisjoint: Bool { zip(self, dropFirst()).allSatisfy { $0.old + $0.count <= $1.old } }
 
-    /// The first run that ends behind an item of the old state. O(log runs); in ascending order of that state.
+    /// The first run that ends after an item of the old state. O(log runs); in ascending order of that state.
     fileprivate func firstIndex(endingBehind old: Int) -> Int {
         indices.partitionPoint { self[$0].old + self[$0].count <= old }
     }
@@ -206,7 +205,7 @@ extension Kinship.Run {
     /// Composes this run with runs from its new state to a third one: appends what they share, as runs from its old
     /// state to the third.
     ///
-    /// - Parameter next: where a run that follows on is probably found.
+    /// - Parameter next: where a run that follows is probably found.
     fileprivate func append(movedOver runs: [Kinship.Run], from next: inout Int, to parts: inout [Kinship.Run]) {
         if next >= runs.count || runs[next].old > new || runs[next].old + runs[next].count <= new {
             next = runs.firstIndex(endingBehind: new)

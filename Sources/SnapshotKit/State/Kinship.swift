@@ -1,19 +1,18 @@
-// Successive states are the same almost everywhere. What they share is found once, by whoever makes the one from the
+// Successive states are the same almost everywhere. What they share is found once, by the code that makes one from the
 // other, for all code that compares the two: ids in a run are neither hashed nor paired, contents are neither compared
 // nor hashed again, and a delta between the states only refers to them.
 //
 // Reading with a known state finds runs as equal text (`KnownState`); making a state from another one
-// (`ColumnsAssembly`) knows what it took over. Both then look up what is left, once, in the table of ids that the old
-// state has: that gives all pairs, the new table, and often the news that nothing but contents changed. For two states
-// that were read independently, `init(comparing:_:)` finds the runs at equal indexes. A changeset adds what it has
-// compared itself.
+// (`ColumnsAssembly`) knows what it took over. Both then look up the rest, once, in the old state's table of ids, which
+// gives all pairs, the new table, and often the news that only contents changed. For two states read independently,
+// `init(comparing:_:)` finds the runs at equal indexes. A changeset adds what it has compared itself.
 
-/// What two states share, as far as known. A class, since it is passed through many hands.
+/// What two states share, as far as known. A class, since it is passed on often.
 public final class Kinship: Sendable {
     /// Consecutive items, hidden ones included, that are the same in two states, byte by byte, and need no update: they
     /// also have the same parents and as many children.
     package struct Run: Equatable {
-        /// The index of the first one in either state.
+        /// The index of the first item in the old state, and in the new one.
         package var old: Int
         package var new: Int
         package var count: Int
@@ -31,7 +30,7 @@ public final class Kinship: Sendable {
     package let runs: [Run]
     /// The same runs in ascending order of the old state.
     let runsByOld: [Run]
-    /// All items with the same ids; nil if nobody has looked for them, or if `hasSameLinks`.
+    /// All items with the same ids; nil if they have not been looked for, or if `hasSameLinks`.
     let pairs: Pairing?
     /// Whether both states have the same ids of sections and items, in the same order and nesting, with the same
     /// members written in the same way: then only contents and kinds may differ.
@@ -59,12 +58,12 @@ public final class Kinship: Sendable {
 }
 
 extension [Kinship.Run] {
-    /// The runs in ascending order of the old state, as they are already unless items have moved.
+    /// The runs in ascending order of the old state, which they are in already unless items have moved.
     fileprivate var sortedByOld: [Kinship.Run] {
         zip(self, dropFirst()).allSatisfy { $0.old < $1.old } ? self : sorted { $0.old < $1.old }
     }
 
-    /// Appends a run, joined to the last one if it continues that.
+    /// Appends a run, joined to the last one if it continues it.
     @inline(__always)
     package mutating func append(joining run: Kinship.Run) {
         if let last, last.old + last.count == run.old, last.new + last.count == run.new {
@@ -87,7 +86,7 @@ extension [Kinship.Run] {
 
 extension Kinship {
     /// The items that two states have at the same indexes with the same bytes, up to the first whose id or place
-    /// differs; all of them if the states are the same one. O(n).
+    /// differs; all items if the states are the same one. O(n).
     convenience init(comparing old: ColumnsView, _ new: ColumnsView) {
         let isSame = old.columns === new.columns
         let all = new.nodes.isEmpty ? [] : [Run(old: 0, new: 0, count: new.nodes.count)]
@@ -108,7 +107,7 @@ extension Kinship {
             item += 1
         }
         guard item < old.nodes.count else { return runs }
-        // The ancestors of what follows may have other children than before: leave out from the topmost one on.
+        // The ancestors of what follows may have other children than before: leave out everything from the topmost on.
         while old.nodes[item].parent >= 0 { item = Int(old.nodes[item].parent) }
         while let last = runs.last, last.new + last.count > item {
             runs.removeLast()
@@ -128,7 +127,7 @@ extension Sequence<Kinship.Run> {
         }
     }
 
-    /// Calls `body` with each such item until it returns false; whether it never does.
+    /// Calls `body` with each such item until it returns false; returns whether it never does.
     @inline(__always)
     func allOthers(of count: Int, satisfy body: (Int) -> Bool) -> Bool {
         var item = 0
@@ -151,13 +150,13 @@ extension Sequence<Kinship.Run> {
 
 extension ColumnsView {
     /// The items of a state made from this one that have the same ids as items here, and its table of ids; nil if most
-    /// are new, or if two have the same id. O(n log n), n being the runs and the items in none of them, and O(items) as
-    /// memory.
+    /// are new, or if two have the same id. O(n log n), where n counts the runs and the items in none of them, and
+    /// O(items) as memory.
     ///
     /// - Parameters:
     ///   - nodes: of the new state, hashed.
     ///   - runs: items with the same ids, in ascending order of the new state.
-    /// - Returns: without a table if a new one is cheaper, or needed to find out which ids there are twice.
+    /// - Returns: without a table if a new one is cheaper, or needed to find out which ids occur twice.
     func pairs(
         with nodes: UnsafeBufferPointer<Node>, in text: TextView, runs: [Kinship.Run]
     ) -> (pairs: Pairing, table: IDTable?)? {
@@ -190,7 +189,7 @@ extension ColumnsView {
 }
 
 extension Node {
-    /// Whether two nodes are the same apart from where the text of their ids is: all fields after the first, as words.
+    /// Whether two nodes are the same except for where the text of their ids is: all fields after the first, as words.
     @inline(__always)
     fileprivate static func haveSamePlace(_ one: UnsafePointer<Node>, _ other: UnsafePointer<Node>) -> Bool {
         let (left, right) = (UnsafeRawPointer(one) + 4, UnsafeRawPointer(other) + 4)
@@ -201,7 +200,7 @@ extension Node {
 
 extension ColumnsView {
     /// Whether an item is written like one of another state whose id has the same text: the same flags and level, and
-    /// byte by byte the same id, content and kind.
+    /// the same bytes of id, content and kind.
     @inline(__always)
     func hasSameBytes(_ item: Int, as other: ColumnsView, _ otherItem: Int) -> Bool {
         let (one, two) = (nodes[item], other.nodes[otherItem])
