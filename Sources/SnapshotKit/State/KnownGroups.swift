@@ -1,11 +1,11 @@
-// The most common document with groups has the same rows in the same groups as the one before. Then nothing has to be
-// put into sections: the records of the known state are taken as they are, those of the rows that were read replaced,
-// and offsets of texts moved on.
+// The most common document with groups has the same rows in the same groups as the previous one. Then nothing has to be
+// sorted into sections: the records of the known state are taken as they are, those of rows that were read are
+// replaced, and offsets of texts are shifted.
 
 extension StateParser {
-    /// Takes the records of the known state, if the rows of the document are its rows, in the same places, with the
-    /// same ids, in the same groups: only what they show may differ, and the offsets of texts. O(rows that were read +
-    /// sections · log items), and O(items) as memory.
+    /// Takes the records of the known state, if the document has the same rows in the same places, with the same ids
+    /// and groups: only what they show and the offsets of texts may differ. O(rows that were read + sections · log
+    /// items), and O(items) as memory.
     mutating func arrangeAsKnown(_ known: KnownState) -> Bool {
         guard builder.sections.isEmpty, skipped.isEmpty, itemCount == known.view.nodes.count,
             reusedRuns.allSatisfy(\.isInPlace), let firstPlaces = known.placesOfGroups,
@@ -62,7 +62,7 @@ extension StateParser {
         return areSame ? items : nil
     }
 
-    /// The id of a section of the known state here, whose first row was taken over: in the row's element, or stored.
+    /// The id, here, of a section of the known state whose first row was taken over: in the row's element, or stored.
     private mutating func id(ofKnown section: SectionNode, _ element: Range<Int>, movedWith place: Int) -> FoundID {
         let flags = section.flags.intersection(.integerID)
         if element.contains(Int(section.idStart)), !section.flags.contains(.escapedID) {
@@ -75,7 +75,7 @@ extension StateParser {
 }
 
 extension ColumnsBuilder {
-    /// Moves the texts of items on: of so many from one on, or in an order.
+    /// Shifts the texts of items: a number of them from one on, or in an order.
     fileprivate mutating func shift(
         _ order: UnsafePointer<UInt32>?, _ first: Int, _ count: Int, by shift: UInt32
     ) {

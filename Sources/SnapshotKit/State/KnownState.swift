@@ -1,4 +1,4 @@
-// Reading with the help of a known state. A new state usually resembles the one before it, byte by byte. An item with
+// Reading with the help of a known state. A new state usually resembles the previous one, byte by byte. An item with
 // the same text need not be read again: comparing memory is ten times as fast as a strict scan, and the item's record
 // exists already.
 //
@@ -9,7 +9,7 @@
 // usual; so the result does not depend on the known state, only the time does. In a document with pointers the text of
 // an item is its element, wherever in it the id is.
 //
-// Items are numbered by their places in the known document here, which differ from their places in the state if rows
+// Items are numbered here by their places in the known document, which differ from their places in the state if rows
 // were put into sections; then none are nested.
 
 /// The state that a new document is compared with, and the position in it.
@@ -17,12 +17,12 @@ struct KnownState {
     let view: ColumnsView
     /// See `Columns.documentOrder`.
     let order: [UInt32]
-    /// The place of the item of the top level that most likely comes next; the number of items behind the last.
+    /// The place of the top-level item that most likely comes next; the number of items if none is left.
     private var next = 0
-    /// What was compared last: how much further on the new text is, and where in this one the two are the same from and
-    /// up to. A run may be much shorter than that, and the next one need not compare it again.
+    /// The last comparison: how much further on the new text is, and the range in this one where the two are the same.
+    /// A run may be much shorter than that range, and the next run need not compare it again.
     private var compared = (shift: 0, same: 0..<0)
-    /// Whether the id that follows in the document is known to be none of this state's.
+    /// Whether the next id in the document is known to be none of this state's.
     private var isNew = false
     private let isFlat: Bool
     /// Whether an item's content is its whole element, with the id somewhere in it.
@@ -36,11 +36,11 @@ struct KnownState {
         self.keepsExpanded = keepsExpanded
     }
 
-    /// Where a reader records what a document says is expanded; nil if nothing is collapsed here, so there is nothing
-    /// to keep.
+    /// Where a reader records what a document says is expanded; nil if nothing is collapsed here, so that nothing has
+    /// to be kept.
     var mentioned: Set<RecordIndex>? { keepsExpanded && view.columns.hasCollapsed ? [] : nil }
 
-    /// Siblings, with all that is nested in them, that both documents have.
+    /// Siblings, with everything nested in them, that both documents have.
     struct Run {
         /// Their places in the known document.
         let places: Range<Int>
@@ -54,7 +54,7 @@ struct KnownState {
         let reachesEnd: Bool
     }
 
-    /// The number of items that a document of so many bytes may have, if it resembles this one.
+    /// The number of items that a document of this many bytes may have, if it resembles this one.
     func expectedItems(in count: Int) -> Int { min(view.nodes.count, count / 4) }
 
     /// Whether a list at a place may take items over: not if parts of them are stored behind the document or come from
@@ -65,8 +65,8 @@ struct KnownState {
             && place.shape.places?.element.isInPlace != false && (!ours.hasKept || keepsExpanded)
     }
 
-    /// Takes the items from the next one on whose text is also at `text`, of which `count` bytes are left; at most
-    /// `most` items, nested ones included. O(bytes that are the same).
+    /// Takes the items from the next one on whose text is also at `text`, which has `count` bytes left; at most `most`
+    /// items, nested ones included. O(equal bytes).
     mutating func takeRun(at text: UnsafeRawPointer, count: Int, most: Int, levels: Int) -> Run? {
         guard next < view.nodes.count, let start = start(of: next) else { return nil }
         let shift = Int(bitPattern: text) - Int(bitPattern: view.text.first + start)
@@ -97,11 +97,11 @@ struct KnownState {
         return nil
     }
 
-    /// Moves to another item if that has the id of the item at `text`, of which `count` bytes are left: so rows around
-    /// a gap, and rows that moved, are not read again either. False if it stays, or if the id is not found at a glance.
+    /// Moves to another item if it has the id of the item at `text`, which has `count` bytes left: so rows around a
+    /// gap, and rows that moved, are not read again either. False if it stays, or if the id is not found at a glance.
     /// O(bytes before the id).
     mutating func seek(_ text: UnsafeRawPointer, count: Int) -> Bool {
-        // What is written before an id is usually the same in all items.
+        // The text before an id is usually the same in all items.
         let like = min(next, view.nodes.count - 1)
         guard like >= 0, let start = start(of: like) else { return false }
         let node = node(at: like)
@@ -133,7 +133,7 @@ struct KnownState {
             ? item : order.indices.partitionPoint { self.order(ofItem: Int(order[$0])) < self.order(ofItem: item) }
     }
 
-    /// The text of a short id, of which a number may be more than this shows.
+    /// The text of a short id. A number may be longer than this shows.
     @inline(__always)
     private static func plainID(at start: UnsafeRawPointer, isInteger: Bool) -> UnsafeRawBufferPointer? {
         var count = 0
@@ -151,15 +151,15 @@ struct KnownState {
         return count > 0 ? UnsafeRawBufferPointer(start: start, count: count) : nil
     }
 
-    /// The offset of an item's text that ascends with its place: of its content if that is the element, else of its id.
+    /// The offset of an item's text that ascends with its place: that of its content if this is the element, else of
+    /// its id.
     @inline(__always)
     private func order(ofItem item: Int) -> Int {
         Int(hasElements ? view.payloads[item].contentStart : view.nodes[item].idStart)
     }
 
-    /// How many siblings, from one on, have their ids in the document and at most so many levels; the sibling behind
-    /// them, which starts within the bytes that both documents share; and whether that is the last of its list, and
-    /// like them.
+    /// How many siblings, from one on, have their ids in the document and at most this many levels; the next sibling,
+    /// which starts within the bytes that both documents share; and whether it is the last of its list, and like them.
     @inline(__always)
     private func siblings(
         from first: Int, within reach: Int, most: Int, levels: Int
@@ -183,14 +183,14 @@ struct KnownState {
         return (end, count, checked == endItem)
     }
 
-    /// Behind the last item of the list of one.
+    /// The end of the list that an item is in.
     private func endItem(after place: Int) -> Int {
         order.isEmpty
             ? Int(view.sections[Int(view.nodes[place].section)].endItem) : view.nodes.count
     }
 
     /// Where the text of the last item of a list ends, if both documents share all of it; nil also for a number, which
-    /// may go on in the new document. O(bytes behind its content).
+    /// may continue in the new document. O(bytes after its content).
     private func end(ofLast place: Int, within reach: Int) -> Int? {
         let item = item(at: place)
         let (node, payload) = (view.nodes[item], view.payload(ofItem: item))
@@ -252,7 +252,7 @@ struct KnownState {
 
     // MARK: Following the reader
 
-    /// Moves behind an item that was read: what followed it most likely comes next. A new item changes nothing.
+    /// Moves past an item that was read: what followed it most likely comes next. A new item changes nothing.
     mutating func passed(_ node: Node, in text: UnsafeRawPointer) {
         defer { isNew = false }
         guard !isNew, node.idCount > 0, !node.flags.contains(.escapedID), !view.nodes.isEmpty else { return }
@@ -283,8 +283,8 @@ struct KnownState {
 
     // MARK: Groups
 
-    /// Notes of a run's rows of which sections they are, from a place on, as long as the groups of these are known;
-    /// returns the first place where it is not. O(rows).
+    /// Notes the sections of a run's rows, from a place on, as long as their groups are known; returns the first place
+    /// where one is not. O(rows).
     func count(from place: Int, to end: Int, in taken: inout TakenRows) -> Int {
         let nodes = view.nodes.baseAddress!
         return order.withUnsafeBufferPointer { order in
@@ -317,7 +317,7 @@ extension StateParser {
         reusedRuns.reserveCapacity(8)
     }
 
-    /// Takes the items at the scanner that the known state has too.
+    /// Takes the items at the scanner that the known state has, too.
     ///
     /// - Returns: the number of siblings taken, and whether the scanner is behind the last one, rather than at the
     ///   start of the next.
@@ -329,7 +329,7 @@ extension StateParser {
                 let run = known!.takeRun(
                     at: scanner.base + scanner.at, count: scanner.end - scanner.at,
                     most: limits.maxItems - itemCount, levels: limits.maxNesting)
-            else { continue }  // Perhaps what comes next is elsewhere in the known state.
+            else { continue }  // What comes next may be elsewhere in the known state.
             let shift = scanner.at - run.start
             reusedRuns.append(
                 Kinship.Run(old: run.places.lowerBound, new: itemCount, count: run.places.count))

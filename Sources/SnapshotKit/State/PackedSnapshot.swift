@@ -1,4 +1,4 @@
-// A state at rest. Its text stays as it is; of its records only what cannot be derived is kept, as differences in
+// A state at rest. Its text stays as it is; its records are reduced to what cannot be derived, as differences in
 // LEB128: some 5 bytes per item, where the columns of a state in use take 24 to 48. Fingerprints are kept, since
 // computing them means reading all contents.
 
@@ -92,7 +92,7 @@ public struct PackedSnapshot: Sendable {
     }
 }
 
-/// Marks an item whose level follows, in a bit that is free: what is hidden can be derived from what is collapsed.
+/// Marks an item whose level follows. The bit is free, since what is hidden follows from what is collapsed.
 private let levelFollows = NodeFlags.isHidden
 
 /// Writes numbers as LEB128, and offsets in the text as distances from the end of the last range.
@@ -119,7 +119,7 @@ private struct RecordWriter {
         count += 1
     }
 
-    /// Appends eight bytes that no distance would shorten.
+    /// Appends eight bytes that LEB128 would not shorten.
     @inline(__always)
     mutating func append(word: UInt64) {
         (room + count).storeBytes(of: word.littleEndian, as: UInt64.self)

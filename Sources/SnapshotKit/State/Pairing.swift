@@ -2,8 +2,8 @@
 //
 // Consecutive versions of a list line up almost everywhere, so both are walked in step; where they part, a window of a
 // few records on either side finds where they meet again. Ids are unique on either side, so any two records with the
-// same id are a pair: the walk can only save look-ups, never mislead. The rest is looked up in the table that the new
-// list has had since it was checked for duplicates. O(n + m) expected; nothing is hashed here.
+// same id are a pair: the walk can only save look-ups, never mislead. The rest is looked up in the new list's table,
+// which exists since its check for duplicates. O(n + m) expected; nothing is hashed here.
 
 /// Partners by index; -1 for none.
 package struct Pairing: Sendable {
@@ -19,7 +19,7 @@ package struct Pairing: Sendable {
         newOfOld = oldOfNew
     }
 
-    /// The records of runs that are disjoint in either list; all others have no partner.
+    /// The records of runs that are disjoint in either list; no others have a partner.
     init(_ runs: [Kinship.Run], _ oldCount: Int, _ newCount: Int) {
         oldOfNew = [Int32](filled: -1, count: newCount)
         newOfOld = [Int32](filled: -1, count: oldCount)
@@ -58,7 +58,7 @@ package struct Pairing: Sendable {
     var reversed: Pairing { Pairing(newOfOld: oldOfNew, oldOfNew: newOfOld) }
 }
 
-/// Two lists, each with a range that is still to be paired.
+/// Two lists, each with a range still to be paired.
 private struct PairingWalk<Record: IdentifiedRecord> {
     typealias Partners = UnsafeMutableBufferPointer<Int32>
 
@@ -122,7 +122,7 @@ private struct PairingWalk<Record: IdentifiedRecord> {
         }
     }
 
-    /// How far to skip on one side to meet the other; one record on both if no pair is within four records.
+    /// How far to skip on one side to meet the other; one record on both sides if no pair is within four records.
     private func skip(_ one: Int, _ other: Int) -> (Int, Int) {
         let hash = (old[one].hash, new[other].hash)
         for distance in 1...4 {

@@ -1,4 +1,4 @@
-/// What a reader made of a document: records that are not a state yet, with no pointer into the memory that was read.
+/// What a reader made of a document: records that are not a state yet, without pointers into the memory that was read.
 struct ReadState {
     var builder: ColumnsBuilder
     /// What to append to the document.
@@ -8,9 +8,9 @@ struct ReadState {
     let mentioned: Set<RecordIndex>?
     /// The groups of the rows; nil if the document has no place for them.
     let groups: RowGroups?
-    /// Rows of these that are not in `builder` yet.
+    /// Rows of the known state that are not in `builder` yet.
     let taken: TakenRows
-    /// The largest number of sections, with those of groups.
+    /// The largest number of sections, including those of groups.
     let maxSections: Int
     let path: DocumentPointers
     let keepsFirst: Bool
@@ -28,10 +28,10 @@ struct ReadState {
         let text = StateText(bytes)
         if let mentioned, let known { builder.keepExpanded(of: known.columns, but: mentioned, reusedRuns, in: text) }
         let result: (columns: Columns, duplicates: [ColumnsBuilder.Duplicate], kinship: Kinship?)
-        // What is wrong with a document, and what is left out of it, is told in its own order.
+        // Violations and omissions are reported in the document's own order.
         var document: ColumnsBuilder?
         if groups == nil {
-            // Called on what is taken out, so that no second reference makes it a copy.
+            // Called on the moved value, so that no second reference forces a copy.
             result = exchange(&builder, with: ColumnsBuilder()).finish(
                 text: text, known: known?.columns, reusing: skipped.isEmpty ? reusedRuns : [])
         } else {
@@ -57,7 +57,7 @@ struct ReadState {
         return reading
     }
 
-    /// Checks the number of sections, to which groups may have added.
+    /// Checks the number of sections, which groups may have raised.
     private func checkSections(of columns: Columns) throws(StateError) {
         let count = columns.sections.count
         if count > maxSections {
@@ -93,8 +93,8 @@ struct ReadState {
         }
     }
 
-    /// The state without the elements that have no usable id, or one that came earlier, and those as warnings. Has no
-    /// reused runs, since it does not have all the items that were read. O(items).
+    /// The state without the elements whose ids are unusable or came earlier, and those as warnings. It has no reused
+    /// runs, since it lacks some of the items that were read. O(items).
     ///
     /// - Parameter columns: what was read, in the order of the document.
     private func distinct(
@@ -126,7 +126,7 @@ private struct DistinctRecords {
     /// The duplicates that are left out.
     private(set) var left: [RecordIndex] = []
     private var seen: Set<RecordIndex> = []
-    /// The first record with the same id, of those that share theirs.
+    /// The first record with the same id, for those that share theirs.
     private var firsts: [RecordIndex: RecordIndex] = [:]
     private let skipped: Set<RecordIndex>
 
@@ -211,7 +211,7 @@ extension ColumnsView {
 public struct StateReading: Sendable {
     /// The state.
     public let snapshot: Snapshot
-    /// What is known to be the same in it and in the state that it was compared with.
+    /// What is known to be the same in it and in the state it was compared with.
     public let reused: Kinship?
     /// What was left out of it, at most 20 elements.
     public let warnings: [StateWarning]
@@ -238,17 +238,17 @@ public struct StateWarning: Sendable, Hashable {
     }
 }
 
-/// Elements of a document that are left out, since they have no usable id.
+/// Elements of a document that are left out because they have no usable id.
 struct SkippedElements {
-    /// With what is in them.
+    /// Including everything in them.
     private(set) var records: [RecordIndex] = []
-    /// Of the first ones.
+    /// Warnings of the first ones.
     private(set) var warnings: [StateWarning] = []
 
     var isEmpty: Bool { records.isEmpty }
     var count: Int { records.count }
 
-    /// Adds one in place of all behind the first `count`, which are in it.
+    /// Adds one in place of all those after the first `count`, which it contains.
     mutating func append(_ record: RecordIndex, at pointer: @autoclosure () -> String, behind count: Int) {
         records.removeLast(records.count - count)
         if warnings.count > count { warnings.removeLast(warnings.count - count) }

@@ -1,16 +1,15 @@
-// Sections out of flat rows. A document with a place for groups is read as one list, in the document's order; which
-// group each row belongs to is noted beside it. Only then are the rows put into sections, by counting: rows of one
-// section keep their order, and nothing is compared. So all that reading does (violations, skipped elements, the
-// comparison with a known state) knows nothing of groups.
+// Sections out of flat rows. A document with a place for groups is read as one list, in the document's order, and the
+// group of each row is noted beside it. Only then are the rows put into sections, by counting: rows of one section keep
+// their order, and nothing is compared. So the rest of reading (violations, skipped elements, the comparison with a
+// known state) knows nothing of groups.
 //
-// A state remembers the document's order if that is another one (`Columns.documentOrder`), since the next document most
-// likely resembles this one: `KnownState` walks through it in that order. Rows that are taken over from there stay
-// where they are until their places are known (`TakenRows`), so each is copied once; and they are in the group that
-// they were in, so a group's value is read once for each section, and not once for each row. If a document has the same
-// rows in the same groups, which is most common, not even that: its records are those of the known state, with other
-// offsets (`arrangeAsKnown`).
+// If the document's order is another one, a state remembers it (`Columns.documentOrder`), since the next document most
+// likely resembles this one: `KnownState` walks through it in that order. Rows taken over from there stay where they
+// are until their places are known (`TakenRows`), so each is copied once; and they keep their group, so a group's value
+// is read once for each section, not once for each row. If a document has the same rows in the same groups, which is
+// most common, not even that: its records are those of the known state, with other offsets (`arrangeAsKnown`).
 
-/// The groups of a document's rows, each with a number in the order of its first row.
+/// The groups of a document's rows, numbered in the order of their first rows.
 package struct RowGroups: Sendable {
     /// The id of each group, and the place of its first row in the document.
     private(set) var ids: [FoundID] = []
@@ -21,7 +20,8 @@ package struct RowGroups: Sendable {
     private var texts: [UInt8] = []
     private var ends: [Int] = []
     private var hashes: [UInt32] = []
-    /// Numbers of groups plus one, by hash, with linear probing; a power of two, and at most half are in use.
+    /// Numbers of groups plus one, by hash, with linear probing; the size is a power of two, and at most half are in
+    /// use.
     private var slots: [UInt32] = []
 
     package var count: Int { ids.count }
@@ -57,7 +57,7 @@ package struct RowGroups: Sendable {
     @inline(__always)
     private func place(ofText group: Int) -> Range<Int> { (group == 0 ? 0 : ends[group - 1])..<ends[group] }
 
-    /// Adds a group that there is not yet; returns its number.
+    /// Adds a new group; returns its number.
     mutating func insert(_ text: UnsafeRawBufferPointer, _ id: FoundID, at place: Int) -> Int {
         ids.append(id)
         starts.append(place)
@@ -73,12 +73,12 @@ package struct RowGroups: Sendable {
         return ids.count - 1
     }
 
-    /// The same, of an id that is not in a document.
+    /// The same, for an id that is not in a document.
     package mutating func insert(_ text: UnsafeRawBufferPointer) -> Int {
         insert(text, FoundID(start: 0, count: text.count, flags: []), at: count)
     }
 
-    /// Notes that a group has a row at a place, where its id is written so.
+    /// Notes that a group has a row at a place, with its id written as in `id`.
     mutating func note(_ group: Int, _ id: FoundID, at place: Int) {
         if place < starts[group] { (ids[group], starts[group]) = (id, place) }
     }
@@ -117,20 +117,20 @@ package struct RowGroups: Sendable {
     }
 }
 
-/// Rows that a document with groups has in common with a known state; they have no children. The runs of them are
+/// Rows that a document with groups has in common with a known state; they have no children. Their runs are
 /// `StateParser.reusedRuns`, by places in both documents.
 struct TakenRows: Sendable {
     /// How much further on the text of each run is.
     var shifts: [UInt32] = []
-    /// The number of all.
+    /// The number of these rows.
     var count = 0
-    /// For each section of the known state, as far as they are needed: the group of its rows, below zero if that is not
-    /// known, and how many of them were taken over.
+    /// For each section of the known state, as far as needed: the group of its rows, below zero if not known, and how
+    /// many of them were taken over.
     var sections: [(group: Int32, count: UInt32)] = []
 }
 
 extension RowGroups {
-    /// The groups of all rows, also those that were taken over. O(rows).
+    /// The groups of all rows, including those taken over. O(rows).
     func all(with taken: TakenRows, _ runs: [Kinship.Run], of known: Columns?) -> RowGroups {
         guard let known, taken.count > 0 else { return self }
         var all = self
@@ -149,7 +149,7 @@ extension RowGroups {
         return all
     }
 
-    /// The groups of those rows that are among some items of a document, in ascending order. O(items).
+    /// The groups of the rows among some items of a document, in ascending order. O(items).
     func keeping(_ items: [UInt32], of document: ColumnsView) -> RowGroups {
         var kept = self
         kept.ofRow = []
@@ -166,8 +166,8 @@ extension RowGroups {
 // MARK: - Reading groups
 
 extension StateParser {
-    /// Takes the value that tells a row's group; returns the group's number, or nil, with a violation noted, if the
-    /// value can be no id.
+    /// Takes the value that determines a row's group; returns the group's number, or nil, with a violation noted, if
+    /// the value cannot be an id.
     mutating func readGroup(prefix: Int?, depth: Int) throws(JSONError) -> Int? {
         if try takeNull() { return groupOfNone() }
         let start = scanner.at
@@ -201,7 +201,7 @@ extension StateParser {
 
     /// The group of a text, or of its first scalars.
     ///
-    /// - Parameter whole: where the text is in the document, if that is written as it is.
+    /// - Parameter whole: where the text is in the document, if it is written there as it is.
     private mutating func group(of text: UnsafeRawBufferPointer, _ prefix: Int?, _ whole: FoundID?) -> Int? {
         if text.isEmpty { return groupOfNone() }
         let id = UnsafeRawBufferPointer(rebasing: text.prefix(ofScalars: prefix ?? text.count))
@@ -217,7 +217,7 @@ extension StateParser {
             refuseGroup()
             return nil
         }
-        // Rows that are left out make no sections: then these are counted at the end.
+        // Omitted rows make no sections: if there may be any, sections are counted at the end.
         guard groups.count < limits.maxSections || keepsFirst || skipsInvalid else {
             exceed(
                 "sections", limit: limits.maxSections, actual: limits.maxSections + 1,
@@ -228,17 +228,17 @@ extension StateParser {
         return groups.insert(id, found, at: place)
     }
 
-    /// Ends a document with groups: finds those of the rows that were taken over, unless all rows are in the places and
-    /// groups that they were in.
+    /// Ends a document with groups: finds the groups of the rows taken over, unless all rows are in their known places
+    /// and groups.
     mutating func endGroups() throws(JSONError) {
         guard let known, taken.count > 0, let element = builder.place.shape.places?.element else { return }
-        // Then its rows are in their sections, as those of a document without groups are.
+        // Then its rows are in their sections, as in a document without groups.
         isArranged = arrangeAsKnown(known)
         if !isArranged { try findGroups(ofKnown: known, prefix: element.groupPrefix) }
     }
 
-    /// Finds the groups of rows that were taken over from the known state: those of one section have one group, of
-    /// which the first one tells the id. O(rows).
+    /// Finds the groups of rows taken over from the known state: those of one section have one group, whose id the
+    /// first of them tells. O(rows).
     private mutating func findGroups(ofKnown known: KnownState, prefix: Int?) throws(JSONError) {
         defer { groupedRow = nil }
         for (run, shift) in zip(reusedRuns, taken.shifts) {
@@ -272,12 +272,12 @@ extension StateParser {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The first so many Unicode scalars of UTF-8 text. O(result).
+    /// The first Unicode scalars of UTF-8 text, at most this many. O(result).
     package func prefix(ofScalars most: Int) -> Slice<UnsafeRawBufferPointer> {
         if count <= most { return self[...] }
         var (end, scalars) = (0, 0)
         while end < count {
-            // All but a scalar's first byte begin with the bits 10.
+            // All but the first byte of a scalar begin with the bits 10.
             if self[end] & 0xC0 != 0x80 {
                 if scalars == most { break }
                 scalars += 1

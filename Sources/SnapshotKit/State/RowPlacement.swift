@@ -1,6 +1,6 @@
-// Rows of a document with groups go into their sections by counting: how many each section gets says where its first
-// one goes, and then each row goes behind the last one of its section. Rows that were read, and those that were taken
-// over from a known state, are copied once, straight to their places.
+// Rows of a document with groups go into their sections by counting: the sizes of the sections say where the first row
+// of each goes, and each further row goes behind the last one of its section. Rows that were read, and those taken over
+// from a known state, are copied once, straight to their places.
 
 extension ColumnsBuilder {
     /// Begins the sections of groups that the document does not list, in the order of their first rows, and notes in
@@ -8,7 +8,7 @@ extension ColumnsBuilder {
     ///
     /// - Parameters:
     ///   - text: of the document, and what is stored behind it.
-    ///   - known: the state in which sections are collapsed that are to stay so, unless the document lists them.
+    ///   - known: the state whose collapsed sections stay collapsed, unless the document lists them.
     mutating func beginSections(of groups: RowGroups, in text: TextView, keepingExpandedOf known: Columns?) {
         sectionOfGroup = [UInt32](filled: .max, count: groups.count)
         for section in sections.indices.reversed() where sections[section].idCount > 0 {
@@ -24,8 +24,8 @@ extension ColumnsBuilder {
         }
     }
 
-    /// Puts the items, which are in the document's order, and those that were taken over, into the sections of their
-    /// groups. O(items).
+    /// Puts the items, which are in the document's order, and those taken over into the sections of their groups.
+    /// O(items).
     ///
     /// - Parameters:
     ///   - known: the state that rows were taken over from.
@@ -44,7 +44,7 @@ extension ColumnsBuilder {
             (sections[section].firstItem, sections[section].endItem) = (start, start + next[section])
             (next[section], start) = (start, start + next[section])
         }
-        // An array of no elements made this way would write to the one that all threads share.
+        // The initializer would write to the empty array, which all threads share.
         let count = nodes.count + taken.count
         guard count > 0 else { return [] }
         let sectionOfKnown = taken.sections.map { $0.group < 0 ? 0 : sectionOfGroup[Int($0.group)] }
@@ -70,12 +70,12 @@ extension ColumnsBuilder {
         if taken.count > 0 { showsAnything = true }
         if placement.flags.contains(.isCollapsed) { hasCollapsed = true }
         if placement.flags.contains(.escapedID) { isFlat = false }
-        // Without it, later documents are read as if nothing was known.
+        // Without it, later documents are read as if nothing were known.
         if !placement.isInOrder, self.place.shape.places?.element.isInPlace == true { documentOrder = order }
         return taken.count == 0 ? [] : Placement.runs(partners)
     }
 
-    /// Places the rows that were read, and those that were taken over, in the order of the document.
+    /// Places the rows that were read and those taken over, in the order of the document.
     private func place(
         _ runs: [Kinship.Run], by groups: RowGroups, _ taken: TakenRows, _ known: ColumnsView,
         with placement: inout Placement, into memory: Placement.Memory
@@ -94,8 +94,7 @@ extension ColumnsBuilder {
         }
     }
 
-    /// Calls `body` with each item of the top level: the section that it goes into, and the range of it and what is
-    /// below it.
+    /// Calls `body` with each top-level item: its section, and the range of the item and everything below it.
     @inline(__always)
     private func forEachRow(of groups: RowGroups, _ body: (_ section: Int, _ items: Range<Int>) -> Void) {
         var (row, item) = (0, 0)
@@ -107,7 +106,7 @@ extension ColumnsBuilder {
     }
 }
 
-/// Puts the items of a document into their sections, one after the other.
+/// Puts the items of a document into their sections, one by one.
 private struct Placement {
     /// Where items go, what they show, the place of each in the order of the document, and the known state's item at
     /// each place, or -1.
@@ -118,18 +117,18 @@ private struct Placement {
         let partners: UnsafeMutablePointer<Int32>
     }
 
-    /// How many were placed.
+    /// How many have been placed.
     private(set) var count = 0
     private(set) var isInOrder = true
-    /// Those that any item taken over has.
+    /// The flags that any item taken over has.
     private(set) var flags: NodeFlags = []
-    /// Where the next item of each section goes, and the section here of each one of the known state.
+    /// Where the next item of each section goes, and the section here for each one of the known state.
     private var next: [UInt32]
     private let sectionOfKnown: [UInt32]
 
     init(_ next: [UInt32], sectionOfKnown: [UInt32]) { (self.next, self.sectionOfKnown) = (next, sectionOfKnown) }
 
-    /// Places an item that was read, and what is below it.
+    /// Places an item that was read, with everything below it.
     mutating func append(_ items: Range<Int>, of builder: ColumnsBuilder, to section: Int, into memory: Memory) {
         let shift = Int(next[section]) - items.lowerBound
         next[section] += UInt32(truncatingIfNeeded: items.count)
@@ -202,15 +201,15 @@ private struct Placement {
 }
 
 extension Node {
-    /// A node of the top level as it stands in memory: where its id is and its flags, its hash and section, its parent
-    /// and end.
+    /// A top-level node as it lies in memory: the place of its id and its flags, its hash and section, its parent and
+    /// end.
     @inline(__always)
     fileprivate static func words(_ node: UnsafePointer<Node>) -> (UInt64, UInt64) {
         let memory = UnsafeRawPointer(node)
         return (load64(memory), load64(memory + 8))
     }
 
-    /// Writes these words as a visible node without children, with another section and end, and its id further on.
+    /// Writes these words as a visible node without children, with another section and end, and its id shifted.
     @inline(__always)
     fileprivate static func initialize(
         _ node: UnsafeMutablePointer<Node>, from words: (UInt64, UInt64), section: UInt32, end: UInt32,
@@ -234,13 +233,13 @@ extension Columns {
 
 // MARK: - The document's order
 //
-// What is wrong with a document, and what is left out of it, is told in its own order, of the rows that were read and
-// those that were taken over. That is rare, and so built only then.
+// Violations and omissions are reported in the document's own order, over rows that were read and rows taken over. That
+// is rare, so this order is restored only then.
 
 extension ColumnsBuilder {
-    /// Some items of a document that was read, in ascending order, each with its ancestors. O(items).
+    /// Some items of a document, in ascending order, each with its ancestors. O(items).
     ///
-    /// - Parameter sections: those that hold them; if they hold none, the items are a list of their own.
+    /// - Parameter sections: those that hold them; if they hold none, the items are a separate list.
     init(of document: ColumnsView, _ items: [UInt32], in sections: [SectionNode]) {
         self.init()
         (nodes, payloads) = (items.map { document.nodes[Int($0)] }, items.map { document.payload(ofItem: Int($0)) })
@@ -287,7 +286,7 @@ extension ColumnsBuilder {
         return all
     }
 
-    /// Sets the order of the document again, in which each item's content is its element. O(n log n).
+    /// Restores the order of the document, in which each item's content is its element. O(n log n).
     mutating func setDocumentOrder() {
         let starts = payloads.map(\.contentStart)
         documentOrder = starts.indices.map { UInt32(truncatingIfNeeded: $0) }
@@ -296,7 +295,7 @@ extension ColumnsBuilder {
 }
 
 extension Columns {
-    /// The item that stood at a place among the items of the document that was read.
+    /// The item at a place among the items of the document that was read.
     @inline(__always)
     func item(atDocumentPlace place: Int) -> Int { documentOrder.isEmpty ? place : Int(documentOrder[place]) }
 }

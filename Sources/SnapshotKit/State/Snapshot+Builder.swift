@@ -1,6 +1,5 @@
-// States from Swift values. They are written as JSON and read like any document, so a state that is built is held to
-// the rules of one that was received, by the same code. Contents are checked before they are written, so none can reach
-// beyond its place.
+// States from Swift values. They are written as JSON and read like any document, so the same code holds a built state
+// to the rules of a received one. Contents are checked before they are written, so none can reach beyond its place.
 
 extension Snapshot {
     /// Builds a state from Swift values.
@@ -70,13 +69,13 @@ extension Snapshot.Builder {
     public struct Items: Sendable {
         fileprivate var writer = JSONWriter()
         fileprivate var failure: StateError?
-        // Of the open list; those around it are kept on the stack.
+        // Of the open list; those around it are on the stack.
         private var pointer = ""
         private var count = 0
 
         fileprivate init() {}
 
-        /// Writes a list that `body` fills. An error leaves it open, but after that nothing is built.
+        /// Writes a list that `body` fills. An error leaves the list open, but then nothing is built.
         fileprivate mutating func list(at pointer: String, _ body: (inout Items) throws -> Void) rethrows {
             let outer = (self.pointer, count)
             (self.pointer, count) = (pointer, 0)
@@ -113,7 +112,7 @@ extension Snapshot.Builder {
             }
         }
 
-        /// Appends an item whose members behind the kind `rest` appends.
+        /// Appends an item; `rest` appends the members after the kind.
         private mutating func append(
             _ id: ElementID, _ kind: String?, rest: (inout Items) throws -> Void
         ) rethrows {

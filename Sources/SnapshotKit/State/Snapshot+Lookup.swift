@@ -2,7 +2,7 @@ extension Snapshot {
     /// The item with an id, hidden ones included. O(1).
     public func item(withID id: String) -> StateItem? { item(withID: Array(id.utf8)) }
 
-    /// The item whose id's text has these UTF-8 bytes. O(1).
+    /// The item whose id has these UTF-8 bytes. O(1).
     public func item(withID id: [UInt8]) -> StateItem? {
         id.withUnsafeBytes(columns.item(withID:)).map { StateItem(columns: columns, index: $0) }
     }
@@ -15,7 +15,7 @@ extension Snapshot {
     /// The section with an id. O(1).
     public func section(withID id: String) -> StateSection? { section(withID: Array(id.utf8)) }
 
-    /// The section whose id's text has these UTF-8 bytes. O(1).
+    /// The section whose id has these UTF-8 bytes. O(1).
     public func section(withID id: [UInt8]) -> StateSection? {
         id.withUnsafeBytes(columns.section(withID:)).map { StateSection(columns: columns, index: $0) }
     }
@@ -159,7 +159,7 @@ public struct StateItem: Sendable {
         return columns.withView { Array($0.content(ofItem: index)) }
     }
 
-    /// The first item of each subtree in a range that covers whole ones.
+    /// The first item of each subtree in a range of whole subtrees.
     static func siblings(_ columns: Columns, _ range: Range<Int>) -> [StateItem] {
         var siblings: [StateItem] = []
         var item = range.lowerBound
@@ -194,7 +194,7 @@ public struct StateItem: Sendable {
 
 // MARK: - Paths
 
-/// The place of a row: the index of its section, and its own among that section's rows, both from zero. Rows are
+/// The place of a row: the index of its section, and its own index among that section's rows, both from zero. Rows are
 /// visible items only, depth first.
 public struct ItemPath: Hashable, Sendable {
     /// Index of the section.

@@ -1,14 +1,14 @@
 // The list engine. Bytes become JSON, and JSON a state (folders Bytes, JSON, State); two states become a changeset
-// (Diff), which is kept as a delta (Deltas) or written for a client (Dialects); edits make the next state (Edits). No
-// folder needs one behind it.
+// (Diff), which is stored as a delta (Deltas) or written for a client (Dialects); edits make the next state (Edits). No
+// folder needs a later one.
 //
 // The target imports nothing, not even Foundation. It knows no clock, lock, file or reader, so everything here is a
-// function of its arguments, and an app can have it as it is.
+// function of its arguments, and an app can use it as it is.
 
 /// The state of a list: sections in order, items in order, some of them nested.
 ///
 /// A value: copying it is one reference. It is read from JSON in one pass and keeps those bytes; ids, contents and
-/// kinds are ranges of them, so that they are written exactly as they were read.
+/// kinds are ranges of them, so they are written exactly as they were read.
 ///
 /// Terms: an *item* is anything in the list; a *row* is a visible item: its section and all its ancestors are expanded.
 /// An index path counts rows within a section. Ids are compared by the UTF-8 bytes of their text: `1` and `"1"` are the
@@ -59,7 +59,7 @@ public struct Snapshot: Sendable {
         try self.init(json: Array(json.utf8), shape: shape, limits: limits)
     }
 
-    /// Whether both are the same object: then they are equal, and what is known of one holds for the other.
+    /// Whether both are the same object, and therefore equal; anything known of one holds for the other.
     public func isIdentical(to other: Snapshot) -> Bool { columns === other.columns }
 
     /// The number of sections.
@@ -188,8 +188,8 @@ extension JSONWriter {
 // What the benchmarks compare with. An SPI, not for programs.
 
 extension Snapshot {
-    /// Hashes the id of every item once, and folds the hashes together: the least work of any diff by ids for a list it
-    /// has not seen before. O(n).
+    /// Hashes the id of every item once, and folds the hashes together: the least that any diff by ids must do for a
+    /// list it has not seen before. O(n).
     @_spi(Measuring)
     public func foldedIDHashes() -> UInt64 {
         let hash = KeyedHash.process

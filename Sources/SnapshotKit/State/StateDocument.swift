@@ -1,7 +1,7 @@
-// A JSON text that is a state, or an envelope around states such as {"state":…,"ttl":60} or {"old":…,"new":…}.
-// All states of a document share its bytes.
+// A JSON text that is a state, or an envelope around states such as {"state":…,"ttl":60} or {"old":…,"new":…}. All
+// states of a document share its bytes.
 
-/// A JSON text to be read as states, more than once if the shape was a guess.
+/// A JSON text that can be read as states, more than once if the shape was a guess.
 public struct StateDocument: Sendable {
     private var bytes: [UInt8]
     private let count: Int
@@ -19,8 +19,8 @@ public struct StateDocument: Sendable {
 
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// A text without a byte order mark, which may be ignored (RFC 8259 §8.1). As white space it leaves all offsets as
-    /// they are.
+    /// A text without a byte order mark, which may be ignored (RFC 8259 §8.1). Replaced by white space, so that all
+    /// offsets stay.
     package static func withoutMark(_ json: consuming [UInt8]) -> [UInt8] {
         if json.starts(with: byteOrderMark) { for index in 0..<3 { json[index] = UInt8(ascii: " ") } }
         return json
@@ -70,7 +70,7 @@ public struct StateDocument: Sendable {
     /// The length of the text.
     package var byteCount: Int { count }
 
-    /// The value of a member as a document of its own; nil if this one is no object with such a member. It must be
+    /// The value of a member as a separate document; nil if this one is not an object with such a member. It must be
     /// JSON. O(bytes).
     package func member(_ name: String) -> StateDocument? {
         bytes.withUnsafeBufferPointer { text in
@@ -86,7 +86,7 @@ public struct StateDocument: Sendable {
         }
     }
 
-    /// Calls `body` with where the text begins. It is padded.
+    /// Calls `body` with the start of the text, which is padded.
     func withStart<Result>(_ body: (UnsafeRawPointer) -> Result) -> Result {
         bytes.withUnsafeBufferPointer { body(UnsafeRawPointer($0.baseAddress!)) }
     }
@@ -148,7 +148,7 @@ public struct StateDocument: Sendable {
         .limitExceeded(what: "bytes", limit: StateLimits.maxBytes, actual: count, pointer: "")
     }
 
-    /// Appends what a reader had to store.
+    /// Appends the bytes that a reader had to store.
     private mutating func appendTail(of read: ReadState) throws(StateError) {
         guard read.tail.count > 0 else { return }
         let size = bytes.count + read.tail.count + JSONScanner.padding
@@ -202,7 +202,7 @@ public struct StateDocument: Sendable {
             }
         }
         if !failures.isEmpty { throw .invalid(failures) }
-        // Most have none, and a dictionary without elements would be allocated all the same.
+        // Most documents have none, and an empty dictionary would be allocated all the same.
         let values = read.values.isEmpty ? [:] : read.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
         return Envelope(states, values: values, isBareState: read.isBareState, text: text)
     }
@@ -220,7 +220,7 @@ extension StateParser {
 }
 
 extension [UInt8] {
-    /// Reserves room for `size` bytes, and gives memory back if it exceeds that by more than an eighth: then O(n).
+    /// Reserves room for `size` bytes. Gives memory back if there is over an eighth more than that, in O(n).
     fileprivate mutating func reserveExactly(_ size: Int) {
         if capacity - size > size / 8 + 256 {
             self = Array(unsafeUninitializedCapacity: size) { room, used in (_, used) = room.initialize(from: self) }

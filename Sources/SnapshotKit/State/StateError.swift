@@ -41,7 +41,7 @@ public struct StateLimits: Sendable, Equatable {
     public var maxDepth = 64
     /// Bytes of a content that edits patch or add to.
     public var maxContentBytes = 16 << 20
-    /// Bytes of all contents that a batch makes of others by patching and adding: a few bytes can ask for each.
+    /// Bytes of all contents that a batch makes by patching and adding: a few bytes can ask for each.
     public var maxMadeBytes = 16 << 20
     /// Edits in a batch.
     public var maxEdits = 1_000
@@ -78,7 +78,7 @@ package struct Violations {
     /// All that were found, reported or not.
     private var count = 0
     private let limit: Int
-    /// Bytes of text so far, also of violations that were forgotten again.
+    /// Bytes of text so far, including violations forgotten again.
     private var text = 0
 
     /// Bytes of pointers and details after which nothing more is reported.
@@ -92,7 +92,7 @@ package struct Violations {
 
     var isEmpty: Bool { count == 0 }
 
-    /// What is reported: if violations that were forgotten again have used up the room, only that there are some.
+    /// The violations to report: if forgotten ones have used up the room, only that there are some.
     var reported: [Violation] {
         guard list.isEmpty, count > 0 else { return list }
         return [Violation(pointer: "", code: "invalid-state", detail: "\(count) violations, too many to list")]
@@ -118,13 +118,13 @@ package struct Violations {
 
     var mark: Mark { Mark(listed: list.count, count: count) }
 
-    /// Forgets what was noted since. Its text counts all the same, since it was made.
+    /// Forgets what was noted since. Its text counts all the same, since it has been made.
     mutating func reset(to mark: Mark) {
         list.removeLast(list.count - mark.listed)
         count = mark.count
     }
 
-    /// Text of a document as details show it: at most 256 bytes, then an ellipsis.
+    /// Text of a document as shown in details: at most 256 bytes, then an ellipsis.
     package static func shown(_ text: some Collection<UInt8>) -> String {
         let start = text.prefix(256)
         return String(decoding: start, as: UTF8.self) + (start.count < text.count ? "…" : "")

@@ -1,5 +1,5 @@
-// The library's own shape: {"sections":[{"id","content","expanded","items":[…]}]}, its shorthands, and nothing else.
-// An unknown member is refused, since it would vanish silently.
+// The library's own shape, {"sections":[{"id","content","expanded","items":[…]}]}, its shorthands, and nothing else. An
+// unknown member is refused, since it would vanish silently.
 
 /// Members that sections and items may have.
 enum StateMember: UInt8, CaseIterable {
@@ -161,7 +161,7 @@ extension StateParser {
                 try refuseUnknown(try scanner.takeName(in: frame), of: what, at: place, depth: depth)
                 continue
             }
-            // A bit each is enough to find duplicates of known members.
+            // One bit per known member is enough to find duplicates.
             guard seen & member.bit == 0 else { throw scanner.error(.duplicateMember, at: start) }
             seen |= member.bit
             try scanner.take(UInt8(ascii: ":"))
@@ -190,7 +190,7 @@ extension StateParser {
 
     mutating func readContent(depth: Int) throws(JSONError) -> Range<Int> { try scanner.takeValue(depth: depth) }
 
-    /// Takes a kind and returns where its quote is; nil, with a violation noted, if it is none.
+    /// Takes a kind and returns where its quote is; nil, with a violation noted, if it is no kind.
     mutating func readKind(depth: Int, at place: Location) throws(JSONError) -> Int? {
         scanner.skipSpace()
         let start = scanner.at

@@ -2,22 +2,22 @@
 // its items are in the same element; whatever no pointer leads into is skipped.
 
 extension StateShape.Element {
-    /// Whether an item is its element, unchanged: that is its content, and its id is a value in it.
+    /// Whether an item is its element, unchanged: then the element is its content, and its id is a value in it.
     var isInPlace: Bool { childrenAt == nil && idAt.count == 1 && !isMap && !scopesIDs }
 }
 
 extension StateParser {
-    /// What a walk through one element found.
+    /// The result of a walk through one element.
     private struct Finding {
         /// -1 in a section or the document.
         let item: Int
         let level: Int
         var id: FoundID?
-        /// The parts of an id of several.
+        /// The parts of an id that has several.
         var parts: [FoundID?] = []
         var seenParts = 0
-        /// The lists that were found, and those with something on the way to them that holds none: a string, a number
-        /// or a boolean.
+        /// The lists that were found, and those whose way is blocked by something that cannot hold them: a string, a
+        /// number or a boolean.
         var lists: PointerPlace.Numbers = 0
         var blocked: PointerPlace.Numbers = 0
         /// The member or element that held a list, to be cut out of the content, and the one that held another.
@@ -29,7 +29,7 @@ extension StateParser {
         var sawList: Bool { lists != 0 }
     }
 
-    /// Walks along all `targets` of one element, whose id has so many parts.
+    /// Walks along all `targets` of one element, whose id has this many parts.
     @inline(__always)
     private mutating func walkElement(
         _ targets: Targets, of document: DocumentTargets, parts: Int = 1, item: Int = -1, level: Int = -1, depth: Int
@@ -42,7 +42,7 @@ extension StateParser {
         return finding
     }
 
-    /// Takes a document and reads the list that stands at `places` in it.
+    /// Takes a document and reads the list at `places` in it.
     mutating func readDocument(
         _ shape: StateShape, _ places: StateShape.Places, depth: Int, at root: String
     ) throws(JSONError) {
@@ -126,7 +126,7 @@ extension StateParser {
             builder.setContent(ofItem: item, start..<scanner.at)
         }
         if targets.isMap { return }
-        // A part that was seen but is no id has been noted already.
+        // A part that was seen but is no id has already been noted.
         if finding.seenParts != 1 << targets.idParts - 1 {
             for (part, pointer) in targets.places.element.idAt.enumerated() where finding.seenParts & 1 << part == 0 {
                 note("missing-id", "no id at \"\(pointer)\" in this element", at: .item(""))
@@ -136,7 +136,7 @@ extension StateParser {
         }
     }
 
-    /// The parts of an id, joined to one: each escaped as in a JSON Pointer, and slashes between them. Nil if one of
+    /// The parts of an id, joined to one: each escaped as in a JSON Pointer, with slashes between them. Nil if one of
     /// them was invalid.
     private mutating func joinedID(of parts: [FoundID?]) -> FoundID? {
         guard hasRoomForIDs(at: .item("")) else { return nil }
@@ -160,7 +160,7 @@ extension StateParser {
             ? store.bytes(at: id.start, id.count) : Array(scanner.text(id.start..<id.start + id.count))
     }
 
-    /// Stores an element without one of its members and a comma beside that; returns where.
+    /// Stores an element without one of its members and an adjacent comma; returns where.
     private mutating func stored(_ element: Range<Int>, without member: Range<Int>) -> Range<Int> {
         let cut = Self.withComma(member, in: scanner.base)
         let start = store.append(scanner.text(element.lowerBound..<cut.lowerBound))
@@ -168,7 +168,7 @@ extension StateParser {
         return start..<start + element.count - cut.count
     }
 
-    /// A member or an element of text, and one comma beside it.
+    /// A member or an element of text, and one adjacent comma.
     static func withComma(_ member: Range<Int>, in text: UnsafeRawPointer) -> Range<Int> {
         let byte = { (at: Int) in text.load(fromByteOffset: at, as: UInt8.self) }
         let isSpace = { (at: Int) in [0x20, 0x0A, 0x0D, 0x09].contains(byte(at)) }
@@ -182,7 +182,7 @@ extension StateParser {
 
     // MARK: Groups and scopes
 
-    /// Ends a row of the top level: notes its group, and scopes the ids of it and of what is below it.
+    /// Ends a top-level row: notes its group, and scopes its id and those below it.
     private mutating func endRow(_ item: Int, _ group: Int?, scopesIDs: Bool) {
         let group = group ?? groupOfNone()
         groups.append(group)
@@ -192,7 +192,7 @@ extension StateParser {
         }
     }
 
-    /// Puts the id of their section before the ids of all items from one on. O(bytes).
+    /// Prefixes the ids of all items from one on with the id of their section. O(bytes).
     private mutating func scopeIDs(ofItemsFrom first: Int, inSection section: [UInt8]) {
         var start: [UInt8] = []
         JSONPointer.escape(section, into: &start)
@@ -218,8 +218,9 @@ extension StateParser {
         }
     }
 
-    /// Whether another id may be stored that stands nowhere as such: one of several parts, or one with that of its
-    /// section. Escapes make these longer, and a section's id is stored with each item, so a document may ask for much.
+    /// Whether another id may be stored that the document does not hold as such: one of several parts, or one with that
+    /// of its section. Escapes make these longer, and a section's id is stored with each item, so a document may ask
+    /// for much.
     private mutating func hasRoomForIDs(at place: Location) -> Bool {
         let most = 2 * scanner.end + 1 << 20
         if store.count > most, excess == nil {
@@ -391,7 +392,7 @@ extension StateParser {
 
     // MARK: Values
 
-    /// Takes a string, or an integer, whose digits are the kind; null is none, all else a violation.
+    /// Takes a string, or an integer, whose digits are the kind. Null is no kind; anything else is a violation.
     private mutating func readKindValue(of item: Int, depth: Int) throws(JSONError) {
         if try takeNull() { return }
         let start = scanner.at
@@ -417,7 +418,7 @@ extension StateParser {
 
 /// What a walk through one value looks for, and where.
 private struct Targets {
-    /// What stands at a place.
+    /// What is at a place.
     enum Goal {
         case id(part: Int), kind, expanded, group
         /// Lists, whose elements are walked through in turn.
@@ -445,7 +446,7 @@ private struct Targets {
         lists = targets.indices.reduce(0) { targets[$1].goal.isList ? $0 | 1 << $1 : $0 }
     }
 
-    /// The first of some goals, which is taken out of them.
+    /// Removes and returns the first of some goals.
     @inline(__always)
     func takeFirst(of numbers: inout PointerPlace.Numbers) -> Goal? {
         if numbers == 0 { return nil }
@@ -454,13 +455,13 @@ private struct Targets {
     }
 }
 
-/// What is looked for in a document, in its sections and in its items.
+/// What to look for in a document, in its sections and in its items.
 private final class DocumentTargets {
     let places: StateShape.Places
     let document: Targets
     let section: Targets
     let item: Targets
-    // What is asked of each element.
+    // What to look for in each element.
     let idParts: Int
     let isMap: Bool
     let isGrouped: Bool

@@ -11,7 +11,7 @@ struct StateParser {
     var store: TokenBuffer
     private(set) var violations: Violations
     private(set) var excess: StateError?
-    /// The state that the document is compared with.
+    /// The state the document is compared with.
     var known: KnownState?
     /// Items taken over from it.
     var reusedRuns: [Kinship.Run] = []
@@ -27,20 +27,20 @@ struct StateParser {
     private var ordinals: [Int] = []
     /// The step to the open section, if sections are a map.
     private var sectionStep: Int?
-    /// The steps to the sections of a document with pointers that have no items, and the number of those that do.
+    /// The steps to the sections without items, in a document with pointers, and the number of sections with items.
     var sectionsWithoutItems: [Int] = []
     var sectionsWithItems = 0
-    /// The groups of the rows so far, in a document with a place for them; that place in an element, and the rows that
-    /// were taken over from the known state.
+    /// The groups of the rows so far, in a document with a place for them; that place in an element, and the rows taken
+    /// over from the known state.
     var groups = RowGroups()
     var groupPlace = PointerSet.none
     var taken = TakenRows()
-    /// The place of the row whose group is read; nil if it is the last one.
+    /// The place of the row whose group is being read; nil if it is the last one.
     var groupedRow: Int?
     /// Whether the rows are in the sections of their groups already.
     var isArranged = false
 
-    /// A reader of padded memory; `count` bytes of it are the document.
+    /// A reader of padded memory, the first `count` bytes of which are the document.
     init(base: UnsafeRawPointer, count: Int, limits: StateLimits) {
         scanner = JSONScanner(base: base, count: count, maxDepth: limits.maxDepth)
         self.limits = limits
@@ -60,8 +60,8 @@ struct StateParser {
         violations.note(code, detail(), at: pointer)
     }
 
-    /// Whether a violation is of an element that will be left out for it: a document may have many, and none is
-    /// reported.
+    /// Whether a violation is of an element that will be left out for it: a document may have many of these, and none
+    /// is reported.
     private func isOfSkipped(_ code: String) -> Bool {
         skipsInvalid && (code == "missing-id" || code == "invalid-id")
     }
@@ -84,11 +84,11 @@ struct StateParser {
         excess = .limitExceeded(what: what, limit: limit, actual: actual, pointer: pointer(place))
     }
 
-    /// Where a violation is; turned into a pointer only if there is one.
+    /// Where a violation is. Turned into a pointer only when one is reported.
     enum Location {
         /// The open section, or a member of it.
         case section(StaticString)
-        /// The item that is being read, or a member of it.
+        /// The item being read, or a member of it.
         case item(StaticString)
         /// The kind of that item, whether it is expanded, and what it is grouped by.
         case kind, expanded, group
@@ -142,7 +142,7 @@ struct StateParser {
         ordinals.map { path.layout.isMap ? name(ofStep: $0) : "\($0)" }
     }
 
-    /// A step in a map: the offset of the member's name, or below zero the complement of the element's index.
+    /// A step in a map: the offset of the member's name, or, if negative, the complement of the element's index.
     private func name(ofStep step: Int) -> String {
         if step < 0 { return "\(~step)" }
         var cursor = JSONCursor(scanner.base + step)
@@ -240,13 +240,13 @@ struct StateParser {
 
     // MARK: Items
 
-    /// Takes an array of items of the top level into the open section; `reading` takes one element.
+    /// Takes an array of top-level items into the open section; `reading` takes one element.
     @inline(__always)
     mutating func readTopItems(
         depth: Int, reading: (inout StateParser, Int) throws(JSONError) -> Void
     ) throws(JSONError) {
         builder.place.room = scanner.maxDepth - depth
-        // What is kept of expansion is told by items in the document's order.
+        // The kept expansion depends on items in the document's order.
         let usesKnown = known?.fits(builder.place) ?? false && (groupPlace.isEmpty || mentioned == nil)
         try readItems(parent: -1, level: 0, depth: depth, usesKnown: usesKnown) { (reader, item) throws(JSONError) in
             try reading(&reader, item)
@@ -255,7 +255,7 @@ struct StateParser {
     }
 
     /// Takes an array of items below `parent` (-1: the section) into the open section; `reading` takes one element.
-    /// Null is an empty one.
+    /// Null is an empty array.
     @inline(__always)
     mutating func readItems(
         parent: Int, level: Int, depth: Int, usesKnown: Bool = false,
@@ -276,8 +276,8 @@ struct StateParser {
         ordinals.removeLast()
     }
 
-    /// Takes items below `parent` (-1: the section) into the open section, whose names are their ids; `reading` takes
-    /// one value. See `readMembers(depth:of:at:member:)`.
+    /// Takes an object of items, with their ids as names, below `parent` (-1: the section) into the open section;
+    /// `reading` takes one value. See `readMembers(depth:of:at:member:)`.
     mutating func readMap(
         parent: Int, level: Int, depth: Int, reading: (inout StateParser, Int) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -296,13 +296,13 @@ struct StateParser {
     /// A name in a map.
     private enum MemberName {
         case token(StringToken)
-        /// Of an element of an array in place of the object.
+        /// The index in an array that replaces the object.
         case index(Int)
     }
 
-    /// Takes an object, each member's value by `member`, with its step in a pointer. An array is an object of its
-    /// indexes, in which nulls are holes: so some databases write a map whose names are small numbers. Null is an empty
-    /// one; anything else is a violation.
+    /// Takes an object, each member's value by `member`, with its step in a pointer. An array counts as an object of
+    /// its indexes, in which nulls are holes: some databases write a map whose names are small numbers that way. Null
+    /// is an empty object; anything else is a violation.
     private mutating func readMembers(
         depth: Int, of what: String, at place: Location,
         member: (inout StateParser, _ step: Int, MemberName) throws(JSONError) -> Void
@@ -346,7 +346,7 @@ struct StateParser {
 
     // MARK: Elements that are left out
 
-    /// What was noted before an element.
+    /// What had been noted before an element.
     private struct ElementStart {
         let violations: Violations.Mark
         let excess: StateError?
@@ -361,7 +361,7 @@ struct StateParser {
         }
     }
 
-    /// Leaves an element out that was read, with whatever was noted in it.
+    /// Leaves out an element that was read, with whatever was noted in it.
     private mutating func skip(_ record: RecordIndex, at place: Location, from start: ElementStart) {
         violations.reset(to: start.violations)
         excess = start.excess
@@ -376,7 +376,7 @@ struct StateParser {
 
     // MARK: Ids
 
-    /// Takes an id; nil, with a violation noted, if the value is none.
+    /// Takes an id; nil, with a violation noted, if the value cannot be one.
     @inline(__always)
     mutating func readID(depth: Int, at place: Location) throws(JSONError) -> FoundID? {
         scanner.skipSpace()
@@ -396,7 +396,7 @@ struct StateParser {
         return nil
     }
 
-    /// A name in a map as an id; nil, with a violation noted, if it is none.
+    /// A name in a map as an id; nil, with a violation noted, if it cannot be one.
     private mutating func id(_ name: MemberName, at place: Location) -> FoundID? {
         switch name {
         case .token(let token): return id(token, at: place)
@@ -406,7 +406,7 @@ struct StateParser {
         }
     }
 
-    /// A string as an id; nil, with a violation noted, if it is none.
+    /// A string as an id; nil, with a violation noted, if it cannot be one.
     @inline(__always)
     private mutating func id(_ token: StringToken, at place: Location) -> FoundID? {
         plainID(token) ?? checkedID(token, at: place)
@@ -452,7 +452,7 @@ struct StateParser {
 
     // MARK: The end
 
-    /// What was read.
+    /// The result of reading.
     consuming func result() -> ReadState {
         ReadState(
             builder: builder, tail: store, reusedRuns: reusedRuns, mentioned: mentioned,
@@ -464,17 +464,17 @@ struct StateParser {
 
 // MARK: - The rest of a document
 //
-// What a document holds besides its list, as the state's own content. The document has been read by then, so nothing is
-// checked again. The list is cut out first, since pointers may lead past it, and into it.
+// The rest of a document, besides its list, as the state's own content. The document has been read by then, so nothing
+// is checked again. The list is cut out first, since pointers may lead past it, and into it.
 
 extension StateParser {
-    /// Keeps what a shape asks for of the document at `document`, without its lists.
+    /// Keeps the parts of the document at `document` that a shape asks for, without its lists.
     ///
-    /// - Parameter lists: the members or elements that hold the lists, in the document's order; none if they are not
-    ///   there.
+    /// - Parameter lists: the members or elements that hold the lists, in the document's order; none if they do not
+    ///   exist.
     mutating func keep(_ rest: StateShape.Rest, of document: Range<Int>, without lists: [Range<Int>]) {
         if case .none = rest { return }
-        // The last one first: then the places of the others stay as they are.
+        // The last one first, so that the places of the others stay.
         var whole = Array(scanner.text(document.lowerBound..<document.upperBound))
         for list in lists.reversed() {
             let cut = list.lowerBound - document.lowerBound..<list.upperBound - document.lowerBound

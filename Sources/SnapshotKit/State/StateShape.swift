@@ -64,18 +64,19 @@ extension StateShape {
         public var sectionExpandedAt: JSONPointer?
         /// Whether sections are the members of an object, with their names as ids, instead of an array's elements.
         public var sectionsAreMap = false
-        /// The items, from a section's element (nil: at `/items`), or from the document (nil: the document itself), as
-        /// always if the elements say which section they belong to.
+        /// The items, from a section's element (nil: at `/items`), or from the document (nil: the document itself).
+        /// Always from the document if the elements say which section they belong to.
         public var itemsAt: JSONPointer?
         /// How an element of these is read.
         public var element = Element()
-        /// Whether the first of several elements with one id is taken; else they are refused.
+        /// Whether the first of several elements with one id is taken; otherwise the document is refused.
         public var keepsFirst = false
-        /// Whether a list that is not there, or not even what holds it, is an empty one; else the document is refused.
+        /// Whether a list that does not exist, or whose container does not, is an empty one; otherwise the document is
+        /// refused.
         public var takesMissing = false
-        /// Whether an element without a usable id is left out; else the document is refused.
+        /// Whether an element without a usable id is left out; otherwise the document is refused.
         public var skipsInvalid = false
-        /// What of the document becomes the state's own content.
+        /// Which part of the document becomes the state's own content.
         public var rest = Rest.none
 
         /// The document is the list, and its elements have an `id`.
@@ -87,7 +88,7 @@ extension StateShape {
 
     /// How an element becomes an item; the pointers start at the element.
     public struct Element: Sendable, Equatable {
-        /// The parts of its id. Several are joined by `/`; in each, `~` is then written `~0` and `/` is `~1`.
+        /// The parts of its id. Several are joined by `/`; within each, `~` is then written `~0` and `/` is `~1`.
         public var idAt = [JSONPointer.id]
         /// Its kind: a string or an integer.
         public var kindAt: JSONPointer?
@@ -96,13 +97,13 @@ extension StateShape {
         /// Whether its children are shown: a boolean.
         public var expandedAt: JSONPointer?
         /// Whether elements are the members of an object, with their names as ids, instead of an array's elements. An
-        /// array in its place is an object of its indexes, in which nulls are holes.
+        /// array in its place counts as an object of its indexes, in which nulls are holes.
         public var isMap = false
-        /// The id of the section that it belongs to: a string or an integer. Without one there, or with an empty one,
-        /// it belongs to the section `none`. Sections are in the order of their first elements, after those that are
-        /// listed at `sectionsAt`. Ignored in children, which stay with their parents.
+        /// The id of the section it belongs to: a string or an integer. If missing or empty, the section is `none`.
+        /// Sections are in the order of their first elements, after those listed at `sectionsAt`. Ignored in children,
+        /// which stay with their parents.
         public var groupAt: JSONPointer?
-        /// How many Unicode scalars of the value at `groupAt` are the section's id, from the first; nil for all.
+        /// How many leading Unicode scalars of the value at `groupAt` are the section's id; nil for all.
         public var groupPrefix: Int?
         /// Whether ids are unique within their section only. An item's id is then its section's, a slash and its own,
         /// with `~` in each written `~0` and `/` written `~1`.
@@ -112,10 +113,10 @@ extension StateShape {
         public init() {}
     }
 
-    /// What of a document, besides its list, becomes the list's own content.
+    /// Which part of a document, besides its list, becomes the list's own content.
     public enum Rest: Sendable, Equatable {
         case none
-        /// All of it but the value at `itemsAt` or `sectionsAt`.
+        /// All of it except the value at `itemsAt` or `sectionsAt`.
         case all
         /// Of that, these members.
         case members([JSONPointer])
@@ -138,7 +139,7 @@ extension StateShape {
         case itemsAt, idAt, kindAt, childrenAt, expandedAt, sectionExpandedAt, groupAt, groupPrefix
         case idScope, map, rest, duplicates, missing, invalid
 
-        /// Whether its value is a place, and nothing else.
+        /// Whether its value is only a place.
         var isPointer: Bool {
             switch self {
             case .groupPrefix, .idScope, .map, .rest, .duplicates, .missing, .invalid: false
@@ -159,7 +160,7 @@ extension StateShape {
 
     /// Why members are not a valid shape.
     public struct Failure: Error, Equatable {
-        /// The member at fault; nil if it is no single one.
+        /// The member at fault; nil if no single one is.
         public let member: Member?
         /// A readable sentence.
         public let detail: String
@@ -256,7 +257,7 @@ extension StateShape {
 }
 
 extension StateShape.Rest {
-    /// These and one member more.
+    /// These and one more member.
     fileprivate func adding(_ pointer: JSONPointer) -> StateShape.Rest {
         if case .members(let pointers) = self { .members(pointers + [pointer]) } else { .members([pointer]) }
     }
@@ -268,7 +269,8 @@ extension StateShape {
     /// Reads an object of members.
     ///
     /// - Parameter pointer: where it is in the document.
-    /// - Throws: `StateError.wrongShape`: each member that is wrong by itself, else what is wrong with them together.
+    /// - Throws: `StateError.wrongShape`: each member that is wrong by itself, else what is wrong with their
+    ///   combination.
     public init(_ value: JSONSlice, at pointer: String = "") throws(StateError) {
         guard let values = value.members else {
             throw .wrongShape([Violation(pointer: pointer, code: "wrong-type", detail: "a shape must be an object")])
@@ -287,7 +289,7 @@ extension StateShape {
                 continue
             }
             let added = texts.map { (member, $0) }
-            // Together with what it may need, so that only its own mistakes are told here.
+            // Together with what it may need, so that only its own mistakes are reported here.
             do throws(Failure) { _ = try StateShape([(.itemsAt, ""), (.groupAt, "")] + added) } catch {
                 violations.note("wrong-type", error.detail, at: place)
             }
@@ -300,7 +302,7 @@ extension StateShape {
         }
     }
 
-    /// A value as texts; nil if it is of no type that the member takes.
+    /// A value as texts; nil if its type is none that the member takes.
     private static func texts(of member: Member, _ value: JSONSlice) -> [String]? {
         switch member {
         case .map: return value.flag.map { ["\($0)"] }
@@ -363,7 +365,7 @@ extension StateShape {
         return members
     }
 
-    /// Its members, one for each value, without a place of items that goes without saying.
+    /// Its members, one for each value, without a place of items that is the default.
     package var essentials: [(Member, String)] {
         let isList = places.map { $0.sectionsAt == nil && !$0.element.isMap } ?? true
         return members.flatMap { member, texts in texts.map { (member, $0) } }
@@ -377,7 +379,7 @@ extension StateShape {
 }
 
 extension StateShape.Member {
-    /// What its value should be, in words.
+    /// The expected value, in words.
     fileprivate var expectation: String {
         switch self {
         case .map: "true or false"

@@ -1,16 +1,16 @@
-// A state refers to the text that it was read from. One made from another, by edits or by a delta, refers to the text
-// of that state and to text of its own: nothing is copied, and no offset changes. So a text is one or more consecutive
+// A state refers to the text that it was read from. One made from another, by edits or by a delta, refers to that
+// state's text and to text of its own: nothing is copied, and no offset changes. So a text is one or more consecutive
 // stretches, in one space of 32-bit offsets; each ends with padding.
 //
-// Stretches are joined like the digits of a binary counter, so each byte is copied a few times at most, until they
-// reach a megabyte: joining longer ones would temporarily double their memory. Text that nothing refers to any more
-// stays until it exceeds the rest; the next state then leaves it out.
+// Stretches are joined like the digits of a binary counter, so each byte is copied only a few times, until they reach a
+// megabyte: joining longer ones would temporarily double their memory. Text that nothing refers to stays until it
+// exceeds the rest; the next state then leaves it out.
 
 /// The text that the records of a state point into.
 package struct StateText: Sendable {
     /// The first stretch: a document, most often all there is.
     let bytes: [UInt8]
-    /// What was appended; usually nothing.
+    /// The text appended later; usually nothing.
     private var rest: LaterText?
     /// Bytes known to be referred to by no record of the newest state.
     package private(set) var dead = 0
@@ -24,7 +24,7 @@ package struct StateText: Sendable {
     /// Memory held, in bytes.
     var footprint: Int { bytes.capacity + (rest?.footprint ?? 0) }
 
-    /// The part of that which another text holds as well: the first stretch, for a past state made of this one.
+    /// The part of that which another text holds as well: the first stretch, for a past state made from this one.
     func footprint(sharedWith other: StateText) -> Int {
         let isShared = bytes.withUnsafeBufferPointer { bytes in
             other.bytes.withUnsafeBufferPointer { $0.baseAddress == bytes.baseAddress }
@@ -63,7 +63,7 @@ package struct StateText: Sendable {
     }
 }
 
-/// All of a text behind the first stretch.
+/// The text after the first stretch.
 private final class LaterText: Sendable {
     /// In ascending order.
     private let stretches: [TextStretch]
@@ -93,11 +93,11 @@ private final class LaterText: Sendable {
     }
 }
 
-/// Part of a text, in memory of its own.
+/// Part of a text, in separate memory.
 private final class TextStretch: Sendable {
     let start: Int
     let count: Int
-    nonisolated(unsafe) let memory: UnsafeRawPointer  // Never written again.
+    nonisolated(unsafe) let memory: UnsafeRawPointer  // never written again
 
     var end: Int { start + count }
 
@@ -152,7 +152,7 @@ package struct TextView {
 // MARK: - Tokens
 //
 // Ids, contents and kinds that a state needs but no document contains as such: the text of ids written with escapes,
-// contents that are an element without one member, and everything in a state that is put together from others.
+// contents that are an element without one member, and everything in a state put together from others.
 //
 // An escaped id is stored as  token · length of the token (2 bytes) · text : its record points at the text, and the
 // token is found just before it.
@@ -195,7 +195,7 @@ package struct TokenBuffer {
         return append(text)
     }
 
-    /// Appends an id that is nowhere as such; its text has no control characters.
+    /// Appends an id that no document contains as such; its text has no control characters.
     package mutating func append(idText text: UnsafeRawBufferPointer) -> FoundID {
         if !text.contains(where: { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) {
             return FoundID(start: append(string: text), count: text.count, flags: [])
@@ -229,7 +229,7 @@ package struct TokenBuffer {
     @inline(__always)
     mutating func endValue() { writer.append(byte: UInt8(ascii: ",")) }
 
-    /// Appends the JSON value that `body` writes; nil if it returns that it wrote none.
+    /// Appends the JSON value that `body` writes; nil if it returns false because there is none.
     mutating func append(writing body: (inout JSONWriter) -> Bool) -> Range<Int>? {
         let start = writer.count
         guard body(&writer) else {
@@ -266,7 +266,7 @@ package struct TokenBuffer {
     /// Appends the padding of a text that is complete.
     mutating func pad() { for _ in 0..<JSONScanner.padding { writer.append(byte: 0) } }
 
-    /// The bytes and their padding, without room to spare.
+    /// The bytes and their padding, without spare room.
     package consuming func padded() -> [UInt8] {
         let count = writer.count
         return Array(unsafeUninitializedCapacity: count + JSONScanner.padding) { room, used in

@@ -22,7 +22,7 @@ public struct StateWindow: Sendable, Hashable {
     /// The largest number of rows before the anchor, and after it.
     public static let maxRows = (WindowPosition.maxRows - 1) / 2
 
-    /// A window. By default 50 rows after the anchor, or before it if that is the last row.
+    /// A window. Default: 50 rows after the anchor, or before it if that is the last row.
     ///
     /// - Precondition: both numbers are 0...`maxRows`.
     public init(_ anchor: Anchor, before: Int? = nil, after: Int? = nil) {
@@ -89,12 +89,12 @@ extension StateWindow {
 
 // MARK: - Positions
 
-/// The place of a window in the list that it is part of, for asking again: as text `above.rows.anchor`.
+/// The place of a window in the list it is part of, for asking again; as text `above.rows.anchor`.
 public struct WindowPosition: Sendable, Hashable {
     /// Rows of a window at most: 1,000 before the anchor, the anchor itself, and 1,000 after it.
     package static let maxRows = 2_001
 
-    // Eight bytes: it goes wherever a revision goes.
+    // Eight bytes, since it accompanies each revision.
     private let rowsAbove: UInt32
     private let rowCount: UInt16
     private let anchorRow: UInt16
