@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many connections of a server are open, or have left work behind that is not done. Cheap enough to read at each
+/// How many connections of a server are open, or have left unfinished work behind. Cheap enough to read at each
 /// request, from any thread.
 public final class ConnectionCount: Sendable {
     private let open = Atomic<Int>(0)
@@ -12,11 +12,11 @@ public final class ConnectionCount: Sendable {
     /// Connections now.
     public var value: Int { open.load(ordering: .relaxed) }
 
-    /// The most connections that `age` found of late, whose memory the allocator may still have. Each call forgets an
+    /// The most connections that `age` found recently, whose memory the allocator may still have. Each call forgets an
     /// eighth.
     public var recent: Int { max(value, latest.load(ordering: .relaxed)) }
 
-    /// Lets time pass for `recent`. Only one thread may call.
+    /// Ages `recent`. Only one thread may call.
     public func age() { latest.store(max(value, recent / 8 * 7), ordering: .relaxed) }
 
     /// Counts one more until it is released.

@@ -1,17 +1,18 @@
-/// How many durations were at most as long as each bound. Bounds double, so that a quantile is known to a factor of two
-/// whatever the scale. O(1) an entry.
+/// How many durations were at most as long as each bound. Bounds double, so a quantile is known to a factor of two at
+/// any scale. O(1) per entry.
 public struct Histogram: Sendable {
-    /// The shortest bound that there can be, in nanoseconds: 0.25 ms.
+    /// The shortest possible bound, in nanoseconds: 0.25 ms.
     private static let unit: Int64 = 250_000
 
-    /// The bounds are the unit times two to the power of these.
+    /// The bounds are the unit times two to these powers.
     private let powers: ClosedRange<Int>
-    /// For each bound those that exceed the one before it, then those that exceed all.
+    /// For each bound, the durations above the previous bound and not above this one; then those above all.
     public private(set) var counts: [Int]
-    /// Of all durations, in seconds. Not in nanoseconds: those of a hundred thousand streams fill 64 bits in a day.
+    /// The sum of all durations, in seconds. Not in nanoseconds: those of a hundred thousand streams fill 64 bits in a
+    /// day.
     public private(set) var sum = 0.0
 
-    /// - Parameter powers: of two, of which 0.25 ms is 0; by default from there to 33 s.
+    /// - Parameter powers: of two; 0 means 0.25 ms. Default: from there to 33 s.
     public init(_ powers: ClosedRange<Int> = 0...17) {
         self.powers = powers
         counts = [Int](repeating: 0, count: powers.count + 1)

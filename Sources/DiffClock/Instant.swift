@@ -1,6 +1,6 @@
-// What threads share: instants of the monotonic clock, locks, promises, queues, budgets of memory, and what it means to
-// run work elsewhere (`WorkExecutor`). The target knows the C library, and neither a loop nor a connection. So sessions
-// and stores need no server to be built or tested.
+// What threads share: instants of the monotonic clock, locks, promises, queues, memory budgets, and the protocol of
+// running work elsewhere (`WorkExecutor`). The target knows the C library, but neither loops nor connections. So
+// sessions and stores need no server to be built or tested.
 //
 // Everything is public, since the compiler does not inline what is `package` across targets (docs/architecture.md).
 
@@ -11,10 +11,10 @@ public struct Instant: Comparable, Hashable, Sendable {
     /// Nanoseconds since the clock's start.
     public var nanoseconds: Int64
 
-    /// The instant so many nanoseconds after the clock's start.
+    /// The instant this many nanoseconds after the clock's start.
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-    /// The present.
+    /// The current instant.
     public static var now: Instant { Instant(read(CLOCK_MONOTONIC)) }
 
     /// The kernel's last tick, a few milliseconds ago at most, at a fraction of the cost.
@@ -48,7 +48,7 @@ public struct Instant: Comparable, Hashable, Sendable {
     public static func - (a: Instant, b: Instant) -> Duration { .nanoseconds(a.nanoseconds &- b.nanoseconds) }
     /// The instant later by `span`, at most 146 years.
     public static func + (a: Instant, span: Duration) -> Instant { a + span.wholeNanoseconds }
-    /// The instant later by so many nanoseconds.
+    /// The instant later by this many nanoseconds.
     public static func + (a: Instant, nanoseconds: Int64) -> Instant {
         Instant(nanoseconds: a.nanoseconds &+ nanoseconds)
     }
@@ -63,7 +63,7 @@ extension Duration {
     }
 }
 
-/// Clocks that stand still between the kernel's ticks, where there are any: reading them costs a fraction.
+/// Clocks that stand still between the kernel's ticks, where they exist: reading them costs a fraction.
 private enum SystemClock {
     #if os(Linux)
         static var monotonicTick: clockid_t { CLOCK_MONOTONIC_COARSE }

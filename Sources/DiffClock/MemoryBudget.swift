@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Memory that has a limit, in bytes: all that a process counts, or a part of that for one purpose.
+/// Limited memory, in bytes: all that a process counts, or a part of that for one purpose.
 ///
 /// It counts and does not allocate: holders of bytes take them here first, and give them back when they release them.
 /// May be called from any thread.
@@ -36,7 +36,7 @@ public final class MemoryBudget: Sendable {
     /// How many wait for room.
     var waiterCount: Int { waiting.withLock { $0.queue.count } }
 
-    /// A budget of so many bytes; unlimited by default.
+    /// A budget of this many bytes; unlimited by default.
     ///
     /// - Parameter whole: what it is a part of: its bytes are taken from there too, whatever the limit there.
     public init(limit: Int = .max, of whole: MemoryBudget? = nil) { (self.limit, self.whole) = (limit, whole) }
@@ -88,20 +88,19 @@ public final class MemoryBudget: Sendable {
 
     // MARK: Waiting
 
-    /// Calls back with a share of so many bytes once there is room, in the order of these calls: at once, or on the
-    /// thread of whoever gives bytes back, which must not be held up. More than the limit is given if nothing is in
-    /// use.
+    /// Calls back with a share of this many bytes once there is room, in the order of the calls: at once, or on the
+    /// thread that releases bytes, which must not be held up. More than the limit is granted if nothing is in use.
     public func reserve(_ bytes: Int, _ goOn: @escaping @Sendable (MemoryShare) -> Void) {
         waiting.withLock { waiting in
             waiting.queue.append((bytes, goOn))
-            // What is given back from here on is seen by whoever gives it or, below, by this thread.
+            // Bytes released from here on are seen by the releasing thread or, below, by this one.
             isAwaited.store(true, ordering: .sequentiallyConsistent)
         }
         admit()
     }
 
-    /// Admits those for whom there is room. One that is admitted may give its share back at once: one loop calls them
-    /// all, since thousands of those within each other would recurse too deeply.
+    /// Admits waiters while there is room. An admitted one may give its share back at once: one loop calls them all,
+    /// since thousands of nested calls would recurse too deeply.
     private func admit() {
         guard waiting.withLock({ !exchange(&$0.isOpening, with: true) }) else { return }
         while let (bytes, goOn) = nextWaiter() {
@@ -123,7 +122,7 @@ public final class MemoryBudget: Sendable {
     }
 }
 
-/// What one owner has taken of a budget. It is given back when the share is released.
+/// What one owner has taken of a budget. Given back when the share is released.
 public final class MemoryShare: Sendable {
     private let budget: MemoryBudget
     private let size = Atomic<Int>(0)
@@ -141,7 +140,7 @@ public final class MemoryShare: Sendable {
 
     /// Takes more or gives some back, so that `bytes` are held. Only one thread at a time may call.
     ///
-    /// - Parameter part: one over the part of the budget that has to stay free for others if more is taken; 0: none.
+    /// - Parameter part: one over the part of the budget that must stay free for others if more is taken; 0: none.
     /// - Returns: false, with nothing changed, if the budget has no room for more.
     public func resize(to bytes: Int, sparing part: Int = 0) -> Bool {
         let more = bytes - size.load(ordering: .relaxed)

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// A result that is there already, or will be.
+/// A result that exists already, or will.
 public enum Progress<Value: Sendable, Failure: Error> {
     case done(Result<Value, Failure>)
     case pending(Promise<Value, Failure>)
@@ -47,17 +47,17 @@ public enum Progress<Value: Sendable, Failure: Error> {
     }
 }
 
-/// A result that will be there later. It is given once, and taken once.
+/// A result that will exist later. It is given once, and taken once.
 ///
-/// One object and no lock: whoever comes first, with the result or for it, leaves what it has, and the other takes it.
+/// One object and no lock: whichever side comes first leaves its part, and the other takes it.
 public final class Promise<Value: Sendable, Failure: Error>: @unchecked Sendable {
     /// Takes the result.
     public typealias Continuation = @Sendable (Result<Value, Failure>) -> Void
 
     private let state = Atomic(PromiseState.open)
-    /// Written by whoever gives it, before the state is `kept`, if it may not be awaited yet.
+    /// Written by the side that gives it, before the state is `kept`, if it may not be awaited yet.
     private var given: Given?
-    /// Written by whoever awaits it, before the state is `awaited`.
+    /// Written by the side that awaits it, before the state is `awaited`.
     private var continuation: Continuation?
 
     private final class Given {
@@ -69,7 +69,7 @@ public final class Promise<Value: Sendable, Failure: Error>: @unchecked Sendable
     /// A promise that nobody has kept yet.
     public init() {}
 
-    /// The result, if it was there before it was awaited.
+    /// The result, if it existed before it was awaited.
     var result: Result<Value, Failure>? { state.load(ordering: .acquiring) == .kept ? given?.result : nil }
 
     /// Gives the result, once.
@@ -94,5 +94,5 @@ public final class Promise<Value: Sendable, Failure: Error>: @unchecked Sendable
     }
 }
 
-/// Not within the promise, where it would be another type for each kind of promise, to be looked up at run time.
+/// Not nested in the promise: there it would be a different type for each kind of promise, looked up at run time.
 private enum PromiseState: UInt8, AtomicRepresentable { case open, awaited, kept }

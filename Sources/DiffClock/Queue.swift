@@ -1,5 +1,5 @@
-/// First in, first out, in one array. Whatever is taken out is released at once; its slot is reclaimed when half of
-/// the array is free. Amortised O(1).
+/// First in, first out, in one array. An element is released as soon as it is taken out; its slot is reclaimed when
+/// half of the array is free. Amortised O(1).
 public struct Queue<Element> {
     @usableFromInline var storage: [Element?] = []
     @usableFromInline var start = 0
@@ -37,7 +37,7 @@ public struct Queue<Element> {
         let element = storage[start].take()
         start += 1
         if start == storage.count {
-            // Usually there is only one, and this way it costs no call.
+            // Usually there is only one element, and this saves a call.
             if start == 1 { storage.removeLast() } else { storage.removeAll(keepingCapacity: storage.count < 4096) }
             start = 0
         } else if start >= 64, start * 2 >= storage.count {

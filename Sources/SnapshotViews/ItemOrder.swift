@@ -22,7 +22,7 @@ struct ItemOrder {
         let parent = columns.nodes[item].parent
         return range.partitionPoint {
             let other = Int(items[$0])
-            // Nearly always, the keys of two siblings tell which comes first.
+            // Nearly always, the keys of two siblings decide which comes first.
             if let (order, key) = pivot, columns.nodes[other].parent == parent,
                 case let otherKey = OrderKey(columns.value(ofItem: other, at: order.place)).bits, otherKey != key
             {
@@ -68,15 +68,14 @@ struct ItemOrder {
 
 // MARK: - Sorting
 //
-// Items are sorted by keys of 64 bits that are computed once. Those with the same key are sorted among themselves: by
-// the next bytes of their strings, by the exact values of their numbers or, if they are equal, by the next order. So
-// the common prefix of dates, say, is not compared again and again. Items that are equal in all orders keep their
-// order.
+// Items are sorted by 64-bit keys that are computed once. Those with the same key are sorted among themselves: by the
+// next bytes of their strings, by the exact values of their numbers or, if they are equal, by the next order. So the
+// common prefix of dates, say, is not compared again and again. Items that are equal in all orders keep their order.
 
 /// An item among its siblings.
 struct Sibling {
     let item: UInt32
-    /// Its index in the list that it is taken from.
+    /// Its index in the list that it comes from.
     let index: UInt32
 }
 
@@ -88,7 +87,7 @@ struct SiblingSort {
         let sibling: Sibling
     }
 
-    /// Entries that are equal in all previous orders, and have their first `offset` bytes in common in this one.
+    /// Entries that are equal in all previous orders, and share their first `offset` bytes in this one.
     private struct Task {
         let range: Range<Int>
         let order: Int
@@ -137,7 +136,7 @@ struct SiblingSort {
         for index in siblings.indices { siblings[index] = entries[index].sibling }
     }
 
-    /// Sorts entries that have the same key, or adds the task to do so.
+    /// Sorts entries with the same key, or adds the task to do so.
     private func settle(
         _ range: Range<Int>, _ key: OrderKey, _ task: Task, _ entries: inout [Entry], _ tasks: inout [Task]
     ) {
@@ -166,7 +165,7 @@ struct SiblingSort {
         settle(equal: start..<range.upperBound, task.order, &tasks)
     }
 
-    /// Goes on with the next order, if there is one.
+    /// Continues with the next order, if there is one.
     private func settle(equal range: Range<Int>, _ order: Int, _ tasks: inout [Task]) {
         if range.count > 1, order + 1 < orders.count { tasks.append(Task(range: range, order: order + 1, offset: 0)) }
     }

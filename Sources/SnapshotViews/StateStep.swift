@@ -1,10 +1,10 @@
 // What a commit does to a state, as all its views need it: found once, however many views there are. Items that both
-// states have in the same order, with the same parents in the same sections, stay, as runs; those few of them that show
-// something else have to be looked at. All others go or come, and items that moved do both.
+// states have in the same order, with the same parents in the same sections, stay, as runs; the few of them that show
+// something else must be examined. All others go or come, and items that moved do both.
 
 import SnapshotKit
 
-/// A step from one state to the next, with which views are updated.
+/// A step from one state to the next, by which views are updated.
 public final class StateStep: Sendable {
     /// An item that stays and may show something else.
     struct Changed {
@@ -13,7 +13,7 @@ public final class StateStep: Sendable {
     }
 
     let change: Changeset
-    /// Nil if so much is different that a view is better made anew.
+    /// Nil if so much differs that a view is better made anew.
     let parts: Parts?
 
     struct Parts: Sendable {
@@ -21,7 +21,7 @@ public final class StateStep: Sendable {
         /// Items of the old state, and of the new one, that do not stay, in ascending order.
         fileprivate(set) var gone: [Int] = []
         fileprivate(set) var come: [Int] = []
-        /// Whether all that stay have the same indexes in both states.
+        /// Whether all items that stay have the same indexes in both states.
         fileprivate(set) var isInPlace = true
         /// Whether both states have the same sections, in the same order.
         fileprivate(set) var hasSameSections = false
@@ -68,7 +68,7 @@ private struct StepFinder {
         stays.forOthers(of: new.nodes.count) { parts.come.append($0) }
         stays.lazy.map { Kinship.Run(old: $0.old, new: $0.old, count: $0.count) }
             .forOthers(of: old.nodes.count) { parts.gone.append($0) }
-        // What is below an item that goes or comes must go or come with it.
+        // Everything below an item that goes or comes must go or come with it.
         guard parts.come.count <= maxChanges, parts.gone.count <= maxChanges,
             Self.areClosed(parts.come, new), Self.areClosed(parts.gone, old)
         else { return nil }
@@ -115,7 +115,7 @@ private struct StepFinder {
         return ordered
     }
 
-    /// Appends those parts of a run whose sections are pairs as well; false where they are too many.
+    /// Appends those parts of a run whose sections are pairs as well; false if there are too many.
     private func appendParts(of run: Kinship.Run, to stays: inout [Kinship.Run]) -> Bool {
         var start = 0
         while start < run.count {
@@ -133,7 +133,7 @@ private struct StepFinder {
         return stays.count <= 2 * maxChanges
     }
 
-    /// Whether a list holds, with each item, all that is below it.
+    /// Whether a list holds, with each item, everything below it.
     private static func areClosed(_ items: [Int], _ view: ColumnsView) -> Bool {
         items.indices.allSatisfy { index in
             let below = Int(view.nodes[items[index]].end) - items[index] - 1

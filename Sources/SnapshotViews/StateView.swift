@@ -1,8 +1,8 @@
 // What is shown of a state. A view picks items, orders them and cuts their contents; a window takes some rows. Either
 // makes a state again, by a pure function of the state, and `ViewedState` advances the result over a commit.
 //
-// The target knows the list engine alone: no session, no revision, and not who looks. What an app has to say to ask for
-// a window is in SnapshotKit, so that it need not build this.
+// The target knows only the list engine: no session, no revision, no reader. The types by which an app asks for a
+// window are in SnapshotKit, so that it need not build this.
 
 import SnapshotKit
 
@@ -23,7 +23,7 @@ public struct StateView: Sendable, Hashable {
     /// A class, since views are passed around a lot: a copy retains one reference.
     private let box: Boxed<Parts>
 
-    /// What a view is made of; nil or empty where it leaves things as they are.
+    /// The parts of a view; nil or empty where it leaves things as they are.
     struct Parts: Sendable {
         /// The texts of ids.
         var sections: Set<[UInt8]>?
@@ -40,14 +40,14 @@ public struct StateView: Sendable, Hashable {
         var kept = KeptMembers()
     }
 
-    /// What sections are made by.
+    /// How to make sections of items.
     struct Group: Sendable {
         let place: ItemPointer
-        /// How many Unicode scalars of the value are the section's id, from the first; nil for all.
+        /// How many leading Unicode scalars of the value are the section's id; nil for all.
         let prefix: Int?
     }
 
-    /// What siblings are ordered by, or sections.
+    /// The order of siblings, or of sections.
     struct Order: Sendable {
         let place: ItemPointer
         let isDescending: Bool
@@ -60,8 +60,8 @@ public struct StateView: Sendable, Hashable {
     /// The view that shows everything.
     public static let all = StateView(Parts(), json: Array("{}".utf8))
 
-    /// The view as `init(json:hidesContents:)` reads it where it hides contents: those of sections and of the list that
-    /// are shown whole are named.
+    /// The view in the form that `init(json:hidesContents:)` reads when it hides contents: it names the contents of
+    /// sections and of the list that are shown whole.
     public var jsonHidingContents: [UInt8] {
         var members = JSONWriter()
         members.append(Array(json.dropLast()))
@@ -94,9 +94,9 @@ public struct StateView: Sendable, Hashable {
             + [parts.kept.items, parts.kept.sections, parts.kept.list].count { $0 != nil }
     }
 
-    /// The largest number of tests, those inside of `any` and `any` itself included.
+    /// The largest number of tests, including `any` and those inside it.
     public static let maxTests = 16
-    /// The largest number of orders, and of those of sections.
+    /// The largest number of orders of items, and of orders of sections.
     public static let maxOrders = 4
     /// The largest number of ids that are collapsed.
     public static let maxCollapsed = 1_000
@@ -131,8 +131,7 @@ extension Snapshot {
 }
 
 extension Marks {
-    /// The marks that may be on what is seen through some views: sections that a view makes have none, whatever their
-    /// ids.
+    /// The marks that may be on what is seen through some views: sections made by a view have none, whatever their ids.
     public func seen(through views: [StateView]) -> Marks {
         guard !isEmpty, views.contains(where: { $0.parts.group != nil }) else { return self }
         return filter(items: { _ in true }, sections: { _ in false })
@@ -143,7 +142,7 @@ extension Marks {
 
 /// A test that a view's items have to pass.
 enum ItemTest: Sendable {
-    /// A value in the item; `folds` compares strings without regard to case.
+    /// A value in the item; `folds` compares strings ignoring case.
     case value(at: ItemPointer, Condition, folds: Bool)
     /// At least one of these.
     case any([ItemTest])
@@ -157,7 +156,7 @@ enum ItemTest: Sendable {
         case exists(Bool)
     }
 
-    /// Itself and the tests in it.
+    /// The number of tests, itself and those in it.
     var count: Int {
         if case .any(let tests) = self { tests.reduce(1) { $0 + $1.count } } else { 1 }
     }
@@ -175,7 +174,7 @@ enum ItemTest: Sendable {
 }
 
 extension ItemTest.Condition {
-    /// - Parameter isID: whether `1` and `"1"` are the same; the number `1` equals `1.0`, too, which is no id.
+    /// - Parameter isID: whether `1` and `"1"` are the same. The number `1` then equals `1.0`, too, which is no id.
     fileprivate func holds(_ value: OrderedValue, isID: Bool) -> Bool {
         switch self {
         case .isAmong(let hashes, let isAmong):
@@ -193,7 +192,7 @@ extension ItemTest.Condition {
         }
     }
 
-    /// The hashes of which a value must have one to equal any of these values.
+    /// The hashes of these values: a value equal to one of them has one of these.
     static func hashes(of values: [JSONSlice], isID: Bool, folds: Bool) -> Set<UInt64> {
         var hashes: Set<UInt64> = []
         for value in values {

@@ -1,5 +1,5 @@
-// Read strictly: an unknown member, or a value of the wrong type, is refused with its place, since a view that is half
-// understood shows what nobody asked for. What is read is written at once in canonical form.
+// Read strictly: an unknown member or a value of the wrong type is refused with its place, since a half-understood view
+// shows what nobody asked for. Everything read is written at once in canonical form.
 
 import SnapshotKit
 
@@ -60,7 +60,7 @@ private struct ViewMembers {
 
     subscript(name: String) -> JSONSlice? { values[name] }
 
-    /// The elements of a list; nil if it is not there.
+    /// The elements of a list; nil if it is missing.
     func list(_ name: String, _ what: String) throws(StateViewError) -> [JSONSlice]? {
         guard let value = values[name] else { return nil }
         guard let elements = value.elements else {
@@ -69,7 +69,7 @@ private struct ViewMembers {
         return elements
     }
 
-    /// True or false; nil if it is not there.
+    /// True or false; nil if it is missing.
     func flag(_ name: String) throws(StateViewError) -> Bool? {
         guard let value = values[name] else { return nil }
         guard let flag = value.flag else {
@@ -78,7 +78,7 @@ private struct ViewMembers {
         return flag
     }
 
-    /// A whole number, at least `least`; nil if it is not there.
+    /// A whole number, at least `least`; nil if it is missing.
     func count(_ name: String, atLeast least: Int) throws(StateViewError) -> Int? {
         guard let value = values[name] else { return nil }
         guard let count = value.integer, count >= least else {
@@ -88,7 +88,7 @@ private struct ViewMembers {
         return count
     }
 
-    /// The ids in a list; nil if it is not there.
+    /// The ids in a list; nil if it is missing.
     func ids(_ name: String) throws(StateViewError) -> Set<[UInt8]>? {
         guard let elements = try list(name, "ids") else { return nil }
         var ids: Set<[UInt8]> = []
@@ -121,7 +121,7 @@ extension StateViewError {
 }
 
 extension ItemPointer {
-    /// - Parameter places: those that there are besides the content.
+    /// - Parameter places: those that exist besides the content.
     fileprivate init(
         _ text: String, ofWhat what: String, places: [ItemPointer], at pointer: String
     ) throws(StateViewError) {
@@ -140,7 +140,7 @@ extension ItemPointer {
         self = place
     }
 
-    /// From the content on; nil of any other place.
+    /// From the content on; nil for any other place.
     fileprivate var inside: JSONPointer? { if case .content(let inside) = self { inside.pointers[0] } else { nil } }
 }
 
@@ -230,7 +230,7 @@ private struct ViewParser {
         }
     }
 
-    /// Nested tests are as deep as there may be tests.
+    /// The depth of nested tests is bounded by their number.
     private mutating func readTest(_ element: JSONSlice, at pointer: String) throws(StateViewError) -> ItemTest {
         testCount += 1
         guard testCount <= StateView.maxTests else {
@@ -342,7 +342,7 @@ private struct ViewParser {
 
     // MARK: Fields
 
-    /// The members that are shown of a content; nil if all are.
+    /// The members of a content that are shown; nil for all.
     private mutating func readFields(
         _ name: String, of what: String, _ places: [ItemPointer], default standard: [JSONSlice]? = nil
     ) throws(StateViewError) -> PointerSet? {
@@ -363,7 +363,7 @@ private struct ViewParser {
 }
 
 extension JSONSlice {
-    /// A string without regard to case; any other value as it is.
+    /// A string without its case; any other value as it is.
     fileprivate var folded: JSONSlice {
         json.withBytes { bytes in
             let value = OrderedValue(at: bytes.baseAddress!)

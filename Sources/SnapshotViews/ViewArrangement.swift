@@ -1,7 +1,7 @@
 // The sections of a view that are not simply those of the state: made by a group, in another order, without the empty
 // ones, or collapsed for one reader. They are arranged anew after each commit that changes what the view picks, or its
-// sections: items are put into sections by counting, four bytes each, and nothing of them is read, since their groups
-// are known.
+// sections: items are put into sections by counting, four bytes each, and none of them is read, since their groups are
+// known.
 
 import SnapshotKit
 
@@ -9,9 +9,9 @@ import SnapshotKit
 struct ViewArrangement: Sendable {
     /// The items of the state, those beyond the limit included.
     let items: [UInt32]
-    /// The position behind the last item of each section that is shown.
+    /// The position after the last item of each section shown.
     let ends: [Int]
-    /// These sections; what they say of their items is the state's.
+    /// The sections shown; their ranges of items are the state's.
     let sections: [SectionNode]
     /// Where each comes from: its index in the state or, with a group, the group's number.
     let origins: [UInt32]
@@ -23,16 +23,16 @@ struct ViewArrangement: Sendable {
     let shownCount: Int
     /// How many groups have items, also beyond the limit.
     let groupCount: Int
-    /// Whether it is one that was known, so with the same sections.
+    /// Whether it is a known one, with the same sections.
     let isKnown: Bool
 
-    /// Memory held, in bytes, without the text of the state, which has so many.
+    /// Memory held, in bytes, apart from the state's text of `count` bytes.
     func footprint(besidesText count: Int) -> Int {
         items.capacity * 4 + collapsed.capacity * 8 + (text.map { $0.count - count } ?? 0)
             + sections.capacity * (MemoryLayout<SectionNode>.stride + MemoryLayout<Int>.stride + 4)
     }
 
-    /// O(items + sections · log sections), or O(sections) where an arrangement is known.
+    /// O(items + sections · log sections), or O(sections) if an arrangement is known.
     init(
         _ parts: StateView.Parts, of columns: ColumnsView, picked: [UInt32]?, spans: [ViewedState.Span],
         groups: RowGroups?, known: ViewArrangement?
@@ -43,7 +43,7 @@ struct ViewArrangement: Sendable {
                 items.insert(UInt32(truncatingIfNeeded: item))
             }
         }
-        // The places of each section's items among those picked, and where it comes from.
+        // The places of each section's items among those picked, and its origin.
         var lists = known?.origins.map { List(origin: $0) } ?? Self.lists(of: columns, picked, spans, groups)
         groupCount = known?.groupCount ?? lists.count
         var records: [SectionNode]
@@ -93,8 +93,8 @@ struct ViewArrangement: Sendable {
         origins = seen.map { lists[$0].origin }
     }
 
-    /// A section that is to be arranged: where it comes from, the place of its first item among those picked, and how
-    /// many it has; in a state's section they are side by side.
+    /// A section to arrange: its origin, the place of its first item among those picked, and how many it has; in a
+    /// state's section they are adjacent.
     private struct List {
         let origin: UInt32
         var first = 0
@@ -118,7 +118,7 @@ struct ViewArrangement: Sendable {
         }
     }
 
-    /// The groups that have items, in the order of their first ones. O(items).
+    /// The groups that have items, in the order of their first items. O(items).
     private static func lists(of groups: RowGroups) -> [List] {
         var (counts, lists) = ([Int](repeating: 0, count: groups.count), [List]())
         groups.ofRow.withUnsafeBufferPointer { ofRow in
@@ -134,7 +134,7 @@ struct ViewArrangement: Sendable {
         return lists
     }
 
-    /// The items of lists that are side by side, list by list. O(items), as memory.
+    /// The items of adjacent lists, list by list. O(items), as memory.
     private static func items(_ picked: [UInt32]?, in lists: [List]) -> [UInt32] {
         var items: [UInt32] = []
         items.reserveCapacity(lists.reduce(0) { $0 + $1.count })
@@ -201,7 +201,7 @@ struct ViewArrangement: Sendable {
         }
     }
 
-    /// The positions of the rows; nil if each item that is shown is one. O(items).
+    /// The positions of the rows; nil if each item shown is a row. O(items).
     func rows(of columns: ColumnsView) -> [UInt32]? {
         let hasCollapsed = columns.columns.hasCollapsed || !collapsed.isEmpty
         guard hasCollapsed || sections.contains(where: { $0.flags.contains(.isCollapsed) }) else { return nil }
@@ -210,7 +210,7 @@ struct ViewArrangement: Sendable {
         for (section, end) in zip(sections, ends) {
             defer { start = end }
             if section.flags.contains(.isCollapsed) { continue }
-            // The level of the item that is collapsed around the next ones.
+            // The level of the collapsed item around the next ones.
             var folded = Int.max
             for position in start..<max(start, min(end, shownCount)) {
                 let node = columns.nodes[Int(items[position])]
@@ -223,7 +223,7 @@ struct ViewArrangement: Sendable {
         return rows.count == shownCount ? nil : rows
     }
 
-    /// The same items of the next state, where they have other indexes; the rest is still to be made.
+    /// The same items of the next state, where they have other indexes; everything else is still to be made.
     func moved(_ move: ([UInt32]) -> [UInt32]) -> ViewArrangement { ViewArrangement(self, items: move(items)) }
 
     private init(_ other: ViewArrangement, items: [UInt32]) {
@@ -234,7 +234,7 @@ struct ViewArrangement: Sendable {
 }
 
 extension StateView.Parts {
-    /// Whether sections are others than the state's, or in another order.
+    /// Whether sections differ from the state's, or are in another order.
     var arranges: Bool { group != nil || !sectionOrders.isEmpty || hidesEmptySections || collapses }
 
     /// Whether a reader has collapsed something.
@@ -249,7 +249,7 @@ extension RowGroups {
         ofRow.append(UInt32(truncatingIfNeeded: number(of: columns.value(ofItem: item, at: group.place), group.prefix)))
     }
 
-    /// The number of the group of a value: as a shape groups elements, but of what could be no id in `none`.
+    /// The number of a value's group: as a shape groups elements, but values that cannot be ids are in `none`.
     mutating func number(of value: OrderedValue, _ prefix: Int?) -> Int {
         switch value.sort {
         case .string where value.isEscaped:

@@ -1,5 +1,6 @@
-// What a commit costs a view depends on what changed: the tests and orders of those items, and for each one that goes
-// or comes a comparison with O(log n) others. What stays keeps its order, and is copied as memory where indexes shift.
+// What a commit costs a view depends on what changed: the tests and orders of those items, and a comparison with O(log
+// n) others for each one that goes or comes. Items that stay keep their order, and are copied as memory where indexes
+// shift.
 
 import SnapshotKit
 
@@ -10,7 +11,7 @@ extension ViewedState {
     /// 10,000.
     ///
     /// - Parameter step: a step from `source`.
-    /// - Returns: what the view shows then, and whether it is known to be the same as before; if not, it may still be.
+    /// - Returns: what the view then shows, and whether it is known to be the same as before; if not, it may still be.
     public func advanced(over step: StateStep) -> (seen: ViewedState, isSame: Bool) {
         guard step.change.old === source.columns, let parts = step.parts else {
             return (ViewedState(view, of: step.new), false)
@@ -24,7 +25,7 @@ extension ViewedState {
         }
     }
 
-    /// The marks that are on rows and sections which the view shows. O(marks · log n).
+    /// The marks on rows and sections that the view shows. O(marks · log n).
     public func shown(of marks: Marks) -> Marks {
         source.columns.withView { columns in
             marks.filter { id in
@@ -51,7 +52,7 @@ private struct ViewAdvance {
     private var firstArrival = Int.max
     /// Whether an item that stays where it is shows something else.
     private var showsChange = false
-    /// Whether so much is different that the view is better made anew.
+    /// Whether so much differs that the view is better made anew.
     private var isTooMuch = false
 
     init(_ seen: ViewedState, _ change: Changeset, _ step: StateStep.Parts, _ old: ColumnsView, _ new: ColumnsView) {
@@ -75,7 +76,7 @@ private struct ViewAdvance {
             guard !showsChange, seen.position(ofItem: changed.old, in: old) != nil else { return }
             showsChange = !showsSame(changed)
         } else {
-            // All that is below it goes with it.
+            // Everything below it goes with it.
             let subtrees = (
                 changed.old..<Int(old.nodes[changed.old].end), changed.new..<Int(new.nodes[changed.new].end)
             )
@@ -123,7 +124,7 @@ private struct ViewAdvance {
 
     // MARK: What is shown
 
-    /// What the view shows now; nil if so much is different that it is better made anew.
+    /// What the view shows now; nil if so much differs that it is better made anew.
     mutating func seen(_ source: Snapshot) -> ViewedState? {
         let isUnmoved = removed.isEmpty && inserted.isEmpty && step.hasSameSections
         guard let picked = seen.picked else {
@@ -168,12 +169,12 @@ private struct ViewAdvance {
             next = end
             spans.append(ViewedState.Span(section: list.section, end: result.count))
         }
-        // Groups come and go: those without items are forgotten once they are many.
+        // Groups come and go: those without items are forgotten once there are many.
         if let all = groups, all.count > 2 * (seen.arrangement?.groupCount ?? 0) + 16 { groups = all.withoutUnused }
         return ViewedState(seen.view, of: source, picked: result, spans: spans, groups: groups)
     }
 
-    /// How the same items are arranged now; nil if that must be found out.
+    /// How the same items are arranged now; nil if that has to be found out.
     private var arrangement: ViewArrangement? {
         guard let arrangement = seen.arrangement,
             parts.sectionOrders.isEmpty || !change.sectionChanges.contains(where: { $0.contains(.updated) })
@@ -189,7 +190,7 @@ private struct ViewAdvance {
         }
     }
 
-    /// The new indexes of those items picked that are left, their groups, and how many each section has.
+    /// The new indexes of the picked items that remain, their groups, and how many each section has.
     private func kept(_ picked: [UInt32], _ groups: [UInt32]?) -> ([UInt32], groups: [UInt32], counts: [Int]) {
         var (kept, keptGroups): ([UInt32], [UInt32]) = ([], [])
         kept.reserveCapacity(picked.count)
@@ -224,7 +225,7 @@ private struct ViewAdvance {
         guard now.sectionCount == seen.sectionCount else { return false }
         for index in 0..<now.sectionCount {
             guard let oldSection = seen.sourceSection(index), let newSection = now.sourceSection(index) else {
-                // Made by a group, so of its id alone.
+                // Made by a group, and so only of its id.
                 if now.arrangement?.isKnown == true { break }
                 guard seen.id(ofSection: index) == now.id(ofSection: index) else { return false }
                 continue
@@ -266,7 +267,7 @@ extension StateView.Parts {
 }
 
 extension PointerSet {
-    /// Whether two contents have the same at the places.
+    /// Whether two contents have equal values at the places.
     fileprivate func showSame(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
         let shown = [one, other].map { content in
             var writer = JSONWriter(capacity: content.count)

@@ -1,8 +1,8 @@
 // What a view shows of a state is stored as a list of its items, four bytes each: records and texts stay where the
 // state has them. It becomes a state of its own only for a reader that asks for all of it; a window reads a few rows,
-// and a commit moves numbers (`ViewedState+Advancing`).
+// and a commit shifts numbers (`ViewedState+Advancing`).
 //
-// Items are in depth-first order, as in a state, so that a subtree is a run, right after its parent. Those that a limit
+// Items are in depth-first order, as in a state, so a subtree is a run, right after its parent. Those that a limit
 // leaves out follow at the end: when one before them goes, they come in without a look at the whole state.
 //
 // A view that makes sections of its own, or orders, hides or collapses them, has a second list (`ViewArrangement`): of
@@ -22,14 +22,14 @@ public struct ViewedState: Sendable {
     public let view: StateView
     /// The state behind the view.
     public let source: Snapshot
-    /// The items that pass the tests, in the view's order; nil if they are all of the state's in its order.
+    /// The items that pass the tests, in the view's order; nil if these are all of the state's in its order.
     let picked: [UInt32]?
-    /// The sections that are picked, in order; empty if `picked` is nil: then they are all of the state's. With a group
+    /// The sections that are picked, in order. Empty if `picked` is nil: then they are all of the state's. With a group
     /// there is one span.
     let spans: [Span]
-    /// The group of each item that was picked; nil without one.
+    /// The group of each item picked; nil if the view has no group.
     let groups: RowGroups?
-    /// What is shown, if the view arranges sections; else it is what was picked.
+    /// What is shown, if the view arranges sections; otherwise that is what was picked.
     let arrangement: ViewArrangement?
     /// How many of the items are within the limit.
     let shownCount: Int
@@ -41,7 +41,7 @@ public struct ViewedState: Sendable {
     struct Span: Equatable {
         /// Its index in the state.
         let section: UInt32
-        /// The position behind the last of its items.
+        /// The position after the last of its items.
         let end: UInt32
     }
 
@@ -74,12 +74,12 @@ public struct ViewedState: Sendable {
 
     /// - Parameters:
     ///   - picked: all that the tests let through, sorted.
-    ///   - known: an arrangement of the same items in the same groups and sections, for which only indexes are others.
+    ///   - known: an arrangement of the same items in the same groups and sections, which differs only in indexes.
     init(
         _ view: StateView, of source: Snapshot, picked: [UInt32]?, spans: [Span], groups: RowGroups? = nil,
         arrangedAs known: ViewArrangement? = nil
     ) {
-        // Growth leaves spare room behind an array, which a watched view would hold for as long as it is watched.
+        // Growth leaves spare room in an array, which a watched view would hold for as long as it is watched.
         let picked = picked.map { $0.capacity > $0.count + $0.count / 8 ? $0.withUnsafeBufferPointer(Array.init) : $0 }
         (self.view, self.source, self.picked, self.spans, self.groups) = (view, source, picked, spans, groups)
         let parts = view.parts
@@ -99,7 +99,7 @@ public struct ViewedState: Sendable {
 
     /// Memory held besides the state, in bytes.
     public var footprint: Int {
-        // Without items picked or arranged, the rows are the state's.
+        // Without picked or arranged items, the rows are the state's.
         let ownsRows = picked != nil || arrangement != nil
         return ((picked?.capacity ?? 0) + (ownsRows ? rows?.capacity ?? 0 : 0)) * 4
             + spans.capacity * MemoryLayout<Span>.stride + (groups?.footprint ?? 0)
@@ -107,7 +107,7 @@ public struct ViewedState: Sendable {
             + view.json.count
     }
 
-    /// What the view shows, as a separate state, which shares what it does not cut with its source. O(items of the
+    /// What the view shows, as a separate state, which shares with its source whatever it does not cut. O(items of the
     /// source or of the view, whichever are fewer); O(1) if the view shows everything.
     public var snapshot: Snapshot {
         if picked == nil, arrangement == nil, shownCount == source.itemCount {
@@ -206,7 +206,7 @@ extension ViewedState {
         guard let picked else { return item }
         guard let span = span(ofSection: Int(columns.nodes[item].section)) else { return nil }
         let range = places(ofSpan: span)
-        // To read a content costs as much as to look at a thousand indexes.
+        // Reading a content costs as much as looking at a thousand indexes.
         if !view.parts.orders.isEmpty, range.count <= 16_384 {
             return picked[range].firstIndex(ofNumber: UInt32(truncatingIfNeeded: item))
         }
@@ -298,15 +298,15 @@ extension ColumnsView {
         }
     }
 
-    /// Sorts the items of a section, which begin at `start`, each list of siblings on its own. O(n log n).
+    /// Sorts the items of a section, which begin at `start`, each list of siblings by itself. O(n log n).
     fileprivate func sort(_ picked: inout [UInt32], from start: Int, by orders: [StateView.Order]) {
         let unsorted = Array(picked[start...])
         picked.removeLast(unsorted.count)
         appendSorted(unsorted, unsorted.indices, level: 0, by: SiblingSort(self, by: orders), to: &picked)
     }
 
-    /// Appends the siblings of a level in their order, each with all that is below it; `range` covers both. The
-    /// recursion is as deep as items are nested, 64 levels at most.
+    /// Appends the siblings of a level in their order, each with everything below it; `range` covers it all. The
+    /// recursion is as deep as items are nested: 64 levels at most.
     private func appendSorted(
         _ unsorted: [UInt32], _ range: Range<Int>, level: UInt8, by sort: SiblingSort, to picked: inout [UInt32]
     ) {
@@ -324,7 +324,7 @@ extension ColumnsView {
         }
     }
 
-    /// The position at which the first `limit` items of the top level end, with all below them.
+    /// The position at which the first `limit` top-level items end, with everything below them.
     func end(ofFirst limit: Int, in picked: [UInt32]?) -> Int {
         let count = picked?.count ?? nodes.count
         guard limit < count else { return count }

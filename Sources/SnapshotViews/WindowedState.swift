@@ -2,8 +2,8 @@ import SnapshotKit
 
 /// A part of a state: the rows of a window, in their sections.
 public struct WindowedState: Sendable {
-    /// The rows, and their sections, as a state: rows have their levels, parents and numbers of children as in the
-    /// whole. Empty sections between them are included, and at either end if nothing is outside.
+    /// The rows, and their sections, as a state: rows have the levels, parents and numbers of children that they have
+    /// in the whole. Empty sections between them are included, and at either end if nothing is outside.
     ///
     /// Use it for its rows: changesets from one to another in any dialect but `json-patch`, `Snapshot.writeRows` and
     /// `sections`. As a document it would show less than there is.
@@ -28,9 +28,9 @@ public struct WindowedState: Sendable {
     }
 }
 
-/// What a reader showed before: tells where an anchor was that is gone.
+/// What a reader showed before: tells where a missing anchor was.
 public struct WindowOrigin: Sendable {
-    /// What the window was a part of; nil if that is forgotten.
+    /// What the window was a part of; nil if that has been forgotten.
     public let seen: ViewedState?
     /// The window's place in it; nil if it showed all.
     public let place: WindowPosition?
@@ -48,8 +48,8 @@ extension Snapshot {
 
 // MARK: - The window of a view
 //
-// A window is a state of its own: its rows, and the ancestors that its first row has outside it, so that all rows find
-// their parents. It costs what it shows, however long the list is.
+// A window is a state of its own: its rows, and the ancestors of its first row that lie outside, so that all rows find
+// their parents. Its cost is that of what it shows, however long the list is.
 
 extension ViewedState {
     /// The rows of a window.
@@ -80,7 +80,7 @@ extension ViewedState {
         return windowed(max(0, anchor - window.before)..<min(count, anchor + window.after + 1), anchor: anchor)
     }
 
-    /// The rows at a place that was recorded earlier; nil if there are fewer. O(rows + log n).
+    /// The rows at a place recorded earlier; nil if there are fewer. O(rows + log n).
     public func window(at place: WindowPosition) -> WindowedState? {
         let count = rowCount
         guard place.above + place.rows <= count, place.rows > 0 || count == 0 else { return nil }
@@ -157,7 +157,7 @@ extension ViewedState {
                 ? [UInt32](repeating: 0, count: outsiders) + children : [])
     }
 
-    /// The sections that a window shows: from that of its first row to that of its last row, and at an end with no rows
+    /// The sections that a window shows: from that of its first row to that of its last, and at an end without rows
     /// outside, also the empty ones there.
     private func sections(around rows: Range<Int>, _ positions: [Int], _ source: ColumnsView) -> Range<Int> {
         let first = rows.lowerBound == 0 ? 0 : section(ofPosition: positions[0], in: source)
@@ -172,7 +172,7 @@ extension ViewedState {
         if picked == nil, arrangement == nil { return source.childCount(ofItem: position) }
         let level = source.nodes[item(at: position)].level
         var (count, next) = (0, position + 1)
-        // The last item of a section is followed by one of the top level.
+        // The last item of a section is followed by a top-level one.
         while next < shownCount, case let below = source.nodes[item(at: next)].level, below > level {
             if below == level + 1 { count += 1 }
             next += 1
