@@ -2,14 +2,14 @@ import DiffClock
 import SnapshotKit
 
 /// Past revisions of a session, oldest first, bounded by count, age and bytes. Each has a delta that leads back to it
-/// from the next one. So memory grows with what has changed, however long the list is.
+/// from the next one, so memory grows with the changes, however long the list is.
 public struct History: Sendable {
     /// One past revision. An object, since each commit copies references to them.
     public final class Entry: Sendable {
         let revision: Revision
         /// Leads here from the state of the next revision.
         let back: SnapshotDelta
-        /// Rows and sections to be redrawn on the way to this revision.
+        /// Rows and sections to redraw on the way to this revision.
         let marks: Marks
         let retired: Instant
         /// Memory held.
@@ -24,9 +24,9 @@ public struct History: Sendable {
     /// How much is remembered.
     public struct Bounds: Sendable {
         public var revisions = 64
-        /// Since the revision was the head. Default 1 h.
+        /// How long after the revision was the head. Default 1 h.
         public var age = Duration.seconds(3600)
-        /// Of all entries. Default 1 MiB.
+        /// Bytes of all entries. Default 1 MiB.
         public var bytes = 1 << 20
 
         public init(
@@ -36,7 +36,7 @@ public struct History: Sendable {
         }
     }
 
-    // Each commit copies the list, so it is in pages: full ones are shared.
+    // Each commit copies the list, so it is split into pages: full ones are shared.
     private var full: [Page] = []
     /// How many entries of the first page are forgotten. They are freed with the page.
     private var forgotten = 0
@@ -137,8 +137,8 @@ public struct History: Sendable {
         return (0..<count).reversed().lazy.map { self[$0].revision }.first { $0.sequence == sequence }
     }
 
-    /// Whether a revision, or the next one if it is not there, will be forgotten soon: newer ones take half of a bound,
-    /// or half of its time is over.
+    /// Whether a revision, or the next one if it is gone, will be forgotten soon: newer ones take half of a bound, or
+    /// half of its time is over.
     public func isFading(_ sequence: UInt64, at now: Instant, bounds: Bounds) -> Bool {
         guard let place = (0..<count).first(where: { self[$0].revision.sequence >= sequence }) else { return false }
         let newer = (place..<count).reduce(0) { $0 + self[$1].bytes }
@@ -146,7 +146,7 @@ public struct History: Sendable {
             || (now - self[place].retired) * 2 > bounds.age
     }
 
-    /// The deltas that lead from the head to an index, one after the other.
+    /// The deltas that lead from the head to an index, in order.
     func way(to place: Int) -> [SnapshotDelta] {
         var way: [SnapshotDelta] = []
         for index in (place..<count).reversed() {

@@ -1,14 +1,13 @@
-// A session may have thousands of writers, each with keys of its own, and a session's value is copied with each commit.
-// So older entries are in blocks that all versions share, and a commit copies only the newest ones. Each time these
-// fill a block, everything is looked through once, and what has become too old or too much goes: amortized O(1) blocks
-// a write.
+// A session may have thousands of writers, each with its own keys, and each commit copies a session's value. So older
+// entries are in blocks that all versions share, and a commit copies only the newest ones. Whenever these fill a block,
+// all entries are checked once, and those too old or too many are dropped: amortized O(1) blocks per write.
 
 import DiffClock
 import SnapshotKit
 
 /// Recent writes by their `Idempotency-Key`, so that a retry is not executed again. Refusals are not remembered.
 public struct ReplayWindow: Sendable {
-    /// Who sent which key: equal keys of different writers are different.
+    /// A key and its sender: equal keys of different writers are different.
     public struct Key: Hashable, Sendable {
         public var writer: String
         public var key: String
@@ -28,9 +27,9 @@ public struct ReplayWindow: Sendable {
 
     public typealias KeyedEntry = (key: Key, entry: Entry)
 
-    /// Writes remembered of one writer.
+    /// The most writes remembered per writer.
     static let maxOfWriter = 64
-    /// Writes remembered per session.
+    /// The most writes remembered per session.
     static let capacity = 4_096
     /// How long a write is remembered.
     static let age = Duration.seconds(600)
@@ -70,7 +69,7 @@ public struct ReplayWindow: Sendable {
         }
     }
 
-    /// What a key stands for; nil if that is not remembered.
+    /// The write of a key; nil if it is not remembered.
     func entry(_ key: Key, at now: Instant) -> Entry? {
         guard let (place, entry) = find(key), now - entry.done <= Self.age else { return nil }
         return isRecent(place, of: key.writer) ? entry : nil
@@ -93,14 +92,14 @@ public struct ReplayWindow: Sendable {
         }
     }
 
-    /// An entry of the same key is forgotten: that was too old, or is the same write, read from a store.
+    /// Replaces an entry of the same key, which was too old, or is the same write, read from a store.
     mutating func remember(_ entry: Entry, by key: Key) {
         newest.removeAll { $0.key == key }
         newest.append((key, entry))
         if newest.count == Block.size { pack(at: entry.done) }
     }
 
-    /// Looks through everything, and puts it into blocks. O(n).
+    /// Checks all entries and puts them into blocks. O(n).
     private mutating func pack(at now: Instant) {
         var keys: [String: Set<String>] = [:]
         var kept: [KeyedEntry] = []

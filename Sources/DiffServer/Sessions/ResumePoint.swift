@@ -7,7 +7,7 @@ public enum ResumePoint: Sendable {
     case head(marks: Marks)
     /// A past state, by its index in the history.
     case past(Int, marks: Marks)
-    /// No state that is known: the reader gets the whole head.
+    /// No known state: the reader gets the whole head.
     case none(ResetReason)
 }
 
@@ -19,9 +19,9 @@ public enum ResetReason: String, Sendable, CaseIterable {
     case expired
     /// The reader's revision is from another history.
     case unknown
-    /// The session was started over since.
+    /// The session has been started over since.
     case replaced
-    /// A writer wanted everything redrawn at once, with no change shown.
+    /// A writer wanted everything redrawn at once, without showing changes.
     case reloaded
     /// More operations than the reader wants.
     case large
@@ -75,8 +75,8 @@ extension Session {
         return resumePoint(of: candidate, at: now, bounds: bounds)
     }
 
-    /// The same for a revision of this session by its own name. A view that looks at ignored places may show different
-    /// things of two revisions with the same digest.
+    /// The same for a revision of this session by its own name. A view of ignored places may show different things for
+    /// two revisions with the same digest.
     public func resumePoint(of revision: Revision, at now: Instant, bounds: History.Bounds) -> ResumePoint {
         if revision != head.revision, !settings.ignored.isEmpty,
             let place = history.place(of: revision, at: now, bounds: bounds), history.revision(at: place) == revision
@@ -107,8 +107,8 @@ extension Session {
         return sequence < oldest ? .expired : .unknown
     }
 
-    /// Rebuilds the state of a past revision, and tells what it has in common with the head. O(what changed since), and
-    /// one copy of O(n).
+    /// Rebuilds the state of a past revision, with what it has in common with the head. O(changes since), and one copy
+    /// of O(n).
     ///
     /// - Parameter isIndexed: whether its ids can be found in O(1).
     /// - Returns: nil if a delta does not fit its state, whoever wrote it: then the revision counts as forgotten.

@@ -1,14 +1,14 @@
 import SnapshotKit
 
 /// The only cursor: names a state of a session. Written `<sequence>-<digest>`, such as `2-0c4f77d1aa19be02`, and for a
-/// part of it `2-0c4f77d1aa19be02~100.50.100`.
+/// part of the state `2-0c4f77d1aa19be02~100.50.100`.
 public struct Revision: Hashable, Sendable {
     /// Grows by one with each commit; `UInt64.max`, which no session ever reaches, if the text has too many digits.
     public var sequence: UInt64
     /// A hash of the state: equal states of one session have equal digests. For a reader with views a hash of the
     /// sequence, the state's digest and the views.
     public internal(set) var digest: UInt64
-    /// What few revisions have: one reference, so that they are cheap to copy.
+    /// The members that few revisions have: one reference, so that revisions are cheap to copy.
     private var details: Details?
 
     private indirect enum Details: Hashable, Sendable { case some(place: WindowPosition?, written: String?) }
@@ -39,7 +39,7 @@ public struct Revision: Hashable, Sendable {
 
     /// Which of its rows a reader shows; nil for all of them.
     public var place: WindowPosition? { if case .some(let place, _)? = details { place } else { nil } }
-    /// The text that a client sent, if it is not the usual one; it is echoed.
+    /// The text that a client sent, if it is unusual; it is echoed.
     private var written: String? { if case .some(_, let written)? = details { written } else { nil } }
 
     /// The revision for a reader who shows these rows of it.
@@ -70,7 +70,7 @@ public struct Revision: Hashable, Sendable {
     }
 
     private var ownText: String {
-        // Through no array: stores and answers name many a revision.
+        // Without an array: stores and answers write many revisions.
         let (number, place) = (String(sequence), place.map { "~\($0)" } ?? "")
         return String(unsafeUninitializedCapacity: number.utf8.count + 17 + place.utf8.count) { room in
             var (_, at) = room.initialize(from: number.utf8)

@@ -1,8 +1,9 @@
 // Sessions as values. An operation (Operations) decides what becomes of a session, a `SessionTransition` makes the next
-// one, and `SessionRecord` and `LogEntry` are what a store keeps of it. The present is a parameter of all decisions.
+// one, and `SessionRecord` and `LogEntry` are what a store keeps of it. The current time is a parameter of all
+// decisions.
 //
-// The target knows states, and instants. It knows no request, token, lock or store; views only by name, and whoever has
-// to consent to edits only as `Consent`.
+// The target knows states and instants. It knows no request, token, lock or store; views only by name, and whoever must
+// consent to edits only as `Consent`.
 
 import DiffClock
 import SnapshotKit
@@ -13,13 +14,12 @@ public final class Session: Sendable {
     public let history: History
     public let settings: Settings
     public let replays: ReplayWindow
-    /// The first sequence since PUT last started the session over; readers of earlier ones are told `replaced`. 0 if it
-    /// never was.
+    /// The first sequence since PUT last started the session over, or 0. Readers of earlier ones are told `replaced`.
     public let startedOverAt: UInt64
-    /// A store's name for this value, which is new with each commit; 0 in memory. Before a commit it is still the one
-    /// of the session that this was made of.
+    /// A store's name for this value, new with each commit; 0 in memory. Before a commit it is still that of the
+    /// session that this was made from.
     public let version: UInt64
-    /// What a store has of it.
+    /// What a store holds of it.
     public let log: SessionLog
 
     init(
@@ -41,12 +41,12 @@ public final class Session: Sendable {
             log: log ?? self.log)
     }
 
-    /// The newest state. An object, which sessions share that differ only in other things.
+    /// The newest state. An object, shared by sessions that differ only in other parts.
     public final class Head: Sendable {
         let origin: Origin
         public let snapshot: Snapshot
         let fingerprints: Fingerprints
-        /// Leads here from the state before, for the log; nil if there is none, or if it would be as large as the
+        /// Leads here from the previous state, for the log; nil if there is none, or if it would be as large as the
         /// state.
         let step: SnapshotDelta?
         /// The changeset from the head before to this one, while the writer or readers hold it.
@@ -57,16 +57,16 @@ public final class Session: Sendable {
         /// How a state came about.
         struct Origin: Sendable {
             let revision: Revision
-            /// Rows and sections to be redrawn on the way to this revision.
+            /// Rows and sections to redraw on the way to this revision.
             let marks: Marks
             let made: Instant
             private let parentDigest: UInt64?
             /// The request that made this revision. With `parent` it tells a lost answer from a lost race.
             let maker: RequestFingerprint?
-            /// Whether the digest is from a time when other places were ignored, until the state changes.
+            /// Whether the digest is from a time when other places were ignored; it stays until the state changes.
             var hasOldDigest: Bool
             /// The first sequence at which values at ignored places had been lost: readers of it, and of later
-            /// revisions, may have some of which no state tells. Nil if none were.
+            /// revisions, may have values that no state mentions. Nil if none were lost.
             var lostIgnoredAt: UInt64?
 
             /// - Parameter parent: the revision before this one, if there was one.
@@ -79,7 +79,7 @@ public final class Session: Sendable {
                 self.lostIgnoredAt = lostIgnoredAt
             }
 
-            /// The revision from which the write made this one.
+            /// The revision that the write changed into this one.
             var parent: Revision? {
                 parentDigest.map { Revision(sequence: revision.sequence &- 1, digest: $0) }
             }
@@ -92,10 +92,10 @@ public final class Session: Sendable {
         public var made: Instant { origin.made }
         var hasOldDigest: Bool { origin.hasOldDigest }
 
-        /// Whether a reader of a revision may have contents that its state does not tell of.
+        /// Whether a reader of a revision may have contents that its state does not mention.
         ///
-        /// - Parameter known: the revision with that state that is known here. One that only has the same digest may
-        ///   have had other values at ignored places.
+        /// - Parameter known: the known revision with that state. If only the digests are equal, it may have had other
+        ///   values at ignored places.
         public func mayDiffer(for reader: Revision, knownAs known: Revision) -> Bool {
             origin.lostIgnoredAt.map { reader.sequence >= $0 || reader.sequence != known.sequence } ?? false
         }
@@ -111,7 +111,7 @@ public final class Session: Sendable {
         }
     }
 
-    /// What PUT or the first POST determined, and PUT without a state has changed since.
+    /// The settings made by PUT or the first POST, as PUTs without a state have changed them since.
     public struct Settings: Sendable, Equatable {
         /// The longest time to live, in seconds: seven days. Tokens live no longer either.
         public static let maxTimeToLive = 7 * 24 * 3600
@@ -119,9 +119,9 @@ public final class Session: Sendable {
         public var timeToLive: Duration
         /// Places in items' contents that equality and digest leave out.
         public var ignored: [JSONPointer]
-        /// Where posted documents have the list; nil: they are states of the native shape.
+        /// Where posted documents have the list; nil if they are states of the native shape.
         public var shape: StateShape?
-        /// Whether items of which a posted state does not say so are expanded as in the head.
+        /// Whether items keep the head's expansion if the posted state does not mention it.
         var keepsExpanded = false
         /// How often the ignored places have changed since the session was made.
         public var digestEpoch = 0
@@ -135,11 +135,11 @@ public final class Session: Sendable {
             )
         }
 
-        /// The salt of the digests. States that were equal before may differ once fewer places are ignored, so a digest
-        /// from before must never be that of a later state.
+        /// The salt of the digests. States that were equal may differ once fewer places are ignored, so an earlier
+        /// digest must never be that of a later state.
         func salt(_ name: String) -> String { digestEpoch == 0 ? name : "\(name)/\(digestEpoch)" }
 
-        /// How many places may be ignored: each is looked up in every content.
+        /// The most places that may be ignored: each is looked up in every content.
         static let maxIgnored = 64
 
         /// Memory held, in bytes.
@@ -226,7 +226,7 @@ extension Session.SettingsChange {
         }
     }
 
-    /// Sets what one of `Session.Settings.members` says. Pointers in errors start from the object that holds it.
+    /// Applies one of `Session.Settings.members`. Pointers in errors start from the object that holds it.
     public mutating func take(_ name: String, _ value: JSONSlice) throws(StateError) {
         switch name {
         case "ttl":
@@ -272,7 +272,7 @@ extension StateError {
 
 /// A session's name: `[A-Za-z0-9._~:-]{1,128}`, not `.` or `..`.
 public enum SessionName {
-    /// For a client whose name breaks it.
+    /// The rule, for a client whose name breaks it.
     public static let rule = "a session's name must be 1 to 128 letters, digits and ._~:-, but not \".\" or \"..\""
 
     /// The rule, and the character of a text that breaks it.
@@ -281,7 +281,7 @@ public enum SessionName {
         return wrong.map { "\(rule); this one has \($0.debugDescription)" } ?? rule
     }
 
-    /// Bytes of a name.
+    /// The most bytes of a name.
     public static let maxBytes = 128
 
     public static func isWhole(_ text: String) -> Bool {
@@ -329,7 +329,7 @@ extension Session: SessionInMemory {
     public var rows: Int { head.snapshot.rowCount }
 }
 
-/// A session that has not been used recently, packed into as little memory as possible. It has to be woken before use.
+/// A session that has not been used recently, packed into as little memory as possible. It must be woken before use.
 public final class CompactSession: SessionInMemory {
     private let head: Session.Head.Origin
     private let snapshot: PackedSnapshot

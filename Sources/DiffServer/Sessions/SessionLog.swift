@@ -1,5 +1,5 @@
 // What a writer has to know of a session's log. The log holds all commits that the history leads back over, and all
-// after the checkpoint. Whoever commits decides by it whether to write a new checkpoint, and which entries to remove.
+// after the checkpoint. From it, a commit decides whether to write a new checkpoint, and which entries to remove.
 
 import SnapshotKit
 
@@ -17,7 +17,7 @@ public struct SessionLog: Sendable {
     /// Oldest first.
     public private(set) var entries: [Entry] = []
     private var entryBytes = 0
-    /// How many of them are in the checkpoint already.
+    /// How many of them the checkpoint already covers.
     var covered: Int
     /// Bytes of the checkpoint.
     var checkpoint: Int
@@ -54,7 +54,7 @@ public struct LogCommit: Sendable {
     public let isStart: Bool
     /// Entries that are no longer needed. They go together with a checkpoint, many at once.
     public let removed: [UInt64]
-    /// The session as it is written.
+    /// The session to write.
     public let session: Session
 
     /// Puts `next`, under a new version, in place of `before`.
@@ -68,9 +68,9 @@ public struct LogCommit: Sendable {
         self.id = id
         let version = UInt64.random(in: 1 ... .max)
         let sequence = next.head.revision.sequence
-        // A log that was damaged may have lost its newest entry, which the next one would have to name.
+        // A damaged log may have lost its newest entry, which the next one would have to name.
         let isWhole = before?.log.entries.isEmpty == false
-        // Commits that only remember keys add no history, so no bound of that would ever remove them.
+        // Commits that only remember keys add no history, so no bound on the history would ever remove them.
         let isTooLong = (before?.log.entries.count ?? 0) > 2 * max(1, revisions) + 64
         guard let before, isWhole, !isTooLong, let entry = LogEntry(from: before, to: next, version)
         else {
@@ -86,7 +86,7 @@ public struct LogCommit: Sendable {
         log.append(SessionLog.Entry(id: id, sequence: sequence, bytes: bytes.count))
         let behind = log.entries[log.covered...]
         let isRestated = entry.change.map { $0.step == nil } ?? false
-        // Most entries stay for the history in any case, so half as many checkpoints make the log hardly longer.
+        // Most entries stay for the history in any case, so half as many checkpoints hardly lengthen the log.
         isCheckpoint =
             isRestated || behind.count > max(1, revisions)
             || behind.reduce(0) { $0 + $1.bytes } > 2 * log.checkpoint
@@ -128,21 +128,21 @@ public struct FoundEntry: Sendable {
         }
     }
 
-    /// The revision that it made; nil if it made none, or cannot be read.
+    /// The revision that it made; nil if it made none or cannot be read.
     var change: LogEntry.Change? { (try? entry.get())?.change }
-    /// The settings that it changed to; nil if it changed none, or cannot be read.
+    /// The settings that it changed to; nil if it changed none or cannot be read.
     public var settings: Session.Settings? { (try? entry.get())?.settings }
 }
 
 extension Session {
-    /// About the bytes of a checkpoint: of the state, and of the keys that were answered.
+    /// Approximate bytes of a checkpoint: those of the state, and of the answered keys.
     fileprivate var checkpointBytes: Int { head.snapshot.textBytes + replays.footprint }
 
     /// The session of a checkpoint and its log.
     ///
     /// - Parameters:
-    ///   - covered: the entries that are in the checkpoint already, oldest first, which are its history. An unreadable
-    ///     one is forgotten, with all before it.
+    ///   - covered: the entries that the checkpoint already covers, oldest first: its history. An unreadable one is
+    ///     forgotten, with all before it.
     ///   - behind: the entries after the checkpoint, all of which must be readable.
     public static func found(
         _ record: SessionRecord, covered: [FoundEntry], behind: [FoundEntry], version: UInt64,
@@ -173,7 +173,7 @@ extension Session {
     ///
     /// - Parameters:
     ///   - first: the id of the first entry of the log.
-    ///   - covered: the id of the last entry that is in the checkpoint.
+    ///   - covered: the id of the last entry that the checkpoint covers.
     public func following(
         _ entries: [FoundEntry], from first: UInt64, covered: UInt64, by transition: SessionTransition
     ) throws(SessionRecord.Failure) -> Session {
@@ -261,20 +261,20 @@ extension SessionLog.Entry {
 
 // MARK: - Entries
 //
-// One commit in the log of a session. `step` leads from the state before it to the one that it made, `back` the other
-// way. So the entries after a checkpoint lead to the head, and all of them together are the history.
+// One commit in the log of a session. `step` leads from the state before it to the state it made, `back` the other way.
+// So the entries after a checkpoint lead to the head, and all of them together are the history.
 //
 // Layout: the version that the commit made, as 16 hexadecimal digits, which a store compares without reading the rest;
 // the lengths of `meta`, `step` and `back`, 4 bytes each, and then these three; and a checksum of everything before it,
 // 8 bytes. `meta` is JSON. An entry that is nothing but the digits starts a log: nothing before it counts.
 
-/// What a commit has changed. An object, since it is passed on often.
+/// The changes of a commit. An object, since it is passed on often.
 public final class LogEntry: Sendable {
     /// The version of the session that the commit made.
     public let version: UInt64
     /// Nil if the commit only remembered an answered key, or changed settings.
     let change: Change?
-    /// The new settings; nil if they have not changed.
+    /// The new settings; nil if they are unchanged.
     public let settings: Session.Settings?
     /// The key that was answered.
     let replay: ReplayWindow.KeyedEntry?
@@ -282,7 +282,8 @@ public final class LogEntry: Sendable {
     /// A new revision.
     struct Change: Sendable {
         let origin: Session.Head.Origin
-        /// Leads here from the state before; nil if it would be as large as the state, which is in the checkpoint then.
+        /// Leads here from the previous state; nil if it would be as large as the state, which then is in the
+        /// checkpoint.
         let step: SnapshotDelta?
         /// Leads to the state before; nil if its writer keeps no history.
         let back: SnapshotDelta?
@@ -295,7 +296,7 @@ public final class LogEntry: Sendable {
         (self.version, self.change, self.settings, self.replay) = (version, change, settings, replay)
     }
 
-    /// What leads from one session to another, which gets a version; nil if more than one commit lies between them.
+    /// Leads from one session to another, which gets a version; nil if more than one commit lies between them.
     convenience init?(from before: Session, to next: Session, _ version: UInt64) {
         let replay = next.replays.newest(since: before.replays)
         if next.head.revision == before.head.revision {
@@ -305,14 +306,14 @@ public final class LogEntry: Sendable {
         guard next.head.parent == before.head.revision, next.startedOverAt == before.startedOverAt,
             next.settings == before.settings
         else { return nil }
-        // A history without room forgets at once, while another node may remember more.
+        // A history without room forgets at once, though another node may remember more.
         let newest = next.history.newest.flatMap { $0.revision == before.head.revision ? $0 : nil }
         self.init(version, Change(origin: next.head.origin, step: next.head.step, back: newest?.back), nil, replay)
     }
 
     // MARK: Bytes
 
-    /// A version as an entry begins with it; and the entry that starts a log.
+    /// A version as an entry begins with it; also the entry that starts a log.
     public static func digits(_ version: UInt64) -> [UInt8] {
         var writer = JSONWriter(capacity: 16)
         writer.append(hex: version)

@@ -1,9 +1,9 @@
 // A session as a store keeps it: a checkpoint, and a log of the commits after it (`SessionLog`). The checkpoint is
-// JSON, so that an operator can read it and a process of another format can refuse it. Its head is the document that
-// GET answers, its `meta` is everything else, except for the history, which is in the log.
+// JSON, so that an operator can read it and a process with another format can refuse it. Its head is the document that
+// GET answers; its `meta` is everything else, except for the history, which is in the log.
 //
-// Whatever is read is verified: the digest of the head to which the log leads must be that of its revision, and `meta`
-// ends with a checksum of itself. So a torn or altered record is noticed. Numbers that are computed with are bounded in
+// Everything read is verified: the digest of the head to which the log leads must be that of its revision, and `meta`
+// ends with a checksum of itself. So a torn or altered record is noticed. Numbers used in calculations are bounded in
 // any case.
 
 import SnapshotKit
@@ -55,7 +55,7 @@ public struct SessionRecord: Sendable, Equatable {
     /// The name, 16 digits, and the end of the object.
     private static let sumLength = sumName.count + 16 + 2
 
-    /// An object with one more member: the checksum of what it was without it.
+    /// An object with one more member: a checksum of the object without it.
     static func summed(_ object: [UInt8], by hash: KeyedHash) -> [UInt8] {
         var writer = JSONWriter(capacity: object.count + sumLength)
         writer.append(Array(object.dropLast()))
@@ -76,7 +76,7 @@ public struct SessionRecord: Sendable, Equatable {
     /// No record has a sequence from here on, so what is computed from one cannot overflow.
     static let largestSequence: UInt64 = 1 << 62
 
-    /// The session as it was at the checkpoint, without its history.
+    /// The session as of the checkpoint, without its history.
     ///
     /// - Parameter isHead: whether no revision follows in the log, so that the digest must be that of the revision
     ///   here; otherwise that is verified at the end of the log.

@@ -27,7 +27,7 @@ public struct SessionTransition: Sendable {
         if let before { settings.digestEpoch = before.settings.digestEpoch }
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: settings.ignored)
         let revision = Revision(sequence: sequence + 1, digest: fingerprints.digest(salt: settings.salt(name)))
-        // Readers of an equal state before it go on from here, with what they have at ignored places.
+        // Readers of an equal earlier state continue from here, with their values at ignored places.
         let isKnown = before.map { before in
             before.head.revision.digest == revision.digest
                 || before.history.place(of: revision, at: now, bounds: bounds) != nil
@@ -52,7 +52,7 @@ public struct SessionTransition: Sendable {
         return before.with(head: head, settings: settings)
     }
 
-    /// The session with a new state, or as it was if that equals its head; and the changeset between them.
+    /// The session with a new state, or unchanged if that equals its head; and the changeset between them.
     public func session(
         after before: Session, _ snapshot: Snapshot, _ reused: Kinship? = nil, marks: Marks = .none,
         maker: RequestFingerprint?
@@ -75,8 +75,8 @@ public struct SessionTransition: Sendable {
             parent: old.revision, maker: maker, made: now, hasOldDigest: isSame && old.hasOldDigest,
             lostIgnoredAt: old.origin.lostIgnoredAt
                 ?? (!isSame && changeset.losesIgnoredValues ? old.revision.sequence + 1 : nil))
-        // If only marks are new the old snapshot stays, so that ignored places do not change without a change, and what
-        // the writer is told is what is stored.
+        // If only marks are new the old snapshot stays: ignored places do not change without a change, and the writer
+        // is told what is stored.
         let reported =
             isSame && !snapshot.isIdentical(to: old.snapshot)
             ? Changeset(

@@ -2,8 +2,8 @@ import CDiffSystem
 import DiffClock
 import FoundationEssentials
 
-/// Converts between instants of the monotonic clock and milliseconds since 1970. It compares the two clocks once, when
-/// it is made, so that times that are written together agree.
+/// Converts between instants of the monotonic clock and milliseconds since 1970. It compares the two clocks once, at
+/// its creation, so that times written together agree.
 public struct WallClock: Sendable {
     /// Nanoseconds since 1970 when the monotonic clock was at zero.
     let origin: Int64
@@ -24,8 +24,8 @@ public struct WallClock: Sendable {
     /// The instant of a past event. One written under a clock that was ahead counts as now.
     func past(milliseconds: Int, at now: Instant = .now) -> Instant { min(moment(milliseconds: milliseconds), now) }
 
-    /// The instant so many milliseconds after 1970, clamped to 70 years around it, so that differences fit into 64 bits
-    /// of nanoseconds. It is in the middle of the millisecond: clocks that were compared at different times deviate a
+    /// The instant this many milliseconds after 1970, clamped to 70 years around it, so that differences fit into 64
+    /// bits of nanoseconds. It is in the middle of the millisecond: clocks compared at different times deviate a
     /// little, and each must write the same number again.
     public func moment(milliseconds: Int) -> Instant {
         let reach = 2_200_000_000_000
@@ -33,7 +33,7 @@ public struct WallClock: Sendable {
     }
 }
 
-/// A time of day and date, as clients are told it.
+/// A date and time of day, as told to clients.
 public struct WallTime: Sendable, Comparable {
     /// Since 1970.
     public var seconds: Int64
@@ -43,7 +43,7 @@ public struct WallTime: Sendable, Comparable {
     }
 
     public static var now: WallTime { WallTime(seconds: WallClock.nanoseconds / 1_000_000_000) }
-    /// Now, in milliseconds since 1970.
+    /// The current time, in milliseconds since 1970.
     public static var milliseconds: Int { Int(WallClock.nanoseconds / 1_000_000) }
 
     public static func < (one: WallTime, other: WallTime) -> Bool { one.seconds < other.seconds }
@@ -55,7 +55,7 @@ public struct WallTime: Sendable, Comparable {
         return WallTime(seconds: seconds + fraction / 1_000_000_000)
     }
 
-    /// Now, with its milliseconds: `2026-01-31T12:00:00.123Z`.
+    /// The current time with milliseconds: `2026-01-31T12:00:00.123Z`.
     public static var presentText: String {
         let milliseconds = milliseconds
         let text = WallTime(seconds: Int64(milliseconds / 1000)).text

@@ -7,16 +7,17 @@ public final class ChangeSession: SessionOperation {
         case made(Session)
         /// The session after the write, which may have changed nothing.
         case changed(Session, Changeset, from: Revision)
-        /// The write had been done before; it made the session, or found it at a revision.
+        /// The same write had been done before; it made the session, or found it at a revision.
         case repeated(Session, made: Bool, from: Revision?)
     }
 
     let body: PostedBody
-    /// Whether everything is to be redrawn at once, and no change shown.
+    /// Whether to redraw everything at once, without showing changes.
     private let isReload: Bool
     private let condition: WriteCondition
     private let key: ReplayWindow.Key?
-    /// Of a request with a key. Without one, states are compared, and edits have a fingerprint of their own.
+    /// The fingerprint of a request with a key. Without a key, states are compared, and edits have a fingerprint of
+    /// their own.
     private let fingerprint: RequestFingerprint?
     /// The request's parameters about the body.
     private let parameters: [String]
@@ -43,10 +44,10 @@ public final class ChangeSession: SessionOperation {
         }
         let revision = before.head.revision
         let isAgreed = consent?.isGiven == true
-        // Consent was given with the condition known, so it counts whatever the head is by now.
+        // Consent was given in knowledge of the condition, so it counts whatever the head is by now.
         if !isAgreed, try !condition.isMet(by: before) {
-            // Perhaps this same write made the head of the named revision before, and its answer was lost. With a key
-            // that is not known it is no retry, but another writer's.
+            // Perhaps this same write made the head from the named revision earlier, and its answer was lost. With an
+            // unknown key it is no retry, but another writer's.
             guard key == nil, let parent = before.head.parent, condition.match?.namesOnly(parent, of: before) == true,
                 try leads(content, to: before, transition)
             else { throw .mismatch(current: revision) }
@@ -71,7 +72,7 @@ public final class ChangeSession: SessionOperation {
         return .swap(remembering, .changed(remembering, changeset, from: revision))
     }
 
-    /// Drops edits with consent that another write has made impossible meanwhile.
+    /// Drops edits with consent that another write has since made impossible.
     private func dropped(_ before: Session, _ transition: SessionTransition) -> Decision<Outcome> {
         let asked = consent?.asked ?? before.head.revision
         guard let remembering = remembering(before, made: false, before: asked, transition) else {
@@ -110,7 +111,7 @@ public final class ChangeSession: SessionOperation {
 
     // MARK: Repeated writes
 
-    /// The write that this one repeats by its key.
+    /// The earlier write that this one repeats, by its key.
     private func replayed(
         _ session: Session, _ transition: SessionTransition
     ) throws(SessionError) -> ReplayWindow.Entry? {

@@ -1,16 +1,16 @@
-// The meaning of a body depends on the session: if that keeps a shape, the body is a document of that shape, and what a
-// state leaves out may stay as it is in the head. But a body is read before the store has said what the head is, as if
-// the session in memory were it. That is seldom wrong; if it is, the body is read again, and an error of the first
-// reading, which may be none, is dropped.
+// The meaning of a body depends on the session: if the session has a shape, the body is a document of that shape, and
+// parts that a state omits may stay as they are in the head. But a body is read before the store has said what the head
+// is, as if the session in memory were it. That is seldom wrong; if it is, the body is read again, and an error of the
+// first reading, which may not be one, is dropped.
 
 import SnapshotKit
 
 /// The body of a write. An object: every attempt to write shares what was read.
 public final class PostedBody: Sendable {
-    /// What is to be written. An object, since it is passed on often.
+    /// What to write. An object, since it is passed on often.
     public final class Content: Sendable {
         public let value: Value
-        /// What of the document is not in the state.
+        /// Parts of the document that the state lacks.
         let warnings: [StateWarning]
 
         init(_ value: Value) {
@@ -26,15 +26,15 @@ public final class PostedBody: Sendable {
         }
     }
 
-    /// How a body is to be read.
+    /// How to read a body.
     public struct Rules: Sendable {
-        /// The shape that the request names; nil: that of the session, or else the native one.
+        /// The shape that the request names; nil for the session's, or else the native one.
         var shape: StateShape?
         /// Whether a state is accepted at all.
         var takesStates = true
-        /// Whether the session's states only come from its source.
+        /// Whether the session's states come only from its source.
         var hasSource = false
-        /// What edits may do; nil: anything.
+        /// The operations that edits may contain; nil for any.
         var operations: Set<EditOperation>?
         var limits: StateLimits
         /// Settings of a session that the body makes.
@@ -66,7 +66,7 @@ public final class PostedBody: Sendable {
         }
     }
 
-    /// What the body came to when it was last read.
+    /// The result of the last reading of the body.
     private final class ReadContent: Sendable {
         let context: ParsingContext
         let outcome: Outcome
@@ -74,7 +74,7 @@ public final class PostedBody: Sendable {
         init(_ context: ParsingContext, _ outcome: Outcome) { (self.context, self.outcome) = (context, outcome) }
     }
 
-    /// The error is boxed, so that a content is cheap to copy.
+    /// The error is boxed, so that the outcome is cheap to copy.
     private enum Outcome {
         case content(Content)
         indirect case failure(SessionError)
@@ -94,11 +94,11 @@ public final class PostedBody: Sendable {
     }
 
     private let origin: Origin
-    // Only one thread at a time carries a request on, and only it uses these.
+    // Only one thread at a time handles a request, and only it uses these.
     private nonisolated(unsafe) var document: StateDocument
     private nonisolated(unsafe) var last: ReadContent?
 
-    /// A body that is read when its content is asked for.
+    /// A body that is read when its content is requested.
     public init(_ document: consuming StateDocument, _ rules: Rules) {
         origin = .document(Boxed(rules))
         self.document = document
@@ -109,7 +109,7 @@ public final class PostedBody: Sendable {
         (origin, document) = (.given(Content(value)), StateDocument([]))
     }
 
-    /// What the body means for a session; nil: for one that does not exist.
+    /// What the body means for a session; nil for one that does not exist.
     public func content(for session: Session?) throws(SessionError) -> Content {
         let rules: Boxed<Rules>
         switch origin {
@@ -127,7 +127,7 @@ public final class PostedBody: Sendable {
         }
     }
 
-    /// What the last reading found in the document that is not in the state.
+    /// Parts of the document that the last reading found and the state lacks.
     public var warnings: [StateWarning] {
         switch (origin, last?.outcome) {
         case (.given(let content), _), (_, .content(let content)): content.warnings
@@ -183,13 +183,13 @@ public final class PostedBody: Sendable {
         return .edits(batch, rules.limits, text: envelope.text)
     }
 
-    /// Reads the body as an envelope; nil if it is a document of a shape of its own, or just an array of items, for
-    /// which no envelope need be made.
+    /// Reads the body as an envelope; nil if it is a document of its own shape, or just an array of items, for which no
+    /// envelope need be made.
     private func envelope(_ rules: Rules, _ session: Session?) throws(StateError) -> Envelope? {
         let kept = session?.settings.shape
         let (known, keepsExpanded) = (session?.head.snapshot, session?.settings.keepsExpanded ?? false)
         let shape = Self.shape(rules, session)
-        // If the session keeps a shape, a body with no other members than these is an envelope, not a document.
+        // If the session has a shape, a body with no other members than these is an envelope, not a document.
         let names = kept == nil ? nil : document.names(among: Self.names)
         if shape == .native ? !document.isArray : names == ["edits"] {
             var members = Self.stateOrEdits
@@ -210,7 +210,7 @@ public final class PostedBody: Sendable {
         rules.shape ?? session?.settings.shape ?? .native
     }
 
-    /// A shape beside a state tells how that is read, unless the request names one itself.
+    /// A shape beside a state says how to read it, unless the request names a shape itself.
     private static let stateOrEdits = Envelope.Members(
         states: ["state"], values: ["edits"] + Session.Settings.members, exactlyOne: ["state", "edits"],
         allowsBareState: true, shape: "shape")

@@ -2,20 +2,20 @@ import DiffClock
 import SnapshotKit
 
 /// What a request does with a session, as a value: it decides what becomes of a given session. If another write was
-/// faster, it decides again on the session as it is then.
+/// faster, it decides again on the new session.
 public protocol SessionOperation: Sendable {
     /// The result when it is done.
     associatedtype Outcome: Sendable
 
-    /// Whether it usually changes the session, so that it pays to try it on the one in memory before the store is asked
-    /// whether that is still the head.
+    /// Whether it usually changes the session, so that trying it on the session in memory pays, before the store is
+    /// asked whether that is still the head.
     var isWrite: Bool { get }
     /// Whether it may replace a session that cannot be read.
     var replacesDamaged: Bool { get }
 
-    /// Whether a session with a source is fetched for it if there is none yet, or if it is old.
+    /// Whether a session with a source is fetched for it, if there is none yet or it is old.
     var fetches: Bool { get }
-    /// Whose consent is needed first; nil if nobody's.
+    /// The consent needed first; nil for none.
     var consent: (any Consent)? { get }
 
     /// Decides what becomes of a session; nil: where there is none.
@@ -30,11 +30,11 @@ extension SessionOperation {
     public var consent: (any Consent)? { nil }
 }
 
-/// Consent to edits, which is asked for after every check and before they are committed.
+/// Consent to edits, which is asked for after all checks, before the edits are committed.
 public protocol Consent: AnyObject, Sendable {
-    /// Whether it was given. The edits are made then, whoever else has written meanwhile.
+    /// Whether it was given. Then the edits are made, whoever else has written meanwhile.
     var isGiven: Bool { get }
-    /// The revision for which it was last asked.
+    /// The revision for which consent was last asked.
     var asked: Revision? { get }
 
     /// Takes the next step towards it, after which the edits are checked again.
@@ -51,7 +51,7 @@ public enum ConsentFailure: Error, Equatable {
     case refused(String?)
     /// Too many edits wait for the owner.
     case busy
-    /// The owner could not be asked; it may be asked again after so many seconds, if it says so.
+    /// The owner could not be asked. It may be asked again after this many seconds, if it says so.
     case unavailable(retryAfter: Int?)
     /// No other node may ask at the same time, and the store that arbitrates failed.
     case leaseFailed(String)
@@ -72,13 +72,13 @@ public enum Decision<Outcome: Sendable>: Sendable {
 /// Why an operation is refused.
 public enum SessionError: Error, Sendable {
     case noSession(String)
-    /// `If-Match` names another revision than the session's, which may not exist.
+    /// `If-Match` names another revision than the session's. The session may not exist.
     case mismatch(current: Revision?)
-    /// The server wants `If-Match`, and there was none.
+    /// The server requires `If-Match`, and there was none.
     case conditionRequired
-    /// `If-None-Match` names the revision that is there.
+    /// `If-None-Match` names the current revision.
     case exists(Revision)
-    /// The session's states only come from its source.
+    /// The session's states come only from its source.
     case hasSource
     /// The key was used for another request.
     case keyReused(String)
@@ -92,7 +92,7 @@ public enum SessionError: Error, Sendable {
 
 // MARK: - Conditions
 
-/// The conditions of a write about the head.
+/// A write's conditions on the head.
 public struct WriteCondition: Sendable {
     /// The head must be one of these.
     public var match: RevisionTags?
@@ -118,7 +118,7 @@ public struct WriteCondition: Sendable {
     }
 }
 
-/// Revisions by their texts, or any revision.
+/// Revisions by their text, or any revision.
 public struct RevisionTags: Sendable {
     var isAny: Bool
     var texts: [String]
@@ -180,12 +180,12 @@ public struct FindSession: SessionOperation {
 
 // MARK: - Replacing
 
-/// Makes a session, or starts it over: the history goes, the sequence continues. Without a state, it only changes the
-/// settings of an existing session.
+/// Makes a session, or starts it over: the history is dropped, the sequence continues. Without a state, it only changes
+/// the settings of an existing session.
 public struct ReplaceSession: SessionOperation {
     /// Nil: the state stays, or is empty if the session is new.
     let state: Snapshot?
-    /// The settings of a session that is new, or starts over.
+    /// The settings of a session that is new or starts over.
     public let settings: Session.Settings
     /// The settings that the request names, for a session that stays.
     var named = Session.SettingsChange()
@@ -221,7 +221,7 @@ public struct ReplaceSession: SessionOperation {
         return next === session ? .finish((session, isNew: false)) : .swap(next, (next, isNew: false))
     }
 
-    /// Checks the condition. True if this same write made the head of the named revision before, and its answer was
+    /// Checks the condition. True if this same write made the head from the named revision earlier, and its answer was
     /// lost.
     private func wasDone(_ before: Session, _ next: Session) throws(SessionError) -> Bool {
         let head = before.head
@@ -237,7 +237,7 @@ public struct ReplaceSession: SessionOperation {
 
 // MARK: - Removing
 
-/// Removes a session; that it is gone already is no error.
+/// Removes a session. If it is gone already, that is no error.
 public struct RemoveSession: SessionOperation {
     let condition: WriteCondition
 
