@@ -7,9 +7,9 @@ import DiffStores
 final class SQLiteDatabase {
     /// Nil once it is closed.
     private var handle: OpaquePointer?
-    /// By the address of their text. There are two dozen, which are found faster one by one than by a hash.
+    /// By the address of their text. There are two dozen, which a linear search finds faster than a hash.
     private var statements: [(text: UnsafePointer<UInt8>, prepared: OpaquePointer)] = []
-    /// For the ends of sessions.
+    /// The clock for the ends of sessions.
     var clock = StoreClock(after: nil, wall: WallClock())
 
     /// An error of SQLite.
@@ -17,7 +17,7 @@ final class SQLiteDatabase {
         var code = SQLITE_ERROR
         let message: String
 
-        /// Whether it is about what was read or written, so that other statements may succeed.
+        /// Whether it concerns what was read or written, so that other statements may succeed.
         var isLocal: Bool { [SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_TOOBIG].contains(code & 0xFF) || isLimit }
         /// Whether the disk is full.
         var isFullDisk: Bool { code & 0xFF == SQLITE_FULL }
@@ -45,7 +45,7 @@ final class SQLiteDatabase {
         sqlite3_busy_timeout(handle, 5000)
     }
 
-    /// For a URI.
+    /// Escapes a path for a URI.
     private static func escaped(_ path: String) -> String {
         path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
     }
@@ -122,7 +122,7 @@ final class SQLiteDatabase {
     ) throws(Failure) -> Int {
         for number in first..<values.count {
             let index = Int32(number + 1)
-            // The statement must not know the place of bytes for longer than they are there.
+            // The statement must not keep the address of bytes longer than they exist.
             func bindRest(_ code: Int32) -> Result<Int, Failure> {
                 Result { () throws(Failure) in
                     defer { sqlite3_bind_null(statement, index) }
@@ -154,7 +154,7 @@ final class SQLiteDatabase {
     /// Whether no transaction is open; an error may have ended it.
     var isIdle: Bool { handle == nil || sqlite3_get_autocommit(handle) != 0 }
 
-    /// One row of a result, valid until the next one is asked for.
+    /// One row of a result, valid until the next one is requested.
     struct Row {
         fileprivate let statement: OpaquePointer
 
@@ -180,7 +180,7 @@ final class SQLiteDatabase {
 struct SQLiteFile {
     /// Tells our databases from those of other programs ("diff").
     private static let applicationID = 0x6469_6666
-    /// The format of the tables and of what is in them. A process opens no other.
+    /// The format of the tables and their content. A process opens no other.
     static let format = 4
     /// In bytes.
     static let pageSize = 4096
@@ -188,7 +188,7 @@ struct SQLiteFile {
     let path: String
     private let lock: Int32
 
-    /// - Throws: why the file cannot be used. Nothing in it was changed then.
+    /// - Throws: why the file cannot be used. Then nothing in it was changed.
     init(path: String) throws(StoreError) {
         self.path = path
         lock = CDiffSystem.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -198,12 +198,12 @@ struct SQLiteFile {
         try checkHeader()
     }
 
-    /// Finds out whether the file could be used, by a process that may be running with it. Makes and changes nothing.
+    /// Finds out whether a process could use the file, which a running one may be using. Creates and changes nothing.
     ///
     /// - Returns: what was not compared, in words.
     /// - Throws: why not.
     static func check(_ path: String, digestKey: String?) throws(StoreError) -> String? {
-        // SQLite makes files beside it.
+        // SQLite creates files beside it.
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         guard access(folder, W_OK | X_OK) == 0 else {
             throw StoreError("\(path): \(String(cString: strerror(errno)))")
@@ -229,8 +229,7 @@ struct SQLiteFile {
 
     private init(path: String, lock: Int32) { (self.path, self.lock) = (path, lock) }
 
-    /// What should be known of the file's mode; nil if only its owner can use it. A restored one often has that of a
-    /// copy.
+    /// What to know of the file's mode; nil if only its owner can use it. A restored file often has the mode of a copy.
     var warning: String? {
         var status = stat()
         guard fstat(lock, &status) == 0, status.st_mode & 0o077 != 0 else { return nil }
@@ -241,7 +240,7 @@ struct SQLiteFile {
     /// Lets other processes use the file.
     func release() { flock(lock, LOCK_UN) }
 
-    /// Checks the file's header (https://www.sqlite.org/fileformat.html §1.3) before SQLite opens it, and perhaps
+    /// Checks the file's header (https://www.sqlite.org/fileformat.html §1.3) before SQLite opens the file and perhaps
     /// writes to it.
     private func checkHeader() throws(StoreError) {
         var header = [UInt8](repeating: 0, count: 100)
@@ -265,8 +264,7 @@ struct SQLiteFile {
     ///
     /// - Parameters:
     ///   - isDurable: whether a commit waits for the disk.
-    ///   - cache: bytes of pages that it keeps; what a large commit changes beyond that goes to the log before the
-    ///     commit.
+    ///   - cache: bytes of pages that it keeps; changes of a large commit beyond that go to the log before the commit.
     func connection(isDurable: Bool, cache: Int) throws(StoreError) -> SQLiteDatabase {
         do throws(SQLiteDatabase.Failure) {
             let database = try SQLiteDatabase(path: path)
@@ -279,7 +277,7 @@ struct SQLiteFile {
             try database.run("PRAGMA journal_mode = WAL")
             try database.run(isDurable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
             try database.run("PRAGMA foreign_keys = ON")
-            // 4 MiB: a start has to read through it, and a page that is written again and again is looked for among all
+            // 4 MiB: a start has to read through it, and a page that is written again and again is searched among all
             // its earlier versions. A log that grew far beyond that is truncated.
             try database.run("PRAGMA wal_autocheckpoint = 1000")
             try database.run("PRAGMA journal_size_limit = 67108864")

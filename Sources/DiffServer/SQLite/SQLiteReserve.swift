@@ -1,14 +1,13 @@
 import CDiffSystem
 
-/// Room on the disk that is kept for removing sessions: a removal, too, is first written to the log, and on a full disk
+/// Room on the disk reserved for removing sessions: a removal, too, is first written to the log, and on a full disk
 /// nobody could make room otherwise.
 ///
 /// The room is a file without a name, which ends with the process. It is given up when the disk is full; from then on
-/// only removals are written, until there is room for it again, or as much in the database itself. Not safe for several
-/// threads at a time.
+/// only removals are written, until there is room for it again, or as much in the database itself. Not thread-safe.
 final class SQLiteReserve {
-    /// In bytes. A removal takes some pages of the log; the log is moved into the file after a thousand, for which that
-    /// may have to grow.
+    /// In bytes. A removal takes some pages of the log; after a thousand pages the log is moved into the file, which
+    /// may have to grow for that.
     static let size = 4 << 20
 
     /// Negative if there is no such file: then the room is never missed.
@@ -32,7 +31,7 @@ final class SQLiteReserve {
     func hold() -> Bool {
         if isHeld { return true }
         switch posix_fallocate(descriptor, 0, off_t(Self.size)) {
-        // What else may fail says nothing of the disk: file systems that reserve nothing, or a limit of the process.
+        // Other failures say nothing of the disk: file systems that reserve nothing, or a limit of the process.
         case ENOSPC, EDQUOT: release()
         default: isHeld = true
         }

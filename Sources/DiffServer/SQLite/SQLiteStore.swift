@@ -1,9 +1,9 @@
 // Sessions in a database on this machine. Only this process uses the file, so a session in the table is the head, and
-// reading it never asks the database. A commit is written first, and put into the table then: whatever a client was
-// ever told is on disk.
+// reading it never asks the database. A commit is written first, and only then put into the table: whatever a client
+// was ever told is on disk.
 //
-// The target knows the protocol of stores and SQLite, and no request or loop: it has two queues of its own, one to read
-// and one to write.
+// The target knows the protocol of stores and SQLite, and no request or loop: it has its own queues, one for reading
+// and one for writing.
 
 import CDiffSystem
 import DiffClock
@@ -31,7 +31,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     private let loads: SharedLoads<String, SessionView?>
 
     private let wall: @Sendable () -> WallClock
-    /// When the clock was last written down.
+    /// When the clock was last recorded.
     private let clockKept = Locked(Instant.now)
 
     /// - Parameters:
@@ -75,7 +75,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
         database.clock = connection.clock
     }
 
-    /// Finds out whether the file could be used, by a process that may be running with it. Makes and changes nothing.
+    /// Finds out whether a process could use the file, which a running one may be using. Creates and changes nothing.
     ///
     /// - Throws: why not.
     package static func check(_ path: String, digestKey: String?) throws(StoreError) -> String? {
@@ -84,7 +84,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
 
     package var availability: StoreAvailability { health.isHealthy ? .whole : .away }
 
-    /// Writes everything that waits, and moves the write-ahead log into the file, which is the whole database then.
+    /// Writes everything that waits, and moves the write-ahead log into the file, which then is the whole database.
     package func close() {
         readQueue.sync {
             if watch.problem(database) == nil { database.close() }
@@ -120,7 +120,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
         if pendingWrites.enterAlone(name, again: { [self] in load(name) }) { read(name) }
     }
 
-    /// - Parameter lease: what was reserved for a large session.
+    /// - Parameter lease: the reservation for a large session.
     private func read(_ name: String, in lease: MemoryShare? = nil) {
         readQueue.async { [self] in
             let most = lease == nil ? WorkCost.turn.bytes : .max
@@ -134,7 +134,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
             let result =
                 table.view(name).map { .success($0) }
                 ?? found.flatMap { found in found.map { adopt($0, name, lease) } ?? .success(nil) }
-            // A write may follow at once, and whoever comes after that must not be told this result.
+            // A write may follow at once, and later requests must not get this result.
             let waiting = loads.removeAll(for: name)
             pendingWrites.leave(name, .success(()))
             for done in waiting { done(result) }
@@ -143,7 +143,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
 
     /// Reads from the database, on its queue.
     ///
-    /// - Parameter session: whose record is read; nil for others than one session's.
+    /// - Parameter session: whose record is read; nil for anything else.
     private func reading<Value>(
         _ session: String? = nil, _ read: (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Value
     ) -> Result<Value, StoreFailure> {
@@ -188,7 +188,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
 
     // MARK: Listing
 
-    /// Lists what the database has; the table knows better when the sessions in memory end.
+    /// Lists the database's sessions; for those in memory, the table knows better when they end.
     package func list(_ range: SessionRange) -> Stored<SessionPage> {
         .timed(.list, in: table.storeTimes) { done in
             readQueue.async { [self] in
@@ -210,7 +210,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
 
     // MARK: Time
 
-    /// Nothing to do: only this process changes sessions of this store.
+    /// Does nothing: only this process changes sessions of this store.
     package func watch(_ slot: SessionSlot) {}
 
     package func sweep() {
@@ -230,19 +230,19 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
                 }
             }
         }
-        // A process that is not ready gets no writes, so it has to find out by itself when it is ready again.
+        // A process that is not ready gets no writes, so it must find out by itself when it is ready again.
         if health.isFailing(.writes) {
             writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.probe() }
         }
     }
 
-    /// Called every ten minutes and at the end: a process that is killed leaves a clock that is no later than that.
+    /// Called every ten minutes and at the end: a killed process leaves a clock at most that late.
     private func keepClock() {
         clockKept.withLock { $0 = .now }
         writer.submit { [wall] (database) throws(SQLiteDatabase.Failure) in try database.keepClock(wall: wall()) }
     }
 
-    /// Removes sessions whose time ran out while they were not in memory. Those that are in memory were used since.
+    /// Removes sessions whose time ran out while they were not in memory. Those in memory were used since.
     private func forgetUnused() {
         let expired = reading { (database) throws(SQLiteDatabase.Failure) in try database.expired() }
         for name in (try? expired.get()) ?? [] where !table.isInUse(name) { forget(name) }

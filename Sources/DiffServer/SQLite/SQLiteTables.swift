@@ -1,8 +1,7 @@
-// The tables, and the statements about them. The log entries of all sessions are in one table, in the order in which
-// they were written, so those of many sessions that are written together touch few pages. An entry names the one before
-// it, so no index is needed, and a gap is noticed. A checksum is stored only where nothing else would reveal damage:
-// the digest in its revision verifies a head, and an entry ends with its own checksum (see `SessionRecord` and
-// `LogEntry`).
+// The tables, and their statements. The log entries of all sessions are in one table, in the order in which they were
+// written, so entries of many sessions that are written together touch few pages. An entry names the one before it, so
+// no index is needed, and a gap is noticed. A checksum is stored only where nothing else would reveal damage: the
+// digest in its revision verifies a head, and an entry ends with its own checksum (see `SessionRecord` and `LogEntry`).
 
 import DiffClock
 import DiffSessions
@@ -17,12 +16,12 @@ struct FoundSession: Sendable {
     var revision: String
     /// Milliseconds since 1970.
     var expires: Int
-    /// An estimate of what the record and the session take while that is made, in bytes.
+    /// An estimate of what the record and the session take during loading, in bytes.
     var size: Int
     var record: SessionRecord
     /// The checksum of `record.meta`.
     var sum: UInt64
-    /// Entries that are in the record already, and those after it, oldest first.
+    /// Entries that the record covers already, and those after it, oldest first.
     var covered: Log = []
     var behind: Log = []
     /// Whether an entry after the record is missing.
@@ -32,7 +31,7 @@ struct FoundSession: Sendable {
 extension SQLiteDatabase {
     static let schema = [
         "CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-        // `last` is the newest entry of the log, `covered` the newest that is in the checkpoint.
+        // `last` is the newest entry of the log, `covered` the newest that the checkpoint covers.
         """
         CREATE TABLE session (
             id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, revision TEXT NOT NULL,
@@ -52,7 +51,7 @@ extension SQLiteDatabase {
 
     // MARK: Sessions
 
-    /// - Parameter most: of a session whose size is more, only that is read.
+    /// - Parameter most: if a session's size exceeds it, only the size is read.
     func session(named name: String, upTo most: Int = .max) throws(Failure) -> FoundSession? {
         var found: FoundSession?
         var (last, covered): (UInt64, UInt64) = (0, 0)
@@ -76,7 +75,7 @@ extension SQLiteDatabase {
         return found
     }
 
-    /// The sessions in a range, in order, and one more than is wanted.
+    /// The sessions in a range, in order, and one more than wanted.
     func sessions(_ range: SessionRange) throws(Failure) -> [SessionEntry] {
         var found: [SessionEntry] = []
         try run(
@@ -111,7 +110,7 @@ extension SQLiteDatabase {
         return (past.reversed(), behind.reversed(), !isPast)
     }
 
-    /// Writes a commit; false if the version before it is not there, or for a new session, if there is one of its name.
+    /// Writes a commit; false if the previous version is missing, or for a new session, if the name is taken.
     func write(_ commit: PendingCommit, by hash: KeyedHash) throws(Failure) -> Bool {
         let (name, log, before) = (commit.name, commit.log, commit.before)
         let isThere: Bool
@@ -146,7 +145,7 @@ extension SQLiteDatabase {
             .word(commit.isCheckpoint ? commit.id : 0), .integer(session.rows), .integer(session.log.bytes),
             .text(name), .word(before.version), .integer(leastEnd(time)),
         ]
-        // Another end is only written if need be, since it has an index.
+        // The end is only rewritten if need be, since it has an index.
         if before.settings.timeToLive == time {
             let count = try run(
                 """
@@ -163,7 +162,7 @@ extension SQLiteDatabase {
             """, values) == 1
     }
 
-    /// Writes the entry of a commit, and its checkpoint if it has one, and removes what that makes superfluous.
+    /// Writes the entry of a commit, and its checkpoint if it has one, and removes what that supersedes.
     private func write(
         _ commit: LogCommit, _ name: String, previous: UInt64, _ hash: KeyedHash
     ) throws(Failure) {
@@ -205,10 +204,10 @@ extension SQLiteDatabase {
 
     // MARK: Time
 
-    // Not every use is written down, so a row ends later than its session: it is written with 3/32 of the time to live
-    // on top. A use writes it again once the session's end has moved by 1/32, and a commit once less than 1/16 is left
-    // on top; not more often, since the column has an index. The table, which knows the session's own end, removes the
-    // row before.
+    // Not every use is recorded, so a row ends later than its session: it is written with 3/32 of the time to live on
+    // top. A use writes it again once the session's end has moved by 1/32, and a commit once less than 1/16 is left on
+    // top; not more often, since the column has an index. The table, which knows the session's own end, removes the row
+    // before.
 
     /// Notes the use of a session, which ends this much later than now.
     func extend(_ name: String, by left: Duration) throws(Failure) {
@@ -231,8 +230,7 @@ extension SQLiteDatabase {
 
     // MARK: Revocations
 
-    /// Refuses tokens of a session that were made up to a moment, and forgets moments that no living token is older
-    /// than.
+    /// Refuses tokens of a session made up to a moment, and forgets moments older than any living token.
     func revoke(_ session: String, upTo moment: Int) throws(Failure) {
         try run("DELETE FROM revocation WHERE moment <= ?", [.integer(moment - Revocations.life)])
         try run(
@@ -248,7 +246,7 @@ extension SQLiteDatabase {
 
     // MARK: Settings
 
-    /// A setting, which becomes `value` if it was not there.
+    /// A setting, which becomes `value` if it is missing.
     private func setting(_ name: String, orElse value: String) throws(Failure) -> String {
         try run("INSERT INTO setting VALUES (?, ?) ON CONFLICT DO NOTHING", [.text(name), .text(value)])
         var found = value
@@ -288,20 +286,20 @@ extension SQLiteDatabase {
 }
 
 extension SQLiteDatabase {
-    /// Sets the clock by what the previous process wrote down.
+    /// Sets the clock by the record of the previous process.
     ///
     /// A session that would end later than any may live was written under a wrong clock, and gets that much time now.
     func startClock(wall: WallClock) throws(Failure) {
         var mark: StoreClock.Mark?
         try run("SELECT value FROM setting WHERE name = 'clock'") { mark = StoreClock.Mark($0.text(0)) }
         clock = StoreClock(after: mark, wall: wall)
-        // Twice, since not every use of a session is written down.
+        // Twice, since not every use of a session is recorded.
         let latest = clock.milliseconds(.now + .seconds(2 * Session.Settings.maxTimeToLive))
         try run("UPDATE session SET expires = ? WHERE expires > ?", [.integer(latest), .integer(latest)])
         try keepClock(wall: wall)
     }
 
-    /// Writes down the time for the next process.
+    /// Records the time for the next process.
     func keepClock(wall: WallClock) throws(Failure) {
         try run("INSERT OR REPLACE INTO setting VALUES ('clock', ?)", [.text(clock.mark(wall: wall).text)])
     }

@@ -1,6 +1,6 @@
-// A database that is removed under the process still takes writes, into a file that nobody will ever find. One whose
-// write-ahead log is truncated takes them behind a hole, where the next start stops reading. And touching a wal-index
-// that was truncated raises SIGBUS. So the files are checked before each transaction, and again before its writes are
+// A database removed under the process still takes writes, into a file that nobody will ever find. One whose
+// write-ahead log is truncated takes them behind a hole, where the next start stops reading. And touching a truncated
+// wal-index raises SIGBUS. So the files are checked before each transaction, and again before its writes are
 // acknowledged: three calls of stat, some 3 µs.
 //
 // SQLite could keep the wal-index in its own memory, if no other process opened the file. But then a backup of the
@@ -54,7 +54,7 @@ final class SQLiteWatch: Sendable {
 
     /// Why the database cannot be used, now or for good; nil if nothing is wrong.
     ///
-    /// - Parameter database: is asked if a file has become shorter, which a checkpoint may cause.
+    /// - Parameter database: asked if a file has become shorter, which a checkpoint may cause.
     func problem(_ database: SQLiteDatabase) -> String? {
         state.withLock { state in
             if let damage = state.damage { return damage }
@@ -84,7 +84,7 @@ final class SQLiteWatch: Sendable {
         }
     }
 
-    /// Whether a `VACUUM` or a checkpoint can have made a file so short.
+    /// Whether a `VACUUM` or a checkpoint can have made a file this short.
     private static func canShrink(_ size: Int, _ kind: Kind, _ database: SQLiteDatabase) -> Bool {
         do throws(SQLiteDatabase.Failure) {
             let page = try database.integer("PRAGMA page_size")

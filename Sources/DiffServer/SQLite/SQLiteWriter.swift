@@ -22,20 +22,20 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
 
     enum Outcome: Sendable {
         case written
-        /// The version that it follows was not there.
+        /// The version that it follows is missing.
         case conflict
     }
 
     private let database: SQLiteDatabase
     private let watch: SQLiteWatch
     private let health: StoreHealth
-    /// How many the file may have; nil for no limit. A write that makes it no longer is always possible.
+    /// The most pages of the file; nil for no limit. A write that does not lengthen it is always possible.
     private let mostPages: Int?
     private let reserve: SQLiteReserve
     private let queue = DispatchQueue(label: "diff.sqlite.write")
     private let jobs = Locked<[Job]>([])
 
-    /// Writes in a transaction at most: each of them waits for all.
+    /// The most writes in a transaction: each of them waits for all.
     private static let largestGroup = 1024
 
     init(
@@ -63,7 +63,7 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
         }
     }
 
-    /// Writes everything that was submitted, moves the log into the file, and closes. What is submitted later fails.
+    /// Writes everything submitted, moves the log into the file, and closes. Later writes fail.
     func close() {
         queue.sync {
             writeAll()
@@ -126,11 +126,11 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
         }
     }
 
-    /// Moves the log into the file, where what was removed has made room, and gives its own room back.
+    /// Moves the log into the file, where removals have made room, and frees the log's own room.
     private func truncateLog() { _ = try? database.run("PRAGMA wal_checkpoint(TRUNCATE)") }
 
-    /// Whether more than removals may be written: room is kept for those, or there is as much in the file itself. Then
-    /// the log can always be moved there, and its own room serves removals.
+    /// Whether more than removals may be written: room is reserved for those, or there is as much in the file itself.
+    /// Then the log can always be moved there, and its own room serves removals.
     private func mayGrow() -> Bool {
         if reserve.isHeld { return true }
         let free = (try? database.integer("PRAGMA freelist_count")) ?? 0
@@ -226,7 +226,7 @@ extension SQLiteStore {
 
     private func submit(_ commit: PendingCommit) {
         writer.submit { [hash, table] (database) throws(SQLiteDatabase.Failure) in
-            // The record, and the row that SQLite makes of it.
+            // The record, and SQLite's row of it.
             let room = commit.log.isCheckpoint ? 2 * commit.session.head.footprint : 0
             return try table.account.records.charging(room) { () throws(SQLiteDatabase.Failure) in
                 try database.write(commit, by: hash) ? .written : .conflict

@@ -1,12 +1,12 @@
-/// When the readers of a server that goes down leave: evenly, so that those who take them over meet no crowd.
+/// When the readers of a closing server leave: evenly, so that the servers that take them over meet no crowd.
 struct Departures {
     private let count: Int
-    /// From the first to the last.
+    /// From the first departure to the last.
     let span: Duration
 
-    /// So many readers a second, or more where the window is too short for that.
+    /// Readers per second; more if the window is too short for that.
     private static let rate = 1000
-    /// So many leave at once.
+    /// Up to this many leave at once.
     private static let few = 100
 
     init(of count: Int, within window: Duration) {

@@ -1,8 +1,8 @@
-// One account of all memory, by what it is for. The other parts have limits of their own, which bound what clients can
-// take; sessions have what is left. What can be known is charged before it is made, so that room is made first: answers
-// over their limit close the connections that hold the most (`BacklogRelief`), everything else evicts the sessions that
-// were not used for longest, and so does what the process takes beyond all that (`ExcessMemory`), as the last net. The
-// buffers of connections are not counted one by one, nor the holes that the allocator keeps; because of them the
+// One account of all memory, by purpose. The other parts have limits of their own, which bound what clients can take;
+// sessions have what is left. Known amounts are charged before they are allocated, so that room is made first: answers
+// over their limit close the connections that hold the most (`BacklogRelief`); everything else evicts the least
+// recently used sessions, and so, as the last net, does whatever the process takes beyond all that (`ExcessMemory`).
+// The buffers of connections are not counted one by one, nor the holes that the allocator keeps; because of them the
 // process may be a quarter larger.
 
 import DiffClock
@@ -11,34 +11,34 @@ import DiffClock
 public final class MemoryAccount: Sendable {
     /// What the process was given.
     public let limit: Int
-    /// All parts but connections.
+    /// All parts except connections.
     private let parts = MemoryBudget()
     /// Bodies, until they are committed.
     public let incoming: MemoryBudget
-    /// What is made of large bodies, beside their bytes, until it is committed. The limit of these is enough.
+    /// Objects made of large bodies, besides their bytes, until they are committed. Their own limit is enough.
     public let made: MemoryBudget
     /// Answers, until the kernel has taken them.
     public let outgoing: MemoryBudget
-    /// Records on their way to or from a store: that of a commit; the one that was read, and the session that is made
-    /// of it, until who asked has used it, since it may be evicted before a worker has time. No request may be refused
-    /// because of it: a write was admitted already, and a read may be the first to ask. So they wait in order. Without
-    /// this, a hundred requests for sessions of 12 MB brought a process with 64 MiB to 240 MiB.
+    /// Records on their way to or from a store: that of a commit; or one that was read, and the session made of it,
+    /// until the requester has used it, since it may be evicted before a worker has time. No request may be refused
+    /// because of them: a write was admitted already, and a read may be the first to ask. So they wait in order.
+    /// Without this, a hundred requests for sessions of 12 MB brought a process with 64 MiB to 240 MiB.
     ///
-    /// Nobody who has a share waits for others: a load waits for its store and a worker, a commit for its store.
+    /// No holder of a share waits for others: a load waits for its store and a worker, a commit for its store.
     public let records: MemoryBudget
-    /// What a store keeps in memory of its file.
+    /// What a store caches of its file.
     public let pages: MemoryBudget
     /// What readers' views show of the newest states, while there are such readers.
     public let views: MemoryBudget
-    /// What the process takes beyond what it should, see `ExcessMemory`.
+    /// What the process takes beyond its due, see `ExcessMemory`.
     public let excess: MemoryBudget
 
     public let connections = ConnectionCount()
     /// What each of them takes.
     private let connection: Int
 
-    /// What any open connection takes: its objects, and a held request; and a request that waits, even after its client
-    /// has given up.
+    /// Memory for any open connection: its objects, and a held request; and for a request that waits, even after its
+    /// client has given up.
     public static let connection = 4096
     /// The same over TLS, with OpenSSL's objects.
     public static let secureConnection = 18 << 10
@@ -63,10 +63,10 @@ public final class MemoryAccount: Sendable {
 
     private var connectionBytes: Int { connections.recent * connection }
 
-    /// What sessions may take now: what others leave, and at least a quarter.
+    /// What sessions may take now: the rest, and at least a quarter.
     var room: Int { limit - min(parts.inUse + connectionBytes, limit / 4 * 3) }
 
-    /// What others have, in bytes, by what it is for.
+    /// What others have, in bytes, by purpose.
     public var figures: [(part: String, bytes: Int)] {
         [
             ("incoming", incoming.inUse), ("made", made.inUse), ("outgoing", outgoing.inUse),
@@ -75,6 +75,6 @@ public final class MemoryAccount: Sendable {
         ]
     }
 
-    /// Sets what is called when others have another MiB.
+    /// Sets an action for each further MiB taken by others.
     public func onGrowth(_ action: @escaping @Sendable () -> Void) { parts.onGrowth(action) }
 }

@@ -1,10 +1,10 @@
-// Writes of one session are queued, each on the session that the one before it makes, although the store has not
-// confirmed that yet. So many writers of one session share one fsync or one round trip; otherwise all but one of them
-// would have to start again after each.
+// Writes of one session are queued, each on the session that the previous one makes, although the store has not yet
+// confirmed that. So many writers of one session share one fsync or one round trip; otherwise all but one of them would
+// have to start again after each.
 //
 // A queued session is not the head: only writes are tried on it. If a write fails, those after it find that the version
-// which they follow is not in the store, and start again. Work that must not meet writes enters alone: SQLite reads a
-// session so, which ensures that what comes into memory is never older than what was written.
+// they follow is not in the store, and start again. Work that must not meet writes enters alone: SQLite reads a session
+// that way, which ensures that what comes into memory is never older than what was written.
 
 import DiffClock
 import DiffSessions
@@ -44,7 +44,7 @@ public final class PendingWrites: Sendable {
         }
     }
 
-    /// The session that a write to a session that was `read` has to follow. It may have left memory since.
+    /// The session that a write to a session that was `read` must follow. It may have left memory since.
     public func last(of slot: SessionSlot, read: Session) -> Last {
         queues.withLock { queues in
             guard let queue = queues[slot.name] else {
@@ -58,7 +58,7 @@ public final class PendingWrites: Sendable {
 
     // MARK: Queueing
 
-    /// Enters alone; or calls `again` once all writes before it are done.
+    /// Enters alone, or calls `again` once all writes before it are done.
     ///
     /// - Returns: whether it has entered.
     public func enterAlone(_ name: String, again: @escaping @Sendable () -> Void) -> Bool {
@@ -72,7 +72,7 @@ public final class PendingWrites: Sendable {
         }
     }
 
-    /// Queues a write after the version that it follows, unless another write was faster.
+    /// Queues a write after the version it follows, unless another write was faster.
     ///
     /// - Parameters:
     ///   - next: the session that it makes; nil if it removes it.
@@ -93,7 +93,7 @@ public final class PendingWrites: Sendable {
         }
     }
 
-    /// Calls back when all writes that are queued now are done; at once if there are none.
+    /// Calls back when all writes queued now are done; at once if there are none.
     public func afterQueued(of name: String, _ resume: @escaping @Sendable () -> Void) {
         let isFree = queues.withLock { queues in
             guard let place = queues[name]?.entered else { return true }
@@ -103,12 +103,12 @@ public final class PendingWrites: Sendable {
         if isFree { resume() }
     }
 
-    /// Removes the first write, which is done. After a failure nothing can follow before all are done.
+    /// Removes the first write, which is done. After a failure nothing can follow until all are done.
     public func leave(_ name: String, _ result: Result<Void, StoreFailure>) {
         let ready = queues.withLock { queues -> [@Sendable () -> Void] in
             guard var queue = queues.removeValue(forKey: name) else { return [] }
             queue.left += 1
-            // Most often nobody has come meanwhile.
+            // Most often nothing was queued meanwhile.
             if queue.left == queue.entered, queue.waiting.isEmpty { return [] }
             if case .failure = result { queue.newest = nil }
             let ready = queue.waiting.filter { $0.place <= queue.left }.map(\.resume)
@@ -126,16 +126,16 @@ public final class PendingCommit: Sendable {
     /// The session that it follows, and its slot; nil if it makes one.
     public let slot: SessionSlot?
     public let before: Session?
-    /// What is written.
+    /// What to write.
     public let log: LogCommit
     private let table: SessionTable
-    /// Where it has entered, if it has to leave.
+    /// Where it has entered, if it must leave.
     private let queue: PendingWrites?
     private let done: Completion<SessionSlot>
 
     /// - Parameters:
     ///   - id: of the new entry.
-    ///   - queue: which the commit enters before it is written, and leaves when it is done.
+    ///   - queue: the commit enters it before it is written, and leaves when it is done.
     ///   - hash: makes the checksum.
     public init(
         _ next: Session, named name: String, to slot: SessionSlot? = nil, after before: Session? = nil, id: UInt64,
@@ -147,7 +147,7 @@ public final class PendingCommit: Sendable {
         log = LogCommit(next, after: before, id: id, revisions: table.bounds.history.revisions, by: hash)
     }
 
-    /// The session as it is written, which goes into the table.
+    /// The session as written, which goes into the table.
     public var session: Session { log.session }
 
     /// Takes the commit over into the table if the store has written it, and answers.
@@ -159,20 +159,20 @@ public final class PendingCommit: Sendable {
 
     private func adopted() -> Result<SessionSlot, StoreFailure> {
         if let slot, let before {
-            // This brings back a session that was evicted meanwhile. If the slot has changed otherwise, whoever needs
-            // the session next loads it.
+            // This brings back a session that was evicted meanwhile. If the slot has changed otherwise, the next
+            // request for the session loads it.
             _ = table.commit(session, to: slot, after: before)
             return .success(slot)
         }
         let made = table.create(name, session)
         guard case .failure(.conflict) = made else { return made }
-        // A reader has loaded it by now, or it replaced one whose end this process had not heard of.
+        // A reader has loaded it by now, or it replaced one of whose end this process had not heard.
         return table.slot(name).map { .success($0) } ?? table.create(name, session)
     }
 }
 
 extension Session {
-    /// Whether this was made of `before`; without a version only the revision has to be the same.
+    /// Whether this was made from `before`; without a version only the revision has to be the same.
     public func follows(_ before: Session, at revision: Revision) -> Bool {
         before.head.revision == revision && (version == 0 || version == before.version)
     }

@@ -1,18 +1,18 @@
 import DiffClock
 
-/// What the table has to know of a slot without asking it: where it is in the table's lists, and when it ends. The
-/// table's lock guards it.
+/// What the table must know of a slot without asking it: its place in the table's lists, and when it ends. Guarded by
+/// the table's lock.
 public struct Recency {
     /// Neighbours in the lists of `RecencyOrder` and of `ExpiryWheel`.
     var links = InlineArray<2, SlotLinks>(repeating: SlotLinks())
-    /// The second of the monotonic clock in which the wheel looks at it next.
+    /// The second of the monotonic clock in which the wheel next looks at it.
     var dueSecond: Int64 = 0
     var expires = Instant.now
     /// What `expires` was when the store last heard of it.
     var stored = Instant.now
-    /// Charged to the table's budget.
+    /// Bytes charged to the table's budget.
     var bytes = 0
-    /// Bytes of the newest state when it is awake.
+    /// Bytes of the newest state while awake.
     var stateBytes = 0
     /// Its index in `SlotArray`.
     var index: UInt32 = 0
@@ -39,31 +39,31 @@ public struct Recency {
 
     public var timeToLive: Duration { .milliseconds(lifetime) }
 
-    /// Starts the time to live anew. By nanoseconds, since a duration is of 128 bits, and this is done for each use.
+    /// Renews the time to live. In nanoseconds, since a duration has 128 bits, and this is done for each use.
     mutating func renew(at now: Instant) {
         expires = Instant(nanoseconds: now.nanoseconds + Int64(lifetime) * 1_000_000)
     }
 
     var lastUse: Instant { Instant(nanoseconds: expires.nanoseconds - Int64(lifetime) * 1_000_000) }
 
-    /// Whether a store should write down that the session was used: its end has moved by more than a thirty-second of
-    /// its time to live since the store last heard of it.
+    /// Whether a store should record that the session was used: its end has moved by more than a thirty-second of its
+    /// time to live since the store last heard of it.
     var needsStoring: Bool { expires - stored > timeToLive / 32 }
 }
 
-/// Slots whose sessions are awake, in the order in which they woke. Whichever was used since then stays for another
-/// round, as in the CLOCK algorithm (Corbató 1968). One that has left the table goes when its turn comes.
+/// Slots whose sessions are awake, in the order in which they woke. Those used since then stay for another round, as in
+/// the CLOCK algorithm (Corbató 1968). One that has left the table goes when its turn comes.
 struct AwakeSlots {
     private var slots: [SessionSlot] = []
     private var next = 0
     private let limit: Int
 
-    /// - Parameter limit: how many are awake at most.
+    /// - Parameter limit: the most that are awake.
     init(limit: Int) { self.limit = limit }
 
     /// Adds a slot whose session woke. Amortised O(1).
     ///
-    /// - Returns: the slot whose session has to be packed to make room.
+    /// - Returns: the slot whose session must be packed to make room.
     mutating func wake(_ slot: SessionSlot) -> SessionSlot? {
         guard !slot.recency.isAwake else { return nil }
         slot.recency.isAwake = true
@@ -149,9 +149,9 @@ enum EvictionRank: Int {
     }
 }
 
-/// Slots in order of use, a list for each rank. Everything is O(1), amortised.
+/// Slots in order of use, a list for each rank. All operations are O(1), amortised.
 ///
-/// A slot whose first reader came keeps its rank until it is used, or until it would be evicted.
+/// A slot whose first reader came keeps its rank until it is used or about to be evicted.
 struct RecencyOrder {
     private var lists = [SlotList](repeating: SlotList(.use), count: 3)
     /// Slots of sessions that fetch themselves.
@@ -180,7 +180,7 @@ struct RecencyOrder {
         add(slot)
     }
 
-    /// The slots that were used since a moment. O(those).
+    /// The slots used since a moment. O(result).
     func used(since moment: Instant) -> [SessionSlot] {
         var used: [SessionSlot] = []
         for list in lists {
@@ -198,7 +198,7 @@ struct RecencyOrder {
         next(of: .fetched, sparing: spared) ?? next(of: .unread, sparing: spared) ?? oldest(of: .read, sparing: spared)
     }
 
-    /// The slot of a rank to evict next; those that have readers by now move to the last rank.
+    /// The slot of a rank to evict next. Those that have gained readers move to the last rank.
     mutating func next(of rank: EvictionRank, sparing spared: SessionSlot?) -> SessionSlot? {
         while let slot = oldest(of: rank, sparing: spared) {
             if slot.readerCount == 0 { return slot }
@@ -217,13 +217,13 @@ struct RecencyOrder {
 
 // MARK: - Expiry
 
-/// When slots end: a hashed timing wheel (Varghese and Lauck 1987) with a list for each second. A slot that is used
-/// does not move. The wheel looks at it in the second in which it would have ended, and moves it to the second in which
-/// it ends now. So a use costs nothing, and a second costs what ends in it.
+/// When slots end: a hashed timing wheel (Varghese and Lauck 1987) with a list for each second. A used slot does not
+/// move: the wheel looks at it in the second in which it would have ended, and moves it to the second in which it ends
+/// now. So a use costs nothing, and a second costs what ends in it.
 struct ExpiryWheel {
     private static let size = 1024
     private var seconds = [SlotList](repeating: SlotList(.end), count: size)
-    /// The second that was looked at last.
+    /// The second last looked at.
     private var second: Int64
 
     init(at now: Instant = .now) { second = now.wholeSeconds }
@@ -235,7 +235,7 @@ struct ExpiryWheel {
 
     mutating func remove(_ slot: SessionSlot) { seconds[Self.index(slot.recency.dueSecond)].remove(slot) }
 
-    /// Moves a slot that ends sooner than was known.
+    /// Moves a slot that ends sooner than known.
     mutating func update(_ slot: SessionSlot) {
         guard slot.recency.expires.wholeSeconds + 1 < slot.recency.dueSecond else { return }
         remove(slot)
@@ -246,7 +246,7 @@ struct ExpiryWheel {
     mutating func ended(by now: Instant) -> [SessionSlot] {
         var ended: [SessionSlot] = []
         let end = now.wholeSeconds
-        // A wheel that was not looked at for long goes around once.
+        // A wheel not looked at for long goes around once.
         for past in max(second + 1, end - Int64(Self.size) + 1)...max(second + 1, end) where past <= end {
             second = past
             let index = Self.index(past)

@@ -1,8 +1,8 @@
-// A token is valid until it expires, unless all tokens that were made for one of its sessions up to some moment are
-// revoked before. Each process has all such moments in memory, so that checking a token costs look-ups and no round
-// trip. A store writes them down, and tells other processes.
+// A token is valid until it expires, unless all tokens made for one of its sessions up to some moment are revoked
+// before. Each process has all such moments in memory, so that checking a token costs look-ups and no round trip. A
+// store records them and tells other processes.
 //
-// A revocation goes by the time at which a token says it was made. So it depends on the clocks of those who make
+// A revocation goes by the time at which a token says it was made, and so depends on the clocks of those who make
 // tokens: tokens of a clock that is ahead outlive a revocation within that time, by a minute at most.
 
 import DiffClock
@@ -11,15 +11,15 @@ import Synchronization
 
 /// The moments up to which tokens are revoked, by session; and the readers with tokens, which a revocation ends.
 public final class Revocations: Sendable {
-    /// How long a revocation is kept, in milliseconds: as long as tokens that are made here may live.
+    /// How long a revocation is kept, in milliseconds: the longest life of tokens made here.
     public static let life = Session.Settings.maxTimeToLive * 1000
-    /// Sessions at most, which take some 15 MB. Any holder of a key may use up all of them.
+    /// The most sessions, which take some 15 MB. Any holder of a key may use up all of them.
     public static let limit = 100_000
 
     private struct Content {
         /// Milliseconds since 1970, by session.
         var moments: [String: Int] = [:]
-        /// For all sessions, if those that were revoked are not known.
+        /// For all sessions, if it is unknown which were revoked.
         var momentOfAll: Int?
         /// By each session of a reader's token.
         var readers: [String: [ObjectIdentifier: Reader]] = [:]
@@ -64,7 +64,7 @@ public final class Revocations: Sendable {
         for reader in ended { reader.sessionEnded(.revoked) }
     }
 
-    /// Revokes all tokens that were made up to a moment, since it is no longer known which were revoked. Readers stay.
+    /// Revokes all tokens made up to a moment, since it is no longer known which were revoked. Readers stay.
     public func addAll(upTo moment: Int) {
         content.withLock {
             $0.momentOfAll = moment
@@ -72,8 +72,8 @@ public final class Revocations: Sendable {
         }
     }
 
-    /// Whether there is room for a session. If not, forgets revocations that no living token is older than, in
-    /// O(sessions); else O(1).
+    /// Whether there is room for a session. If not, forgets revocations older than any living token, in O(sessions);
+    /// else O(1).
     public func hasRoom(for session: String, at now: Int = WallTime.milliseconds) -> Bool {
         content.withLock { content in
             if content.moments.count < Self.limit || content.moments[session] != nil { return true }
@@ -87,7 +87,7 @@ public final class Revocations: Sendable {
 
     // MARK: Readers
 
-    /// Ends a reader when its token is revoked: at once if it was already. O(its sessions).
+    /// Ends a reader when its token is revoked: at once if it was before. O(its sessions).
     public func follow(_ token: any RevocableToken, _ reader: any SessionReader) {
         let isRefused = content.withLock { content in
             for session in token.sessions {
@@ -108,7 +108,7 @@ public final class Revocations: Sendable {
     }
 }
 
-/// What a revocation has to know of a token.
+/// What a revocation must know of a token.
 public protocol RevocableToken: Sendable {
     var sessions: [String] { get }
     /// When it was made, in milliseconds since 1970.
@@ -116,6 +116,6 @@ public protocol RevocableToken: Sendable {
 }
 
 extension RevocableToken {
-    /// Whether it was made by then; a token that does not say when it was made counts as old.
+    /// Whether it was made by then. A token without a time counts as old.
     func wasMade(by moment: Int) -> Bool { made ?? .min <= moment }
 }

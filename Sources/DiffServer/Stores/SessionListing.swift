@@ -4,14 +4,14 @@ import SnapshotKit
 
 /// Which sessions to list, in the order of their names' bytes.
 public struct SessionRange: Sendable {
-    /// Names are from `lower` up to, not including, `upper`.
+    /// Names are from `lower` up to, but not including, `upper`.
     public let lower, upper: String
     public let prefix: String
     public let limit: Int
 
     /// - Parameters:
     ///   - prefix: of all names, or empty.
-    ///   - after: the last name of the page before, or empty.
+    ///   - after: the last name of the previous page, or empty.
     ///   - limit: how many at most.
     public init(prefix: String, after: String, limit: Int) {
         // Every character of a name is after "!" and before DEL.
@@ -48,10 +48,10 @@ public struct SessionPage: Sendable, Equatable {
     }
 }
 
-/// The first names in a range, of names that come in any order.
+/// The first names in a range, from names that come in any order.
 public struct FirstNames {
     private let range: SessionRange
-    /// In order, and one more than is wanted, to see whether more follow.
+    /// In order, with one more than wanted, to see whether more follow.
     private var found: [String] = []
 
     public init(_ range: SessionRange) { self.range = range }
@@ -78,9 +78,9 @@ public struct FirstNames {
     }
 }
 
-/// All slots of a table, each at an index that it keeps while it is there. So a list can go through some at a time, and
-/// let others use the table in between, and still meets every slot that is there all the while. Adding and removing one
-/// costs O(1).
+/// All slots of a table, each at an index that it keeps while it is there. So a list can go through some at a time, let
+/// others use the table in between, and still meet every slot that stays throughout. Adding and removing one costs
+/// O(1).
 struct SlotArray {
     /// The table retains them; nil in a free place.
     private var slots: [Unmanaged<SessionSlot>?] = []
@@ -113,7 +113,7 @@ struct SlotArray {
 }
 
 extension SessionTable {
-    /// Places that are looked at under one lock: it takes 0.1 ms.
+    /// Places examined under one lock: it takes 0.1 ms.
     private static let stride = 1024
 
     /// The sessions in the table. O(all), though nobody waits for more than a stride of them. Does not count as use.
@@ -133,7 +133,7 @@ extension SessionTable {
         return SessionPage(entries: names.compactMap { entry($0, at: now) }, next: next)
     }
 
-    /// A session as it is listed; nil if it is gone by now.
+    /// A session as listed; nil if it is gone by now.
     private func entry(_ name: String, at now: Instant) -> SessionEntry? {
         let found = registry.withLock { registry in
             registry.slots[name].map { (slot: $0, left: $0.recency.expires - now, bytes: $0.recency.bytes) }
@@ -155,6 +155,6 @@ extension SessionTable {
 }
 
 extension SessionSlot {
-    /// Whether its time is not over. The table's lock is held.
+    /// Whether its time is not over. Call it under the table's lock.
     fileprivate func isAlive(at now: Instant) -> Bool { recency.expires > now || readerCount > 0 }
 }

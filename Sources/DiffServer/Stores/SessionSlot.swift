@@ -2,13 +2,13 @@ import DiffClock
 import DiffSessions
 import Synchronization
 
-/// Where a session lives in memory: its value, and the readers who wait for the next one.
+/// Where a session lives in memory: its value, and the readers that wait for the next one.
 ///
-/// The value is replaced as a whole, by whoever names the revision that is there; nothing is computed under the lock.
+/// The value is replaced as a whole, by a writer that names the current revision; nothing is computed under the lock.
 public final class SessionSlot: Sendable {
     public let name: String
     private let content: Locked<Content>
-    /// The number of readers, to be read without the lock.
+    /// The number of readers, readable without the lock.
     private let readers = Atomic<Int>(0)
 
     private struct Content {
@@ -45,7 +45,7 @@ public final class SessionSlot: Sendable {
         var version: UInt64? { if case .away(_, let version) = self { version } else { session?.version } }
     }
 
-    /// The table's lock guards it.
+    /// Guarded by the table's lock.
     public nonisolated(unsafe) var recency = Recency()
 
     init(name: String, _ session: Session) {
@@ -88,10 +88,10 @@ public final class SessionSlot: Sendable {
         return session
     }
 
-    /// What a store calls the value that is here; nil while there is no session.
+    /// A store's name for the value here; nil while there is no session.
     public var version: UInt64? { content.withLock { $0.value }?.version }
 
-    /// The revision of the session, be it here or away; nil while there is none.
+    /// The revision of the session, here or away; nil while there is none.
     public var revision: Revision? { content.withLock { $0.value }?.revision }
 
     var isInMemory: Bool { sessionInMemory != nil }
@@ -101,7 +101,7 @@ public final class SessionSlot: Sendable {
 
     /// Packs the session until it is used again. O(items).
     ///
-    /// - Returns: the bytes that it holds now; nil if it was not awake, or has changed meanwhile.
+    /// - Returns: the bytes it holds now; nil if it was not awake, or has changed meanwhile.
     func compact() -> Int? {
         guard let session = awakeSession else { return nil }
         let compact = CompactSession(session)
@@ -127,7 +127,7 @@ public final class SessionSlot: Sendable {
     /// Puts `next` in place of a session, if that still has the same revision and settings.
     ///
     /// - Parameter keepsReplays: whether to keep answered keys that `next` does not know: writes that changed nothing
-    ///   may have added them while `next` was computed, and left the revision as it was.
+    ///   may have added them while `next` was computed, and left the revision unchanged.
     /// - Returns: whether it was replaced.
     func replace(_ before: Session, by next: Session, keepsReplays: Bool) -> Bool {
         var cache: (any HeadCache)?
@@ -144,7 +144,7 @@ public final class SessionSlot: Sendable {
             }
             content.value = .awake(next)
             cache = content.cache
-            // What is kept of the same head leaves out what is ignored.
+            // The cache for the same head leaves out what is ignored.
             if isReset { content.cache = nil }
             return isNewRevision ? Array(content.readers.values) : []
         }
@@ -154,7 +154,7 @@ public final class SessionSlot: Sendable {
         return true
     }
 
-    /// Removes the session, if it is the one that is meant.
+    /// Removes the session, if it is the expected one.
     ///
     /// - Returns: its readers, to be notified; nil if nothing was removed.
     func emptied(of expected: ExpectedSession) -> [any SessionReader]? {
@@ -173,7 +173,7 @@ public final class SessionSlot: Sendable {
 
     // MARK: Leaving memory
 
-    /// What a slot had in memory, to be freed outside of any lock.
+    /// What a slot had in memory, to be freed outside any lock.
     struct EvictedContent {
         fileprivate let value: Value?
         fileprivate let cache: (any HeadCache)?
@@ -249,11 +249,11 @@ public protocol HeadCaches: AnyObject, Sendable {
     func make() -> any HeadCache
 }
 
-/// Which session of a slot is to be removed.
+/// Which session of a slot to remove.
 public enum ExpectedSession {
     case any
     case revision(Revision)
-    /// By the store's name for it: one that was made again may have the same revision.
+    /// By the store's name for it: a session made again may have the same revision.
     case version(UInt64)
 }
 
@@ -268,9 +268,9 @@ public enum SessionEnd: Sendable {
 public protocol SessionReader: AnyObject, Sendable {
     func sessionChanged()
     func sessionEnded(_ end: SessionEnd)
-    /// The server goes down, and the reader has to leave after this time. Told again, the new time holds.
+    /// The server is closing, and the reader must leave after this time. If called again, the new time holds.
     func serverEnds(after time: Duration)
-    /// The session's source has been silent for too long, or is heard again.
+    /// The session's source has been silent for too long, or answers again.
     func sourceChanged()
 }
 
@@ -279,7 +279,7 @@ extension SessionReader {
 }
 
 extension SessionSlot {
-    /// Tells the readers that the session's source is silent, or heard again.
+    /// Tells the readers that the session's source is silent, or answers again.
     public func sourceChanged() {
         for reader in currentReaders { reader.sourceChanged() }
     }

@@ -6,8 +6,8 @@
 // For `memory` the table is the store, and every call is done at once. For the others it is a cache, and they ensure
 // that a value is used only while it is the head.
 //
-// The target knows sessions and the readers that wait for them, and nothing of HTTP. Others implement what it has to
-// know of them: a loop is a `WorkExecutor`, a request a `TransactionContext`, a token a `RevocableToken`, and what is
+// The target knows sessions and the readers that wait for them, and nothing of HTTP. Others implement the protocols
+// that it needs: a loop is a `WorkExecutor`, a request a `TransactionContext`, a token a `RevocableToken`, and what is
 // kept for readers a `HeadCache`. docs/stores.md says how to add a store.
 
 import DiffClock
@@ -27,11 +27,10 @@ public protocol SessionStore: AnyObject, Sendable {
     /// How much of the store can be reached and written, for `/readyz` and `/metrics`.
     var availability: StoreAvailability { get }
 
-    /// What the writes under way make of a session; nil if there are none, or nothing can follow them. Does not count
-    /// as use.
+    /// The session that the writes under way will make; nil if there are none, or nothing can follow them. Does not
+    /// count as use.
     func pending(_ name: String) -> Session?
-    /// The session on which a write may be tried before the head is loaded; nil if it had better be loaded. Counts as
-    /// use.
+    /// The session on which a write may be tried before the head is loaded; nil if loading it is better. Counts as use.
     func expected(_ name: String) -> SessionView?
     /// Loads the head of a session and its history; nil if there is none. Counts as use.
     ///
@@ -39,18 +38,18 @@ public protocol SessionStore: AnyObject, Sendable {
     ///   - again: whether a write was just tried on a session, and this one must not be older.
     ///   - executor: of the request; a store that answers later may answer there.
     func load(_ name: String, again: Bool, on executor: any WorkExecutor) -> Stored<SessionView?>
-    /// Puts `next` in place of the session that it was made of (nil: where there is none), or fails with `conflict`.
+    /// Puts `next` in place of the session that it was made from (nil: of none), or fails with `conflict`.
     func swap(_ before: SessionView?, named name: String, for next: Session, on executor: any WorkExecutor) -> Stored<
         SessionSlot
     >
-    /// Ensures that what was loaded is kept as well as a commit is, before an answer to a write relies on it; nil if it
-    /// is in any case.
+    /// Ensures that what was loaded is kept as safely as a commit, before an answer to a write relies on it; nil if it
+    /// always is.
     func confirm(_ name: String, on executor: any WorkExecutor) -> Stored<Void>?
     /// Removes a session if it is at `revision` (nil: at any), or fails with `conflict`.
     func delete(_ session: SessionView, at revision: Revision?, on executor: any WorkExecutor) -> Stored<Void>
     /// Removes an unreadable session.
     func discard(_ name: String, on executor: any WorkExecutor) -> Stored<Void>
-    /// Lists sessions. Takes long if there are many, so workers ask. Does not count as use.
+    /// Lists sessions. Takes long if there are many, so call it on workers. Does not count as use.
     func list(_ range: SessionRange) -> Stored<SessionPage>
     /// Refuses tokens of a session, whether that exists or not, that were made up to a moment (milliseconds since
     /// 1970), and ends their readers. When it is done `table.revocations` knows; other processes that share the store
@@ -64,24 +63,24 @@ public protocol SessionStore: AnyObject, Sendable {
     func acquireLease(
         _ purpose: LeasePurpose, of name: String, for time: Duration, isForced: Bool, on executor: any WorkExecutor
     ) -> Stored<SourceLease>
-    /// Gives a lease back, which is due again after `next`.
+    /// Gives a lease back; it is due again after `next`.
     func releaseLease(
         _ purpose: LeasePurpose, of name: String, _ note: SourceNote?, next: Duration, on executor: any WorkExecutor
     ) -> Stored<Void>
-    /// Called when the first reader of a slot comes, or the last one leaves (see `slot.readerCount`): while it has
+    /// Called when the first reader of a slot comes or the last one leaves (see `slot.readerCount`): while it has
     /// readers, commits by other processes must reach the slot.
     func watch(_ slot: SessionSlot)
-    /// Removes what was not used in time. Called each second.
+    /// Removes sessions not used in time. Called each second.
     func sweep()
-    /// Ends everything under way as the process goes down. What was answered is kept.
+    /// Ends everything under way as the process closes. Whatever was answered is kept.
     func close()
 }
 
 /// How much of a store can be used.
 public enum StoreAvailability: Comparable, Sendable {
-    /// It was never reached, or holds what this process cannot use.
+    /// It was never reached, or holds records that this process cannot use.
     case unknown
-    /// It was reached before, and takes no writes now.
+    /// It was reached before, but takes no writes now.
     case away
     /// Some of its servers take writes, and their sessions are served.
     case partial
@@ -101,16 +100,16 @@ public enum StoreFailure: Error, Equatable {
     case capacity
     /// Too many wait for sessions to be loaded.
     case crowded
-    /// The store has reached a limit of its own, and takes what makes it no larger.
+    /// The store has reached its own limit, and accepts only what does not enlarge it.
     case full
     /// The session of this name cannot be read.
     case damaged(String)
-    /// The store cannot be reached, or is full or damaged. It may have done it nevertheless.
+    /// The store cannot be reached, or is full or damaged. It may have done the work nevertheless.
     case unavailable(String)
 
     var isDamage: Bool { if case .damaged = self { true } else { false } }
 
-    /// In a few words, for those who need not know which failure it was.
+    /// In a few words, for clients, which need not know which failure it was.
     public var summary: String {
         switch self {
         case .conflict: "a conflict was not resolved"
@@ -140,8 +139,8 @@ public struct StoreError: Error, CustomStringConvertible {
 // MARK: - Leases
 //
 // Several nodes may serve one session, and its source should be asked once for all of them. So a node takes the lease
-// before it asks. The lease is busy while its holder asks, and then free but not due until the next time. With it goes
-// a note of the outcome, so that every node knows how old the list is. A node that dies with the lease loses it after a
+// before it asks. The lease is busy while its holder asks, and then free but not due until the next time. A note of the
+// outcome goes with it, so that every node knows how old the list is. A node that dies with the lease loses it after a
 // while.
 
 /// The outcome of an attempt to take the lease of a session.
@@ -150,7 +149,7 @@ public enum SourceLease: Sendable {
     case acquired(SourceNote?)
     /// Another node is asking now.
     case busy(SourceNote?)
-    /// The lease is free, but not due before so long.
+    /// The lease is free, but not due for this long.
     case notDue(SourceNote?, in: Duration)
 
     public var note: SourceNote? {
@@ -167,19 +166,19 @@ public enum LeasePurpose: String, Sendable {
 
 /// What nodes tell each other of a source.
 public struct SourceNote: Sendable, Equatable {
-    /// Of the last request.
+    /// The outcome of the last request.
     public enum Outcome: String, Sendable {
         case fetched, failed
-        /// The source says that there is no such list.
+        /// The source says that it has no such list.
         case missing
     }
 
     public var outcome: Outcome
-    /// Since the last success; nil if there was none.
+    /// Time since the last success; nil if there was none.
     public var age: Duration?
-    /// From one success to the next request.
+    /// Time from one success to the next request.
     public var interval: Duration
-    /// In a row.
+    /// Failures in a row.
     public var failures: Int
     /// The text of the revision that the last success led to.
     public var revision: String?
@@ -198,7 +197,7 @@ public struct SourceNote: Sendable, Equatable {
     }
 }
 
-/// By which a source recognises the state that it answered with.
+/// The validators by which a source recognises a state that it sent.
 public struct SourceValidators: Sendable, Equatable {
     public var etag: String?
     public var lastModified: String?
@@ -211,7 +210,7 @@ public struct SourceValidators: Sendable, Equatable {
 extension SessionStore {
     public func confirm(_ name: String, on executor: any WorkExecutor) -> Stored<Void>? { nil }
 
-    /// Without other nodes every lease is this process's.
+    /// Without other nodes, this process holds every lease.
     public func acquireLease(
         _ purpose: LeasePurpose, of name: String, for time: Duration, isForced: Bool, on executor: any WorkExecutor
     ) -> Stored<SourceLease> { .done(.success(.acquired(nil))) }

@@ -5,12 +5,12 @@ extension SessionTable {
     /// What the table's lock guards.
     public struct Registry {
         var slots: [String: SessionSlot] = [:]
-        /// Slots that are still held though their sessions have left memory, see below.
+        /// Slots still held although their sessions have left memory, see below.
         var away: [String: AwaySlot] = [:]
         var slotArray = SlotArray()
         var order = RecencyOrder()
         var ends = ExpiryWheel()
-        /// When uses were last told to the store.
+        /// When the store was last told of uses.
         var told = Instant.now
         var awake: AwakeSlots
         var bytes = 0
@@ -61,7 +61,7 @@ extension SessionTable.Registry {
             registry.remove(slot)
             evicted.append((slot, bytes, table.isCache ? registry.sendAway(slot) : nil))
         }
-        // Whoever may read sessions that can be fetched must not be able to evict those that cannot.
+        // A reader of sessions that can be fetched must not be able to evict those that cannot.
         while order.fetchedCount > max(1, most / 2), let slot = order.next(of: .fetched, sparing: spared) {
             evict(&self, slot)
         }
@@ -80,7 +80,7 @@ extension SessionTable.Registry {
 //
 // A session that does not exist yet is awaited in the same way: its readers hold the slot in which it will appear.
 
-/// A slot whose session is away, while somebody holds it.
+/// A slot held by somebody while its session is away.
 struct AwaySlot {
     private(set) weak var slot: SessionSlot?
 
@@ -88,7 +88,7 @@ struct AwaySlot {
 }
 
 extension SessionTable {
-    /// A slot that was evicted, the bytes that were charged for it, and its content if it was sent away.
+    /// An evicted slot, the bytes charged for it, and its content if it was sent away.
     typealias Evicted = (slot: SessionSlot, bytes: Int, content: SessionSlot.EvictedContent?)
 
     /// The slot of a session that is away.
@@ -97,8 +97,8 @@ extension SessionTable {
     /// The slot of a session, here or away. Does not count as use.
     public func anySlot(_ name: String) -> SessionSlot? { registry.withLock { $0.slots[name] ?? $0.away[name]?.slot } }
 
-    /// The slot in which a session is, or will appear; nil if too many are awaited. Whoever waits there has to hold it.
-    /// Does not count as use.
+    /// The slot in which a session is, or will appear; nil if too many are awaited. A waiter must hold it. Does not
+    /// count as use.
     public func slotToAwait(_ name: String) -> SessionSlot? {
         registry.withLock { registry in
             if let slot = registry.slots[name] ?? registry.away[name]?.slot { return slot }
@@ -119,7 +119,7 @@ extension SessionTable {
         }
     }
 
-    /// Sessions that are away but read, whose use the store should write down. O(sessions away).
+    /// Sessions that are away but read, whose use the store should record. O(sessions away).
     public func readWhileAway(at now: Instant = .now) -> [(slot: SessionSlot, left: Duration)] {
         registry.withLock { registry in
             registry.away.values.compactMap { away in

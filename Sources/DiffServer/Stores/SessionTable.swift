@@ -11,11 +11,11 @@ import Synchronization
 /// Sessions in memory.
 public final class SessionTable: Sendable {
     public struct Bounds: Sendable {
-        /// Of snapshots and history.
+        /// Bytes of snapshots and history.
         public var bytes = 512 << 20
         public var sessions = 100_000
         public var history = History.Bounds()
-        /// Sessions that are ready for use. The states of others are packed, which saves some 60 bytes per item.
+        /// Sessions ready for use. The states of others are packed, which saves some 60 bytes per item.
         var awake = 4096
         /// Streams and held requests per session.
         public var readers = 10_000
@@ -33,10 +33,10 @@ public final class SessionTable: Sendable {
     public let bounds: Bounds
     public let counters = SessionCounters()
     public let revocations = Revocations()
-    /// Of the store that the table is the cache of.
+    /// Times of the store that the table caches.
     public let storeTimes = StoreTimes()
     let registry: Locked<Registry>
-    /// Makes digests if the table is the store; nil if it is the cache of one.
+    /// Makes digests if the table is the store; nil if it is a cache of one.
     private let ownHash: KeyedHash?
     /// What readers keep of heads.
     public let caches: any HeadCaches
@@ -60,7 +60,7 @@ public final class SessionTable: Sendable {
     /// Whether the session of a name fetches itself. Set before there are sessions.
     public nonisolated(unsafe) var isFetched: (@Sendable (String) -> Bool)?
 
-    /// Whether the table is the cache of a store: then a session that leaves memory has not ended.
+    /// Whether the table is a cache of a store: then a session that leaves memory has not ended.
     public var isCache: Bool { ownHash == nil }
 
     /// The names of all sessions that are in memory, away or awaited. O(sessions).
@@ -86,7 +86,7 @@ public final class SessionTable: Sendable {
         return found
     }
 
-    /// Removes a reader, which was a use of the session for as long as it was there.
+    /// Removes a reader, which counts as a use until now.
     public func remove(_ reader: any SessionReader, from slot: SessionSlot) {
         registry.withLock { registry in
             slot.remove(reader)
@@ -100,8 +100,7 @@ public final class SessionTable: Sendable {
         slot(name).flatMap { SessionView($0, of: self, isHead: isHead) }
     }
 
-    /// The slot of a session, expired or not, and the bytes of its newest state when it is awake. Does not count as
-    /// use.
+    /// The slot of a session, expired or not, and the bytes of its newest state while awake. Does not count as use.
     public func peek(_ name: String) -> (slot: SessionSlot, bytes: Int)? {
         registry.withLock { $0.slots[name].map { ($0, $0.recency.stateBytes) } }
     }
@@ -153,7 +152,7 @@ public final class SessionTable: Sendable {
         return slot
     }
 
-    /// Puts `next` in place of the session that it was made of, if that is still there.
+    /// Puts `next` in place of the session it was made from, if that is still there.
     public func commit(_ next: Session, to slot: SessionSlot, after before: Session) -> Result<Void, StoreFailure> {
         guard hasRoom(for: next) else { return .failure(.capacity) }
         guard replace(slot, before, by: next, keepsReplays: true) else { return .failure(.conflict) }
@@ -186,7 +185,7 @@ public final class SessionTable: Sendable {
         return replace(known.slot, known.session, by: session, keepsReplays: false) ? known.slot : nil
     }
 
-    /// Notes the end of a session that the store has written down.
+    /// Notes the end of a session that the store has recorded.
     public func stored(_ slot: SessionSlot, until end: Instant) {
         registry.withLock { _ in slot.recency.stored = end }
     }
@@ -196,7 +195,7 @@ public final class SessionTable: Sendable {
         drop(slot, revision.map(ExpectedSession.revision) ?? .any)
     }
 
-    /// Removes a session, if it is the one that is meant.
+    /// Removes a session, if it is the expected one.
     public func drop(_ slot: SessionSlot, _ expected: ExpectedSession) -> Result<Void, StoreFailure> {
         // Under both locks: an empty slot that still had its name would block the next session of that name.
         let readers = registry.withLock { registry in
@@ -212,13 +211,13 @@ public final class SessionTable: Sendable {
         return .success(())
     }
 
-    /// Evicts what does not fit beside what else is in use.
+    /// Evicts sessions that do not fit beside everything else in use.
     public func makeRoom() {
         evict(registry.withLock { $0.evict(from: self, sparing: nil) })
     }
 
-    /// Whether a session fits at all, if everything else were evicted. In a cache only the newest state has to fit: the
-    /// history leaves memory, and is loaded when it is needed.
+    /// Whether a session would fit if everything else were evicted. In a cache only the newest state has to fit: the
+    /// history leaves memory, and is loaded when needed.
     public func hasRoom(for session: Session) -> Bool {
         (isCache ? session.head.footprint : session.footprint) <= bounds.bytes
     }
@@ -292,10 +291,10 @@ public final class SessionTable: Sendable {
         return expired
     }
 
-    /// Sessions whose use a store should write down. O(those used).
+    /// Sessions whose use a store should record. O(sessions used).
     public func usedSinceStored(at now: Instant = .now) -> [(slot: SessionSlot, left: Duration)] {
         registry.withLock { registry in
-            // A use may be entered a little later than its time.
+            // A use may be noted a little later than its time.
             let used = registry.order.used(since: exchange(&registry.told, with: now) + .seconds(-1))
             return used.compactMap { slot in
                 guard slot.recency.needsStoring else { return nil }
@@ -305,7 +304,7 @@ public final class SessionTable: Sendable {
         }
     }
 
-    /// Has all readers leave, as the server goes down: one after another, within `window`.
+    /// Makes all readers leave as the server closes: one after another, within `window`.
     ///
     /// - Returns: when the last one leaves.
     public func dismissReaders(within window: Duration) -> Duration {

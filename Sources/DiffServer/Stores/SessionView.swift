@@ -7,9 +7,9 @@ public struct SessionView: Sendable {
     public let slot: SessionSlot
     public let session: Session
     public let table: SessionTable
-    /// Whether the session is known to be the head, and not just what was the head when this process last heard of it.
+    /// Whether the session is known to be the head, rather than the last head that this process heard of.
     let isHead: Bool
-    /// Keeps others from being read until this one has been used, if it was just read and is large.
+    /// Blocks other loads until this session has been used, if it was just read and is large.
     public var lease: MemoryShare?
 
     /// Nil if the session in the slot is gone or away.
@@ -27,7 +27,7 @@ public struct SessionView: Sendable {
     /// The session that is in the slot now.
     public var renewed: SessionView? { SessionView(slot, of: table, isHead: isHead) }
 
-    /// What work that waits for a worker has to keep: nothing if the slot has the state, where it can be found again.
+    /// What work must hold while it waits for a worker: nothing if the slot has the state, where it can be found again.
     /// But a state that was just read may be evicted again and again before it is used.
     public var pinned: SessionView? {
         lease == nil && slot.revision == session.head.revision ? nil : self
@@ -37,6 +37,6 @@ public struct SessionView: Sendable {
         session.resumePoint(revision, at: .now, bounds: table.bounds.history)
     }
 
-    /// What going through the whole state costs, so many times.
+    /// The cost of going through the whole state `times` times.
     public func cost(times: Int = 1) -> WorkCost { .state(session.head.footprint, times: times) }
 }

@@ -1,16 +1,16 @@
 import DiffClock
 import DiffSessions
 
-// The ends of sessions have to be written down as times of some clock, and the machine's may be wrong: a machine boots
-// in 1970 and learns the time a minute later, or somebody sets it ten years ahead and back. So a store has its own
-// clock. While a process runs, it follows the monotonic clock, whatever the machine's clock is set to. From one process
-// to the next it advances as the machine's clock did, if that can have been an outage: forwards, and by no more than a
-// session may live. Otherwise it stands still meanwhile, so that no session ends early, and none lives longer than its
-// time to live from then on.
+// The ends of sessions must be recorded as times of some clock, and the machine's may be wrong: a machine boots in 1970
+// and learns the time a minute later, or somebody sets it ten years ahead and back. So a store has its own clock. While
+// a process runs, it follows the monotonic clock, whatever the machine's clock is set to. From one process to the next
+// it advances as the machine's clock did, if that can have been an outage: forwards, and by no more than a session may
+// live. Otherwise it stands still meanwhile, so that no session ends early, and none outlives its time to live from
+// then on.
 
 /// A clock that continues where the previous process left it, in milliseconds, near those since 1970.
 public struct StoreClock: Sendable {
-    /// Two clocks at one moment, as it is written down.
+    /// Two clocks at one moment, for the record.
     public struct Mark: Sendable, Equatable {
         /// The machine's clock.
         var wall: Int
@@ -23,7 +23,7 @@ public struct StoreClock: Sendable {
     private let lead: Int
 
     /// - Parameters:
-    ///   - mark: what the previous process wrote down last; nil in a new store.
+    ///   - mark: the last record of the previous process; nil in a new store.
     ///   - wall: the machine's clock at the start.
     public init(after mark: Mark?, wall: WallClock, at now: Instant = .now) {
         self.wall = wall

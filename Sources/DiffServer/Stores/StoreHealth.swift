@@ -1,10 +1,10 @@
 import DiffClock
 import Synchronization
 
-/// Whether a store can be used. The log gets one line when it fails, with the reason, one for each new reason while
-/// that lasts, and one when all of it works again, however many requests notice.
+/// Whether a store can be used. However many requests notice, the log gets one line when it fails, with the reason, one
+/// for each new reason while that lasts, and one when everything works again.
 public final class StoreHealth: Sendable {
-    /// What fails and recovers by itself.
+    /// Something that fails and recovers by itself.
     public enum Part: Hashable, Sendable {
         case writes, reads
         /// The files of a database.
@@ -21,11 +21,11 @@ public final class StoreHealth: Sendable {
     private struct State {
         var failing: Set<Part> = []
         var since = Instant.now
-        /// Those of this outage that the log has.
+        /// The reasons in this outage that the log has.
         var reasons: Set<String> = []
     }
 
-    /// Reasons of one outage that the log gets: some name a number or a server, of which there may be many.
+    /// The most reasons logged for one outage: some name a number or a server, of which there may be many.
     private static let mostReasons = 16
 
     private let state = Locked(State())
@@ -42,7 +42,7 @@ public final class StoreHealth: Sendable {
 
     public func isFailing(_ part: Part) -> Bool { state.withLock { $0.failing.contains(part) } }
 
-    /// Logs a problem with which the store can still be used.
+    /// Logs a problem that leaves the store usable.
     public func warn(_ message: String) { log(message, "warning") }
 
     public func fail(_ part: Part, because reason: String, at now: Instant = .now) {

@@ -1,8 +1,8 @@
 import DiffClock
 
-/// How long a store took for what it was asked, as those saw it who waited. Any thread may add to it.
+/// How long a store took for its operations, as seen by those who waited. Any thread may add to it.
 public final class StoreTimes: Sendable {
-    /// What a store is asked for.
+    /// The operations of a store.
     public enum Operation: String, CaseIterable, Sendable {
         case load, commit, delete, list, revoke, lease
     }
@@ -15,7 +15,7 @@ public final class StoreTimes: Sendable {
         times.withLock { $0[operation, default: Histogram()].add(time) }
     }
 
-    /// A histogram for each operation that there was.
+    /// A histogram for each operation that occurred.
     public var values: [(operation: Operation, times: Histogram)] {
         let times = times.withLock { $0 }
         return Operation.allCases.compactMap { each in times[each].map { (each, $0) } }
@@ -23,7 +23,7 @@ public final class StoreTimes: Sendable {
 }
 
 extension Progress where Failure == StoreFailure {
-    /// The result of `begin`, as by `of`. The time until it is there is added to `times`.
+    /// The result of `begin`, as by `of`. The time until it arrives is added to `times`.
     public static func timed(
         _ operation: StoreTimes.Operation, in times: StoreTimes, _ begin: (@escaping Completion<Value>) -> Void
     ) -> Progress {

@@ -1,6 +1,6 @@
-// An operation's way through any store: the session is loaded, the operation decides, and the session that it makes
-// replaces the one it was made of. Nothing is computed under a lock, so a large write delays nobody. If another write
-// was faster, the operation starts again from what is there then.
+// An operation's way through any store: the session is loaded, the operation decides, and the session it makes replaces
+// the one it was made from. Nothing is computed under a lock, so a large write delays nobody. If another write was
+// faster, the operation starts again from the new session.
 //
 // A write is first tried on the session in the table, without asking the store whether that is still the head: the
 // store compares when it commits, so a write costs one round trip. Any other outcome of such an attempt, above all a
@@ -24,7 +24,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
     public struct Done: Sendable {
         public let outcome: Operation.Outcome
         public let slot: SessionSlot?
-        /// Of the session that was read.
+        /// The lease of the session that was read.
         public var lease: MemoryShare?
     }
 
@@ -33,12 +33,12 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         case end(Result<Done, TransactionFailure>)
         /// Another write was faster.
         case conflict
-        /// A store or a worker continues later, on the thread that it belongs to.
+        /// A store or a worker continues later, on its own thread.
         case waiting(Continuation)
 
         var isConflict: Bool { if case .conflict = self { true } else { false } }
 
-        /// Takes what is to be done with the next result.
+        /// Takes a closure that handles the next result.
         typealias Continuation = (@escaping @Sendable (consuming Attempt) -> Void) -> Void
     }
 
@@ -54,10 +54,10 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    /// Other writes are not faster so often: a store that says so again and again contradicts itself.
+    /// Other writes are not faster that often: a store that says so again and again contradicts itself.
     private static var mostConflicts: Int { 100_000 }
 
-    /// Starts again from the new head for as long as other writes are faster.
+    /// Starts again from the new head as long as other writes are faster.
     private func settled(_ first: consuming Attempt) -> Attempt {
         while first.isConflict {
             context.countConflict()
@@ -68,7 +68,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         return first
     }
 
-    /// Continues to the end; however often that has to wait, one promise is kept.
+    /// Continues to the end. However often that has to wait, one promise is kept.
     private func resume(with continuation: Attempt.Continuation, _ promise: Promise<Done, TransactionFailure>) {
         continuation { attempt in
             switch settled(attempt) {
@@ -92,7 +92,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         return decide(on: expected)
     }
 
-    /// Not by `after`, as for `swap` below: its closure would be allocated even if the store is done at once.
+    /// Not by `after`, nor is `swap` below: its closure would be allocated even if the store is done at once.
     private func load(again: Bool) -> Attempt {
         switch store.load(context.session, again: again, on: context.executor) {
         case .done(let result): loaded(result)
@@ -108,7 +108,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    /// Waits for the session's source, and loads what came from it; nil if there is nothing to wait for.
+    /// Waits for the session's source, and loads its result; nil if there is nothing to wait for.
     private func fetched(_ view: SessionView?) -> Attempt? {
         guard operation.fetches, view == nil || !operation.isWrite,
             let source = context.readiness(sessionExists: view != nil)
@@ -218,8 +218,8 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    /// Continues on a worker, since the session is so large. It looks for the session again once it has time: of those
-    /// that wait for it, each might hold another state.
+    /// Continues on a worker, since the session is so large. The worker looks for the session again: each of those
+    /// waiting might otherwise hold another state.
     private func leaveLoop(with view: SessionView) -> Attempt {
         let (slot, pinned) = view.isHead ? (view.slot, view.pinned) : (nil, nil)
         return .waiting { resume in
@@ -233,16 +233,16 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
 // MARK: - Context
 
-/// What a transaction is carried out for: a request, or a list that fetches itself.
+/// The context of a transaction: a request, or a list that fetches itself.
 public protocol TransactionContext: AnyObject, Sendable {
     var store: any SessionStore { get }
     /// The session's name.
     var session: String { get }
-    /// Where the work continues when a store has answered.
+    /// Where the work continues once a store has answered.
     var executor: any WorkExecutor { get }
     /// The client's token; nil if there is none whose revocation would end the work.
     var token: (any RevocableToken)? { get }
-    /// What the work is known to cost. Only written by the thread that works on it, before it hands it on.
+    /// The known cost of the work. Written only by the thread that works on it, before it hands it on.
     var cost: WorkCost { get set }
     /// How often other writes were faster. Written in the same way.
     var conflicts: Int { get set }
@@ -253,15 +253,15 @@ public protocol TransactionContext: AnyObject, Sendable {
 
     /// Does long work on a worker's thread.
     func runLong(_ work: @escaping @Sendable () -> Void)
-    /// What there is to wait for until the session's source has answered; nil for nothing.
+    /// What to wait for until the session's source has answered; nil for nothing.
     func readiness(sessionExists: Bool) -> Progress<Void, SourceFailure>?
-    /// Another write was faster.
+    /// Notes that another write was faster.
     func countConflict()
     func count(_ failure: StoreFailure)
 }
 
 extension TransactionContext {
-    /// Continues with the executor, or on a worker's thread if that takes long. A store's thread must not do it.
+    /// Continues on the executor, or on a worker's thread if that takes long. A store's thread must not do it.
     public func proceed(_ work: @escaping @Sendable () -> Void) {
         if cost.isLong { runLong(work) } else { executor.perform(work) }
     }
@@ -281,9 +281,9 @@ public enum TransactionFailure: Error {
 public enum SourceFailure: Error, Equatable {
     /// It knows of no such list.
     case missing
-    /// It does not answer, or not with a list; it is asked again after so many seconds.
+    /// It does not answer, or not with a list. It is asked again after this many seconds.
     case unavailable(retryAfter: Int)
-    /// Too many lists are fetched at a time.
+    /// Too many lists are being fetched.
     case crowded
     case store(StoreFailure)
 }
