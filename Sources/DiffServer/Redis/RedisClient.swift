@@ -1,10 +1,10 @@
 import DiffStores
 import HTTPCore
 
-/// One loop's connections to the Redis with the sessions: a link per primary, made when it is first needed, and another
-/// one for writes if replicas must have them. Each command goes to the primary of its key.
+/// One loop's connections to the Redis with the sessions: a link per primary, made when first needed, and another one
+/// for writes if replicas must have them. Each command goes to the primary of its key.
 ///
-/// Any thread may call; a caller on the loop pays for no hand-over. All state except the links belongs to the loop.
+/// Any thread may call; a caller on the loop avoids the hand-over. All state except the links belongs to the loop.
 final class RedisClient: @unchecked Sendable {
     typealias Completion = RedisConnection.Completion
 
@@ -26,7 +26,7 @@ final class RedisClient: @unchecked Sendable {
 
     // MARK: From any thread
 
-    /// Whether each slot has a primary, and no link that was made is without a connection.
+    /// Whether each slot has a primary, and every link made so far is connected.
     var isUp: Bool { topology.isWhole && links.withLock { $0.values.allSatisfy(\.isUp) } }
 
     /// Whether some link has a connection.
@@ -58,7 +58,7 @@ final class RedisClient: @unchecked Sendable {
         send(command, about: keys[0], isWrite: isWrite, completion)
     }
 
-    /// Runs a script, and reads its answer.
+    /// Runs a script and reads its answer.
     func ask<Value>(
         _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [], isWrite: Bool = false,
         _ done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void,
@@ -89,7 +89,7 @@ final class RedisClient: @unchecked Sendable {
         for link in links.withLock({ Array($0.values) }) { link.leave(for: server) }
     }
 
-    /// Closes, and fails what has no answer.
+    /// Closes, and fails unanswered commands.
     func close() {
         for link in links.withLock({ Array($0.values) }) { link.close() }
     }
@@ -111,10 +111,10 @@ final class RedisClient: @unchecked Sendable {
         }
     }
 
-    /// Whether a link is still in use: its server has not turned out to be no primary.
+    /// Whether a link is still in use, that is, its server has not turned out to be no primary.
     fileprivate func uses(_ link: RedisLink) -> Bool { links.withLock { $0[link.place] === link } }
 
-    /// Adopts what is known of the cluster now, and leaves servers that are no longer primaries.
+    /// Follows the known state of the cluster, and leaves servers that are no longer primaries.
     private func follow() {
         map = topology.map
         let gone = links.withLock { links in
@@ -128,25 +128,25 @@ final class RedisClient: @unchecked Sendable {
 
 /// A command on its way to the primary of its key.
 ///
-/// A server that does not know its script is sent that as a whole. A node of a cluster may redirect a command that it
-/// has not executed, because another primary has the slot (`MOVED`) or is taking it over (`ASK`): then it is sent
-/// there, a transaction as a whole. No other command is ever sent twice: only its caller can find out whether one that
-/// was lost was executed.
+/// A server that does not know the script is sent it whole. A node of a cluster may redirect a command that it has not
+/// executed, because another primary has the slot (`MOVED`) or is taking it over (`ASK`): then it is sent there, a
+/// transaction as a whole. No other command is ever sent twice: only its caller can find out whether a lost one was
+/// executed.
 ///
 /// Confined to the client's loop once it is sent.
 private final class RedisRequest: @unchecked Sendable {
     private let client: RedisClient
     private var command: RedisCommand
     private let key: RedisArgument
-    /// That must have it.
+    /// How many must have it.
     private let replicas: Int
     private let completion: RedisClient.Completion
     private var link: RedisLink?
-    /// How often it may still be sent. At first for two moves of its slot, and one more if that moves back meanwhile.
+    /// How often it may still be sent: initially for two moves of its slot, and one more if that moves back meanwhile.
     private var attempts = mostAttempts
 
     private static let mostAttempts = 8
-    /// The pause before a command whose keys are moving is sent again, times the attempts so far.
+    /// The pause before a command whose keys are moving is sent again, multiplied by the attempts so far.
     private static let pause = Duration.milliseconds(10)
 
     init(

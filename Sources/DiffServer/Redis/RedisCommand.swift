@@ -1,19 +1,19 @@
 import DiffSessions
 import HTTPCore
 
-/// One command in RESP, or several that are sent together, of which the last one's answer counts. It is encoded where
-/// it is made, so that a large one can be encoded off the loop. An object, since it is passed on often.
+/// One command in RESP, or several sent together, of which the last answer counts. It is encoded where it is made, so
+/// that a large one can be encoded off the loop. An object, since it is passed on often.
 final class RedisCommand: Sendable {
-    /// What is sent, in order. A large argument is a part of its own, so that it is not copied.
+    /// The bytes to send, in order. A large argument is a separate part, so that it is not copied.
     let parts: [[UInt8]]
     /// How many answers come before the one that counts. If any of them is an error, the first error is the answer.
     let precedingAnswers: Int
     /// Whether the last answer is an array of answers, of which the last one counts.
     let isTransaction: Bool
-    /// The script that a part names, and from which byte on; nil if there is none, or it is there as a whole.
+    /// The script that a part names, and from which byte on; nil if there is none, or if it is there whole.
     private let named: (script: RedisScript.Text, part: Int, start: Int)?
 
-    /// An argument of this size or more is not copied, nor does a connection copy it.
+    /// The size from which neither the encoder nor a connection copies an argument.
     static let largeArgument = 32 << 10
 
     private init(
@@ -39,8 +39,8 @@ final class RedisCommand: Sendable {
 
     /// Runs a script, which the command names.
     ///
-    /// - Parameter staging: a command that is executed just before, in the same transaction. It takes large values past
-    ///   the script, where Lua would hash each of their bytes.
+    /// - Parameter staging: a command executed just before, in the same transaction. It takes large values past the
+    ///   script, where Lua would hash each of their bytes.
     convenience init(
         _ script: RedisScript.Text, keys: [RedisArgument], _ arguments: [RedisArgument], staging: [RedisArgument]? = nil
     ) {
@@ -49,9 +49,9 @@ final class RedisCommand: Sendable {
         }
     }
 
-    /// The same with `count` arguments that `write` appends: no array of them is made.
+    /// The same with `count` arguments that `write` appends, without an array of them.
     ///
-    /// - Parameter room: bytes that the small ones take at most, with what stands before and behind each.
+    /// - Parameter room: the most bytes of the small ones, with the framing of each.
     convenience init(
         _ script: RedisScript.Text, keys: [RedisArgument], count: Int, room: Int, staging: [RedisArgument]?,
         _ write: (inout Encoder) -> Void
@@ -76,7 +76,7 @@ final class RedisCommand: Sendable {
             named: (script, place.part, place.start))
     }
 
-    /// The command with the script as a whole, for a server that does not know it; nil if it names none.
+    /// The command with the whole script, for a server that does not know it; nil if it names none.
     var whole: RedisCommand? {
         guard let (script, part, start) = named else { return nil }
         var parts = parts
@@ -95,7 +95,7 @@ final class RedisCommand: Sendable {
 
     /// The parts of what `write` appends.
     ///
-    /// - Parameter room: bytes of all that is small, at least.
+    /// - Parameter room: at least the bytes of everything small.
     fileprivate static func encoded(_ room: Int, _ write: (inout Encoder) -> Void) -> [[UInt8]] {
         var large: [(at: Int, bytes: [UInt8])] = []
         let small = [UInt8](unsafeUninitializedCapacity: room) { room, count in
@@ -111,7 +111,7 @@ final class RedisCommand: Sendable {
         return parts.isEmpty ? [small] : parts + [Array(small[start...])]
     }
 
-    /// Bytes that the small arguments of a command take at most, with what stands before and behind each.
+    /// The most bytes of a command's small arguments, with the framing of each.
     fileprivate static func room(for arguments: [RedisArgument]) -> Int {
         arguments.withUnsafeBufferPointer { arguments in
             var room = 24
@@ -130,7 +130,7 @@ final class RedisCommand: Sendable {
 
         fileprivate init(room: UnsafeMutableRawBufferPointer) { self.room = room }
 
-        /// Where what is appended next will be.
+        /// Where the next bytes go.
         fileprivate var place: (part: Int, start: Int) { (2 * large.count, small - (large.last?.at ?? 0)) }
 
         fileprivate mutating func append(command arguments: [RedisArgument]) {
@@ -143,11 +143,11 @@ final class RedisCommand: Sendable {
             arguments.withUnsafeBufferPointer { for index in $0.indices { append($0[index]) } }
         }
 
-        /// Inlined, since a commit names what each of its arguments is.
+        /// Inlined, since a commit names the case of each argument.
         @inline(__always)
         mutating func append(_ argument: RedisArgument) {
             let count = argument.count
-            // More than what stands before and behind it.
+            // More than the framing.
             precondition(count >= largeArgument || count + 32 <= room.count - small, "there is no room for it")
             append("$", count)
             append(contentOf: argument, count)
@@ -228,7 +228,7 @@ final class RedisCommand: Sendable {
     }
 }
 
-/// An argument of a command. Texts and numbers are written without an array of their own.
+/// An argument of a command. Texts and numbers are written without intermediate arrays.
 enum RedisArgument: Sendable {
     case bytes([UInt8])
     case text(String)
@@ -243,11 +243,11 @@ enum RedisArgument: Sendable {
     init(_ bytes: [UInt8]) { self = .bytes(bytes) }
     init(_ text: some StringProtocol) { self = .text(String(text)) }
     init(_ number: Int) { self = .number(number) }
-    /// The id of an entry. Ids start with 1, and no log is so long that one of them does not fit.
+    /// The id of an entry. Ids start with 1, and no log is long enough for one not to fit.
     init(_ id: UInt64) { self = .number(Int(clamping: id)) }
     init(milliseconds time: Duration) { self = .number(Int(time.wholeNanoseconds / 1_000_000)) }
 
-    /// How many bytes it has.
+    /// Its length in bytes.
     @inline(__always)
     var count: Int {
         switch self {

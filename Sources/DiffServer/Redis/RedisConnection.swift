@@ -3,11 +3,11 @@ import HTTPCore
 import SnapshotKit
 
 /// One connection to one Redis. Commands are sent in the order of the calls, those of one turn of the loop in one
-/// write, and each answer belongs to the oldest command without one.
+/// write, and each answer belongs to the oldest unanswered command.
 ///
 /// Confined to its loop, and alive until it is lost or retired, whether or not anybody holds it. Commands may be sent
-/// before the connection is open. When it is lost, every command without an answer fails; it is given up if an answer
-/// takes longer than `patience`. A server that turns out to take no commands is left, once all is answered.
+/// before the connection is open. When it is lost, every unanswered command fails; it is given up if an answer takes
+/// longer than `patience`. A server that turns out to take no commands is left, once everything is answered.
 final class RedisConnection: @unchecked Sendable {
     typealias Completion = @Sendable (Result<RedisReply, RedisFailure>) -> Void
 
@@ -42,7 +42,7 @@ final class RedisConnection: @unchecked Sendable {
     private var watchdog: Timer?
     private var isOpen = false
     private var isRetired = false
-    /// Whether a PING has had no answer, while somebody listens.
+    /// Whether a PING is unanswered, while somebody listens.
     private var isSilent = false
     private var listener: ((RedisReply) -> Void)?
 
@@ -74,7 +74,7 @@ final class RedisConnection: @unchecked Sendable {
         if watchdog == nil { watch(for: patience) }
     }
 
-    /// Sends a command that has no answer of its own.
+    /// Sends a command that gets no answer.
     func post(_ command: RedisCommand) {
         for part in command.parts { socket?.send(part) }
     }
@@ -98,7 +98,7 @@ final class RedisConnection: @unchecked Sendable {
         }
     }
 
-    /// Takes no more commands, and closes once the last one has its answer.
+    /// Takes no more commands, and closes once the last one is answered.
     func retire(because reason: String = "retired") {
         guard !isRetired, socket != nil else { return }
         isRetired = true
@@ -112,7 +112,7 @@ final class RedisConnection: @unchecked Sendable {
         whenLost?(failure)
     }
 
-    /// Closes, and fails commands without an answer.
+    /// Closes, and fails unanswered commands.
     func lose(_ reason: String) {
         guard let socket else { return }
         self.socket = nil
@@ -147,12 +147,12 @@ final class RedisConnection: @unchecked Sendable {
         guard let command = outstanding.popFirst() else { return }
         let result = command.result(of: reply)
         command.completion(result)
-        // The server takes no commands now.
+        // The server takes no commands for now.
         if case .failure(.unavailable(let reason)) = result { retire(because: reason) }
         if isRetired, outstanding.isEmpty { lose("retired") }
     }
 
-    /// One timer serves all commands: when it fires it looks at the oldest.
+    /// One timer serves all commands: when it fires, it looks at the oldest.
     private func watch(for span: Duration) {
         watchdog = loop.schedule(after: span) { [weak self] in self?.checkOldest() }
     }

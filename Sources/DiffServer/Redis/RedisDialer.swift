@@ -12,16 +12,16 @@ package struct RedisDialer: Sendable {
     package var keys = RedisKeys()
     /// How many replicas must have a write before it is answered.
     package var replicas = 0
-    /// How a server's certificate is verified; nil trusts the system's authorities. Used only if the address asks for
+    /// How to verify a server's certificate; nil trusts the system's authorities. Used only if the address asks for
     /// TLS.
     package var tls: OutgoingTLS?
-    /// Until a connection can take commands, and for a sentinel's answer.
+    /// The limit until a connection can take commands, and for a sentinel's answer.
     var connectTimeout = Duration.seconds(2)
-    /// For an answer. The connection to a server that takes longer is closed.
+    /// The limit for an answer. The connection to a server that takes longer is closed.
     var commandTimeout = Duration.seconds(5)
     /// Commands that may wait for a first attempt to connect.
     var maxWaiting = 10_000
-    /// Is told of failures and recoveries.
+    /// Notified of failures and recoveries.
     package var health = StoreHealth()
     /// Whether a refused login does not matter, as with sentinels: most have no password, though their servers do.
     var mayRefuseLogin = false
@@ -40,7 +40,7 @@ package struct RedisDialer: Sendable {
 
     // MARK: Asking
 
-    /// Asks servers one after the other, each over its own connection, until one has a usable answer.
+    /// Asks servers one by one, each over its own connection, until one has a usable answer.
     ///
     /// - Parameters:
     ///   - read: reads an answer of a server.
@@ -86,7 +86,7 @@ package struct RedisDialer: Sendable {
 
     // MARK: Connecting
 
-    /// Greets servers one after the other, until one is usable.
+    /// Greets servers one by one, until one is usable.
     func greet(anyOf servers: [ConnectAddress], on loop: EventLoop, _ arrival: @escaping Arrival) {
         greet(servers[0], on: loop) { result in
             if case .failure(.unavailable) = result, servers.count > 1 {
@@ -97,7 +97,7 @@ package struct RedisDialer: Sendable {
     }
 
     /// Logs in and asks whether the server is usable, in one round trip. Calls `arrival` once, later, with a connection
-    /// that takes commands, or why there is none.
+    /// that takes commands, or the reason why there is none.
     func greet(_ server: ConnectAddress, on loop: EventLoop, _ arrival: @escaping Arrival) {
         let connection = open(server, on: loop)
         let refusal = Locked<Result<RedisReply, RedisFailure>?>(nil)
@@ -121,7 +121,7 @@ package struct RedisDialer: Sendable {
     }
 
     /// A node of a cluster takes commands before the cluster serves: when it comes back, and while too many others are
-    /// away. So it is asked about the cluster.
+    /// away. So the question is about the cluster.
     private var question: RedisCommand {
         switch address.endpoint {
         case .server: RedisCommand("PING")
@@ -131,7 +131,7 @@ package struct RedisDialer: Sendable {
     }
 
     /// Why a server is not usable; nil if it says `PONG`, that it is a primary, or that its cluster is well. A wrong
-    /// password, user or database will not heal by itself, nor will a server that is not part of a cluster.
+    /// password, user or database will not heal by itself, nor will a server outside any cluster.
     private static func failure(
         at server: ConnectAddress, _ result: Result<RedisReply, RedisFailure>
     ) -> RedisFailure? {

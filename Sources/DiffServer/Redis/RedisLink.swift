@@ -5,9 +5,8 @@ import Synchronization
 /// One loop's connection to one Redis that takes writes.
 ///
 /// A lost connection is made again, with growing pauses. Without a connection a command fails at once, except during
-/// the first attempt after the start or after a loss: then it waits for that, so that nobody notices the restart of a
-/// server or a reset connection. No command is ever sent twice: only its caller can find out whether one that was lost
-/// was executed.
+/// the first attempt after the start or a loss: then it waits for that, so that nobody notices the restart of a server
+/// or a reset connection. No command is ever sent twice: only its caller can find out whether a lost one was executed.
 ///
 /// The loop owns all state. Any thread may close it or move it to another server; the rest is called on the loop.
 final class RedisLink: @unchecked Sendable {
@@ -20,7 +19,8 @@ final class RedisLink: @unchecked Sendable {
         case closed
     }
 
-    /// A primary, or who knows it; and how many of its replicas must have what is sent there, before it is answered.
+    /// A primary, or the servers that know it; and how many of its replicas must have what is sent there before it is
+    /// answered.
     struct Place: Hashable {
         let endpoint: RedisAddress.Endpoint
         var replicas = 0
@@ -30,7 +30,7 @@ final class RedisLink: @unchecked Sendable {
     let place: Place
     private let loop: EventLoop
     private let whenUp: @Sendable (RedisConnection) -> Void
-    /// Sentinels to ask for the primary, starting with the one that knew it last time.
+    /// Sentinels to ask for the primary, starting with the one that last knew it.
     private var sentinels: [ConnectAddress] = []
     private let isConnected = Atomic<Bool>(false)
 
@@ -43,7 +43,7 @@ final class RedisLink: @unchecked Sendable {
     private var waiting: [(RedisCommand, Completion)] = []
     private var lastFailure = RedisFailure.unavailable("no connection")
 
-    /// A connection that was up for this long resets the pauses.
+    /// A connection that lasts this long resets the pauses.
     private static let probation = Duration.seconds(2)
 
     /// A link that starts to connect.
@@ -64,8 +64,8 @@ final class RedisLink: @unchecked Sendable {
     /// Whether there is a connection.
     var isUp: Bool { isConnected.load(ordering: .relaxed) }
 
-    /// Reconnects because `server` is the primary now, unless the connection leads there already. What has been sent is
-    /// answered first.
+    /// Reconnects because `server` is the primary now, unless the connection leads there already. Commands already sent
+    /// are answered first.
     func leave(for server: ConnectAddress) {
         loop.perform { [self] in
             guard let connection, connection.destination != server else { return }
@@ -73,10 +73,10 @@ final class RedisLink: @unchecked Sendable {
         }
     }
 
-    /// Closes, and fails commands without an answer.
+    /// Closes, and fails unanswered commands.
     func close() { end { $0.lose("closed") } }
 
-    /// Closes once everything that was sent is answered.
+    /// Closes once everything sent is answered.
     func retire() { end { $0.retire() } }
 
     private func end(_ leave: @escaping @Sendable (RedisConnection) -> Void) {

@@ -1,7 +1,7 @@
 // Redis has no order of its keys. An index of names would have to be written with each session that is made or removed,
-// would not notice those that expire, and in a cluster would be in another slot than they. So a list goes through all
-// keys of each primary (SCAN): nothing is written for it, nothing can be out of date, and a session that is there all
-// the while is found. That takes a round trip per thousand keys.
+// would miss those that expire, and in a cluster would be in another slot than the sessions. So a list goes through all
+// keys of each primary (SCAN): nothing is written for it, nothing can be out of date, and a session that exists
+// throughout is found. That takes a round trip per thousand keys.
 
 import DiffSessions
 import DiffStores
@@ -12,7 +12,7 @@ final class RedisListing: Sendable {
     private let client: RedisClient
     private let range: SessionRange
     private let done: Completion<SessionPage>
-    /// A key of each primary that is still to be asked.
+    /// A key of each primary still to be asked.
     private let primaries: Locked<[String]>
     private let first: Locked<FirstNames>
 
@@ -60,7 +60,7 @@ final class RedisListing: Sendable {
 
     // MARK: Sessions
 
-    /// Asks for each session by itself, since they may be on several primaries.
+    /// Asks for each session separately, since they may be on several primaries.
     private func describe() {
         let (names, next) = first.withLock { $0.page }
         let found = Locked<(entries: [SessionEntry], left: Int, failure: StoreFailure?)>(([], names.count, nil))

@@ -1,23 +1,23 @@
-// A session that was read goes into the table only in place of the one that was there when Redis was asked. If another
-// read or write was faster, Redis is asked again. So a slot never returns to an older value. A request continues with
-// what it has read, whether or not that is still in the table: otherwise sessions that are read at the same time and do
-// not fit into memory together would evict each other for ever.
+// A session read from Redis goes into the table only in place of the one that was there when Redis was asked. If
+// another read or write was faster, Redis is asked again. So a slot never returns to an older value. A request
+// continues with what it has read, whether or not that is still in the table: otherwise sessions that are read at the
+// same time and do not fit into memory together would evict each other for ever.
 
 import DiffSessions
 import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// A session that is read from Redis: asks, attempt by attempt, until there is an answer.
+/// One read of a session from Redis: asks, attempt by attempt, until there is an answer.
 final class RedisReading: Sendable {
     private let store: RedisStore
     private let name: String
     private let executor: any WorkExecutor
-    /// Whether replicas must have what was read before readers here are told.
+    /// Whether replicas must have the result before readers here are told of it.
     private let confirms: Bool
     private let done: Completion<SessionView?>
 
-    /// What Redis is asked.
+    /// The question to Redis.
     struct Attempt: Sendable {
         /// The session in the table, which the answer replaces.
         var known: SessionView?
@@ -25,12 +25,12 @@ final class RedisReading: Sendable {
         var version: UInt64?
         /// Added to the time to live.
         var longer = Duration.zero
-        /// The largest record to be sent at once, in bytes. A larger one is loaded once for all who ask, when it is its
+        /// The largest record to send at once, in bytes. A larger one is loaded once for all requests, when it is its
         /// turn: it may have to wait for a worker.
         var maxBytes = 64 * 1024
         /// Whether the log from the known session on is enough.
         var followsLog = true
-        /// How often to ask at most.
+        /// How many attempts are left.
         var left = 4
 
         init(_ known: SessionView?) { (self.known, version) = (known, known?.session.version) }
@@ -41,7 +41,7 @@ final class RedisReading: Sendable {
             return session
         }
 
-        /// The next attempt, from what is known by then.
+        /// The next attempt, from the session then known.
         func next(_ known: SessionView?) -> Attempt {
             var next = Attempt(known)
             (next.maxBytes, next.left) = (maxBytes, max(1, left - 1))
@@ -139,10 +139,10 @@ final class RedisReading: Sendable {
         }
     }
 
-    /// Loads a large record, once for all who need it, and when there is room for it.
+    /// Loads a large record, once for all requests, when there is room for it.
     private func load(_ large: LargeRecord, _ attempt: Attempt) {
         guard store.largeLoads.join(large, done) else { return }
-        // The reply, and the session that is made of it.
+        // The reply, and the session made of it.
         store.table.account.records.reserve(2 * large.size) { [self] lease in
             let reading = RedisReading(name, from: store, on: executor, confirms: confirms) { [store] result in
                 let result = result.map { view in
@@ -168,15 +168,15 @@ final class RedisReading: Sendable {
                     name: name, bounds: table.bounds.history, hash: store.hash, now: .now, isLogged: true))
             let adopted = table.adopt(session, as: name, inPlaceOf: known)
             // If the table has changed meanwhile, Redis is asked again, so that no reader here is told something older
-            // than another. After the last attempt what was read is the answer: it was the head while Redis was asked,
-            // and Redis compares a write that follows it.
+            // than another. After the last attempt the record read is the answer: it was the head while Redis was
+            // asked, and Redis compares any write that follows it.
             guard let slot = adopted ?? (attempt.left > 1 ? nil : table.anySlot(name)) else {
                 return .ask(attempt.next(table.view(name)))
             }
             return .end(.success(SessionView(slot, session, of: table)))
         } catch {
             // A change as large as the state is only in the checkpoint; or the log does not fit the known session; or
-            // the reply was damaged on its way, and the next one is whole.
+            // the reply was damaged on its way, and the next one will be whole.
             guard error == .damaged, found.record == nil || attempt.left > 1 else {
                 return .end(.failure(StoreFailure(error, of: name)))
             }
@@ -185,7 +185,7 @@ final class RedisReading: Sendable {
     }
 }
 
-/// A record that was too large to be sent at once.
+/// A record too large to be sent at once.
 struct LargeRecord: Hashable {
     let name: String
     let version: String
@@ -199,12 +199,12 @@ struct LargeRecord: Hashable {
     }
 }
 
-/// What the script `read` found.
+/// The findings of the script `read`.
 private struct FoundRecord: Sendable {
     let version: UInt64
     /// Nil if the log continues from the known session.
     let record: SessionRecord?
-    /// The positions of the last entry that is in the record, and of the first one of the log.
+    /// The positions of the last entry that the record covers, and of the first one of the log.
     let covered, first: UInt64
     /// The position of the first of `entries`.
     let start: UInt64

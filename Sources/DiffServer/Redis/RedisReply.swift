@@ -7,7 +7,7 @@ enum RedisReply: Sendable, Hashable {
     case integer(Int64)
     case array([RedisReply])
     case null
-    /// Only within an array: a command that is answered by an error fails with a `RedisFailure`.
+    /// Only within an array: a command answered by an error fails with a `RedisFailure`.
     case error(RedisError)
 }
 
@@ -19,7 +19,7 @@ struct RedisError: Error, Sendable, Hashable {
     var code: Substring { text.prefix { $0 != " " } }
 
     /// Whether this server cannot take the command now, while another one or the same one later can: it is a replica,
-    /// still loads its data, or has lost its primary. The command was not executed.
+    /// is still loading its data, or has lost its primary. The command was not executed.
     var isMisplaced: Bool { ["READONLY", "LOADING", "MASTERDOWN"].contains(code) }
 }
 
@@ -27,18 +27,18 @@ struct RedisError: Error, Sendable, Hashable {
 enum RedisFailure: Error, Sendable, Hashable {
     /// It was not executed: there is no connection, or the server cannot take it now.
     case unavailable(String)
-    /// It was sent, and the connection was lost: whether it was executed is not known.
+    /// It was sent, and the connection was lost: whether it was executed is unknown.
     case lost(String)
     /// Redis answered with an error.
     case refused(RedisError)
-    /// Redis rejects our credentials, or has no such database: no retry will succeed as things are.
+    /// Redis rejects our credentials, or has no such database: no retry can succeed.
     case denied(String)
     /// It was executed, and too few replicas had it in time.
     case unreplicated(String)
 }
 
 extension RedisFailure {
-    /// Whether a script failed over what it found: a key of another type, or a field that is no number.
+    /// Whether a script failed because of what it found: a key of another type, or a field that is not a number.
     var isOfOneRecord: Bool {
         if case .refused(let error) = self { ["ERR", "WRONGTYPE"].contains(error.code) } else { false }
     }
@@ -67,7 +67,7 @@ extension RedisFailure: CustomStringConvertible {
         }
     }
 
-    /// For the log, in the words in which a link tells its own outage, which are then logged once.
+    /// For the log, in the words in which a link reports its own outage, so that they are logged once.
     var outage: String {
         switch self {
         case .unavailable, .denied: "redis: no connection: \(self)"
@@ -114,7 +114,7 @@ struct RedisReplyParser: Sendable {
         var missing: Int
     }
 
-    /// Of one reply. Redis itself has this limit for a string.
+    /// The limit of one reply. Redis itself has this limit for a string.
     private let maxBytes: Int
     private var state = State.line
     /// The current line or string so far.
@@ -125,15 +125,15 @@ struct RedisReplyParser: Sendable {
 
     static let maxLineBytes = 64 << 10
     static let maxDepth = 8
-    /// What an element takes besides its bytes, at most: its slot in an array that grew, and an array of its own.
+    /// The most that an element takes besides its bytes: its slot in an array that grew, and an array of its own.
     private static let elementBytes = 64
-    /// Reserved at most for a string before it arrives: an array that grows takes up to three times its content. Pages
-    /// that are never filled cost nothing.
+    /// The most that is reserved for a string before it arrives: a growing array takes up to three times its content.
+    /// Pages that are never filled cost nothing.
     private static let maxReserved = 64 << 20
 
     init(maxBytes: Int = 512 << 20) { self.maxBytes = maxBytes }
 
-    /// The next reply, if it is complete by the end of `input`, from which it removes what it has read.
+    /// The next reply, if `input` completes it. Removes from `input` what it has read.
     mutating func next(_ input: inout UnsafeRawBufferPointer) throws(Violation) -> RedisReply? {
         while let byte = input.first {
             var whole: RedisReply?
@@ -216,7 +216,7 @@ struct RedisReplyParser: Sendable {
     }
 
     private func number(_ digits: ArraySlice<UInt8>) throws(Violation) -> Int64 {
-        // Most are the answers of commits.
+        // Most of these are the answers to commits.
         if digits.count == 1, let digit = digits.first, digit &- UInt8(ascii: "0") < 10 {
             return Int64(digit &- UInt8(ascii: "0"))
         }
@@ -224,7 +224,7 @@ struct RedisReplyParser: Sendable {
         return number
     }
 
-    /// A length or a count; nil for -1, a value that does not exist.
+    /// A length or a count; nil for -1, which means no value.
     private func size(_ digits: ArraySlice<UInt8>) throws(Violation) -> Int? {
         let number = try number(digits)
         guard number >= -1 else { throw .badNumber }
@@ -236,7 +236,7 @@ struct RedisReplyParser: Sendable {
         used += bytes
     }
 
-    /// Appends a whole value to the array that is open.
+    /// Appends a whole value to the open array.
     ///
     /// - Returns: the reply, if it is complete.
     private mutating func finish(_ whole: RedisReply) -> RedisReply? {

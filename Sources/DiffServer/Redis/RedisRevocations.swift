@@ -1,9 +1,8 @@
-// Every node of a Redis knows all revocations. A node that revokes writes it down, and publishes it on a channel to
-// which all nodes subscribe. A message may be lost with a connection or in a failover. So the set of revocations has a
+// Every node of a Redis knows all revocations. A node that revokes records it, and publishes it on a channel to which
+// all nodes subscribe. A message may be lost with a connection or in a failover. So the set of revocations has a
 // version, each message names the version that it follows, and a node that has missed one reads the whole set. Reads
-// and writes of sessions compare the version as well, so that no node answers from old knowledge. In a cluster they
-// cannot, since the primary of the session may not have the set; there a node may be late by as long as a message
-// takes.
+// and writes of sessions compare the version as well, so no node answers from old knowledge. In a cluster they cannot,
+// since the session's primary may not have the set; there a node may be late by as long as a message takes.
 
 import DiffStores
 import HTTPCore
@@ -24,21 +23,21 @@ final class RedisRevocations: Sendable {
         (self.known, self.client, key) = (known, client, RedisArgument(client.keys.revoked))
     }
 
-    /// Whether the set was read since the start.
+    /// Whether the set has been read since the start.
     var areKnown: Bool { version.withLock { $0 != nil } }
 
-    /// The one of Redis with the sessions.
+    /// The database number in the Redis with the sessions.
     private var database: Int { client.topology.dialer.address.database }
 
-    /// The known version, with which a script about a session compares.
+    /// The known version, for a session's script to compare.
     var knownVersion: RedisArgument { .text(version.withLock { $0 } ?? Self.unknown) }
 
-    /// The keys of such a script: in a cluster it cannot compare, since the set may be at another primary.
+    /// The keys of such a script. In a cluster it cannot compare, since the set may be at another primary.
     func keys(with session: RedisArgument) -> [RedisArgument] {
         client.topology.isCluster ? [session] : [session, key]
     }
 
-    /// Writes a revocation down, and publishes it.
+    /// Records a revocation, and publishes it.
     func add(_ session: String, upTo moment: Int, _ done: @escaping Completion<Void>) {
         let version = String(Int.random(in: 1..<RedisScripts.firstMoment))
         let arguments: [RedisArgument] = [
@@ -51,7 +50,7 @@ final class RedisRevocations: Sendable {
         }
     }
 
-    /// Takes in a message of the channel.
+    /// Processes a message of the channel.
     func receive(_ message: [UInt8]) {
         let words = String(decoding: message, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 5, Int(words[0]) == database, let moment = Int(words[3]) else { return }
@@ -67,7 +66,7 @@ final class RedisRevocations: Sendable {
         if hasMissed { refresh { _ in } }
     }
 
-    /// Reads the set, unless the known version is still the latest: once for all who ask at the same time.
+    /// Reads the set, unless the known version is still the latest: once for all simultaneous callers.
     func refresh(_ done: @escaping Completion<Void>) {
         guard readings.join("", done) else { return }
         let finish = { @Sendable [readings] (result: Result<Void, StoreFailure>) in

@@ -35,11 +35,11 @@ import SnapshotKit
 package final class RedisKeys: Sendable {
     package static let standardPrefix = "diffserver:"
 
-    /// Names what the sessions are written with.
+    /// The key that says what the sessions are written with.
     let records: String
     /// The revocations, and the channel on which they are announced.
     let revoked: String
-    /// A key and channel that are used to find out whether Redis takes writes.
+    /// A key and channel for finding out whether Redis takes writes.
     let probe: String
     /// The start of all sessions' keys.
     let start: String
@@ -49,7 +49,7 @@ package final class RedisKeys: Sendable {
         (records, revoked, probe, start) = (prefix + "records", prefix + "revoked", prefix + "probe", prefix + "{")
     }
 
-    /// Whether a text can stand before all names: 1 to 64 letters, digits and `._:-`. A brace would move the keys of a
+    /// Whether a text can precede all names: 1 to 64 letters, digits and `._:-`. A brace would move the keys of a
     /// cluster to other slots, and other characters have a meaning in patterns.
     package static func isPrefix(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
@@ -191,8 +191,8 @@ enum RedisScripts {
         return {version, redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')}
         """)
 
-    /// What sessions are to be written with → what they are written with: what was there, or else the proposal. A full
-    /// Redis can still say what was there.
+    /// What sessions are to be written with → what they are written with: the existing value, or else the proposal. A
+    /// full Redis can still tell the existing one.
     static let claim = RedisScript(
         """
         local found = redis.call('GET', KEYS[1])
@@ -220,7 +220,7 @@ enum RedisScripts {
         "\(SessionRecord.format) \(String(hash.sum(Array("diffserver:records".utf8)), radix: 16))"
     }
 
-    /// Why records that are written with `found` cannot be used; nil if they can.
+    /// Why records written with `found` cannot be used; nil if they can.
     static func problem(with found: String?, by hash: KeyedHash) -> String? {
         guard let found else { return "its key of the records is not a string" }
         if found == records(by: hash) { return nil }
@@ -263,6 +263,6 @@ enum RedisScripts {
 }
 
 extension Session {
-    /// A version as Redis has it; empty for none.
+    /// A version in the form of Redis; empty for none.
     static func text(_ version: UInt64) -> String { version == 0 ? "" : String(version, radix: 16) }
 }

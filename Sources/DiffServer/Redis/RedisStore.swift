@@ -1,11 +1,11 @@
 // Sessions in a Redis that many processes share, so that any of them serves any session.
 //
-// The table is a cache. Whatever is answered from it was validated by a round trip: `read` names the known version, and
-// most often Redis says that it is the head. A write is tried on the session in the table, and Redis compares. So no
-// answer is ever stale, and no write ever replaces a newer version, however late a hint comes: hints only wake readers.
+// The table is a cache. Every answer from it was validated by a round trip: `read` names the known version, and most
+// often Redis says that it is the head. A write is tried on the session in the table, and Redis compares. So no answer
+// is ever stale, and no write ever replaces a newer version, however late a hint comes: hints only wake readers.
 //
-// The target knows the protocol of stores, and the loops and outgoing connections of HTTPCore, over which it speaks to
-// Redis; no request, and no other store.
+// The target knows the protocol of stores, and HTTPCore's loops and outgoing connections, over which it speaks to
+// Redis; it knows no request, and no other store.
 
 import DiffSessions
 import DiffStores
@@ -60,8 +60,8 @@ package final class RedisStore: SessionStore {
         watch.start(for: self)
     }
 
-    /// Finds out whether a store could be opened there and written to now. Writes nothing but the key of the probe,
-    /// which expires.
+    /// Finds out whether a store could be opened there and written to now. Writes nothing but the probe's key, which
+    /// expires.
     ///
     /// - Throws: why not.
     package static func check(_ dialer: RedisDialer, hash: KeyedHash, polling: Polling) throws(StoreError) {
@@ -96,8 +96,8 @@ package final class RedisStore: SessionStore {
     /// Whether a write is answered only once replicas have it.
     private var isReplicated: Bool { topology.dialer.replicas > 0 }
 
-    /// With a cluster, one primary that takes writes is enough to serve its sessions. What reaches nobody is not known
-    /// to be another node's to serve.
+    /// With a cluster, one primary that takes writes is enough to serve its sessions. If none is reached, that does not
+    /// prove that another node could serve them.
     package var availability: StoreAvailability {
         if health.isHealthy, client.isUp { return .whole }
         guard hasOurRecords else { return .unknown }
@@ -116,7 +116,7 @@ package final class RedisStore: SessionStore {
         for client in clients.withLock({ $0 }) { client.leave(for: server) }
     }
 
-    /// The client of a request's loop; the store's own for an executor that is no loop.
+    /// The client of a request's loop; the store's own for an executor that is not a loop.
     func client(on executor: any WorkExecutor) -> RedisClient {
         clients.withLock { clients in
             if let client = clients.first(where: { $0.loop === executor }) { return client }
@@ -149,7 +149,7 @@ package final class RedisStore: SessionStore {
         }
     }
 
-    /// By a write about the session, which replicas have only after all that came before it.
+    /// By a write about the session, which replicas have only after all earlier ones.
     package func confirm(_ name: String, on executor: any WorkExecutor) -> Stored<Void>? {
         guard isReplicated else { return nil }
         let key = RedisArgument(keys.channel(name) + ":confirmed")
@@ -185,7 +185,7 @@ package final class RedisStore: SessionStore {
             let commit = PendingCommit(
                 next, named: name, to: slot, after: last, id: last.log.last + 1, in: table, pendingWrites, by: hash,
                 done)
-            // Other loops have their own connections. A write that arrives before the one that it follows starts again.
+            // Other loops have their own connections. A write that overtakes the one it follows starts again.
             guard pendingWrites.enter(slot, behind: last.version, next: commit.session) else {
                 return done(.failure(.conflict))
             }
@@ -213,7 +213,7 @@ package final class RedisStore: SessionStore {
         client.send(command, about: key, isWrite: true) { [self] result in
             switch result {
             case .failure(let failure):
-                // What one record refuses says nothing of the others.
+                // Redis's refusal of one record says nothing about the others.
                 if !failure.isOfOneRecord { noteWriteResult(result) }
                 finish(commit, share, .failure(StoreFailure(failure)))
             case .success(.integer(1)):
@@ -223,7 +223,7 @@ package final class RedisStore: SessionStore {
             case .success(.integer(-1)):
                 revocations.refresh { [self] in finish(commit, share, $0.flatMap { .failure(.conflict) }) }
             case .success(.integer(0)): finish(commit, share, .failure(.conflict))
-            // To start again would never end.
+            // Starting again would never end.
             case .success: finish(commit, share, .failure(.unavailable("unexpected reply to a commit")))
             }
         }
@@ -277,11 +277,11 @@ package final class RedisStore: SessionStore {
     package func watch(_ slot: SessionSlot) { watch.readersChanged(of: slot) }
 
     package func sweep() {
-        // Sessions that nobody here used in time leave the cache; in Redis they expire by themselves.
+        // Sessions not used here in time leave the cache; in Redis they expire by themselves.
         table.sweep()
         watch.sweep()
         if health.isFailing(.records) { checkRecords { [self] in _ = take($0) } }
-        // A process that is not ready gets no writes, so it has to find out by itself when it is ready again.
+        // A process that is not ready gets no writes, so it must find out by itself when it is ready again.
         if health.isFailing(.writes) { probe() }
     }
 
@@ -302,8 +302,8 @@ package final class RedisStore: SessionStore {
         }
     }
 
-    /// Notes whether writes are taken. One that was lost on the way proves nothing: the connection reports its own
-    /// loss. One that was taken proves nothing of other primaries, so only a probe ends an outage.
+    /// Notes whether writes are taken. One lost on the way proves nothing: the connection reports its own loss. One
+    /// taken proves nothing about other primaries, so only a probe ends an outage.
     private func noteWriteResult(_ result: Result<RedisReply, RedisFailure>) {
         switch result {
         case .success: health.recover(.writes)
@@ -319,7 +319,7 @@ package final class RedisStore: SessionStore {
     func revalidate(_ slot: SessionSlot) {
         // This also counts as use, since readers use their session all the time.
         let known = table.view(slot.name)
-        // Of a session that is away, it is enough to know whether the version is still the head.
+        // For a session that is away, it is enough to know whether the version is still the head.
         var attempt = RedisReading.Attempt(known)
         (attempt.version, attempt.longer) = (known?.session.version ?? slot.version, RedisWatch.period * 2)
         RedisReading(slot.name, from: self, on: loop, confirms: true) { [watch] _ in watch.revalidated(slot) }
@@ -335,15 +335,15 @@ package final class RedisStore: SessionStore {
             [RedisArgument(RedisScripts.records(by: hash))], done)
     }
 
-    /// Whether the records are known to be ours. Until then, and while they are not, nothing is read or written: a
-    /// write without conditions would replace what only looks damaged.
+    /// Whether the records are known to be ours. Until then, and while they are not, nothing is read or written: an
+    /// unconditional write would replace what only looks damaged.
     var hasOurRecords: Bool { areRecordsOurs.load(ordering: .relaxed) }
 
     /// - Returns: why this process can never use the records that were found.
     private func take(_ result: Result<RedisReply, RedisFailure>) -> String? {
         switch result {
         case .failure(.denied(let reason)): return reason
-        // What was found before holds until an answer says otherwise.
+        // Earlier findings hold until an answer says otherwise.
         case .failure(let failure):
             if case .refused = failure { areRecordsOurs.store(false, ordering: .relaxed) }
             if !hasOurRecords { health.fail(.records, because: failure.outage) }
@@ -358,10 +358,10 @@ package final class RedisStore: SessionStore {
 }
 
 extension StoreFailure {
-    /// Whether the records in Redis are this process's to read is not known, or they are not.
+    /// It is unknown whether the records in Redis are this process's to read, or they are not.
     static let recordsUnknown = StoreFailure.unavailable("it is not known to hold records of this server")
 
-    /// In words for a client, who must not see addresses; the log has the reason.
+    /// In words for a client, which must not see addresses; the log has the reason.
     init(_ failure: RedisFailure) {
         switch failure {
         case .unavailable, .denied: self = .unavailable("no connection")
@@ -376,9 +376,9 @@ extension StoreFailure {
 // MARK: - Leases
 //
 // A lease is a key, `diffserver:{name}:source` or `diffserver:{name}:hook`, which expires when it is due again. It
-// holds the name of the node whose lease it is, or nothing once that node has given it back. What is known of the
-// source is in a second key, `diffserver:{name}:note`; its first line is the time of the last success by the clock of
-// Redis, so that the clocks of nodes need not agree.
+// holds the name of the node that has the lease, or nothing once that node has given it back. The note on the source is
+// in a second key, `diffserver:{name}:note`; its first line is the time of the last success by the clock of Redis, so
+// that the clocks of nodes need not agree.
 
 extension RedisStore {
     /// The name of this process among all nodes.
@@ -386,8 +386,8 @@ extension RedisStore {
     /// How long a note is kept, in milliseconds: longer than any interval.
     private static let noteLife = 4 * 3_600_000
 
-    /// The node, for how long it takes the lease, and whether the lease need not be due → the state of the lease (1: it
-    /// is the node's now, 0: it is another node's, -1: it is not due), the milliseconds until it expires, the note, and
+    /// The node, how long it takes the lease for, and whether the lease need not be due → the state of the lease (1: it
+    /// is now the node's, 0: it is another node's, -1: it is not due), the milliseconds until it expires, the note, and
     /// the time.
     private static let take = RedisScript(
         """
@@ -458,7 +458,7 @@ extension RedisStore {
 }
 
 extension SourceNote {
-    /// Outcome, interval in milliseconds, failures, revision, `ETag`, `Last-Modified` and origin, a line each.
+    /// Outcome, interval in milliseconds, failures, revision, `ETag`, `Last-Modified` and origin, each on a line.
     fileprivate var text: String {
         let lines = [
             outcome.rawValue, "\(Int(interval / .milliseconds(1)))", "\(failures)", revision ?? "",

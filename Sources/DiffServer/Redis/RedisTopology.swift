@@ -22,7 +22,7 @@ final class RedisTopology: @unchecked Sendable {
     private var isOutdated = false
     private var isClosed = false
 
-    /// Between two questions without doubt, and in doubt.
+    /// The time between two questions, normally and in doubt.
     private static let period = Duration.seconds(5)
     private static let pause = Duration.milliseconds(100)
 
@@ -115,7 +115,7 @@ final class RedisTopology: @unchecked Sendable {
             }, { [weak self] in self?.receive($0) })
     }
 
-    /// The nodes to ask, one after the other. The order is random, since a node that is cut off knows only what was.
+    /// The nodes to ask, one by one. The order is random, since a node that is cut off only knows the past.
     private var nodes: [ConnectAddress] {
         let map = map
         let primaries = map.primaries.compactMap { if case .server(let server) = $0 { server } else { nil } }
@@ -142,7 +142,7 @@ final class RedisTopology: @unchecked Sendable {
     }
 }
 
-/// An error by which a node of a cluster redirects a command, which it did not execute.
+/// An error by which a node of a cluster redirects a command that it did not execute.
 enum RedisRedirection: Equatable {
     /// The slot belongs to that primary.
     case moved(slot: Int, ConnectAddress)
@@ -193,7 +193,7 @@ struct SlotMap: Sendable, Equatable {
 
     /// Reads the answer to `CLUSTER SLOTS`; nil if it is none.
     ///
-    /// - Parameter responder: the node that answered, which leaves out its own host if it does not know that.
+    /// - Parameter responder: the node that answered. It leaves out its own host if it does not know it.
     init?(_ reply: RedisReply, from responder: ConnectAddress) {
         guard let ranges = reply.elements, (1...Self.slotCount).contains(ranges.count) else { return nil }
         (primaries, owners) = ([], [Int16](repeating: -1, count: Self.slotCount))
@@ -283,7 +283,7 @@ struct SlotMap: Sendable, Equatable {
 }
 
 extension ConnectAddress {
-    /// A node's address as nodes announce it. An unknown host (empty, or `?`) is that of the node that answered.
+    /// A node's address as announced by nodes. An unknown host (empty, or `?`) is that of the node that answered.
     static func announced(host: String, port: UInt16, by responder: ConnectAddress?) -> ConnectAddress? {
         guard port > 0 else { return nil }
         if !host.isEmpty, host != "?" { return .tcp(host: host, port: port) }

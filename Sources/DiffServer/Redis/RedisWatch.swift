@@ -7,8 +7,8 @@ import DiffSessions
 import DiffStores
 import HTTPCore
 
-/// Subscribes to hints of the sessions that have readers here, to revocations, and to what sentinels say of a new
-/// primary; and tells the store.
+/// Subscribes to hints of the sessions that have readers here, to revocations, and to announcements of sentinels about
+/// a new primary; and tells the store.
 ///
 /// Any thread may call; all state belongs to the loop.
 final class RedisWatch: @unchecked Sendable {
@@ -20,10 +20,10 @@ final class RedisWatch: @unchecked Sendable {
     private var sentinels: [RedisSubscriber] = []
     private var slots: [String: SessionSlot] = [:]
     private var tick = 0
-    /// Slots that are being revalidated; true if another hint came meanwhile.
+    /// Slots being revalidated; true if another hint came meanwhile.
     private var validations: [ObjectIdentifier: Bool] = [:]
 
-    /// Between two revalidations of a session, whose hints may have been lost.
+    /// The time between two revalidations of a session, whose hints may have been lost.
     static let period = Duration.seconds(sweeps)
     private static let sweeps = 10
     /// The channel on which sentinels announce a new primary
@@ -72,7 +72,7 @@ final class RedisWatch: @unchecked Sendable {
         }
     }
 
-    /// Revalidates a tenth of what is watched. Called each second.
+    /// Revalidates a tenth of the watched sessions. Called each second.
     func sweep() {
         loop.perform { [self] in
             tick = (tick + 1) % Self.sweeps
@@ -145,12 +145,12 @@ final class RedisWatch: @unchecked Sendable {
 
 /// Subscriptions to channels, each at the primary that has its slot: by `SUBSCRIBE`, or in a cluster by `SSUBSCRIBE`.
 ///
-/// Subscriptions last over reconnections. `confirmed` is called for each channel, and again after each reconnection:
+/// Subscriptions persist over reconnections. `confirmed` is called for each channel, and again after each reconnection:
 /// every later message is heard, while earlier ones may have been missed. Confirmations are counted, so after a quick
 /// unsubscribe and subscribe only that of the last SUBSCRIBE counts.
 ///
 /// A primary of a cluster that gives a slot away ends the subscriptions to its channels. Asked again, it redirects;
-/// that updates the topology, and so moves the subscription.
+/// that updates the topology, which moves the subscription.
 ///
 /// Confined to its loop.
 final class RedisSubscriber: @unchecked Sendable {
@@ -158,7 +158,7 @@ final class RedisSubscriber: @unchecked Sendable {
         /// Nil if no primary has its slot.
         let primary: RedisAddress.Endpoint?
         var isWanted = true
-        /// SUBSCRIBEs that were sent over this connection and not answered.
+        /// SUBSCRIBEs sent over this connection and not yet answered.
         var unconfirmed = 0
     }
 
@@ -256,7 +256,7 @@ final class RedisSubscriber: @unchecked Sendable {
         for channel in map.keys(probe) { subscribe(channel) }
     }
 
-    /// Subscribes again to what is wanted of a primary.
+    /// Subscribes again to everything wanted of a primary.
     private func begin(_ connection: RedisConnection, at primary: RedisAddress.Endpoint) {
         connection.listen { [weak self] in self?.receive($0, from: primary) }
         var names: [String] = []
@@ -287,7 +287,7 @@ final class RedisSubscriber: @unchecked Sendable {
         case ("subscribe", _):
             topology.dialer.health.recover(.hints(ObjectIdentifier(link)))
             if isHere { confirm(name) }
-        // The slot moves away.
+        // The slot is moving away.
         case ("unsubscribe", _) where isHere && isConfirmed(name):
             channels[name] = nil
             subscribe(name)

@@ -2,13 +2,12 @@ import HTTPCore
 
 /// Writes over one connection, each of which is answered once enough replicas have it (`--store-replicas`).
 ///
-/// `WAIT` is answered when so many replicas have all that its connection wrote before it, or when its time is up. Two
-/// things follow. Whatever comes behind it on the connection waits as well, so reads have a connection of their own.
-/// And one is enough for all writes that were sent before it: while one is under way, the writes that come gather for
-/// the next. So a write waits for two of them at most, however many there are. The first is sent in the same round trip
-/// as its write.
+/// `WAIT` is answered when enough replicas have everything its connection wrote before it, or when its time is up. Two
+/// things follow. Whatever comes after it on the connection waits as well, so reads have a connection of their own. And
+/// one is enough for all writes sent before it: while one is under way, new writes gather for the next. So a write
+/// waits for two of them at most, however many writes there are. The first is sent in the same round trip as its write.
 ///
-/// The alternative, a `WAIT` over another connection behind a write of its own, would not block, but it could be
+/// The alternative, a `WAIT` over another connection after a write of its own, would not block, but it could be
 /// answered by another server than the one that took the write: by the next primary.
 ///
 /// Confined to the connection's loop.
@@ -18,7 +17,7 @@ final class ReplicatedWrites: @unchecked Sendable {
     private final class Write: @unchecked Sendable {
         /// Nil once it was called.
         var completion: Completion?
-        /// The answer of Redis itself; nil until it is there.
+        /// The answer of Redis itself; nil until it arrives.
         var answer: Result<RedisReply, RedisFailure>?
 
         init(_ completion: @escaping Completion) { self.completion = completion }
@@ -32,7 +31,7 @@ final class ReplicatedWrites: @unchecked Sendable {
 
     private let connection: RedisConnection
     private let replicas: Int
-    /// Those that no `WAIT` was sent behind.
+    /// Writes without a `WAIT` sent after them.
     private var gathered: [Write] = []
     private var isWaiting = false
 
@@ -48,7 +47,7 @@ final class ReplicatedWrites: @unchecked Sendable {
         gathered.append(write)
         connection.send(command) { result in
             write.answer = result
-            // What was not done need not wait.
+            // A write that failed need not wait.
             if case .failure = result { write.complete(result) }
         }
         wait()
@@ -68,7 +67,7 @@ final class ReplicatedWrites: @unchecked Sendable {
         }
     }
 
-    /// Why what came before the `WAIT` may not be kept; nil if enough replicas have it.
+    /// Why the writes before the `WAIT` may be lost; nil if enough replicas have them.
     private func failure(of result: Result<RedisReply, RedisFailure>) -> RedisFailure? {
         switch result {
         case .success(.integer(let count)) where count >= replicas: nil
