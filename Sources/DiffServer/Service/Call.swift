@@ -2,7 +2,7 @@ import DiffSessions
 import DiffStores
 import HTTPCore
 
-/// An admitted request, without its body. A reference, which everything that is done for the request holds.
+/// An admitted request, without its body. A reference, held by everything done for the request.
 package final class Call: ServiceContext {
     package let head: RequestHead
     /// The loop of its connection.
@@ -17,8 +17,8 @@ package final class Call: ServiceContext {
     let parameters: Parameters
     let acceptance: Acceptance
     package let service: DiffService
-    /// The body's share of the memory for messages, and that of the state that is made of it, until the call is gone.
-    /// These and the next are only written by the thread that works on the call, before it hands it on.
+    /// The body's share of the memory for messages, and that of the state made from it, until the call is gone. These
+    /// and the next are written only by the thread that works on the call, before it hands it on.
     nonisolated(unsafe) var share, made: MemoryShare?
     package nonisolated(unsafe) var cost = WorkCost.none
     package nonisolated(unsafe) var conflicts = 0
@@ -53,7 +53,7 @@ package final class Call: ServiceContext {
         self.service = service
     }
 
-    /// How long a request waits for a source at most, if there is a session already.
+    /// The longest that a request waits for a source, if there is a session already.
     static let patience = Duration.seconds(1)
 
     /// The session's name. Its route must have one.
@@ -64,12 +64,12 @@ package final class Call: ServiceContext {
 
     var instance: String { head.instance }
 
-    /// Refuses a client that does not accept what the route answers with. Called once the whole query is understood.
+    /// Refuses a client that does not accept the route's type. Called once the whole query is understood.
     func checkAcceptance() throws(Problem) {
         if route.isJSON, !acceptance.accepts("application/json") { throw .notAcceptable(["application/json"]) }
     }
 
-    /// What work on the session costs, however small the request is.
+    /// The cost of work on the session, however small the request is.
     func sessionCost() -> WorkCost {
         guard let named, let (slot, bytes) = service.table.peek(named) else { return .none }
         let cost = WorkCost.state(bytes)
@@ -77,8 +77,8 @@ package final class Call: ServiceContext {
         return cost
     }
 
-    /// The session that a write is likely to follow: what a pending write makes of it, or what the table holds, even if
-    /// that is not the head. Only good for a first reading of a body.
+    /// The session that a write will probably follow: the result of a pending write, or the session in the table, even
+    /// if that is not the head. Only good for a first reading of a body.
     func expected() -> Session? {
         let table = service.table
         let slot = exchange(&found, with: nil)
@@ -112,7 +112,7 @@ package final class Call: ServiceContext {
         do throws(TransactionFailure) { return try result.get() } catch { throw Problem(error, of: session) }
     }
 
-    /// Ends a reader when the token or the key that it came with is revoked; until `leave`.
+    /// Ends a reader when its token or key is revoked; until `leave`.
     func follow(_ reader: any SessionReader) {
         switch identity {
         case .client(let token, _): service.table.revocations.follow(token, reader)
@@ -139,7 +139,7 @@ package final class Call: ServiceContext {
         } catch { return refuse(error) }
     }
 
-    /// Refuses the request. What could make its body acceptable is looked for by a worker if that takes long.
+    /// Refuses the request. If a search for how to make its body acceptable takes long, a worker does it.
     private func refuse(_ problem: Problem) -> Reply {
         guard let search = problem.search, search.cost.isLong, loop.isCurrent else {
             return .now(refusal(problem.advised()))
@@ -161,7 +161,7 @@ package final class Call: ServiceContext {
 
     func refusal(_ problem: Problem) -> Response { finish(problem.response(instance: instance)) }
 
-    /// What a store answered.
+    /// The value of a store's answer.
     func get<Value>(_ result: Result<Value, StoreFailure>) throws(Problem) -> Value {
         do throws(StoreFailure) { return try result.get() } catch {
             service.note(error)
@@ -169,7 +169,7 @@ package final class Call: ServiceContext {
         }
     }
 
-    /// Adds what every answer gets.
+    /// Adds the parts common to all answers.
     func finish(_ response: consuming Response) -> Response { service.finish(response, head, route.label) }
 }
 

@@ -1,5 +1,5 @@
 // The walk of a request through the service, in the order of CONTRACT §7: path, identity, permission, rate, route,
-// query, accepted types, the body's type, the body, the endpoint. Unknown paths are as protected as known ones, so that
+// query, accepted types, the body's type, the body, the endpoint. Unknown paths are as protected as known ones, so
 // nothing can be found out without credentials.
 //
 // The target has everything between messages and sessions: routes and the walk; Endpoints, which parse and render;
@@ -30,8 +30,8 @@ package final class DiffService: Service {
     package let workers: Workers
     /// Writes the figures of the process.
     let figures: @Sendable (inout MetricsText) -> Void
-    /// Lists that fetch themselves, and the owners of lists who decide about edits; nil without a file of them. Set
-    /// before the first request.
+    /// Lists that fetch themselves, and the list owners who decide about edits; nil without a file of lists. Set before
+    /// the first request.
     private(set) nonisolated(unsafe) var source: (any SessionSource)?
     private(set) nonisolated(unsafe) var owners: (any EditOwners)?
 
@@ -40,7 +40,7 @@ package final class DiffService: Service {
         figures: @escaping @Sendable (inout MetricsText) -> Void = { _ in }
     ) {
         var settings = settings
-        // They are there two or three times while a state is made of them.
+        // They exist two or three times while a state is made of them.
         settings.stateLimits.maxMadeBytes = min(settings.maxBodyBytes, store.table.account.limit / 16)
         (self.settings, self.store, table, self.workers) = (settings, store, store.table, workers)
         self.figures = figures
@@ -232,11 +232,11 @@ package final class DiffService: Service {
 
     // MARK: Answers
 
-    /// The longest body that is read without being wanted, in bytes.
+    /// The longest unwanted body that is still read, in bytes.
     private static let strayBody = 16 * 1024
 
-    /// Answers a request with a body. Long work is a worker's, so that small requests on the loop keep their latency.
-    /// If the answer comes later, because of that or of the store, the body stays counted until then.
+    /// Answers a request with a body. Long work goes to a worker, so that small requests on the loop keep their
+    /// latency. If the answer comes later, because of that or of the store, the body stays counted until then.
     private func take(
         _ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8], _ share: MemoryShare?
     ) -> Reply {
@@ -247,7 +247,7 @@ package final class DiffService: Service {
             guard call.share?.resize(to: body.count) == true else {
                 return .now(call.refusal(Problem(Refusal.memoryExhausted)))
             }
-            // The body becomes the state's text; what is known of its items takes about as much again.
+            // The body becomes the state's text; the records of its items take about as much again.
             call.made = MemoryShare(holding: body.count, of: table.account.made)
         }
         guard call.cost.isLong else {
@@ -272,7 +272,7 @@ package final class DiffService: Service {
         }
     }
 
-    /// Adds what every answer gets.
+    /// Adds the parts common to all answers.
     func finish(_ response: consuming Response, _ head: RequestHead, _ label: AnswerLabel) -> Response {
         response.note(label)
         crossOrigin.decorate(&response, for: head)
@@ -305,7 +305,7 @@ package final class DiffService: Service {
         journal.record(exchange, as: label, by: self)
     }
 
-    /// Counts a failure of the store. A damaged record is logged with its session, once: whoever reads it meets it
+    /// Counts a failure of the store. A damaged record is logged with its session, but once: each reader meets it
     /// again.
     func note(_ failure: StoreFailure) {
         metrics.count(failure)
@@ -314,13 +314,13 @@ package final class DiffService: Service {
         }
     }
 
-    /// Begins to fetch lists, and to ask their owners about edits.
+    /// Starts fetching lists, and asking their owners about edits.
     package func follow(_ source: any SessionSource, owners: any EditOwners) {
         table.isFetched = { source.hasSource($0) }
         (self.source, self.owners) = (source, owners)
     }
 
-    /// The number of a slot's readers has changed.
+    /// Notes that the number of a slot's readers has changed.
     func watch(_ slot: SessionSlot) {
         store.watch(slot)
         source?.watch(slot)
@@ -347,7 +347,7 @@ package final class DiffService: Service {
 
 // MARK: - The end
 
-/// How far a service is from its end.
+/// How near a service is to its end.
 private final class Departure: Sendable {
     let hasBegun = Atomic<Bool>(false)
     /// When the last reader leaves, in nanoseconds of `Instant`.
@@ -356,24 +356,25 @@ private final class Departure: Sendable {
 }
 
 extension DiffService {
-    /// Whether the server goes down. Then `/readyz` is 503.
+    /// Whether the server is closing. Then `/readyz` is 503.
     package var isDraining: Bool { departure.hasBegun.load(ordering: .relaxed) }
 
-    /// Tells those who ask for it that the server goes down. All else goes on.
+    /// Announces on request that the server is closing. Everything else continues.
     package func announceEnd() { departure.hasBegun.store(true, ordering: .relaxed) }
 
-    /// Has streams and held requests end, one after another, within `window`. Those that begin later end by then, too.
+    /// Makes streams and held requests end, one after another, within `window`. Those that begin later end by then,
+    /// too.
     ///
     /// - Returns: when the last one ends.
     package func dismissReaders(within window: Duration) -> Duration {
-        // First, so that none is missed that begins meanwhile.
+        // First, so that none that begins meanwhile is missed.
         departure.lastReader.store((Instant.now + window).nanoseconds, ordering: .sequentiallyConsistent)
         let span = table.dismissReaders(within: window)
         departure.lastReader.store((Instant.now + span).nanoseconds, ordering: .relaxed)
         return span
     }
 
-    /// After which time a stream or a held request that begins now has to end; nil while that is up to itself.
+    /// After which time a stream or a held request that begins now must end; nil if it may choose.
     var timeToLeave: Duration? {
         let last = departure.lastReader.load(ordering: .sequentiallyConsistent)
         guard last < Instant.never.nanoseconds else { return nil }
@@ -391,15 +392,15 @@ extension DiffService {
 
 /// What an operator decides about requests and their sessions.
 package struct ServiceSettings: Sendable {
-    /// Of a request, in bytes.
+    /// The longest body of a request, in bytes.
     package var maxBodyBytes = 16 << 20 {
         didSet { stateLimits.maxContentBytes = maxBodyBytes }
     }
     package var stateLimits = StateLimits()
-    /// For sessions that do not set it.
+    /// The default for sessions that do not set it.
     package var timeToLive = Duration.seconds(3600)
     package var requiresIfMatch = false
-    /// After this a stream ends, so that its reader reconnects, perhaps to another node; nil for never.
+    /// A stream ends after this time, so that its reader reconnects, perhaps to another node; nil for never.
     package var streamLife: Duration?
     /// Requests per second of one key or token; nil for no limit.
     package var rate: Int?
@@ -408,7 +409,7 @@ package struct ServiceSettings: Sendable {
 
     package init() {}
 
-    /// For sessions that do not set them.
+    /// The defaults for sessions that do not set them.
     package var defaultSettings: Session.Settings { Session.Settings(timeToLive: timeToLive, ignored: []) }
 }
 

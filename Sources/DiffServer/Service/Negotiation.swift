@@ -1,5 +1,5 @@
-// Content negotiation (RFC 9110 §12.5.1): of the types that can be sent, the one with the highest weight; of equal
-// weights, the one that the client named most exactly, and then first.
+// Content negotiation (RFC 9110 §12.5.1): of the available types, the one with the highest weight; of equal weights,
+// the one that the client named most exactly, and then first.
 
 import DiffSessions
 import HTTPCore
@@ -27,7 +27,7 @@ struct Acceptance: Sendable {
 
     func accepts(_ type: String) -> Bool { weight(of: type).weight > 0 }
 
-    /// The best of several types, and the first of equal ones; nil if none is accepted.
+    /// The best of several types, the first of equals; nil if none is accepted.
     func best(of types: [String]) -> String? {
         if ranges.isEmpty { return types.first }
         let rated = types.map { (type: $0, rating: weight(of: $0)) }.filter { $0.rating.weight > 0 }
@@ -97,7 +97,7 @@ struct ChangesForm: Sendable, Hashable {
     }
 }
 
-/// Media types that say how a body changes something, and not what it is to be.
+/// Media types that say how a body changes something, rather than its new value.
 enum MediaType {
     /// RFC 6902.
     static let jsonPatch = "application/json-patch+json"
@@ -106,7 +106,7 @@ enum MediaType {
 
     static let patches = [jsonPatch, mergePatch]
 
-    /// Says what PATCH takes (RFC 5789 §3.1), in OPTIONS and with an answer that refuses another type.
+    /// The type that PATCH takes (RFC 5789 §3.1), in OPTIONS and with an answer that refuses another type.
     static let acceptPatch = Field("Accept-Patch", mergePatch)
 }
 
@@ -122,7 +122,7 @@ extension Problem {
             fields: [Field("Accept-Post", "application/json")])
     }
 
-    /// A body that is no merge patch; nil: it does not say what it is.
+    /// A body that is not a merge patch; nil: it does not say what it is.
     static func noMergePatch(_ name: String?) -> Problem {
         let reason = name.map { "\"\($0)\" is no merge patch" } ?? "the body's type is not said"
         return Problem(
@@ -146,7 +146,7 @@ extension RevisionTags {
         self.init(isAny: values.count == 1 && values[0] == "*", texts: head.list(name).map(Self.opaque))
     }
 
-    /// What is between the quotes, without a coding's suffix.
+    /// The text between the quotes, without a coding's suffix.
     private static func opaque(_ tag: String) -> String {
         var text = tag[...]
         if text.hasPrefix("W/") { text = text.dropFirst(2) }
@@ -180,7 +180,7 @@ extension Response {
             body: .bytes(json), isCompressible: isCompressible)
     }
 
-    /// Says that the client has an answer already, of so many octets.
+    /// Says that the client already has an answer, of `count` octets.
     static func notModified(_ fields: [Field], unsent count: Int) -> Response {
         Response(status: 304, fields: fields, body: .unsent(count), isCompressible: true)
     }

@@ -2,7 +2,7 @@ import DiffSessions
 import HTTPCore
 import SnapshotKit
 
-/// The query of a request: every name is known, and none is repeated that has one value.
+/// The query of a request. Every name is known, and none with a single value is repeated.
 struct Parameters: Sendable {
     private let items: [QueryItem]
 
@@ -71,7 +71,7 @@ struct Parameters: Sendable {
         }
     }
 
-    /// What the reader has.
+    /// The reader's revision.
     func since() throws(Problem) -> Since {
         guard let value = self["since"] else { return .absent }
         return try Since(named: value)
@@ -84,7 +84,7 @@ struct Parameters: Sendable {
     static let shapeLists: Set<String> = [StateShape.Member.idAt.rawValue]
     private static let nativeShape = "shape"
 
-    /// What the query says of the body's shape, by name; parts of an id in order.
+    /// The query's members for the body's shape, by name; parts of an id in order.
     var shapeMembers: [String] {
         if items.isEmpty { return [] }
         return Self.shapeNames.flatMap { name in items.filter { $0.name == name }.map { "\(name)=\($0.value)" } }
@@ -104,7 +104,7 @@ struct Parameters: Sendable {
 }
 
 extension Since {
-    /// A revision as a client names it, or the empty text, which is nothing.
+    /// A revision as a client names it, or the empty text, which means nothing.
     init(named text: String) throws(Problem) { self = text.isEmpty ? .nothing : .revision(try Revision(named: text)) }
 }
 

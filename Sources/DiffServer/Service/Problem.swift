@@ -8,7 +8,7 @@ package struct Problem: Error, Sendable {
     package var type: ProblemType
     package var detail: String
     package var errors: [Violation] = []
-    /// In the body, in bytes.
+    /// The offset in the body, in bytes.
     var offset: Int?
     var limit: Int?
     var actual: Int?
@@ -77,7 +77,7 @@ package struct Problem: Error, Sendable {
         return object
     }
 
-    /// The problem with what a search for a shape finds. O(bytes of the body).
+    /// The problem, with the result of a search for a shape. O(bytes of the body).
     func advised() -> Problem {
         guard let guess = search?.guess() else { return self }
         var problem = self
@@ -121,14 +121,14 @@ extension Problem {
         Problem(.hasSource, "this list is fetched from its source: only edits are accepted, as {\"edits\":[…]}")
     }
 
-    /// For an operator, on one line.
+    /// One line for an operator.
     package var summary: String {
         guard let first = errors.first, first.detail != detail || !first.pointer.isEmpty else { return detail }
         return first.detail == detail
             ? "\(detail), at \(first.pointer)" : "\(detail) (\(first.pointer): \(first.detail))"
     }
 
-    /// The problem without a word of a body, for the log: a detail may hold ids, and a pointer names.
+    /// The problem without any word of a body, for the log: a detail may hold ids, and a pointer names.
     package var outline: String {
         guard let first = errors.first else { return detail }
         return errors.count == 1 ? first.code : "\(errors.count) violations, such as \(first.code)"
@@ -235,7 +235,7 @@ extension Problem {
         }
     }
 
-    /// The options that set the limits of states and edits, by what they limit.
+    /// The options that set the limits of states and edits, by the limited thing.
     private static let options = [
         "items": "--max-items", "sections": "--max-sections", "edits": "--max-edits",
         "levels of items": "--max-nesting",
@@ -249,13 +249,13 @@ extension Problem {
         look(for: search)
     }
 
-    /// Looks for a shape where one might be missing: because the list, or the ids, are elsewhere.
+    /// Looks for a shape if one may be missing: because the list, or the ids, are elsewhere.
     mutating func look(for search: ShapeSearch?) {
         guard type == .wrongShape || type == .invalidState else { return }
         let isMissing = errors.contains { error in
             switch error.code {
             case "unknown-member", "missing-id", "missing-sections", "wrong-shape", "not-an-array": true
-            // Of the document, rather than of a value in a state.
+            // In the document, rather than in a value of a state.
             case "wrong-type": ["", "/state", "/old", "/new"].contains(error.pointer)
             default: false
             }
@@ -273,7 +273,7 @@ extension Problem {
         }
     }
 
-    /// The first, and how many more there are.
+    /// The first violation, and how many more there are.
     private static func detail(of violations: [Violation]) -> String {
         guard let first = violations.first else { return "" }
         return violations.count == 1 ? first.detail : "\(first.detail); and \(violations.count - 1) more"
@@ -283,7 +283,7 @@ extension Problem {
         self.init(type, Self.detail(of: violations), errors: violations)
     }
 
-    /// What HTTPCore refused.
+    /// A refusal by HTTPCore.
     package init(_ refusal: Refusal) {
         switch refusal {
         case .malformed(let reason): self.init(.malformedRequest, reason.rawValue)

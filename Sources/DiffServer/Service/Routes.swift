@@ -4,7 +4,7 @@ import SnapshotKit
 /// What an endpoint does once the body has arrived.
 package typealias Answer = @Sendable (_ body: consuming [UInt8]) throws(Problem) -> Reply
 
-/// What requests are counted and logged by.
+/// The names by which requests are counted and logged.
 enum RouteName: String, CaseIterable, Sendable {
     /// No route of the table.
     case other
@@ -22,7 +22,7 @@ package final class Route: Sendable {
     let label: AnswerLabel
     /// Nil for a route that is open to all.
     let permission: Permission?
-    /// Probes are never rate-limited: by their answers, supervisors restart the process or send it work.
+    /// Probes are never rate-limited: supervisors restart the process, or send it work, by their answers.
     let isProbe: Bool
     let parameters: Set<String>
     /// Parameters that may be repeated.
@@ -35,10 +35,10 @@ package final class Route: Sendable {
 
     /// What an endpoint does.
     enum Work: Sendable {
-        /// Checks the query and what is accepted before the client sends its body.
+        /// Checks the query and the accepted types before the client sends its body.
         case withBody(@Sendable (Call) throws(Problem) -> Answer)
         case withoutBody(@Sendable (Call) throws(Problem) -> Reply)
-        /// Without authentication or negotiation. It has no parameters and ignores those that are given.
+        /// Without authentication or negotiation. It has no parameters and ignores any that are given.
         case open(@Sendable (OpenCall) throws(Problem) -> Response)
 
         /// Works on a session.
@@ -68,7 +68,7 @@ package final class Route: Sendable {
 }
 
 let routes = Router<Route>(allRoutes)
-/// The paths of all, as the table writes them.
+/// The paths of all routes, as in the table.
 let routePatterns = allRoutes.map(\.pattern)
 
 /// The whole service on one screen.

@@ -1,7 +1,7 @@
 import HTTPCore
 import SnapshotKit
 
-/// A body that was read as states and refused: perhaps for want of a shape, which is then guessed and told.
+/// A body that was read as states and refused: perhaps for lack of a shape, which is then guessed and suggested.
 struct ShapeSearch: Sendable {
     let body: StateDocument
     let layout: Layout
@@ -17,7 +17,7 @@ struct ShapeSearch: Sendable {
         case diff
     }
 
-    /// What a guess takes.
+    /// The cost of a guess.
     var cost: WorkCost { .text(body.byteCount, times: ShapeGuess.likelyCost) }
 
     /// A shape with which all of the documents would be accepted, if one is found; its rows are those of the last.
@@ -51,12 +51,12 @@ struct ShapeSearch: Sendable {
 }
 
 extension StateShape {
-    /// As the query of a request, without what goes without saying. Empty if native.
+    /// As a request's query, without defaults. Empty if native.
     package var query: String {
         essentials.map { "\($0.rawValue)=\(Self.encoded($1))" }.joined(separator: "&")
     }
 
-    /// What stays readable in a query, and means nothing to a shell.
+    /// Characters that stay readable in a query, and have no meaning in a shell.
     private static func encoded(_ text: String) -> String {
         let octets = text.utf8.map { byte -> [UInt8] in
             let stays =

@@ -1,4 +1,4 @@
-/// What somebody may have meant by a misspelt name.
+/// The name probably meant by a misspelt one.
 package enum Spelling {
     /// The name that differs least from a text: by at most two letters that are missing, superfluous, wrong or swapped,
     /// and by one if the text has fewer than eight. Nil if there is none.
@@ -8,8 +8,8 @@ package enum Spelling {
         return near.filter { $0.distance <= most }.min { $0.distance < $1.distance }?.name
     }
 
-    /// The path that another one was meant as: of a route that differs by a slash at the end, by a `/v1` that is
-    /// missing, or by two letters. Nil if there is none. O(patterns · bytes).
+    /// The path probably meant by another one: it may differ by a slash at the end, a missing `/v1`, or two letters.
+    /// Nil if there is none. O(patterns · bytes).
     package static func nearestPath(to path: String, among patterns: some Sequence<String>) -> String? {
         let segments = path.split(separator: "/", maxSplits: 8)
         let variants = [segments, ["v1"] + segments]
@@ -18,7 +18,7 @@ package enum Spelling {
             for given in variants where given.count == names.count {
                 let pairs = zip(names, given).map { (name: $0, given: $1, isParameter: $0.hasPrefix("{")) }
                 let literals = pairs.filter { !$0.isParameter }
-                // No name is as long, and the path may be.
+                // No name is that long, but the path may be.
                 guard literals.allSatisfy({ $0.given.utf8.count < 32 }) else { continue }
                 let distance = literals.reduce(given.count - segments.count) {
                     $0 + self.distance(Array($1.given.utf8), Array($1.name.utf8))

@@ -8,7 +8,7 @@ import DiffStores
 import HTTPCore
 import Synchronization
 
-/// Tells who makes a request.
+/// Identifies who makes a request.
 package struct Authenticator: Sendable {
     /// Never empty if other machines can reach the server.
     package let keys: KeyRing
@@ -27,7 +27,7 @@ package struct Authenticator: Sendable {
     }
 
     /// - Parameter now: when a token must be valid.
-    /// - Throws: 401 without good credentials; 403 if only programs on this machine may ask, and this is none.
+    /// - Throws: 401 without good credentials; 403 if only programs on this machine may ask, and this is not one.
     func identity(
         _ head: RequestHead, _ peer: Peer, for permission: Permission, at now: WallTime = .now
     ) throws(Problem) -> Identity {
@@ -62,10 +62,10 @@ package struct Authenticator: Sendable {
         return parts.count == 2 && parts[0].lowercased() == "bearer" ? parts[1].trimmed : nil
     }
 
-    /// Counts how often keys or secrets were replaced.
+    /// Counts the replacements of keys or secrets.
     var generation: Int { keys.generation &+ secrets.generation }
 
-    /// Whether the key or token of a request that was admitted is still good, since its body may take hours.
+    /// Whether the credentials of an admitted request are still good, since its body may take hours.
     func isStillGood(_ identity: Identity, of head: RequestHead) -> Bool {
         guard let secret = secret(of: head) else { return true }
         switch identity {
@@ -87,7 +87,7 @@ package struct Authenticator: Sendable {
             throw Problem(
                 .forbidden, "the origin \"\(origin)\" is not allowed; allow it with --origin, or configure a key")
         }
-        // A page of a named origin is cross-site, too.
+        // A page from a named origin is cross-site, too.
         if !isNamed, head.values(of: "sec-fetch-site").contains("cross-site") {
             throw Problem(
                 .forbidden,
@@ -138,7 +138,7 @@ package final class KeyRing: Sendable {
         /// Whether it only reads `/metrics`, and is no writer's.
         package private(set) var isForMetrics = false
 
-        /// What is wrong with text that is no key, for error messages.
+        /// The fault of text that is no key, for error messages.
         package static let fault =
             "is not NAME:SHA256 or NAME:SHA256:PREFIX, with a hash of 64 hexadecimal digits; diffserver key makes one"
 
@@ -154,7 +154,7 @@ package final class KeyRing: Sendable {
             (name, self.hash, self.prefix) = (String(parts[0]), hash, prefix ?? "")
         }
 
-        /// The same key, for `/metrics` alone; nil if it is for sessions of a prefix.
+        /// The same key, for `/metrics` alone; nil if it is for sessions with a prefix.
         package var forMetrics: Key? {
             var key = self
             key.isForMetrics = true
@@ -168,11 +168,11 @@ package final class KeyRing: Sendable {
 
     private struct Content {
         var keys: [Key]
-        /// By the name of the key that they came with.
+        /// Readers by the name of the key that they came with.
         var readers: [String: [ObjectIdentifier: any SessionReader]] = [:]
     }
 
-    /// Whether there are no keys of writers, now and later.
+    /// Whether there are no writers' keys, now and later.
     let isEmpty: Bool
     private let content: Locked<Content>
     private let replacements = Atomic<Int>(0)
@@ -191,10 +191,10 @@ package final class KeyRing: Sendable {
 
     package var all: [Key] { content.withLock { $0.keys } }
 
-    /// Counts how often they were replaced.
+    /// Counts the replacements.
     var generation: Int { replacements.load(ordering: .acquiring) }
 
-    /// Replaces all keys, and ends the readers of each name that has lost one. Those of its other keys come back.
+    /// Replaces all keys, and ends the readers of each name that has lost one. Those of its other keys will reconnect.
     package func replace(by keys: [Key]) {
         precondition(isEmpty == keys.allSatisfy(\.isForMetrics), "whether a key is needed is decided at the start")
         let ended = content.withLock { content in
@@ -205,7 +205,7 @@ package final class KeyRing: Sendable {
         for reader in ended { reader.sessionEnded(.revoked) }
     }
 
-    /// Ends a reader when a key of this name is withdrawn, at once if there is none any more; until `leave`.
+    /// Ends a reader when a key of this name is withdrawn, at once if none is left; until `leave`.
     func follow(_ name: String, _ reader: any SessionReader) {
         let isThere = content.withLock { content in
             content.readers[name, default: [:]][ObjectIdentifier(reader)] = reader

@@ -11,7 +11,7 @@ package struct CrossOrigin: Sendable {
         "Accept, Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Prefer, "
         + "Traceparent, X-Request-Id"
 
-    /// The answer to a preflight, without what `decorate` adds; nil if the request is none, or of another origin.
+    /// The answer to a preflight, before `decorate`; nil if the request is none, or of another origin.
     func preflight(_ head: RequestHead, allow: String) -> Response? {
         guard head.method == .options, allowedOrigin(head) != nil, head["access-control-request-method"] != nil
         else { return nil }
@@ -26,9 +26,9 @@ package struct CrossOrigin: Sendable {
             ])
     }
 
-    /// Whether a text is an http or https origin as browsers write it (serialized by the URL standard): scheme and host
-    /// in lower case, the port unless it is the scheme's, and nothing else. Any other text would never equal what they
-    /// send.
+    /// Whether a text is an http or https origin as browsers write it (serialized as in the URL standard): scheme and
+    /// host in lower case, the port unless it is the scheme's default, and nothing else. Any other text would never
+    /// equal what they send.
     package static func isOrigin(_ text: String) -> Bool {
         guard let given = URLComponents(string: text), given.scheme == "http" || given.scheme == "https",
             let host = given.encodedHost, given.port != (given.scheme == "http" ? 80 : 443),
@@ -42,7 +42,7 @@ package struct CrossOrigin: Sendable {
         return origin.string == text && host.allSatisfy(letters.contains) && host.utf8.count > (isAddress ? 2 : 0)
     }
 
-    /// Adds the fields that let a browser hand an answer to a page.
+    /// Adds the fields by which a browser lets a page see an answer.
     func decorate(_ response: inout Response, for head: RequestHead) {
         guard !origins.isEmpty else { return }
         response.fields.append(Field("Vary", "Origin"))

@@ -11,7 +11,8 @@ package enum Identity: Sendable {
     /// A client with a token; the signature identifies the token.
     case client(Token, signature: String)
 
-    /// For idempotency keys of a session. A client may repeat a request with a new token, which names the same client.
+    /// The owner of a session's idempotency keys. A client may repeat a request with a new token, which names the same
+    /// client.
     func name(in session: String) -> String {
         switch self {
         case .anyone: ""
@@ -20,7 +21,7 @@ package enum Identity: Sendable {
         }
     }
 
-    /// For the rate limit, which each token has for itself.
+    /// The rate limit's bucket: each token has its own.
     var bucket: String {
         switch self {
         case .anyone: ""
@@ -29,7 +30,7 @@ package enum Identity: Sendable {
         }
     }
 
-    /// For the log; nil if anyone may ask.
+    /// The name in the log; nil if anyone may ask.
     var logged: String? {
         switch self {
         case .anyone: nil
@@ -80,7 +81,7 @@ package enum Identity: Sendable {
     /// Whether it may send whole states, and not only edits.
     var maySendStates: Bool { if case .client = self { false } else { true } }
 
-    /// What its edits may do; nil for anything.
+    /// The operations that its edits may contain; nil for any.
     var operations: Set<EditOperation>? { token?.operations }
 }
 

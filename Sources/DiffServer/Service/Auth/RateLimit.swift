@@ -1,6 +1,6 @@
 import HTTPCore
 
-/// Token buckets, one per writer or peer: so many requests per second, and as many at once.
+/// Token buckets, one per writer or peer: `rate` requests per second, and as many at once.
 ///
 /// A request costs a lock and a look-up. Full buckets are dropped, and each is full a second after its last request. So
 /// there are at most 10,000, or twice those used within about a second.
@@ -11,8 +11,7 @@ package final class RateLimit<Key: Hashable & Sendable>: Sendable {
 
     private struct Content {
         var buckets: [Key: Bucket] = [:]
-        /// The number of buckets at which full ones are dropped. Twice as many as were left, so that it is amortized
-        /// O(1).
+        /// The number of buckets at which full ones are dropped: twice as many as were left, for amortized O(1).
         var sweepsAt = 10_000
     }
 

@@ -1,5 +1,5 @@
 // A client's token: a compact JWS (RFC 7515) with HS256 (RFC 7518 §3.2), bound to sessions, a scope and an expiry. Any
-// other algorithm, and `none`, is refused before anything else is looked at.
+// other algorithm, and `none`, is refused before anything else is examined.
 
 import DiffSessions
 import DiffStores
@@ -16,7 +16,7 @@ package struct Token: RevocableToken, Sendable, Equatable {
         case read
         /// POST of edits.
         case edit
-        /// POST of edits that only do this.
+        /// POST of edits that only contain this operation.
         case operation(EditOperation)
     }
 
@@ -28,12 +28,12 @@ package struct Token: RevocableToken, Sendable, Equatable {
     package var made: Int?
     /// The view of every answer to it; nil for the whole session.
     var view: StateView?
-    /// The client that it is for (`client_id`, RFC 8693 §4.3): its Idempotency-Keys are its own. Nil: one of those that
-    /// share theirs.
+    /// The client it is for (`client_id`, RFC 8693 §4.3), whose Idempotency-Keys are separate. Nil for a client that
+    /// shares them with others.
     var client: String?
 
     package static let maxSessions = 64
-    /// Enough for so many sessions with the longest names.
+    /// Enough for that many sessions with the longest names.
     static let maxBytes = 16 * 1024
     /// Bytes of a client's name.
     package static let clientBytes = 1...128
@@ -72,7 +72,7 @@ package struct Token: RevocableToken, Sendable, Equatable {
             let scope = claims["scope"]?.string, let expires = claims["exp"]?.number, expires > Double(now.seconds)
         else { return nil }
         if let claim = claims["view"] {
-            // To ignore a view would show too much.
+            // Ignoring a view would show too much.
             guard let view = try? StateView(claim, hidesContents: true) else { return nil }
             self.view = view
         }
@@ -105,7 +105,7 @@ package struct Token: RevocableToken, Sendable, Equatable {
     /// Whether some scope permits edits. A token with a view must not have one, or it could change what it cannot see.
     var mayEdit: Bool { scopes.contains { $0 != .read } }
 
-    /// What its edits may do.
+    /// The operations that its edits may contain.
     var operations: Set<EditOperation> {
         if scopes.contains(.edit) { return Set(EditOperation.allCases) }
         return Set(scopes.compactMap { if case .operation(let operation) = $0 { operation } else { nil } })
@@ -166,11 +166,11 @@ extension Token.Scope {
         + EditOperation.allCases.map(\.rawValue).joined(separator: ", ")
 }
 
-/// The secrets of tokens. The first one signs and all verify, which allows a rotation without refusing anyone: the new
+/// The secrets of tokens. The first one signs and all verify, which allows rotation without refusing anyone: the new
 /// one is added after the old one on all nodes, then moved before it, and the old one is removed when its tokens have
 /// expired.
 package final class TokenSecrets: Sendable {
-    /// Of a secret, as HS256 requires (RFC 7518 §3.2).
+    /// The shortest secret, as HS256 requires (RFC 7518 §3.2).
     package static let minBytes = 32
     /// Limited, since an invalid token is checked against each.
     package static let maxCount = 16
@@ -192,7 +192,7 @@ package final class TokenSecrets: Sendable {
         replacements.add(1, ordering: .releasing)
     }
 
-    /// Counts how often they were replaced.
+    /// Counts the replacements.
     var generation: Int { replacements.load(ordering: .acquiring) }
 
     func signed(_ token: Token) -> String { token.signed(by: all[0]) }
@@ -220,8 +220,7 @@ package enum Base64URL {
         return String(decoding: standard.map(swapped), as: UTF8.self)
     }
 
-    /// Nil for what `encode` never writes: letters outside of the alphabet, padding, or trailing bits that are not
-    /// zero.
+    /// Nil for what `encode` never writes: letters outside the alphabet, padding, or non-zero trailing bits.
     package static func decode(_ letters: some Collection<UInt8>) -> [UInt8]? {
         let padding = [UInt8](repeating: UInt8(ascii: "="), count: -letters.count & 3)
         guard let bytes = Data(base64Encoded: Data(letters.map(swapped) + padding)).map(Array.init) else { return nil }

@@ -3,7 +3,7 @@ import HTTPCore
 import SnapshotKit
 import SnapshotViews
 
-/// How changes are to be written.
+/// How to write changes.
 struct ChangesStyle: Hashable, Sendable {
     var form: ChangesForm
     var staging = Staging.safe
@@ -37,13 +37,13 @@ struct ChangesOptions: Hashable, Sendable {
     var style: ChangesStyle
     /// The part of the session that the client shows.
     var projection: Projection
-    /// What the answer says beside the changes.
+    /// What the answer says besides the changes.
     var remarks = Remarks()
 
     var form: ChangesForm { style.form }
 
     /// - Parameter streams: whether the endpoint can stream events.
-    /// - Throws: 403 where the caller may not read.
+    /// - Throws: 403 if the caller may not read.
     init(_ call: Call, streams: Bool = false) throws(Problem) {
         projection = try call.windowedProjection()
         style = try ChangesStyle(call, streams: streams)
@@ -53,7 +53,7 @@ struct ChangesOptions: Hashable, Sendable {
     }
 }
 
-/// What an answer says beside the changes. A bare patch has no place for it.
+/// What an answer says besides the changes. A bare patch has no place for it.
 struct Remarks: Hashable, Sendable {
     /// The seconds since the session's source was last heard of, if that is too long ago.
     var staleness: Int?
@@ -71,17 +71,17 @@ struct Remarks: Hashable, Sendable {
 
 /// An answer with changes or the whole state: the body of a response, or an event.
 package struct ChangesAnswer: Sendable {
-    /// What is written for this reader alone: all of it, or what precedes `rest`.
+    /// The bytes for this reader alone: all of them, or those before `rest`.
     private var own: [UInt8]
-    /// What other readers get as well.
+    /// The bytes that other readers get as well.
     private var rest: SharedBody?
     var from: Revision?
     var to: Revision?
     var reset: ResetReason?
     var counts: OperationCounts
-    /// The new window's.
+    /// The anchor of the new window.
     let anchor: ElementID?
-    /// Whether it says that nothing changed: who waits for changes is not told.
+    /// Whether it says that nothing changed; waiting readers do not get it.
     var isOfNothing = false
     let form: ChangesForm
 
@@ -152,12 +152,12 @@ package struct ChangesAnswer: Sendable {
     }
 }
 
-/// What an answer leads to: a session's head as the reader sees it, or a state that is not stored.
+/// The target of an answer: a session's head as the reader sees it, or a state that is not stored.
 package struct Destination: Sendable {
     var session: String?
     var revision: Revision?
     var snapshot: Snapshot
-    /// The window that the state is; nil without one.
+    /// The window that the state shows; nil without one.
     var window: WindowedState?
     /// Whether the state is a part of another, and shares its text.
     var isPart = false
@@ -175,7 +175,7 @@ extension ChangesAnswer {
             anchor: destination.window?.anchor, form: options.form)
     }
 
-    /// The same, where all but the start is shared.
+    /// The same, with everything but the start shared.
     init(
         reset: ResetReason, from: Revision?, to destination: Destination, _ options: ChangesOptions,
         sharing end: SharedBody
@@ -256,7 +256,7 @@ extension ChangesAnswer {
     private static func capacity(
         for changeset: Changeset, to destination: Destination, _ options: ChangesOptions
     ) -> Int {
-        // Most answers are small, and allocators have blocks of this size at hand.
+        // Most answers are small, and allocators keep blocks of this size ready.
         let small = 960
         let (rows, snapshot) = (changeset.counts.insertions + changeset.counts.updates, destination.snapshot)
         let all = snapshot.itemCount + snapshot.sectionCount
@@ -301,7 +301,7 @@ extension ChangesAnswer {
     }
 }
 
-/// What a writer is told about an accepted body.
+/// Warnings to a writer about an accepted body.
 struct Warnings: Hashable, Sendable {
     private var places: [StateWarning]
     /// Whether unchanged rows have new ids.
@@ -309,14 +309,14 @@ struct Warnings: Hashable, Sendable {
 
     init(_ places: [StateWarning] = []) { self.places = places }
 
-    /// Adds what a changeset reveals.
+    /// Adds the warnings that a changeset gives rise to.
     func adding(_ changeset: Changeset) -> Warnings {
         var warnings = self
         warnings.hasIdentityChurn = changeset.showsIdentityChurn
         return warnings
     }
 
-    /// Drops warnings about items that the reader sees in none of some states.
+    /// Drops warnings about items that the reader sees in none of the states.
     func seen(in states: @autoclosure () -> [Snapshot], _ projection: Projection) -> Warnings {
         guard !projection.views.isEmpty, !places.isEmpty else { return self }
         let states = states()

@@ -3,7 +3,7 @@ import SnapshotKit
 
 /// Server-sent events (the HTML standard, §9.2).
 package enum Event {
-    /// Before a reconnect, in milliseconds.
+    /// The delay before a reconnect, in milliseconds.
     private static let delay = 1000
 
     /// The beginning of a stream: the delay before a reconnect, and the revision to resume from.
@@ -13,10 +13,10 @@ package enum Event {
         Array((id.isEmpty ? "retry: \(delay)\n\n" : "retry: \(delay)\n\nid: \(id)\n\n").utf8)
     }
 
-    /// A newer revision of which the reader shows the same.
+    /// A newer revision that shows the reader the same.
     static func moved(_ id: String) -> [UInt8] { Array("id: \(id)\n\n".utf8) }
 
-    /// A comment, so that no proxy takes the stream for dead.
+    /// A comment, so that no proxy considers the stream dead.
     static let heartbeat = Array(": \n\n".utf8)
 
     /// The lines before the `data` of an event on a stream of several sessions.
@@ -47,8 +47,7 @@ package enum Event {
         return event
     }
 
-    /// The last event, with the reason. The readers of a server that goes down all come back, so each gets a delay of
-    /// its own.
+    /// The last event, with the reason. The readers of a closing server all come back, so each gets a random delay.
     static func end(_ problem: Problem, instance: String) -> [UInt8] {
         let ownDelay = Int.random(in: delay / 2...delay / 2 * 3)
         let retry = problem.type == .draining ? "retry: \(ownDelay)\n" : ""

@@ -5,7 +5,7 @@ import SnapshotKit
 
 /// What changed since a reader's revision: now, as soon as something does (a long poll), or as a stream.
 struct GetChanges: SessionEndpoint {
-    /// The longest that a request is held, in seconds.
+    /// The longest time that a request is held, in seconds.
     private static let maxWait = 60
 
     private let call: Call

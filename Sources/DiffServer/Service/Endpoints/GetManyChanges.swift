@@ -5,7 +5,7 @@ import SnapshotKit
 
 /// What changed in several sessions: one answer, or one stream.
 enum GetManyChanges {
-    /// Sessions of one request.
+    /// The most sessions of one request.
     private static let maxSessions = 64
 
     static func answer(_ call: Call) throws(Problem) -> Reply {
@@ -26,7 +26,7 @@ enum GetManyChanges {
         return .now(try EventStream.response(call, bases, EventForm(options, pace: pace, isOfMany: true)))
     }
 
-    /// The sessions that the query names, each with the revision that the reader has: `feed@2-0c4f77d1aa19be02`.
+    /// The sessions that the query names, each with the reader's revision: `feed@2-0c4f77d1aa19be02`.
     private static func bases(_ call: Call) throws(Problem) -> [FollowedSession] {
         let items = call.parameters.all(["session"])
         guard !items.isEmpty else { throw .malformed("name the sessions: ?session=a&session=b@2-0c4f77d1aa19be02") }
@@ -65,7 +65,7 @@ enum GetManyChanges {
     }
 }
 
-/// One answer about several sessions, which are read one after the other, so that memory need not hold all of them.
+/// One answer about several sessions, which are read one by one, so that memory need not hold them all.
 private final class ManyAnswers: @unchecked Sendable {
     // Sendable, since its steps follow one another, on whatever threads.
 
@@ -77,13 +77,13 @@ private final class ManyAnswers: @unchecked Sendable {
     private let options: ChangesOptions
     private let pending: Pending
     private let share: MemoryShare
-    /// Not written yet: what other requests get as well is not copied before all of it is known.
+    /// Not written yet: what other requests get as well is copied only when everything is known.
     private var parts: [Part] = []
-    /// The length of all parts, and of a byte between each two.
+    /// The length of all parts, with a byte between each two.
     private var length = 0
-    /// What reading states has cost.
+    /// The cost of the states read so far.
     private var read = WorkCost.none
-    /// All sessions together wait for sources as long as one.
+    /// All sessions together wait as long for sources as one.
     private let deadline = Instant.now + Call.patience
     /// Whether a session did not fit; later ones are not read.
     private var isFull = false

@@ -5,7 +5,7 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// The state that is looked up in.
+/// The state to look up in.
 struct LookupSubject {
     let revision: Revision
     /// Whether the answer has contents. Only if no revision was named: an answer about a revision must not depend on
@@ -41,7 +41,7 @@ struct LookupSubject {
     }
 }
 
-/// What can be looked up.
+/// Something that can be looked up.
 protocol LookupElement {
     /// The path's parameter for an id.
     static var name: String { get }
@@ -159,7 +159,7 @@ extension LookupSubject {
 }
 
 extension Parameters {
-    /// The revision that is asked for; nil for the head.
+    /// The revision requested; nil for the head.
     fileprivate func revision() throws(Problem) -> Revision? {
         guard let text = self["revision"] else { return nil }
         return try Revision(named: text)

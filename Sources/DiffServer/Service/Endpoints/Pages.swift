@@ -6,14 +6,14 @@ import SnapshotKit
 
 /// Whether the process is alive, and whether it is ready for work.
 enum GetHealth {
-    /// Made once: making it was a tenth of the request.
+    /// Made once: making it took a tenth of the request.
     private static let alive = Response(status: 200, text: "ok\n", fields: [Field("Cache-Control", "no-store")])
 
     @Sendable
     static func live(_ call: OpenCall) -> Response { alive }
 
-    /// With `?store=optional` an outage of the store does not count once the store has been reached: it is the same for
-    /// all nodes, and none gets better without requests.
+    /// With `?store=optional` an outage of the store does not count once the store has been reached: all nodes share
+    /// it, and taking requests from them would not help.
     @Sendable
     static func ready(_ call: OpenCall) throws(Problem) -> Response {
         guard !call.service.isDraining else { throw .draining }
@@ -86,7 +86,7 @@ struct GetFile: Sendable {
     private init(_ file: page_file, _ type: String, policy: ([UInt8]) -> PagePolicy? = { _ in nil }) {
         bytes = Array(UnsafeBufferPointer(start: file.bytes, count: Int(file.count)))
         self.type = type
-        // Not with the process's own key: the tag must stay the same after a restart.
+        // Not with the process's own key: the tag must survive a restart.
         let digest = bytes.withUnsafeBytes { KeyedHash(seed: 0, 0).digest(of: $0) }
         tag = String(digest, radix: 16)
         fields = policy(bytes)?.fields ?? []
@@ -113,8 +113,7 @@ struct GetFile: Sendable {
 }
 
 // What a page of this server may load and run (Content Security Policy Level 3). Inline scripts and styles are allowed
-// by their hashes, which are computed from the bytes that are sent: there is no list to maintain, and nothing that is
-// injected into a page runs.
+// by their hashes, computed from the bytes sent: there is no list to maintain, and nothing injected into a page runs.
 
 /// The policy of one page.
 struct PagePolicy: Sendable {

@@ -3,7 +3,7 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// A merge patch (RFC 7396) of the content of an item or a section: an edit that is written as a path and a body.
+/// A merge patch (RFC 7396) of the content of an item or a section: an edit written as a path and a body.
 struct PatchContent<Element: LookupElement>: SessionEndpoint {
     private let call: Call
     private let changes: PostChanges
@@ -33,8 +33,8 @@ struct PatchContent<Element: LookupElement>: SessionEndpoint {
         return try changes.operation(writer.bytes())
     }
 
-    /// The id in a path; in place of a text that can be none, an id that no element has, since that is told only when
-    /// all else has been checked.
+    /// The id in a path. If the text cannot be one, an id that no element has, since that is only reported after all
+    /// other checks.
     private static func id(_ text: String) -> String {
         Array(text.utf8).withUnsafeBytes { bytes in
             if bytes.canBeID { return text }

@@ -9,13 +9,13 @@ final class PostChanges: SessionEndpoint {
     /// The shape in the query.
     private let shape: StateShape?
     private let since: Since
-    /// How the caller wants the changes; nil if it may not read, and so is told of none.
+    /// How the caller wants the changes; nil if it may not read, and so gets none.
     private let options: ChangesOptions?
-    /// Whether readers are to draw everything again, instead of showing changes.
+    /// Whether readers must redraw everything, instead of showing changes.
     private let isReload: Bool
     /// Whether the client prefers an answer without changes.
     private let prefersMinimal: Bool
-    /// Parameters of the request, but for those of the body's shape.
+    /// Parameters of the request, except those of the body's shape.
     static let parameters = ChangesStyle.parameters.union(Projection.parameters).union(["since", "reload"])
 
     /// Set before the operation is carried out, and read afterwards.
@@ -52,7 +52,7 @@ final class PostChanges: SessionEndpoint {
                 operations: call.identity.operations, limits: service.settings.stateLimits,
                 defaults: service.settings.defaultSettings))
         self.body = body
-        // The body is read against the session that it is expected to meet, which is most likely similar.
+        // The body is read against the session it will probably meet, which is most likely similar.
         do throws(SessionError) { _ = try body.content(for: call.expected()) } catch {
             switch error {
             case .unreadable(.json), .notPermitted, .hasSource: throw Problem(error)
@@ -142,7 +142,7 @@ final class PostChanges: SessionEndpoint {
     }
 }
 
-/// Fetches a list from its source now, and answers with what that changed.
+/// Fetches a list from its source now, and answers with the changes.
 enum PostFetch {
     @Sendable
     static func answer(_ call: Call) throws(Problem) -> Reply {

@@ -1,7 +1,7 @@
 import HTTPCore
 import SnapshotKit
 
-/// Two states in, and a changeset out. Nothing is stored.
+/// From two states to a changeset. Nothing is stored.
 enum PostDiff {
     @Sendable
     static func prepare(_ call: Call) throws(Problem) -> Answer {

@@ -1,7 +1,7 @@
 import HTTPCore
 import SnapshotKit
 
-/// A JSON document in, and out come the shapes that it seems to have. Nothing is stored.
+/// From a JSON document to the shapes that it seems to have. Nothing is stored.
 enum PostShape {
     @Sendable
     static func prepare(_ call: Call) -> Answer {

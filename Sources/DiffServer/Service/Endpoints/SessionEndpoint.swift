@@ -2,8 +2,8 @@ import DiffSessions
 import DiffStores
 import HTTPCore
 
-/// An endpoint that works on a session: it reads a request into an operation, and writes the operation's outcome as the
-/// answer. A transaction carries out the operation in between.
+/// An endpoint that works on a session: it parses a request into an operation, and renders the operation's outcome as
+/// the answer. In between, a transaction carries out the operation.
 protocol SessionEndpoint: Sendable {
     associatedtype Operation: SessionOperation
 
@@ -18,7 +18,7 @@ protocol SessionEndpoint: Sendable {
     /// - Parameter slot: the session's; nil if there is none.
     func reply(_ outcome: Operation.Outcome, in slot: SessionSlot?) throws(Problem) -> Reply
 
-    /// Says why the operation of a call was not carried out.
+    /// The reason why the operation of a call was not carried out.
     func problem(_ failure: TransactionFailure, of call: Call) -> Problem
 
     /// Where to look for a shape of a body that the operation has refused.

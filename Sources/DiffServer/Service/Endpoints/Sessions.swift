@@ -156,7 +156,7 @@ enum GetSessions {
                 $0.number("rows", entry.rows)
                 $0.number("bytes", entry.bytes)
                 $0.text("expiresAt", entry.expires.text)
-                // Of this node.
+                // Readers at this node.
                 $0.number("readers", call.service.table.anySlot(entry.name)?.readerCount ?? 0)
             }
         }

@@ -107,8 +107,8 @@ enum PostTokens {
     }
 }
 
-/// Revokes all tokens of a session that were made before now, on all nodes of the store, and ends their streams and
-/// held requests.
+/// Revokes all tokens of a session made before now, on all nodes of the store, and ends their streams and held
+/// requests.
 enum DeleteTokens {
     @Sendable
     static func answer(_ call: Call) throws(Problem) -> Reply {
@@ -120,7 +120,7 @@ enum DeleteTokens {
         let progress = call.service.store.revokeTokens(of: call.session, upTo: WallTime.milliseconds, on: call.loop)
         return .later { pending in
             progress.whenDone { result in
-                // A token that is minted after the answer is valid, so it must not be of the same millisecond.
+                // A token minted after the answer is valid, so it must not have the same millisecond.
                 call.loop.schedule(after: .milliseconds(1)) {
                     call.answer(pending) { () throws(Problem) in
                         try call.get(result)

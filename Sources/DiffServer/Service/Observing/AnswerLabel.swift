@@ -1,9 +1,9 @@
 import HTTPCore
 
 /// What an answer is counted and logged as: its route, its problem if it is one, and what its request waited for. All
-/// of it fits into `Response.label`, so that noting it costs a request nothing.
+/// of it fits into `Response.label`, so noting it costs a request nothing.
 struct AnswerLabel: Sendable, Equatable {
-    /// Why a request took as long as its reader wanted, and not as long as the server needed.
+    /// Why a request took as long as its reader wanted, rather than as long as the server needed.
     enum Wait: String, CaseIterable {
         /// It was held until there was news.
         case poll
@@ -38,6 +38,6 @@ struct AnswerLabel: Sendable, Equatable {
 }
 
 extension Response {
-    /// Adds what the label says to what is known already.
+    /// Adds the label to what is known already.
     mutating func note(_ label: AnswerLabel) { self.label |= label.code }
 }

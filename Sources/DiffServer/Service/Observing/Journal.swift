@@ -12,7 +12,7 @@ package final class Journal: Sendable {
     package let output: LogOutput
     private let format: LogFormat
     private let logsRequests: Bool
-    /// Sessions that something is wrong with, and how many are remembered.
+    /// Troubled sessions that are in the log, and how many are remembered.
     private let troubled = Locked(Set<String>())
     private let mostTroubled: Int
 
@@ -33,7 +33,7 @@ package final class Journal: Sendable {
         }
     }
 
-    /// Logs what is wrong with a session, and only once, until there was something wrong with many others.
+    /// Logs a problem of a session, but once, until many others had problems.
     func logOnce(_ message: String, about session: String) {
         let isNews = troubled.withLock { troubled in
             if troubled.count >= mostTroubled, !troubled.contains(session) { troubled.removeAll() }
@@ -77,7 +77,7 @@ package final class Journal: Sendable {
         return writer.bytes()
     }
 
-    /// Says what must be read even without a log, such as why the process ends: as a line of JSON if the others are.
+    /// Writes what must be read even without a log, such as why the process ends; as a line of JSON if the log is JSON.
     package func insist(_ message: String, level: String) {
         output.append(format == .json ? Self.json(message, level, []) : Array("\(message)\n".utf8))
     }
@@ -94,7 +94,7 @@ package final class Journal: Sendable {
         ]
         if let problem = label.problem { members.append(("problem", .text(problem.rawValue))) }
         if let head {
-            // As it was when the request began: a token may have expired while a stream was open.
+            // As of the start of the request: a token may have expired while a stream was open.
             let began = WallTime(seconds: WallTime.now.seconds - exchange.nanoseconds / 1_000_000_000)
             let identity = try? service.access.identity(head, exchange.peer, for: .read, at: began)
             if let who = identity?.logged { members.append(("who", .text(who))) }
@@ -119,7 +119,7 @@ package enum LogValue {
     case text(String)
     case number(Int)
 
-    /// Plain if it is one printable word, otherwise as a JSON string, so that no value can break its line or imitate
+    /// Plain if it is one printable word, otherwise a JSON string, so that no value can break its line or imitate
     /// another.
     var text: String {
         switch self {
@@ -136,8 +136,8 @@ package enum LogValue {
 }
 
 extension String {
-    /// The text without what a terminal or a reader of lines may act on: controls beyond U+007E, marks of direction,
-    /// and separators of lines become U+FFFD. A writer of JSON escapes the other controls.
+    /// The text without anything that a terminal or a reader of lines may act on: controls beyond U+007E, marks of
+    /// direction, and separators of lines become U+FFFD. A writer of JSON escapes the other controls.
     package var printable: String {
         if utf8.allSatisfy({ $0 < 0x7F }) { return self }
         return String(

@@ -1,6 +1,6 @@
 // The reader of the log may stop reading, and a disk may stall, but requests must go on. So lines go into a buffer, and
-// a thread of its own writes them. What does not fit is dropped and counted. The descriptor is not made non-blocking,
-// since it would be that for all processes that share it.
+// a separate thread writes them. Lines that do not fit are dropped and counted. The descriptor is not made
+// non-blocking, since that would affect all processes that share it.
 
 import CDiffSystem
 import Dispatch
@@ -115,7 +115,7 @@ package struct LogFile {
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_APPEND)
     }
 
-    /// Opens the path again if it is another file now, or none.
+    /// Opens the path again if it is now another file, or missing.
     ///
     /// - Returns: whether it did. If the path cannot be opened, nothing changes.
     package func follow() -> Bool {

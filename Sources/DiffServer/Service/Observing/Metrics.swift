@@ -1,5 +1,5 @@
 // Counts and sums for Prometheus (text exposition format 0.0.4). No label ever holds the name of a session or a client:
-// labels are routes, methods, statuses, reasons and kinds, each from a short list that is known beforehand.
+// labels are routes, methods, statuses, reasons and kinds, each from a short list known beforehand.
 
 import DiffSessions
 import DiffStores
@@ -7,7 +7,7 @@ import HTTPCore
 import SnapshotKit
 import Synchronization
 
-/// What the service counts.
+/// The counts of the service.
 package final class Metrics: Sendable {
     /// The requests of one route and method. These and statuses are so few that a linear search costs less than
     /// hashing.
@@ -24,7 +24,7 @@ package final class Metrics: Sendable {
         }
     }
 
-    /// What waits as long as its reader wants.
+    /// Requests that last as long as their reader wants.
     private struct WaitTally {
         var open = 0
         /// From 0.26 s to 4.7 h.
@@ -84,10 +84,10 @@ package final class Metrics: Sendable {
 
     func began(_ wait: AnswerLabel.Wait) { tally.withLock { $0.change(wait) { $0.open += 1 } } }
     func ended(_ wait: AnswerLabel.Wait) { tally.withLock { $0.change(wait) { $0.open -= 1 } } }
-    /// The time from a commit until a stream was told.
+    /// Notes the time from a commit until a stream was told of it.
     func streamLagged(_ lag: Duration) { tally.withLock { $0.streamLag.add(lag) } }
 
-    /// Files were read again, all of them or not.
+    /// Notes that files were read again, all or not all of them.
     package func reloaded(_ isWhole: Bool) { hasReloaded.store(isWhole, ordering: .relaxed) }
 
     package func count(_ failure: StoreFailure) {
@@ -102,7 +102,7 @@ package final class Metrics: Sendable {
 
     // MARK: Text
 
-    /// All of it.
+    /// All metrics.
     func text(of service: DiffService) -> String {
         let tally = tally.withLock { $0 }
         var statuses: [String: Int] = [:]
@@ -222,7 +222,7 @@ extension SessionTable {
     }
 }
 
-/// The methods that requests are counted by: a client may make up others.
+/// The methods by which requests are counted: a client may invent others.
 private enum CountedMethod: String {
     case get = "GET"
     case head = "HEAD"

@@ -7,7 +7,7 @@ import SnapshotViews
 /// Encoded answers that lead to a session's head, so that many readers with the same base cost one diff, one encoding
 /// and one copy.
 ///
-/// An answer is useful for the moment in which all readers that a commit has woken ask for it. So all are released each
+/// An answer is useful for the moment in which all readers woken by a commit ask for it. So all are released each
 /// second. One that is still being sent can be found until it is sent, since it takes its memory anyway.
 final class AnswerCache: HeadCache {
     /// What a body depends on besides the head.
@@ -21,7 +21,7 @@ final class AnswerCache: HeadCache {
     }
 
     private struct Entry {
-        /// Without its body.
+        /// The answer without its body.
         let answer: ChangesAnswer?
         var body: Releasable<SharedBody>
     }
@@ -56,7 +56,7 @@ final class AnswerCache: HeadCache {
         if !seen.isEmpty { list() }
     }
 
-    /// Has the contents released before long.
+    /// Arranges for the contents to be released soon.
     private func list() {
         let isNew = content.withLock { content in
             defer { content.isListed = true }
@@ -128,7 +128,7 @@ final class AnswerCache: HeadCache {
         list()
     }
 
-    /// Releases all bodies. Those that are being sent can still be found.
+    /// Releases all bodies. Those being sent can still be found.
     func release() {
         let old = content.withLock { content in
             let old = content
@@ -179,7 +179,7 @@ extension SessionTable {
     ///   - maxBody: of a request, in bytes.
     ///   - connection: what an open connection takes, in bytes.
     ///   - hash: nil if the table is the cache of a store.
-    ///   - onEviction: told of the memory that a session has left.
+    ///   - onEviction: called with the memory that a session has left.
     package convenience init(
         bounds: Bounds, maxBody: Int, connection: Int = MemoryAccount.connection, hash: KeyedHash?,
         onEviction: @escaping @Sendable (_ bytes: Int) -> Void = { _ in }

@@ -3,13 +3,13 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// One reader's stream of events: of one session, or of several that it follows on one connection. Writes what its
-/// subscriptions answer, as soon as the peer has taken what was written before.
+/// One reader's stream of events: of one session, or of several that it follows on one connection. Writes the answers
+/// of its subscriptions as soon as the peer has taken the previous ones.
 final class EventStream: Subscriber, @unchecked Sendable {
     // Sendable, since its subscriptions are; everything is confined to the loop of `writer`.
 
     static let heartbeat = Duration.seconds(15)
-    /// What is written before the peer has to take it, in bytes.
+    /// What is written before the peer must take it, in bytes.
     private static let batch = 64 * 1024
 
     let call: Call
@@ -68,7 +68,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
         guard !writer.isClosed else { return }
         writer.onWritable { self.send() }
         if form.isOfMany {
-            // The lists follow as soon as that has left.
+            // The lists follow as soon as this has been sent.
             writer.write(Event.primer(cursor))
         } else {
             let isUsable = view?.isUsable(bases[0].since, form.options.projection) == true
@@ -90,7 +90,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
     /// What the reader has of all lists, on a stream of several.
     var cursor: String { StreamCursor.text(lists.map(\.moved)) }
 
-    /// Has the lists send what is new, unless their last events were too recent.
+    /// Makes the lists send what is new, unless their last events were too recent.
     func send() {
         guard !writer.isClosed, writer.isWritable else { return }
         var room = Self.batch
@@ -105,7 +105,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
 
     private func beat() {
         after(Self.heartbeat, .heartbeat) { stream in
-            // An open stream is a read.
+            // An open stream counts as a read.
             for list in stream.lists { _ = stream.call.service.table.slot(list.name) }
             if stream.writer.isWritable { for list in stream.lists { list.beat() } }
             if stream.writer.isWritable { stream.writer.write(Event.heartbeat) }
@@ -143,7 +143,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
 
     func leave(after time: Duration) { after(time, .departure) { $0.end(.draining) } }
 
-    /// A session has ended. A stream of several goes on, and waits for the session.
+    /// A session has ended. A stream of several continues, and waits for the session.
     func ended(_ list: Subscription, _ problem: Problem) {
         guard form.isOfMany, problem.type == .sessionNotFound else { return end(problem) }
         var problem = problem
@@ -179,7 +179,7 @@ struct EventForm: Sendable {
     /// The least time between two events of one session.
     let pace: Duration
 
-    /// Whether each event names its session, and the reader's cursor in all of them.
+    /// Whether each event names its session, and carries the reader's cursor over all of them.
     var isOfMany: Bool { options.form.isOfMany }
 
     /// The shortest and the default pace, in milliseconds.
@@ -197,8 +197,8 @@ struct EventForm: Sendable {
     }
 }
 
-/// What a reader of several sessions has, as the id of an event, which browsers send back when they reconnect. Opaque
-/// to clients.
+/// The revisions that a reader of several sessions has, as the id of an event, which browsers send back when they
+/// reconnect. Opaque to clients.
 ///
 /// The request names the sessions and what the reader had of each. A cursor has what is newer, by the sessions' places
 /// in the request: `3=17-9f86d081884c7d65,5=2-…`. With other sessions it leads to resets, since their digests differ.

@@ -1,7 +1,7 @@
 import DiffSessions
 import HTTPCore
 
-/// What a reader that waits for a session is to do next. A pure value that reads no session and no clock.
+/// What a reader that waits for a session should do next. A pure value that reads no session and no clock.
 ///
 /// A held request, a stream, and each list of a stream of several do the same: they compare the head with what the
 /// reader has, and answer if the reader sees a difference. `Subscription` carries out the actions.
@@ -12,7 +12,7 @@ import HTTPCore
 ///                        paused ←────────┘
 ///
 /// There is no queue: whatever has happened, the next answer leads from what the reader has to the head, so a slow
-/// reader gets fewer and larger answers. Commits during work only say that it has to be done again.
+/// reader gets fewer and larger answers. Commits during work only note that it must be done again.
 struct Follower: Hashable, Sendable {
     enum Purpose: Hashable, Sendable {
         /// One answer: a long poll.
@@ -22,9 +22,9 @@ struct Follower: Hashable, Sendable {
     }
 
     enum Phase: Hashable, Sendable {
-        /// The reader has been compared with the newest head that is known.
+        /// The reader has been compared with the newest known head.
         case upToDate
-        /// The session has to be read in the reader's next turn.
+        /// The session must be read in the reader's next turn.
         case due
         /// The same, once a pause is over.
         case paused
@@ -42,7 +42,7 @@ struct Follower: Hashable, Sendable {
     }
 
     enum Event: Hashable, Sendable {
-        /// The session has changed, or its source is silent or heard again.
+        /// The session has changed, or its source is silent or answers again.
         case changed
         /// The time of a held request is up.
         case deadline
@@ -50,7 +50,7 @@ struct Follower: Hashable, Sendable {
         case turn(at: Instant)
         case pauseEnded
         case worked(Outcome)
-        /// The reader sees what it has, after work or when it caught up. `name`: what it is to call that, since its own
+        /// The reader sees what it has, after work or when it caught up. `name`: its new name for that, since its own
         /// revision will soon be forgotten.
         case same(ReaderState, name: Revision?)
         /// The heartbeat of a stream.
@@ -60,7 +60,7 @@ struct Follower: Hashable, Sendable {
         case ended
     }
 
-    /// What came of reading or comparing.
+    /// The result of reading or comparing.
     enum Outcome: Hashable, Sendable {
         /// The session was read. `isStale`: its source is silent.
         case found(Revision, isStale: Bool)
@@ -86,11 +86,11 @@ struct Follower: Hashable, Sendable {
         case compare(Comparison)
         /// Do so if that is quick and the reader's revision will soon be forgotten, and report `same` if it is.
         case catchUp(Comparison)
-        /// Send the answer that was just reported.
+        /// Send the answer just reported.
         case answer
-        /// Send the reader the name that was just reported.
+        /// Send the reader the name just reported.
         case rename(Revision)
-        /// Refuse the request, for the reason that was just reported.
+        /// Refuse the request, for the reason just reported.
         case refuse
     }
 
@@ -105,7 +105,7 @@ struct Follower: Hashable, Sendable {
     private(set) var since: Since
     /// Whether `since` differs from what the request says.
     private(set) var hasMoved: Bool
-    /// The newest state that shows the same, if it is known.
+    /// The newest state that shows the same, if known.
     private(set) var base: ReaderState?
     /// The head that the reader was last compared with.
     private var head: Revision?
@@ -117,7 +117,7 @@ struct Follower: Hashable, Sendable {
 
     /// - Parameters:
     ///   - followed: what the reader has.
-    ///   - compared: shows the same as that, if it has been compared.
+    ///   - compared: a state that shows the same, if they have been compared.
     init(
         _ purpose: Purpose, _ followed: FollowedSession, compared: ReaderState? = nil, showsAll: Bool, isAdopted: Bool
     ) {
@@ -182,11 +182,11 @@ struct Follower: Hashable, Sendable {
         case .found(let head, let isStale):
             let isOwed = owesAnswer || differsFromAnnounced(isStale)
             guard head != self.head || isOwed else { return settle(work) }
-            // A reader of the whole session is told of each commit once it has its first answer.
+            // After its first answer, a reader of the whole session is told of each commit.
             return .compare(comparison(always: isOwed || showsAll && self.head != nil))
         case .missing: return owesAnswer && purpose == .answer ? refuse() : settle(work)
         case .different(let state, let name, let isStale, let now):
-            // The source may have been heard again while it was written that it is silent.
+            // The source may have answered again while an answer said that it is silent.
             if state.revision == head, !owesAnswer, !differsFromAnnounced(isStale) { return settle(work) }
             if isAdopted {
                 (base, hasMoved) = (state, true)
@@ -223,7 +223,7 @@ struct Follower: Hashable, Sendable {
         Comparison(since: since, base: base, lastSeen: isAdopted ? nil : head, always: always)
     }
 
-    /// The reader goes on from a newer state, after work, or when it caught up.
+    /// The reader continues from a newer state, after work or when it caught up.
     private mutating func stay(at state: ReaderState, _ name: Revision?) -> Action {
         var next = Action.wait
         switch phase {
@@ -233,7 +233,7 @@ struct Follower: Hashable, Sendable {
         case .upToDate, .due, .paused: break
         }
         head = state.revision
-        // What the request says stays what the reader has.
+        // The reader still has what the request says.
         guard isAdopted else { return next }
         base = state
         guard let name else { return next }
@@ -263,22 +263,22 @@ struct Follower: Hashable, Sendable {
     }
 }
 
-/// What the head is compared with.
+/// What to compare the head with.
 struct Comparison: Hashable, Sendable {
-    /// What the reader says that it has.
+    /// The revision that the reader says it has.
     let since: Since
-    /// Shows the same as that, if it is known.
+    /// A state that shows the same, if known.
     let base: ReaderState?
-    /// What the reader last saw, if that is not what changes start from.
+    /// What the reader last saw, if changes do not start from that.
     let lastSeen: Revision?
     /// Whether the reader is answered even if it sees nothing new.
     let always: Bool
 }
 
-/// A session that is followed, and what its reader has of it.
+/// A session that a reader follows, and what the reader has of it.
 struct FollowedSession: Sendable {
     let session: String
     var since: Since
-    /// Whether `since` comes from a cursor, and not from the query.
+    /// Whether `since` comes from a cursor rather than the query.
     var isOfCursor = false
 }

@@ -2,12 +2,11 @@ import DiffSessions
 import DiffStores
 import HTTPCore
 
-/// A request that is held until its session changes or is created, or its time is up (a long poll). Confined to its
-/// loop.
+/// A request held until its session changes or is created, or its time is up (a long poll). Confined to its loop.
 final class HeldRequest: Subscriber, @unchecked Sendable {
     private let call: Call
     private let pending: Pending
-    /// They hold this as well, until it is answered.
+    /// It holds this as well, until it is answered.
     private var subscription: Subscription?
     private var timer: Timer?
     /// When its own time is up.
@@ -66,7 +65,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
 
     func ended(_ subscription: Subscription, _ problem: Problem) { refused(subscription, problem) }
 
-    /// Answers after this time, or after its own if that is shorter, as if that had been asked for.
+    /// Answers after this time, or after its own if that is shorter, as if that had been requested.
     func leave(after time: Duration) {
         timer?.cancel()
         timer = pending.loop.schedule(after: min(time, max(.zero, deadline - .now))) { [weak subscription] in

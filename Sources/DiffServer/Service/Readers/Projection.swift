@@ -1,5 +1,5 @@
 // What a caller may see is decided once, when it is admitted: `Call.projection`. Nothing else makes a projection, and
-// whatever answers with contents, or with what depends on them, takes one. So an endpoint that is open to callers who
+// whatever answers with contents, or with anything that depends on them, takes one. So an endpoint open to callers who
 // may not read has nothing to read with.
 
 import DiffSessions
@@ -9,15 +9,14 @@ import SnapshotViews
 
 /// The part of a session that a reader shows: what it sees through views, or a window of that.
 struct Projection: Hashable, Sendable {
-    /// A token's view, and the request's view of what that shows; without those that show everything.
+    /// A token's view, and the request's view of its result; without views that show everything.
     private(set) var views: [StateView] = []
     var window: StateWindow?
 
-    /// What revisions seen through the views are named by.
+    /// The views' names in revisions seen through them.
     var names: [ViewName] { views.map(\.json) }
 
-    /// What a caller may see of a session, before the request says what it wants to see of that; nil if it may not
-    /// read.
+    /// What a caller may see of a session, before the request says what it wants of that; nil if it may not read.
     ///
     /// - Parameter session: nil for a request about several, each of which is checked later.
     init?(of identity: Identity, in session: String?) {
@@ -41,7 +40,7 @@ struct Projection: Hashable, Sendable {
         return projection
     }
 
-    /// How often it reads through a state's contents.
+    /// How many times it reads through a state's contents.
     var scanCount: Int { views.reduce(1) { $0 + $1.scanCount } }
 }
 
@@ -66,7 +65,7 @@ extension Call {
 }
 
 extension Parameters {
-    /// A view is JSON, and so is encoded by a program. Some of them, such as curl and `URLSearchParams`, write `+` for
+    /// A view is JSON, and so is encoded by a program. Some programs, such as curl and `URLSearchParams`, write `+` for
     /// a space, and all of them write `%2B` for a plus.
     fileprivate func view(of head: RequestHead) throws(Problem) -> StateView? {
         guard var text = self["view"] else { return nil }

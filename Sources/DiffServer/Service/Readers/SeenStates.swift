@@ -1,8 +1,8 @@
 // What readers' views show of a session's head is kept while there are such readers, and advanced by each commit at the
-// cost of what that changed. What the views showed of the previous revision is kept for a moment, for all readers whose
-// next answer starts from there.
+// cost of its changes. What the views showed of the previous revision is kept for a moment, for all readers whose next
+// answer starts there.
 //
-// It refers to the text of the states that it shows. So what shows a state that is no longer the head counts as much as
+// It refers to the text of the states that it shows. So a view of a state that is no longer the head counts as much as
 // that state, once for all views; readers that do not continue from there lose it.
 
 import DiffSessions
@@ -19,22 +19,22 @@ final class SeenStates: Sendable {
         /// The newest known revision, and its state's generation.
         var head: Revision?
         weak var generation: Generation?
-        /// Only readers keep them after the next release.
+        /// After the next release, only readers keep them.
         var views: [[StateView]: Releasable<SeenView>] = [:]
-        /// Keeps what the last commit changed until the first view has advanced: `Head.change` is weak.
+        /// Keeps the changes of the last commit until the first view has advanced: `Head.change` is weak.
         var arrived: Changeset?
         var step: (from: Revision, to: Revision, StateStep)?
 
         var all: [SeenView] { views.values.compactMap(\.object) }
     }
 
-    /// A state that views show. It counts from when it is no longer the head until no view shows it.
+    /// A state that views show. It is charged from when it is no longer the head until no view shows it.
     fileprivate final class Generation: Sendable {
         private let bytes: Int
         private let share: MemoryShare
 
         init(_ source: Snapshot, in budget: MemoryBudget) {
-            // An upper bound: a state made by edits shares most of its text with the one before.
+            // An upper bound: a state made by edits shares most of its text with the previous one.
             (bytes, share) = (source.footprint, MemoryShare(of: budget))
         }
 
@@ -56,9 +56,9 @@ final class SeenStates: Sendable {
         }
     }
 
-    /// There is a new head.
+    /// Moves on to a new head.
     ///
-    /// - Parameter change: from the previous head, if that is known.
+    /// - Parameter change: from the previous head, if known.
     func move(to head: Revision, over change: Changeset? = nil) {
         let (left, old) = content.withLock { content -> (Generation?, (Changeset?, StateStep?)) in
             guard content.head != head else { return (nil, (nil, nil)) }
@@ -112,7 +112,7 @@ final class SeenStates: Sendable {
 
     /// Releases views without readers, and states from which no reader has continued since the last release.
     ///
-    /// - Returns: whether something is left for the next release.
+    /// - Returns: whether anything is left for the next release.
     func release() -> Bool {
         let (views, old) = content.withLock { content -> ([SeenView], (Changeset?, StateStep?)) in
             let (views, old) = (content.all, (content.arrived, content.step?.2))
@@ -156,7 +156,7 @@ final class SeenView: Sendable {
     /// Of the newest revision that a reader has asked for.
     var now: SeenState? { content.withLock { $0.now?.state } }
 
-    /// Whether there was no memory for the last state. To read on would cost O(n) for each commit.
+    /// Whether there was no memory for the last state. Reading on would cost O(n) for each commit.
     var isRefused: Bool { content.withLock { $0.isRefused } }
 
     /// What was shown of a revision, if that is still known.
@@ -208,7 +208,7 @@ final class SeenView: Sendable {
 
     fileprivate func forget() { change { $0 = Content() } }
 
-    /// Frees what is dropped outside of the lock.
+    /// Frees what is dropped outside the lock.
     private func change(_ work: (inout Content) -> Void) {
         let old = content.withLock { content in
             let old = content
@@ -222,15 +222,15 @@ final class SeenView: Sendable {
 /// What views show of a session at one revision.
 final class SeenState: Sendable {
     let revision: Revision
-    /// Revisions of which the views show the same, this one last. Sequences would not do: they begin again when a
+    /// Revisions of which the views show the same, this one last. Sequences would not do: they start again when a
     /// session is deleted and created.
     private let same: [Revision]
-    /// What each view shows of what the one before it shows; at least one.
+    /// What each view shows of the previous view's result; at least one.
     private let steps: [ViewedState]
-    /// The result as a state of its own, while other readers are likely to want it.
+    /// The result as a separate state, while other readers will probably want it.
     private let whole = Locked<Snapshot?>(nil)
     private let share: MemoryShare
-    /// Whether a view after the first was applied to an older state, and keeps the text of that.
+    /// Whether a view after the first was applied to an older state, whose text it keeps.
     private let isPinned: Bool
 
     /// - Parameter same: other revisions of which the views show the same.
@@ -264,7 +264,7 @@ final class SeenState: Sendable {
     ///
     /// - Returns: false if none is left.
     func reserveMemory() -> Bool {
-        // Each view after the first is applied to a state of its own.
+        // Each view after the first is applied to a separate state.
         let between = zip(steps, steps.dropFirst()).reduce(0) { sum, pair in
             let source = pair.1.source
             return sum + (isPinned || pair.0.view.cutsContents ? source.footprint : source.footprintBesidesText)
@@ -279,7 +279,7 @@ final class SeenState: Sendable {
     /// For readers with older bases the views are applied again.
     private static let maxSame = 32
 
-    /// What the reader sees, as a state of its own. O(rows seen), or O(1) if it was asked for just now.
+    /// What the reader sees, as a separate state. O(rows seen), or O(1) if it was requested just now.
     ///
     /// - Parameter caches: decides whether it is kept for the next reader.
     func shown(keptIn caches: AnswerCaches) -> Snapshot {
@@ -326,7 +326,7 @@ final class SeenState: Sendable {
         return SeenState(revision, next, in: budget)
     }
 
-    /// Whether a visible row has to be drawn again.
+    /// Whether a visible row must be redrawn.
     private func isMarked(_ marks: Marks) -> Bool {
         marks.isReload || !marks.isEmpty && !seen.shown(of: marks).isEmpty
     }

@@ -1,4 +1,4 @@
-// A reader that shows a part of a session gets changes from what it shows to what it is to show. Both are states, made
+// A reader that shows a part of a session gets changes from what it shows to what it should show. Both are states, made
 // from the base and the head by the same pure function.
 
 import DiffSessions
@@ -10,11 +10,11 @@ import SnapshotViews
 /// What a reader shows, by the session's own revision.
 package struct ReaderState: Hashable, Sendable {
     let revision: Revision
-    /// Its window; nil for all that it sees.
+    /// Its window; nil for everything that it sees.
     var place: WindowPosition?
 }
 
-/// What there is to tell a reader.
+/// The news for a reader.
 package enum Update: Sendable {
     /// The reader is up to date: what it has shows the same as this.
     case nothing(ReaderState)
@@ -24,7 +24,7 @@ package enum Update: Sendable {
 extension SessionView {
     /// Whether an update to the head takes long to compute.
     ///
-    /// - Parameter base: the session's revision that the reader shows; nil if it is not known.
+    /// - Parameter base: the session's revision that the reader shows; nil if unknown.
     func isLong(_ projection: Projection, from base: Revision? = nil) -> Bool {
         guard cost(times: projection.scanCount).isLong else { return false }
         // A single view that is kept up to date and shows little is quick.
@@ -41,7 +41,7 @@ extension SessionView {
         session.resumePoint(revision, through: projection.names, at: .now, bounds: table.bounds.history)
     }
 
-    /// The same for the session's own revision, which also differs by what is ignored.
+    /// The same for the session's own revision, which also differs in ignored values.
     func resumePoint(of revision: Revision) -> ResumePoint {
         session.resumePoint(of: revision, at: .now, bounds: table.bounds.history)
     }
@@ -53,7 +53,7 @@ extension SessionView {
         return true
     }
 
-    /// Whether a reader's base will be forgotten before long, or is already.
+    /// Whether a reader's base will soon be forgotten, or already is.
     func isFading(_ revision: Revision) -> Bool {
         revision.sequence < session.startedOverAt
             || session.history.isFading(revision.sequence, at: .now, bounds: table.bounds.history)
@@ -68,16 +68,16 @@ extension SessionView {
     ///
     /// - Parameters:
     ///   - since: what the reader says that it has.
-    ///   - base: shows the same as that, if it is known.
+    ///   - base: a state that shows the same, if known.
     ///   - always: whether the answer is changes even if there are none.
-    ///   - write: made the head; its base is usable even if it is not remembered.
+    ///   - write: the write that made the head; its base is usable even if it is not remembered.
     func projectedUpdate(
         since: Since, from base: ReaderState?, _ options: ChangesOptions, always: Bool, after write: WriteStep? = nil
     ) -> Update {
         ProjectedReader(view: self, options: options, since: since, base: base, write: write).update(always: always)
     }
 
-    /// What a reader without a usable base is to show of the head.
+    /// What a reader without a usable base should show of the head.
     ///
     /// - Parameter place: its last window.
     func destination(_ projection: Projection, from place: WindowPosition? = nil) -> Destination {
@@ -93,7 +93,7 @@ extension SessionView {
             snapshot: window?.state ?? seen.shown(keptIn: table.answers), window: window, isPart: true)
     }
 
-    /// The options of a reader that resumes a stream: its window keeps the anchor that it had.
+    /// The options of a reader that resumes a stream: its window keeps its anchor.
     func resuming(_ options: ChangesOptions, since: Since) -> ChangesOptions {
         guard case .around = options.projection.window?.anchor, case .revision(let revision) = since,
             let place = revision.place, let base = seen(at: revision, options.projection),
@@ -108,12 +108,12 @@ extension SessionView {
 // MARK: Views
 
 extension SessionView {
-    /// What is kept up to date for a reader while the result is held; nil for a reader of the whole session.
+    /// The view that is kept up to date for a reader while the result is held; nil for a reader of the whole session.
     func seen(of projection: Projection) -> SeenView? {
         projection.showsAll ? nil : slot.answers(in: table.answers).seenStates.view(projection.views)
     }
 
-    /// What views show of the head, and what they showed before if that was of another revision.
+    /// What views show of the head, and what they showed before, if that was of another revision.
     func seen(through views: [StateView]) -> (head: SeenState, before: SeenState?) {
         let states = slot.answers(in: table.answers).seenStates
         let view = states.view(views)
@@ -133,7 +133,7 @@ extension SessionView {
         }
     }
 
-    /// What views show of a past state. O(n) unless that was the head until just now.
+    /// What views show of a past state. O(n) unless it was the head until just now.
     fileprivate func seen(through views: [StateView], at place: Int, before: SeenState? = nil) -> SeenState? {
         let revision = session.history.revision(at: place)
         let known =
@@ -164,7 +164,7 @@ extension SessionView {
         if known.source.isIdentical(to: head.snapshot) {
             return known.relabeled(head.revision, marks: marks, in: table.account.views)
         }
-        // A view may depend on what the session's changes ignore.
+        // A view may depend on values that the session's changes ignore.
         let step = states.step(
             from: known.source, at: known.revision, to: head, over: session.settings.ignored.isEmpty ? head.change : nil
         )
@@ -174,7 +174,7 @@ extension SessionView {
 
 // MARK: One reader
 
-/// What one reader shows, and is to show.
+/// What one reader shows, and should show.
 private struct ProjectedReader {
     let view: SessionView
     let options: ChangesOptions
@@ -190,7 +190,7 @@ private struct ProjectedReader {
             return .changes(view.reset(since == .unreadable ? .unknown : .initial, from: nil, options))
         }
         let place = base.map(\.place) ?? named.place
-        // A window is no document that a JSON patch could change.
+        // A window is not a document that a JSON patch could change.
         if place != nil, options.form.dialect == .jsonPatch { return reset(.unknown, named) }
         let point = base.map { view.resumePoint(of: $0.revision) } ?? view.resumePoint(named, projection)
         let marks: Marks
@@ -225,7 +225,7 @@ private struct ProjectedReader {
         let changeset = Changeset(
             from: shown, to: destination.snapshot, marks: marks, ignoring: view.session.settings.ignored,
             readersMayDiffer: mayDiffer || mayHaveLostValues)
-        // A reader that asks for another window than it shows is told the new place, even if the rows are the same.
+        // A reader that asks for another window is told the new place, even if the rows are the same.
         let isAsked = base == nil && self.window(of: past, since: past, place)?.place != place
         let isOfNothing = isEmpty(changeset)
         if !always, isOfNothing, !isAsked {
@@ -236,8 +236,8 @@ private struct ProjectedReader {
         return .changes(answers.remember(answer, key, at: head))
     }
 
-    /// Whether the reader may have kept a value at an ignored place because the rest of the content, which it would
-    /// have been sent for, is cut away. The session's own account of lost values is that of whole contents.
+    /// Whether the reader may have kept a value at an ignored place because the view cuts the rest of the content, with
+    /// which it would have been sent. The session's own account of lost values is about whole contents.
     private var mayHaveLostValues: Bool {
         let ignored = view.session.settings.ignored
         return !ignored.isEmpty && projection.views.contains { $0.cutsContents(around: ignored) }
@@ -258,7 +258,7 @@ private struct ProjectedReader {
         return view.name(of: ReaderState(revision: write.base), projection) == named.showing(nil)
     }
 
-    /// Whether the reader sees what it saw of its revision.
+    /// Whether the reader sees the same as in its revision.
     private func isSame(_ seen: SeenState, _ point: ResumePoint, _ marks: Marks, since known: Revision) -> Bool {
         switch point {
         case .head: return marks.isEmpty
@@ -270,8 +270,8 @@ private struct ProjectedReader {
         }
     }
 
-    /// Whether the reader has what a changeset leads to. For a document the rows do not tell, since it has hidden
-    /// items.
+    /// Whether the reader already has the target of a changeset. For a document the rows do not tell, since it has
+    /// hidden items.
     private func isEmpty(_ changeset: Changeset) -> Bool {
         changeset.isEmpty && (options.form.dialect != .jsonPatch || changeset.json(.jsonPatch).count == 2)
     }
@@ -299,7 +299,7 @@ extension SessionView {
 
     /// - Parameters:
     ///   - since: what the reader says that it has.
-    ///   - base: shows the same as that, if it is known.
+    ///   - base: a state that shows the same, if known.
     func update(since: Since, from base: ReaderState? = nil, _ options: ChangesOptions) -> Update {
         if options.projection.showsAll, since.place == nil, base?.place == nil {
             if hasNothing(since: since) { return .nothing(ReaderState(revision: session.head.revision)) }
@@ -311,7 +311,7 @@ extension SessionView {
     /// The answer from a reader's base to the head. Readers with the same base and options share the diff and its
     /// encoding.
     ///
-    /// - Parameter write: made the head; its base is usable even if it is not remembered.
+    /// - Parameter write: the write that made the head; its base is usable even if it is not remembered.
     func answer(
         since: Since, from base: ReaderState? = nil, _ options: ChangesOptions, after write: WriteStep? = nil
     ) -> ChangesAnswer {
@@ -365,7 +365,7 @@ extension SessionView {
             readersMayDiffer: session.head.mayDiffer(for: reader, knownAs: known), reused: base.reused)
     }
 
-    /// All that a reader without a usable base is to show. A large state is written once for all readers.
+    /// Everything that a reader without a usable base should show. A large state is written once for all readers.
     func reset(_ reason: ResetReason, from revision: Revision?, _ options: ChangesOptions) -> ChangesAnswer {
         let form = options.form
         let destination =
@@ -385,7 +385,7 @@ extension SessionView {
     private func shared(_ key: AnswerCache.Key, _ destination: Destination, _ body: () -> SharedBody) -> SharedBody {
         let answers = slot.answers(in: table.answers)
         if let known = answers.body(key, at: session.head.revision) { return known }
-        // Counted while it is written, or each worker would find memory for one more.
+        // Counted while it is being written, or each worker would find memory for one more.
         let body = table.account.outgoing.charging(destination.size, body)
         answers.remember(body, key, at: session.head.revision)
         return body
@@ -396,7 +396,7 @@ extension SessionView {
     /// From this size on, in bytes, a state is written once for all readers.
     private static let worthSharing = 32 * 1024
 
-    /// Whether there is memory for another answer. Large ones have to wait until slow readers are gone.
+    /// Whether there is memory for another answer. Large ones must wait until slow readers are gone.
     var hasRoom: Bool { !cost().isLong || !table.account.outgoing.isExceeded }
 
     /// - Throws: 503 if there is no memory.
@@ -417,7 +417,7 @@ extension SessionView {
             })
     }
 
-    /// The length of that in bytes, or an estimate where it is large. O(1) then, unless a view shows a part.
+    /// The length of that in bytes, or an estimate if it is large: then O(1), unless a view shows a part.
     func documentSize(_ projection: Projection) -> Int {
         let size = destination.size
         return size >= Self.worthSharing && (projection.showsAll || !hasRoom) ? size : document(projection).count
@@ -433,7 +433,7 @@ extension SessionView {
     }
 }
 
-/// A write that was just committed.
+/// A write just committed.
 struct WriteStep {
     /// The head before.
     let base: Revision

@@ -20,7 +20,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
     private var seen: SeenView?
     private var timer: Timer?
     private let isWoken = Atomic<Bool>(false)
-    /// A held request waits for the session alone.
+    /// A held request waits only for the session.
     private let followsSource: Bool
 
     /// Its memory in bytes, besides its slot's.
@@ -28,7 +28,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
 
     /// - Parameters:
     ///   - compared: shows the same as what the reader has, if that has been compared.
-    ///   - subscriber: whose calls all come on `loop`.
+    ///   - subscriber: all its calls come on `loop`.
     init(
         _ call: Call, _ followed: FollowedSession, _ purpose: Follower.Purpose, _ options: ChangesOptions,
         compared: ReaderState? = nil, for subscriber: any Subscriber, on loop: EventLoop
@@ -44,7 +44,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
 
     private var service: DiffService { call.service }
 
-    /// What the reader has, if the request says something else.
+    /// What the reader has, if that differs from the request.
     var moved: Revision? {
         follower.hasMoved ? follower.since.revision : nil
     }
@@ -71,7 +71,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
         }
     }
 
-    /// Compares the reader with the session, which was read before the subscription joined.
+    /// Compares the reader with the session as read before the subscription joined.
     ///
     /// - Parameter view: nil if there was no session.
     func begin(from view: SessionView?) {
@@ -94,7 +94,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
         (timer, slot, seen) = (nil, nil, nil)
     }
 
-    /// Waits for the session again, of whose end the reader was told.
+    /// Waits again for the session, after telling the reader of its end.
     ///
     /// - Returns: why it could not.
     func restart() -> Problem? {
@@ -122,7 +122,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
 
     // MARK: Turns
 
-    /// Sends the reader what is new to it, if there is anything.
+    /// Sends the reader any news.
     ///
     /// - Returns: the bytes written so far.
     func takeTurn() -> Int { perform(follower.handle(.turn(at: .now))) }
@@ -133,7 +133,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
     /// Answers the reader in any case.
     func endTime() { _ = perform(follower.handle(.deadline)) }
 
-    /// Does what needs no session. What is done with a session that was read follows in `found` and `finish`.
+    /// Performs actions that need no session. Those that follow the reading of one are in `found` and `finish`.
     private func perform(_ action: Follower.Action, because problem: Problem = .crowded) -> Int {
         switch action {
         case .wait: return 0
@@ -162,7 +162,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
     private func read() -> Int {
         guard let slot else { return perform(follower.handle(.worked(.missing))) }
         if let view = SessionView(slot, of: service.table) { return found(view) }
-        // If the session was there before.
+        // If the session existed before.
         let known = slot.version
         let call = options.form.isOfMany ? call.of(name) : call
         call.find().whenDone { [self] result in
@@ -223,7 +223,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
         }
     }
 
-    /// The reader sees what it has. It is told a new name for that if its own will soon be forgotten.
+    /// The reader sees what it has. It gets a new name for that if its own will soon be forgotten.
     private func stay(at state: ReaderState, in view: SessionView) -> Int {
         var name: Revision?
         if !options.projection.showsAll, let known = follower.since.revision, view.isFading(known) {
@@ -261,18 +261,18 @@ final class Subscription: SessionReader, @unchecked Sendable {
 protocol Subscriber: AnyObject, Sendable {
     /// Whether answers are compressed.
     var isCompressed: Bool { get }
-    /// A subscription is to take a turn as soon as its answer can be sent.
+    /// A subscription should take a turn as soon as its answer can be sent.
     func isDue(_ subscription: Subscription)
     /// - Parameter lag: the time since the commit.
     /// - Returns: the bytes written.
     func answered(_ subscription: Subscription, _ answer: ChangesAnswer, lag: Duration) -> Int
-    /// What the reader has is called otherwise from now on.
+    /// The reader's state has a new name from now on.
     ///
     /// - Returns: the bytes written.
     func renamed(_ subscription: Subscription, _ name: Revision) -> Int
     func refused(_ subscription: Subscription, _ problem: Problem)
     func ended(_ subscription: Subscription, _ problem: Problem)
-    /// The server goes down. Told again, the new time holds.
+    /// The server is closing. If called again, the new time holds.
     func leave(after time: Duration)
 }
 
