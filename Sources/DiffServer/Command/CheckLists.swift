@@ -7,7 +7,7 @@ import SnapshotKit
 /// `--lists FILE`, and whether the sources answer with lists.
 struct CheckLists: CommandOptions {
     private(set) var path = ""
-    /// Whether the sources are fetched.
+    /// Whether to fetch the sources.
     private var tries = false
     /// Sessions to try besides the lists without segments.
     private var sessions: [String] = []

@@ -4,7 +4,7 @@ import DiffService
 import DiffSessions
 import HTTPCore
 
-/// What the command line asks for.
+/// The command that a command line asks for.
 enum Command {
     case serve(Options)
     case diff(DiffCommand)
@@ -18,7 +18,7 @@ enum Command {
     case version
 }
 
-/// A command line that cannot be carried out, for a person; the exit status is 2.
+/// A command line that cannot be carried out, in words for a person; the exit status is 2.
 struct UsageError: Error {
     let message: String
     /// Whether the message has a line for each fault of a file, with its place.
@@ -56,7 +56,7 @@ extension Command {
         }
     }
 
-    /// The help that is asked for, by `help` or by a flag anywhere.
+    /// The help requested, by `help` or by a flag anywhere.
     private static func topic(_ arguments: [String]) throws(UsageError) -> Help.Topic? {
         if arguments.first == "help" {
             guard let name = arguments.dropFirst().first else { return .overview }
@@ -136,7 +136,7 @@ struct CommandLineParser<Target: CommandOptions> {
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             guard argument.hasPrefix("--") else {
-                // Perhaps the rest of a secret with a blank: it is not printed.
+                // It may be the rest of a secret with a blank, so it is not printed.
                 if let last = flags.last?.0, known.contains(where: { $0.flag == last && $0.isSecret }),
                     !SingleList.isURL(argument)
                 {
@@ -148,7 +148,7 @@ struct CommandLineParser<Target: CommandOptions> {
             }
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard let option = known.first(where: { $0.flag == parts[0] }) else {
-                // A secret may follow without a separator: it is not printed.
+                // A secret may follow without a separator, so it is not printed.
                 let name = String(parts[0].prefix { $0 == "-" || ("a"..."z").contains($0) })
                 let meant = Spelling.nearest(to: name, among: known.map(\.flag)).map { "did you mean \($0)?" }
                 throw UsageError("unknown option \"\(name)\"; \(meant ?? Target.topic.pointer)")
@@ -192,7 +192,7 @@ struct TokenCommand: CommandOptions {
 
     init(_ arguments: [String], _ environment: (String) -> String?) throws(UsageError) {
         let others: [String]
-        // A secret on the command line stands in for both variables.
+        // A secret on the command line replaces both variables.
         let isGiven = arguments.contains { $0.hasPrefix("--token-secret") }
         (self, others) = try CommandLineParser(arguments).read { isGiven ? nil : environment($0) }
         if let other = others.first { throw UsageError("\"\(other)\" is not an option; \(Self.topic.pointer)") }

@@ -9,7 +9,7 @@ struct DiffCommand: CommandOptions {
     var dialect = Dialect.keyed
     var staging = Staging.safe
     var content = ContentStyle.full
-    /// What is given of a shape, in order.
+    /// The given members of a shape, in order.
     private var members: [(StateShape.Member, String)] = []
     private(set) var shape = StateShape.native
 

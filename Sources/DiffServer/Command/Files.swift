@@ -7,14 +7,14 @@ enum Files {
         let reason: String
     }
 
-    /// The text of a file of the kernel; empty if it cannot be read.
+    /// The text of a kernel file; empty if it cannot be read.
     static func text(_ path: String) -> String {
         do throws(Failure) { return String(decoding: try read(path), as: UTF8.self) } catch { return "" }
     }
 
     /// - Parameters:
     ///   - path: `-` is standard input.
-    ///   - limit: in bytes. A longer file is a failure.
+    ///   - limit: in bytes. Reading a longer file fails.
     static func read(_ path: String, atMost limit: Int = .max) throws(Failure) -> [UInt8] {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure(path: path, reason: String(cString: strerror(errno))) }

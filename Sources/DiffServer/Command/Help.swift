@@ -12,7 +12,7 @@ enum Help {
         case shape, watch
         case manual = "man"
 
-        /// For error messages.
+        /// Points to the help, in error messages.
         var pointer: String { self == .overview ? "see diffserver help" : "see diffserver \(rawValue) --help" }
     }
 

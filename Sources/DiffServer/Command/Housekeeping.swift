@@ -4,7 +4,7 @@ import Dispatch
 import HTTPCore
 import Synchronization
 
-/// What is done each second, on a thread of its own.
+/// The work done each second, on a separate thread.
 struct Housekeeping {
     private let service: DiffService
     private let server: Server
@@ -38,8 +38,8 @@ struct Housekeeping {
         excessShare = MemoryShare(of: service.table.account.excess)
     }
 
-    /// Below this budget, in bytes, what short-lived requests leave free within a second is a large part of it, and a
-    /// walk over the heap takes some milliseconds.
+    /// Below this budget, in bytes, the memory that short-lived requests free within a second is a large part of it,
+    /// and a walk over the heap takes a few milliseconds.
     private static let smallBudget = 128 << 20
 
     /// - Parameter isLast: in this second.
@@ -61,7 +61,7 @@ struct Housekeeping {
 
 // MARK: - Memory
 
-/// Returns memory that the allocator holds and nobody uses: evicted sessions leave holes between those that stay.
+/// Returns memory that the allocator holds unused: evicted sessions leave holes between those that stay.
 struct FreeMemory {
     /// Unaccounted bytes of the process that are worth a try.
     let slack: Int
@@ -70,9 +70,9 @@ struct FreeMemory {
 
     init(slack: Int) { self.slack = slack }
 
-    /// Returns memory to the system if the process holds `slack` bytes more than the `used` ones that are accounted
-    /// for. Each try walks over the whole heap, under its locks. So one that brought less than a quarter of the slack
-    /// is not repeated until the size of the process has changed by as much.
+    /// Returns memory to the system if the process holds `slack` bytes more than the accounted `used` ones. Each try
+    /// walks over the whole heap, under its locks. So one that brought less than a quarter of the slack is not repeated
+    /// until the size of the process has changed by as much.
     ///
     /// - Parameters:
     ///   - resident: the process's memory in bytes; nil if it is unknown.
@@ -87,31 +87,31 @@ struct FreeMemory {
     }
 }
 
-/// What the process takes beyond what it should: the budget, a sixteenth more, and 32 MiB. Holes between blocks are in
-/// nobody's account. Thousands of requests that end at once leave them, too small to be returned, and sessions would
-/// grow at once by what was accounted for; that way, 64 MiB over SQLite reached 140 MiB.
+/// What the process takes beyond its due: the budget, a sixteenth more, and 32 MiB. No account has the holes between
+/// blocks. Thousands of requests that end at once leave holes too small to be returned, and sessions would at once grow
+/// by the memory accounted for the requests; that way, 64 MiB over SQLite reached 140 MiB.
 struct ExcessMemory {
     private let limit: Int
     private let most: Int
-    /// What sessions have to do without, in bytes: at most half of the budget.
+    /// The bytes that sessions must do without: at most half of the budget.
     private(set) var bytes = 0
     private var last = 0
 
     /// - Parameter budget: in bytes.
     init(budget: Int) { (limit, most) = (budget / 16 * 17 + (32 << 20), budget / 2) }
 
-    /// Goes half of the way to what would have met the limit: what is evicted comes back later, if at all. A peak that
-    /// is over by the next time does not count.
+    /// Goes half of the way to what would have met the limit: evicted sessions come back later, if at all. A peak that
+    /// has passed by the next time does not count.
     mutating func update(resident: Int) {
         bytes = min(max(0, bytes + (min(resident, last) - limit) / 2), most)
         last = resident
     }
 }
 
-/// Returns the memory of evicted sessions as soon as that is much. Otherwise the process holds it beside the memory of
-/// new sessions, which seldom fit into the holes.
+/// Returns the memory of evicted sessions as soon as there is much of it. Otherwise the process holds it beside the
+/// memory of new sessions, which seldom fit into the holes.
 ///
-/// Four clients that put states of 1 KB to 1 MB into ever new sessions, with 64 MiB, bring the process to 94–103 MiB,
+/// With 64 MiB, four clients that put states of 1 KB to 1 MB into ever new sessions bring the process to 94–103 MiB,
 /// and without this to 121–132 MiB, where 112 MiB are promised. Each put costs half as much again.
 final class EvictedMemory: Sendable {
     /// Bytes that are worth a walk over the heap.
@@ -121,7 +121,7 @@ final class EvictedMemory: Sendable {
 
     init(worth: Int) { self.worth = worth }
 
-    /// Counts bytes that were just freed. From any thread; another one walks over the heap.
+    /// Counts bytes just freed. From any thread; another one walks over the heap.
     func add(_ freed: Int) {
         let before = bytes.add(freed, ordering: .relaxed).oldValue
         guard before < worth, before + freed >= worth else { return }

@@ -2,8 +2,8 @@ import DiffService
 
 /// `diffserver help man`: the help of all commands as one page in man(7)'s notation.
 ///
-/// It is made of the help's own paragraphs, so that it says all that they say. The first line of a paragraph tells what
-/// it is: an option begins with two dashes, what else is indented stays as it is, and a heading ends with a colon.
+/// It is made from the help's own paragraphs, so it says everything they say. The first line of a paragraph tells its
+/// kind: an option begins with two dashes, other indented lines stay as they are, and a heading ends with a colon.
 enum Manual {
     /// Lines of the help.
     private typealias Paragraph = ArraySlice<Substring>
@@ -36,7 +36,7 @@ enum Manual {
         return ".PP\n" + text(paragraph)
     }
 
-    /// A flag and its value, or a line of what it does.
+    /// A flag and its value, or a line of its description.
     private static func optionLine(_ line: Substring) -> String {
         guard line.hasPrefix("  --") else { return escaped(line.trimmed) }
         let words = line.trimmed.split(separator: " ", maxSplits: 1).map(escaped)
@@ -47,7 +47,7 @@ enum Manual {
 
     private static func text(_ paragraph: Paragraph) -> String { paragraph.map(escaped).joined(separator: "\n") }
 
-    /// A line of which nothing is a request, and each character is printed as it is.
+    /// A line without requests, in which each character is printed as it is.
     private static func escaped(_ line: some StringProtocol) -> String {
         line.reduce(into: line.hasPrefix(".") ? "\\&" : "") { $0 += escapes[$1] ?? String($1) }
     }

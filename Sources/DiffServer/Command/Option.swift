@@ -1,4 +1,4 @@
-// How an option is read. Ranges end where values could no longer work, far below where a sum of them would overflow.
+// How an option is read. Ranges end where values could no longer work, far below where their sum would overflow.
 
 import DiffSessions
 import HTTPCore
@@ -18,7 +18,7 @@ extension CommandOptions {
     static var all: [Option<Self>] { groups.flatMap(\.options) }
 }
 
-/// Options of one subject.
+/// Options on one subject.
 struct OptionGroup<Target: CommandOptions>: Sendable {
     let title: String
     let options: [Option<Target>]
@@ -32,7 +32,7 @@ struct Option<Target: CommandOptions>: Sendable {
     /// The value's placeholder in help; nil for a switch.
     let value: String?
     let help: String
-    /// What is wrong with an invalid value, as it follows the value: `is not a time`.
+    /// What is wrong with an invalid value, in words that follow it: `is not a time`.
     var fault = "is not valid"
     /// Whether the value may be a secret, which messages do not repeat.
     var isSecret = false
@@ -57,7 +57,7 @@ struct Option<Target: CommandOptions>: Sendable {
 
 // MARK: - Ranges
 
-/// What amounts are taken unless an option says otherwise.
+/// The amounts accepted unless an option says otherwise.
 enum OptionRange {
     static let counts = 1...1_000_000_000
     /// Up to 1 TiB: sums of such amounts stay far from overflowing.

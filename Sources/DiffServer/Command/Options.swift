@@ -11,7 +11,7 @@ struct Options: Sendable {
     // MARK: Addresses and access
 
     var listen: [ListenAddress] = []
-    /// Those of the command line.
+    /// Keys from the command line.
     var keys: [KeyRing.Key] = []
     var keyFile: String?
     var fileKeys: [KeyRing.Key] = []
@@ -19,7 +19,7 @@ struct Options: Sendable {
     var metricsKeys: [KeyRing.Key] = []
     /// Whether authentication is off.
     var isOpen = false
-    /// The first one signs, all verify. If empty, one is made at the start.
+    /// The first one signs, all verify. If empty, one is generated at the start.
     var tokenSecrets: [[UInt8]] = []
     var tokenSecretFile: String?
     /// Nil for the store's, or else a new one.
@@ -30,9 +30,9 @@ struct Options: Sendable {
     var storePassword: String?
     /// Replicas of Redis that must have a write before it is answered.
     var storeReplicas = 0
-    /// What all keys and channels in Redis begin with.
+    /// The prefix of all keys and channels in Redis.
     var storePrefix = RedisKeys.standardPrefix
-    /// The size of the file of SQLite, in bytes; nil for no limit.
+    /// The largest file of SQLite, in bytes; nil for no limit.
     var storeMaxSize: Int?
     /// Whether SQLite waits for the disk before a write is answered.
     var isDurable = true
@@ -59,21 +59,21 @@ struct Options: Sendable {
     /// Concurrent connections of one peer; nil for no limit.
     var peerConnections: Int?
     var loops: Int?
-    /// How all loops wait, those of the stores and the sources, too.
+    /// How all loops wait, including those of the stores and the sources.
     var polling = Polling.preferred
     var drainDelay = Duration.zero
     var drain = Duration.seconds(10)
     /// How long a turn of a loop may take before the process ends itself; nil for no limit.
     var watchdog: Duration? = .seconds(10)
 
-    /// Whether the options are only checked, with all that they name.
+    /// Whether to only check the options, with everything they name.
     var checksOnly = false
 
     // MARK: Observing
 
     var logFormat = LogFormat.text
     var logsRequests = false
-    /// For the log at the start.
+    /// Lines for the log at the start.
     var warnings: [String] = []
 
     /// What an open connection takes.
@@ -103,7 +103,7 @@ struct Options: Sendable {
 // MARK: - Checks
 //
 // Checks that take more than one option: which go together, which exclude each other, and the contents of files. They
-// run before anything is opened, so that a mistake is one line (in a file of lists, one per fault) and exit status 2.
+// run before anything is opened, so a mistake costs one line (in a file of lists, one per fault) and exit status 2.
 
 extension Options {
     /// The options with the contents of their files, if they make sense together.
@@ -172,7 +172,7 @@ extension Options {
         }
     }
 
-    /// Those of writers.
+    /// The keys of writers.
     var allKeys: [KeyRing.Key] { keys + fileKeys }
 
     /// Reads the keys of writers in a file.
@@ -180,7 +180,7 @@ extension Options {
         try keys("--key-file", path, KeyRing.Key.fault, &warnings) { $0 }
     }
 
-    /// Reads the keys in a file that are for `/metrics` alone.
+    /// Reads the keys in a file that are only for `/metrics`.
     static func metricsKeys(in path: String, warnings: inout [String]) throws(UsageError) -> [KeyRing.Key] {
         let fault = "is not NAME:SHA256, with a hash of 64 hexadecimal digits; diffserver key makes one"
         return try keys("--metrics-key-file", path, fault, &warnings) { $0.forMetrics }
@@ -214,7 +214,7 @@ extension Options {
         return secrets
     }
 
-    /// The contents of a file of secrets, without the last line break. Errors do not name the file: whoever confuses
+    /// The contents of a file of secrets, without the last line break. Errors do not name the file: a user who confuses
     /// the option with the one without `-file` has given the secret instead.
     ///
     /// - Throws: if the file cannot be read, is empty or has more than 1 MiB.
@@ -236,7 +236,7 @@ extension Options {
 }
 
 extension Options {
-    /// Warnings about variables that nothing reads, and that are nearly those of options. Others may begin in the same
+    /// Warnings about variables that nothing reads, and that resemble those of options. Others may begin in the same
     /// way: Kubernetes sets `DIFFSERVER_PORT` and the like for a Service of that name.
     static func misspelt(_ variables: some Sequence<String>) -> [String] {
         let prefix = "DIFFSERVER_"

@@ -1,4 +1,4 @@
-// What the kernel says of the process and of its control group. Linux alone has these files; elsewhere the figures are
+// What the kernel says about the process and its control group. Only Linux has these files; elsewhere the figures are
 // left out.
 
 import CDiffSystem
@@ -6,8 +6,8 @@ import DiffService
 import FoundationEssentials
 import HTTPCore
 
-/// What the kernel knows of this process, under the names that Prometheus' own client libraries use. Figures that
-/// cannot be read, because /proc is missing, are left out.
+/// What the kernel knows of this process, under the names used by Prometheus' own client libraries. Figures that cannot
+/// be read, because /proc is missing, are left out.
 struct ProcessFigures {
     /// User and system time.
     private var processorSeconds: Double {

@@ -8,7 +8,7 @@ import HTTPCore
 enum Serve {
     /// Runs until a signal ends the process.
     ///
-    /// - Parameter ready: called with the addresses where the server can be reached, once it can be.
+    /// - Parameter ready: called with the addresses of the server, once it can be reached.
     static func run(_ options: Options, ready: ([SocketAddress]) -> Void = { _ in }) -> Never {
         var options = options
         Descriptors.raiseLimit()
@@ -42,12 +42,12 @@ enum Serve {
         let account = store.table.account
         (serverOptions.incoming, serverOptions.outgoing) = (account.incoming, account.outgoing)
         serverOptions.openConnections = account.connections
-        // Not by the table itself, which would take a weak reference, and that makes counting its references slow.
+        // Not by the table itself: that would take a weak reference, which makes counting its references slow.
         account.onGrowth { [table = store.table] in table.makeRoom() }
         let server = Server(options: serverOptions, service: service, workers: workers)
         service.run(in: server)
         let scheme = options.certificate == nil ? "http" : "https"
-        // Before the next line: whoever reads that may move the file at once.
+        // Before the next line: its reader may move the file at once.
         let log = LogFile(descriptor: STDERR_FILENO)
         do throws(ListenError) {
             let addresses = try server.start()
@@ -97,17 +97,17 @@ enum Serve {
 
     // MARK: Reading again
 
-    /// What is read again on SIGHUP.
+    /// Something that is read again on SIGHUP.
     private struct Reloadable {
-        /// As the log names it, in the plural.
+        /// Its name in the log, in the plural.
         let name: String
-        /// Reads it, and puts it in place of what was there.
+        /// Reads it, and replaces the old one.
         ///
         /// - Returns: how much was read, in words; nil if there is nothing to count.
         let read: (_ warnings: inout [String]) throws(UsageError) -> String?
     }
 
-    /// Each by itself, so that a bad file does not keep the others from being read.
+    /// Each by itself, so that a bad file does not prevent reading the others.
     private static func reload(_ all: [Reloadable], _ service: DiffService) {
         let journal = service.journal
         var isWhole = true
@@ -205,7 +205,7 @@ enum Serve {
     }
 }
 
-/// Ends the process once its lines are written, and not by `exit`, which frees what other threads may be using.
+/// Ends the process once its lines are written. Not by `exit`, which frees what other threads may be using.
 func end(_ status: Int32) -> Never {
     LogOutput.standardError.flush()
     _exit(status)
@@ -214,13 +214,13 @@ func end(_ status: Int32) -> Never {
 /// Ends the process with one line.
 func fail(_ message: String, status: Int32 = 1) -> Never { end(status, saying: "diffserver: \(message)") }
 
-/// Ends the process, whose options are read, with one line of its log.
+/// Ends the process, whose options have been read, with one line of its log.
 private func fail(_ message: String, _ journal: Journal) -> Never {
     journal.insist("diffserver: \(message)", level: "error")
     end(1)
 }
 
-/// Ends the process with lines, which are printed as they are.
+/// Ends the process with lines that are printed as they are.
 func end(_ status: Int32, saying lines: String) -> Never {
     for line in lines.split(separator: "\n") { LogOutput.standardError.append(Array("\(line)\n".utf8)) }
     end(status)

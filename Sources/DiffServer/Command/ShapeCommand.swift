@@ -23,7 +23,7 @@ struct ShapeCommand: CommandOptions {
 
     static let groups = [OptionGroup<Self>(title: "Options", options: [SingleList.headers(\.list)])]
 
-    /// Prints the guesses, and how to post the document by the first.
+    /// Prints the guesses, and how to post the document by the first one.
     func run(environment: @escaping (String) -> String?) throws(UsageError) -> Never {
         var document = StateDocument(try read(environment))
         let guesses: [ShapeGuess]

@@ -1,4 +1,4 @@
-// How a node leaves so that nobody notices.
+// How a node leaves unnoticed.
 //
 // 1. For `--drain-delay` it goes on, but `/readyz` is 503 and each answer ends its connection. Balancers that ask take
 //    it out, and proxies use up the connections that they kept.
@@ -9,16 +9,16 @@
 // 4. Idle connections close once nobody has used one for a moment, and writes are refused. What is still open is ended
 //    by its answer, or by the end of `--drain`.
 //
-// Writes are taken for so long because a proxy may send another node a request that could not be sent, but not one that
-// was answered 503 or broken off, unless it is told so and each request is idempotent. Without a delay there are no
-// proxies to wait for.
+// Writes are taken for that long because a proxy may send another node a request that could not be sent, but not one
+// that was answered 503 or broken off, unless it is told to and each request is idempotent. Without a delay there are
+// no proxies to wait for.
 
 import CDiffSystem
 import DiffService
 import HTTPCore
 import Synchronization
 
-/// The end of a process that serves.
+/// The end of a serving process.
 final class Shutdown: Sendable {
     private let server: Server
     private let service: DiffService
@@ -33,7 +33,7 @@ final class Shutdown: Sendable {
 
     /// Ends the process. A signal from a terminal, or a second one, leaves no time.
     ///
-    /// - Parameter reload: what SIGHUP does, also now: secrets that are withdrawn must not work until the end.
+    /// - Parameter reload: the action of SIGHUP, now too: withdrawn secrets must not work until the end.
     func run(after signal: Int32, _ signals: Signals, reload: () -> Void) -> Never {
         service.journal.log("draining")
         if signal == SIGINT, isatty(STDIN_FILENO) == 1 { hurry() }
@@ -55,11 +55,11 @@ final class Shutdown: Sendable {
         end(Serve.stuckStatus)
     }
 
-    /// For the last answers to be sent if there is no time.
+    /// The time for the last answers to be sent if there is no other.
     private static let least = Duration.milliseconds(100)
-    /// For connections that clients have begun before nobody listens any more.
+    /// The time for connections begun by clients before the listeners close.
     private static let settling = Duration.milliseconds(200)
-    /// For proxies to use the connections that they kept. Once refused, nginx leaves a node alone for a second.
+    /// The time for proxies to use the connections they kept. Once refused, nginx leaves a node alone for a second.
     private static let quiet = Duration.milliseconds(500)
 
     private func leave() {
@@ -85,7 +85,7 @@ final class Shutdown: Sendable {
 
     private func hurry() { isHurried.store(true, ordering: .relaxed) }
 
-    /// Waits, but not longer than there is time.
+    /// Waits, but no longer than there is time.
     private func pause(_ time: Duration) {
         let end = Instant.now + time
         while !hasNoTime, Instant.now < end {

@@ -2,7 +2,7 @@ import DiffService
 import DiffUpstream
 import SnapshotKit
 
-/// One list of a URL, as a file of lists says it.
+/// One list of a URL, as a file of lists would have it.
 struct SingleList: Sendable {
     var name = "watch"
     var url = ""
@@ -43,7 +43,7 @@ struct SingleList: Sendable {
         return String(decoding: writer.bytes(), as: UTF8.self)
     }
 
-    /// A file of this list alone.
+    /// A file of only this list.
     func file(environment: @escaping (String) -> String?) throws(UsageError) -> ListsFile {
         let file: ListsFile
         do throws(ListsFileError) {
@@ -53,7 +53,7 @@ struct SingleList: Sendable {
         return file
     }
 
-    /// What the URL answers.
+    /// The answer of the URL.
     func fetch(environment: @escaping (String) -> String?) throws(UsageError) -> SourceProbe.Answer {
         guard let list = try file(environment: environment).list(of: name) else {
             preconditionFailure("a file of this list alone")

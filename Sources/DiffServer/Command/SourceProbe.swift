@@ -14,7 +14,7 @@ enum SourceProbe {
 
     /// Waits for the answer.
     ///
-    /// - Throws: if there is none, or one of another status than 200.
+    /// - Throws: if there is none, or its status is not 200.
     static func ask(_ list: ListMatch) throws(Transfer.Failure) -> Answer {
         guard let source = list.definition.source, let url = list.sourceURL else {
             throw Transfer.Failure(reason: "no list with this name has a source")
@@ -32,7 +32,7 @@ enum SourceProbe {
             let transfers = Transfers(on: loop, budget: MemoryBudget())
             transfers.start(request) { found in
                 result.withLock { $0 = found }
-                // They are closed on their loop, once they are done with this.
+                // They are closed on their loop, once they have finished with this.
                 loop.execute { [transfers] in withExtendedLifetime(transfers) { _ = hasArrived.signal() } }
             }
         }

@@ -38,7 +38,7 @@ enum StoreAddress: Sendable, Equatable {
     /// Whether it is a file of this machine.
     var isFile: Bool { if case .sqlite = self { true } else { false } }
 
-    /// Whether a password can be given beside it: it takes one, and has none.
+    /// Whether a password can be given separately: it takes one, and has none.
     var takesPassword: Bool { redis.map { $0.credentials?.password.isEmpty ?? true } ?? false }
 
     /// Opens the store.
@@ -102,7 +102,7 @@ enum StoreAddress: Sendable, Equatable {
         return (redis, .digests(key))
     }
 
-    /// A store, and the loops of its own.
+    /// A store, and its own loops.
     typealias OpenStore = (store: any SessionStore, loops: [EventLoop])
 }
 
@@ -117,7 +117,7 @@ private final class PasswordFile: Sendable {
         (self.path, self.health, last) = (path, health, Locked((password, nil)))
     }
 
-    /// The password that the file has now. While it has none that can be used, the last one, and the log says so once.
+    /// The file's current password. While it has no usable one, the last one, which the log mentions once.
     func read() -> String {
         var (found, complaint): (String?, String?)
         do throws(UsageError) {

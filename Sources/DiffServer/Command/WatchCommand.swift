@@ -1,5 +1,5 @@
 // `diffserver watch URL`: a server whose file of lists has one list, made in memory. The URL is fetched once before
-// that starts, so that its shape can be guessed, and so that whatever is wrong with it is said at once.
+// that starts, so that its shape can be guessed, and any problem with it is reported at once.
 
 import CDiffSystem
 import DiffService
@@ -9,7 +9,7 @@ import SnapshotKit
 /// `diffserver watch URL`: a page on which the list of any JSON address moves.
 struct WatchCommand: CommandOptions {
     private var list = SingleList()
-    /// What is given of the shape, in order; nothing if it is to be guessed.
+    /// The given members of the shape, in order; none if the shape is to be guessed.
     private var members: [(StateShape.Member, String)] = []
     private var server = Options()
     private var isQuiet = false
@@ -134,7 +134,7 @@ enum Browser {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_init(&attributes)
-        // The server's signals are blocked in its threads, and must not be in a browser.
+        // The server's signals are blocked in its threads, and must not be blocked in a browser.
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         posix_spawn_file_actions_init(&actions)

@@ -23,9 +23,9 @@ final class EditConsent: Consent {
         case given(Revision, HookLease)
     }
 
-    /// Nil if nobody has to agree: to edits with a key, and those of a session without a hook.
+    /// Nil if nobody has to agree: to edits with a key, and to those of a session without a hook.
     ///
-    /// - Parameter key: of a request that may be repeated.
+    /// - Parameter key: the key of a request that may be repeated.
     init?(_ call: Call, _ upstream: Upstream, key: ReplayWindow.Key?, body: [UInt8]) {
         if case .writer = call.identity { return nil }
         guard let match = upstream.match(call.session), let hook = match.definition.hook, let url = match.hookURL
@@ -33,7 +33,7 @@ final class EditConsent: Consent {
         (self.call, self.hook, self.url, calls) = (call, hook, url, upstream.hooks)
         list = match.definition.name.text
         let request = key.map { Array("\(call.session)\n\($0.writer)\n\($0.key)\n".utf8) + body } ?? Digests.random(32)
-        // 24 bytes, which are 32 letters and cannot be told from random ones.
+        // 24 bytes are 32 letters, indistinguishable from random ones.
         id = "msg_" + Base64URL.encode(Digests.sha256(request).prefix(24))
     }
 
@@ -73,7 +73,7 @@ final class EditConsent: Consent {
 }
 
 extension Token {
-    /// The claims of a request's token, which was checked before, as they are written.
+    /// The claims of a request's token, which has been checked, as written.
     fileprivate static func claims(_ head: RequestHead) -> [UInt8]? {
         let parts = (head["authorization"] ?? "").utf8.split(separator: UInt8(ascii: "."))
         return parts.count == 3 ? Base64URL.decode(parts[1]) : nil
@@ -82,10 +82,10 @@ extension Token {
 
 // MARK: - Turns
 
-/// The edits of one session that wait to call its hook, as a value that is driven as `SourceLife` is: one calls at a
-/// time, over all nodes.
+/// The edits of one session that wait to call its hook, as a value driven like `SourceLife`: one calls at a time, over
+/// all nodes.
 struct HookTurns: Sendable {
-    /// Who waits for its turn.
+    /// A request that waits for its turn.
     struct Waiter: Sendable {
         let id: Int
         /// How long its call may take.
@@ -96,7 +96,7 @@ struct HookTurns: Sendable {
 
     private enum Phase {
         case idle
-        /// - Parameter deadline: after which a lease that another node has is not waited for.
+        /// - Parameter deadline: the end of waiting for a lease that another node has.
         case acquiring(Waiter, until: Instant)
         case calling
         case releasing
@@ -108,7 +108,7 @@ struct HookTurns: Sendable {
         case woke
         /// - Parameter isOurs: false while another node has the lease.
         case leased(Result<Bool, StoreFailure>)
-        /// Whoever had the turn has committed its edits, or will not.
+        /// The holder of the turn has committed its edits, or will not.
         case ended
         case released
     }
@@ -118,7 +118,7 @@ struct HookTurns: Sendable {
         case release
         case give(Int)
         case refuse(Int, ConsentFailure)
-        /// Nobody waits any more, so that this value is not needed.
+        /// Nobody waits any more, so this value is not needed.
         case forget
     }
 
@@ -127,15 +127,15 @@ struct HookTurns: Sendable {
     /// When the lease is asked for again.
     private var retryAt: Instant?
 
-    /// How many may wait.
+    /// The most that may wait.
     private static let maxWaiting = 8
-    /// Until a node tries again to take the lease from another one.
+    /// The pause before a node tries again to take the lease from another one.
     private static let retry = Duration.milliseconds(20)
 
     /// When `woke` has to happen; nil for never.
     var wake: Instant? { ([retryAt] + waiting.map(\.deadline)).compactMap(\.self).min() }
 
-    /// - Returns: what is to be done, in order. A question is the last action, since its answer may come at once.
+    /// - Returns: what to do, in order. A question is the last action, since its answer may come at once.
     mutating func happen(_ event: Event, _ now: Instant) -> [Action] {
         switch (event, phase) {
         case (.arrived(let id, let timeout), .idle):
@@ -186,14 +186,14 @@ struct HookTurns: Sendable {
 
 // MARK: - Calls of hooks
 
-/// Calls of hooks: one per session at a time, over all nodes, and a limited number per list in this one, so that a hook
-/// that does not answer takes no room from others. Confined to the loop of its `Upstream`, except where noted.
+/// Calls of hooks: one per session at a time, over all nodes, and a limited number per list on this node, so that a
+/// hook that does not answer takes no room from others. Confined to the loop of its `Upstream`, except where noted.
 final class HookCalls: @unchecked Sendable {
     private let loop: EventLoop
     private let store: any SessionStore
     private let outages: Outages
     private let transfers: Transfers
-    /// Sessions whose hooks are being called, and who waits to call them next.
+    /// Sessions whose hooks are being called, with those who wait to call them next.
     private var sessions: [String: Turns] = [:]
     /// How many calls are under way, by the names of their lists in the file.
     private var calls: [String: Int] = [:]
@@ -203,11 +203,11 @@ final class HookCalls: @unchecked Sendable {
         let list: String
         var life = HookTurns()
         var timer = LifeTimer()
-        /// Those who wait, by their ids in `life`.
+        /// The waiters, by their ids in `life`.
         var promises: [Int: Promise<HookLease, ConsentFailure>] = [:]
     }
 
-    /// Calls of one list in this node at a time.
+    /// Simultaneous calls for one list on this node.
     private static let maxCalls = 64
     /// How much of an answer is read, in bytes: it holds a detail for a person.
     private static let maxAnswer = 64 * 1024
@@ -216,7 +216,7 @@ final class HookCalls: @unchecked Sendable {
 
     init(for service: DiffService, on loop: EventLoop, _ outages: Outages) {
         (self.loop, store, self.outages) = (loop, service.store, outages)
-        // Of their own, since they must not wait for slow sources.
+        // A separate instance, since calls must not wait for slow sources.
         transfers = Transfers(on: loop, budget: service.table.account.incoming, maxOfHost: Self.maxCalls)
     }
 
@@ -240,7 +240,7 @@ final class HookCalls: @unchecked Sendable {
         return .pending(promise)
     }
 
-    /// The turn of a session is over. From any thread.
+    /// Ends the turn of a session. From any thread.
     fileprivate func end(_ session: String) { loop.execute { self.happen(.ended, to: session) } }
 
     private func happen(_ event: HookTurns.Event, to session: String) {
@@ -315,7 +315,7 @@ final class HookCalls: @unchecked Sendable {
     }
 }
 
-/// The lease to call a session's hook and to commit what that agreed to. It ends with its last reference.
+/// The lease to call a session's hook and to commit what it agreed to. It ends with its last reference.
 final class HookLease: Sendable {
     private let session: String
     private let calls: HookCalls

@@ -5,14 +5,14 @@ import SnapshotKit
 package struct ListsFile: Sendable {
     /// In the file's order.
     package let lists: [ListDefinition]
-    /// Lists of one name.
+    /// Lists with one session, by its name.
     private let exact: [String: ListDefinition]
     /// The others, in the file's order.
     private let patterns: [ListDefinition]
     /// How many lists have a source.
     let sourceCount: Int
 
-    /// Length of a file, in bytes.
+    /// The longest file, in bytes.
     package static let maxBytes = 1 << 20
 
     /// - Parameter environment: looks up the variable of a value `env:NAME`.
@@ -44,8 +44,8 @@ package struct ListMatch: Sendable {
         hookURL = definition.hook?.url.url(segments)
     }
 
-    /// A hash of where the state comes from and how it is read: what another node has fetched is of no use if its file
-    /// differs in that.
+    /// A hash of where the state comes from and how it is read: another node's fetch is of no use if its file differs
+    /// in these.
     func origin(by hash: KeyedHash) -> UInt64 {
         var writer = JSONWriter()
         writer.append(string: sourceURL ?? "")
@@ -63,7 +63,7 @@ package struct ListMatch: Sendable {
 package final class ListDefinition: Sendable {
     /// The names of its sessions. Its text is the list's name in the log and in metrics.
     package let name: NamePattern
-    /// As PUT would set them.
+    /// The settings, as PUT would set them.
     package let settings: Session.SettingsChange
     /// Nil if states are posted.
     package let source: Source?
@@ -79,7 +79,7 @@ package final class ListDefinition: Sendable {
         let url: URLTemplate
         /// The interval between fetches.
         var every = Duration.seconds(5)
-        /// Of one fetch.
+        /// The limit of one fetch.
         var timeout = Duration.seconds(10)
         var headers: [RequestHeader] = []
     }
@@ -87,14 +87,14 @@ package final class ListDefinition: Sendable {
     /// Who decides about edits.
     struct Hook: Sendable, Equatable {
         let url: URLTemplate
-        /// Of one call.
+        /// The limit of one call.
         var timeout = Duration.seconds(2)
         let secret: WebhookSecret
     }
 }
 
 extension ListDefinition: Equatable {
-    /// By value: reading the file again leaves alone what it does not change.
+    /// By value: a reload leaves unchanged lists alone.
     package static func == (one: ListDefinition, other: ListDefinition) -> Bool {
         one.name == other.name && one.settings == other.settings && one.source == other.source
             && one.hook == other.hook
@@ -140,7 +140,7 @@ extension RequestHeader {
         "proxy-connection", "range", "te", "trailer", "transfer-encoding", "upgrade",
     ]
 
-    /// Whether a field of this name is likely to hold credentials, which do not belong in a file.
+    /// Whether a field of this name probably holds credentials, which do not belong in a file.
     static func isSecret(_ name: String) -> Bool {
         let name = name.lowercased()
         return secretWords.contains { name.contains($0) }
@@ -157,7 +157,7 @@ extension RequestHeader {
 package struct ListsFileError: Error, Equatable {
     struct Fault: Equatable {
         let position: TextPosition
-        /// Names and rules, never a value, which may be a secret.
+        /// Names and rules, but never a value, which may be a secret.
         let message: String
     }
 
@@ -180,7 +180,7 @@ package struct ListsFileError: Error, Equatable {
         }
     }
 
-    /// What is wrong, without the places.
+    /// The faults, without their places.
     package var messages: [String] { faults.map(\.message) }
 
     /// A line for each fault, as compilers write them: `FILE:LINE:COLUMN: message`.
@@ -188,7 +188,7 @@ package struct ListsFileError: Error, Equatable {
         faults.map { "\(path):\($0.position.line):\($0.position.column): \($0.message)" }.joined(separator: "\n")
     }
 
-    /// One line of bounded length: names come from the file.
+    /// One line of bounded length, since names come from the file.
     private static func printable(_ text: String) -> String {
         let scalars = text.unicodeScalars.prefix(400).map { scalar -> Unicode.Scalar in
             switch scalar.properties.generalCategory {

@@ -1,6 +1,6 @@
 // How a name is matched. Literals and segments alternate, and no segment contains a colon. After a segment, the first
 // occurrence of the next literal is taken. That suffices: if a later occurrence matched, the text between the two,
-// which has no colon, could as well belong to the segment after it. (A literal with a colon fits in one place only, at
+// which has no colon, could equally belong to the segment after it. (A literal with a colon fits in one place only, at
 // the next colon.) So there is no backtracking, whatever name a client sends.
 
 import DiffSessions
@@ -71,7 +71,7 @@ package struct NamePattern: Sendable, Equatable {
         }
     }
 
-    /// What the segments stand for in a session's name, by segment; nil if the name does not match. O(bytes).
+    /// The text of each segment in a session's name, by segment; nil if the name does not match. O(bytes).
     func match(_ session: String) -> [String: String]? {
         var session = session
         return session.withUTF8 { name in

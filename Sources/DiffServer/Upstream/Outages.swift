@@ -18,9 +18,9 @@ final class Outages: Sendable {
     private let state = Locked(State())
     private let journal: Journal
 
-    /// Sessions of one list that the log names at a time.
+    /// The most sessions of one list that the log names at a time.
     private static let maxLogged = 64
-    /// Sessions with halves of characters that it names at a time.
+    /// The most sessions with halves of characters that it names at a time.
     private static let maxSplitting = 256
 
     init(_ journal: Journal) { self.journal = journal }
@@ -41,9 +41,9 @@ final class Outages: Sendable {
         if forget(session) != false { log("list source is back", session, list) }
     }
 
-    /// Another node has heard from the source again, or the list has no readers any more.
+    /// Another node has heard from the source again, or the list has lost its readers.
     ///
-    /// - Returns: whether the log names the session; nil if this node has not found its source failing.
+    /// - Returns: whether the log names the session; nil if this node had not found its source failing.
     @discardableResult
     func forget(_ session: String) -> Bool? {
         state.withLock { state in
@@ -53,7 +53,7 @@ final class Outages: Sendable {
         }
     }
 
-    /// A source has answered with so many halves of characters, which were replaced.
+    /// A source has answered with this many halves of characters, which were replaced.
     func replaced(_ count: Int, in session: String, of list: String) {
         let isNew = state.withLock { state in
             guard count > 0 else {
@@ -66,7 +66,7 @@ final class Outages: Sendable {
         log("list source split characters: \(count) lone surrogates became U+FFFD", session, list, level: "warning")
     }
 
-    /// A hook has decided about edits. 401 and 403 mean the call rather than the edits: most likely its secret is
+    /// A hook has decided about edits. 401 and 403 concern the call rather than the edits: most likely its secret is
     /// wrong.
     func hookDecided(_ status: Int, about session: String, of list: String) {
         let isRefusal = status == 401 || status == 403

@@ -4,28 +4,28 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// One request to a list's source, and the commit of what it answers. Confined to the loop of its `Upstream`.
+/// One request to a list's source, and the commit of its answer. Confined to the loop of its `Upstream`.
 struct SourceFetch: Sendable {
     let session: String
     let definition: ListDefinition
     /// The session's head when the source is asked; nil if there is no session.
     let base: Revision?
-    /// What a conditional request names; nil where the source has to send its state.
+    /// The validators of a conditional request; nil if the source must send its state.
     let validators: SourceValidators?
     let upstream: Upstream
 
-    /// What came of a fetch.
+    /// The result of a fetch.
     enum Outcome: Sendable {
         /// The session, at this revision, is as the source says.
         case succeeded(Transfer.Answer, at: Revision?)
         /// The source has no such list.
         case missing
         case failed(String, retryAfter: Int? = nil)
-        /// The answer was received, and the session could not be made of it.
+        /// The answer was received, but no session could be made from it.
         case unusable(Problem)
-        /// Edits were committed meanwhile, which the answer may not know.
+        /// Edits were committed meanwhile, which the answer may not include.
         case overtaken
-        /// The file says something else of the list by now.
+        /// The file's entry for the list has changed meanwhile.
         case outdated
     }
 
@@ -87,7 +87,7 @@ struct SourceFetch: Sendable {
 }
 
 extension SourceFetch {
-    /// What a source answered with. A text that was cut inside a character must not stop the list.
+    /// The document in a source's answer. A text cut inside a character must not stop the list.
     private func document(_ json: consuming [UInt8]) -> StateDocument {
         let replaced = json.replaceLoneSurrogates()
         let list = definition.name.text
@@ -110,8 +110,8 @@ extension Transfer.Request {
 
 // MARK: - Adopting the result
 
-/// Replaces a session by the state that its source answered with, if it is still what it was when the source was asked:
-/// the answer may not know an edit that was committed since, and would undo it.
+/// Replaces a session by the state that its source sent, if the session is unchanged since the source was asked: the
+/// answer may not include an edit committed since, and would undo it.
 final class AdoptSource: SessionOperation {
     enum Outcome: Sendable {
         /// The session is as the source says.
@@ -153,7 +153,7 @@ final class AdoptSource: SessionOperation {
 
 // MARK: - Context
 
-/// For what a list is fetched that nobody asked for.
+/// The context of a fetch that nobody requested.
 final class FetchContext: ServiceContext {
     let session: String
     private let upstream: Upstream

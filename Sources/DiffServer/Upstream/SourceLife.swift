@@ -2,20 +2,20 @@ import DiffSessions
 import DiffStores
 import HTTPCore
 
-/// How a list lives that fetches itself, as a value: what happens to it goes in, and what is to be done comes out.
+/// The life of a list that fetches itself, as a value: events go in, and actions come out.
 ///
-/// It knows no store, loop or clock, so that a test can play any order of events. At most one thing is under way at a
-/// time: the lease is asked for, the session is looked up, the source is asked, or the lease is returned.
+/// It knows no store, loop or clock, so a test can play any order of events. At most one thing is under way at a time:
+/// the lease is being requested, the session looked up, the source asked, or the lease returned.
 struct SourceLife: Sendable {
     /// What is under way.
     enum Phase: Sendable {
         case idle
-        /// The lease is asked for.
+        /// The lease is being requested.
         case acquiring(isForced: Bool)
         /// Another node's fetch succeeded: is there a session?
         case looking
         case fetching(Attempt)
-        /// The lease is returned; then those who wait are told.
+        /// The lease is being returned; then the waiters are told.
         case releasing(Result<Void, SourceFailure>)
 
         var isIdle: Bool { if case .idle = self { true } else { false } }
@@ -29,23 +29,23 @@ struct SourceLife: Sendable {
         let time: Instant
     }
 
-    /// Who waits for a fetch.
+    /// A waiter for a fetch.
     struct Waiter: Sendable {
         let id: Int
-        /// Whether there is no session yet, so that a failed fetch is a failure for whoever waits.
+        /// Whether there is no session yet, so that a failed fetch is a failure for the waiter.
         let needsSession: Bool
-        /// Whether it takes a fetch of its own, and not one that another node has made.
+        /// Whether it needs a fetch of its own, rather than one made by another node.
         var isForced = false
-        /// When it goes on without; nil for never.
+        /// When it continues without; nil for never.
         var deadline: Instant?
 
         func isImpatient(at now: Instant) -> Bool { deadline.map { $0 <= now } ?? false }
     }
 
-    /// How things are when something happens.
+    /// The circumstances of an event.
     struct Surroundings: Sendable {
         var now: Instant
-        /// What the file says; nil if it has no source for the session any more.
+        /// The file's entry; nil if it no longer has a source for the session.
         var list: (name: String, every: Duration, origin: UInt64)?
         /// The session's head on this node.
         var head: Revision?
@@ -60,9 +60,9 @@ struct SourceLife: Sendable {
 
     enum Event: Sendable {
         case arrived(Waiter)
-        /// Somebody reads the session from now on.
+        /// The session has readers from now on.
         case readersArrived
-        /// The file was read again, and says something else of the list.
+        /// The file was read again, and its entry for the list has changed.
         case settingsChanged
         /// The time of `wake` has come.
         case woke
@@ -75,21 +75,21 @@ struct SourceLife: Sendable {
     }
 
     enum Action: Sendable {
-        /// Asks for the lease, to hold it for so long without word.
+        /// Requests the lease, for this long without a sign of life.
         case acquire(isForced: Bool, hold: Duration)
         /// Keeps the lease.
         case renew(hold: Duration)
         case look
         /// - Parameters:
-        ///   - after: the head that the result has to follow: of another one a 304 would say nothing.
-        ///   - validators: what a conditional request names; nil where the source has to send its state.
+        ///   - after: the head that the result must follow: after another one, a 304 would say nothing.
+        ///   - validators: for a conditional request; nil if the source must send its state.
         case fetch(after: Revision?, SourceValidators?)
         /// Returns the lease.
         ///
         /// - Parameter next: until the source may be asked again.
         case release(SourceNote?, next: Duration)
         case finish(Int, Result<Void, SourceFailure>)
-        /// Tells readers that the source is silent, or heard again.
+        /// Tells readers that the source is silent, or answers again.
         case announce
         case count(SourceNote.Outcome, list: String)
         case beginOutage(String, list: String)
@@ -101,32 +101,33 @@ struct SourceLife: Sendable {
     private(set) var phase = Phase.idle
     /// What is known of the source.
     private(set) var record: SourceRecord
-    /// Why the last fetch failed, for those who may know.
+    /// Why the last fetch failed, for callers who may know.
     private(set) var failureDetail = ""
     /// When somebody last asked for the list.
     private(set) var used: Instant
-    /// Readers that wait for the fetch that is under way or about to begin.
+    /// Readers that wait for the fetch under way or about to begin.
     private var waiting: [Waiter] = []
-    /// Those who arrived during a fetch and need a newer one.
+    /// Readers that arrived during a fetch and need a newer one.
     private var nextWaiting: [Waiter] = []
-    /// When the source is asked again, or the lease.
+    /// When the source, or the lease, is requested again.
     private var dueAt: Instant?
     /// When the source will have been silent for too long.
     private var staleAt: Instant?
     /// When the lease is renewed.
     private var renewAt: Instant?
-    /// Whether it was announced to readers that the source is silent.
+    /// Whether readers were told that the source is silent.
     private var isAnnouncedStale = false
     /// How many fetches in a row were overtaken by edits.
     private var overtakings = 0
 
     private var actions: [Action] = []
 
-    /// Until the lease is asked for again after the store has failed.
+    /// The pause before the lease is requested again after a failure of the store.
     private static let patience = Duration.seconds(1)
-    /// Until a node tries again to take the lease from another one: if somebody waits, and if nobody does.
+    /// The pause before a node tries again to take the lease from another one: if somebody waits, and if nobody does.
     private static let retry = (soon: Duration.milliseconds(50), late: Duration.seconds(1))
-    /// How long a lease lasts without word from its holder, who may have died: an interval, within these bounds.
+    /// How long a lease lasts without a sign of life from its holder, which may have died: an interval, within these
+    /// bounds.
     private static let hold = (least: Duration.seconds(1), most: Duration.seconds(3))
     private static let maxOvertakings = 3
 
@@ -141,14 +142,14 @@ struct SourceLife: Sendable {
         ([dueAt, staleAt, renewAt] + waiting.map(\.deadline)).compactMap(\.self).min()
     }
 
-    /// The seconds since the source was last heard of, if that is too long ago.
+    /// The seconds since the source last answered, if that is too long ago.
     func staleness(at now: Instant) -> Int? { record.staleness(at: now) }
 
-    /// What a reader is told at once; nil if it has to wait.
+    /// What a reader is told at once; nil if it must wait.
     mutating func answer(sessionExists: Bool, isSole: Bool, at now: Instant) -> Result<Void, SourceFailure>? {
         used = now
         if sessionExists {
-            // While the source fails, readers get what there is.
+            // While the source fails, readers get the existing state.
             let mayWait = record.outcome == .failed && record.nextTry(isSole: isSole) > now
             return record.isFresh(at: now) || mayWait ? .success(()) : nil
         }
@@ -170,7 +171,7 @@ struct SourceLife: Sendable {
 
     // MARK: Events
 
-    /// - Returns: what is to be done, in order. A question is the last action, since its answer may come at once.
+    /// - Returns: what to do, in order. A question is the last action, since its answer may come at once.
     mutating func happen(_ event: Event, _ now: Surroundings) -> [Action] {
         switch (event, phase) {
         case (.arrived(let waiter), .idle):
@@ -216,7 +217,7 @@ struct SourceLife: Sendable {
         dueAt = now.hasReaders && now.list != nil ? max(record.nextTry(isSole: now.isSole), now.now) : nil
     }
 
-    /// Tells readers once that the source is silent, and once that it is heard again.
+    /// Tells readers once that the source is silent, and once that it answers again.
     private mutating func watchStaleness(_ now: Surroundings) {
         let isStale = staleness(at: now.now) != nil
         if isStale != isAnnouncedStale, now.hasSlot {
@@ -226,8 +227,8 @@ struct SourceLife: Sendable {
         staleAt = !isStale && now.hasReaders ? record.staleAt : nil
     }
 
-    /// Updates what is known. Readers who came while the source was silent learnt that from their first answer, so that
-    /// all have to be told when it is over.
+    /// Updates the record. Readers who came while the source was silent learnt that from their first answer, so all
+    /// must be told when it is over.
     private mutating func update(_ now: Surroundings, _ step: (inout SourceRecord) -> Void) {
         let wasStale = staleness(at: now.now) != nil
         step(&record)
@@ -320,13 +321,13 @@ struct SourceLife: Sendable {
             release(.failure(.missing), now)
         case .failed(let reason, let retryAfter): fail(reason, retryAfter: retryAfter, attempt, now)
         case .unusable(let problem):
-            // Readers that were answered meanwhile took the source to be back.
+            // Readers answered meanwhile were told that the source is back.
             isAnnouncedStale = false
             fail(
                 "its answer is unusable: \(problem.outline)", detail: "its answer is unusable: \(problem.summary)",
                 attempt, now)
         case .overtaken:
-            // The list was edited while its source was asked, and the answer may not know the edits.
+            // The list was edited while its source was asked, and the answer may not include the edits.
             overtakings += 1
             guard overtakings < Self.maxOvertakings else {
                 overtakings = 0
@@ -354,7 +355,7 @@ struct SourceLife: Sendable {
 
     /// Asks again, since the answer cannot be used.
     private mutating func startOver(_ now: Surroundings) {
-        // A session that was deleted meanwhile is made again when it is read next.
+        // A session deleted meanwhile is made again when it is next read.
         guard now.hasReaders || !waiting.isEmpty || !nextWaiting.isEmpty else { return release(.success(()), now) }
         fetch(now)
     }
@@ -367,7 +368,7 @@ struct SourceLife: Sendable {
         actions.append(.release(record.note(at: now.now), next: max(record.due - now.now, .zero)))
     }
 
-    /// Tells those who wait. Not before the lease is returned: until then it cannot be taken.
+    /// Tells the waiters. Not before the lease is returned: until then it cannot be taken.
     private mutating func end(_ result: Result<Void, SourceFailure>, _ now: Surroundings) {
         phase = .idle
         for waiter in exchange(&waiting, with: exchange(&nextWaiting, with: [])) {

@@ -2,9 +2,9 @@ import DiffService
 import DiffStores
 import HTTPCore
 
-/// What this process knows of a list's source: a value that each answer updates.
+/// This process's knowledge of a list's source: a value that each answer updates.
 struct SourceRecord: Sendable {
-    /// Of the last request; nil before the first.
+    /// The outcome of the last request; nil before the first.
     private(set) var outcome: SourceNote.Outcome?
     /// The last success.
     private(set) var fetched: Instant?
@@ -14,29 +14,29 @@ struct SourceRecord: Sendable {
     private var tried: Instant
     /// From a success to the next request.
     private(set) var interval: Duration
-    /// In a row.
+    /// Failures in a row.
     private(set) var failures = 0
     /// The session's revision after the last success, and the source's validators of that state.
     private(set) var revision: String?
     private(set) var validators = SourceValidators()
     /// See `ListMatch.origin`.
     private var origin: UInt64 = 0
-    /// Since when the session's state is known to come from another origin; nil if it does not.
+    /// Since when the session's state has been known to come from another origin; nil if it does not.
     private var outdated: Instant?
-    /// When the answer came that is being committed.
+    /// When the answer arrived that is being committed.
     private var heard: Instant?
-    /// When this record began; silence is counted from here before the first success.
+    /// When this record began; before the first success, silence counts from here.
     private let known: Instant
 
-    /// The shortest pause between two questions to the other nodes about a source that fails.
+    /// The shortest pause between two questions to the other nodes about a failing source.
     private static let minPause = Duration.seconds(1)
     /// The longest pause that a source may ask for, by `max-age` or `Retry-After`.
     private static let maxPause = Duration.seconds(3600)
-    /// The longest pause between two tries of a source that fails, absolute and in intervals.
+    /// The longest pause between two tries of a failing source, absolute and in intervals.
     private static let maxBackOff = (time: Duration.seconds(300), intervals: 10)
     /// How long a 404 is remembered.
     private static let missing = Duration.seconds(10)
-    /// A longer validator is not sent back, in bytes.
+    /// The longest validator that is sent back, in bytes.
     private static let maxValidator = 1024
 
     init(every interval: Duration, at now: Instant) { (self.interval, due, tried, known) = (interval, now, now, now) }
@@ -50,10 +50,10 @@ struct SourceRecord: Sendable {
         isSole || outcome != .failed ? due : min(due, tried + max(interval, Self.minPause))
     }
 
-    /// Whether the file has changed since the last success, so that the source has to be asked anew.
+    /// Whether the file has changed since the last success, so that the source must be asked anew.
     var isOutdated: Bool { outdated != nil }
 
-    /// The seconds since the source was last heard of, if that is more than two intervals ago.
+    /// The seconds since the source last answered, if that is more than two intervals ago.
     func staleness(at now: Instant) -> Int? {
         let silence = now - lastHeard
         return silence > interval * 2 ? max(1, Int(silence / .seconds(1))) : nil
@@ -110,7 +110,7 @@ struct SourceRecord: Sendable {
         due = now + Self.missing
     }
 
-    /// The session is no longer what the last success made it: the source is to be asked at once, unconditionally.
+    /// The session is no longer as the last success made it: the source must be asked at once, unconditionally.
     mutating func forgetState(at now: Instant) {
         (heard, validators, revision) = (nil, SourceValidators(), nil)
         due = now
@@ -125,19 +125,19 @@ struct SourceRecord: Sendable {
         self.origin = origin
     }
 
-    /// The file says something else of the list now.
+    /// The file's entry for the list has changed.
     mutating func invalidate(every: Duration, at now: Instant) {
         forgetState(at: now)
         (interval, outdated) = (every, now)
     }
 
-    /// Whether a note comes from a node with another file, or from before a reload of this node's.
+    /// Whether a note comes from a node with another file, or from before a reload at this node.
     func isForeign(_ note: SourceNote) -> Bool { note.origin != origin }
 
     mutating func wait(until due: Instant) { self.due = due }
 
-    /// Whether the source fails and is not to be asked yet. If this node has the lease nevertheless, the store has lost
-    /// that.
+    /// Whether the source fails and should not be asked yet. If this node has the lease nevertheless, the store has
+    /// lost that note.
     func isTooEarly(at now: Instant) -> Bool { outcome == .failed && due > now }
 
     /// Adopts what another node knows.
@@ -156,7 +156,7 @@ struct SourceRecord: Sendable {
         (revision, validators) = (note.revision, note.validators)
     }
 
-    /// For the other nodes.
+    /// A note for the other nodes.
     func note(at now: Instant) -> SourceNote? {
         outcome.map {
             SourceNote(
@@ -177,10 +177,10 @@ struct SourceRecord: Sendable {
         return .seconds(max(0, seconds(text.filter { $0 != "\"" }) - (age.map { seconds($0) } ?? 0)))
     }
 
-    /// Whole seconds, within what can be computed with; 0 for what is no number.
+    /// Whole seconds, within the range for calculations; 0 for anything but a number.
     private static func seconds(_ text: some StringProtocol) -> Int { min(max(0, Int(text) ?? 0), 1 << 31) }
 
-    /// A validator that can go back in a request as it came.
+    /// A validator that can be sent back unchanged in a request.
     private static func short(_ validator: String?) -> String? {
         validator.flatMap { $0.utf8.count <= maxValidator && RequestHeader.isValue($0) ? $0 : nil }
     }

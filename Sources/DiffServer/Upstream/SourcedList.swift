@@ -5,7 +5,7 @@ import HTTPCore
 import SnapshotKit
 
 /// One list that fetches itself: asks its source while somebody reads the session or waits for it, and replaces the
-/// session by what comes. It does what its `SourceLife` decides.
+/// session by the result. It does what its `SourceLife` decides.
 ///
 /// Any thread may ask what is known, or for a fetch; everything else is confined to the loop of its `Upstream`.
 final class SourcedList: @unchecked Sendable {
@@ -13,7 +13,7 @@ final class SourcedList: @unchecked Sendable {
     private let upstream: Upstream
     /// Read by any thread, changed on the loop; `used` by any.
     private let life: Locked<SourceLife>
-    /// Those who wait, by their ids in `life`.
+    /// The waiters, by their ids in `life`.
     private var promises: [Int: Promise<Void, SourceFailure>] = [:]
     private var arrivals = 0
     private var timer = LifeTimer()
@@ -30,13 +30,13 @@ final class SourcedList: @unchecked Sendable {
 
     // MARK: From any thread
 
-    /// The seconds since the source was last heard of, if that is too long ago.
+    /// The seconds since the source last answered, if that is too long ago.
     var staleness: Int? { life.withLock { $0.staleness(at: .now) } }
 
     /// The last success.
     var fetched: Instant? { life.withLock { $0.record.fetched } }
 
-    /// Why the last fetch failed, for those who may know.
+    /// Why the last fetch failed, for callers who may know.
     var failureDetail: String { life.withLock { $0.failureDetail } }
 
     /// Whether somebody waits for the session, or asked for it just now.
@@ -47,7 +47,7 @@ final class SourcedList: @unchecked Sendable {
         life.withLock { $0.phase.isIdle && now > $0.record.due && now - $0.used > .seconds(60) } && !hasReaders
     }
 
-    /// What a reader has to wait for before it is answered; nil for nothing.
+    /// What a reader must wait for before it is answered; nil for nothing.
     ///
     /// - Parameters:
     ///   - sessionExists: whether there is a session.
@@ -81,13 +81,13 @@ final class SourcedList: @unchecked Sendable {
         return .pending(promise)
     }
 
-    /// From now on, somebody waits for the session.
+    /// Notes that somebody waits for the session from now on.
     func readersArrived() {
         life.withLock { $0.use(at: .now) }
         loop.execute { self.happen(.readersArrived) }
     }
 
-    /// The file was read again, and says something else of the list.
+    /// Notes that the file was read again, and its entry for the list has changed.
     func settingsChanged() { loop.execute { self.happen(.settingsChanged) } }
 
     // MARK: On the loop
@@ -151,7 +151,7 @@ final class SourcedList: @unchecked Sendable {
     }
 }
 
-/// Keeps the one timer of a value that says when it wants to be woken. Confined to a loop.
+/// The one timer of a value that says when to wake it. Confined to a loop.
 struct LifeTimer {
     private var due: Instant?
     private var timer: Timer?

@@ -20,14 +20,14 @@ enum StandardWebhook {
 
 // MARK: - Secrets
 
-/// What signs the calls of a hook: one secret, or several during a rotation. A receiver accepts a call that any of them
+/// Signs the calls of a hook: one secret, or several during a rotation. A receiver accepts a call that any of them
 /// signed. Never printed.
 struct WebhookSecret: Sendable, Equatable {
     private let keys: [[UInt8]]
 
     /// Length of a secret in bytes, by Standard Webhooks.
     static let lengths = 24...64
-    /// Each signs every call.
+    /// The most secrets; each signs every call.
     static let maxCount = 4
     static let rule =
         "\"whsec_\" and the Base64 of \(lengths.lowerBound) to \(lengths.upperBound) bytes, "

@@ -11,11 +11,11 @@ package final class Transfer {
         /// Sent by POST; nil for a GET.
         var body: [UInt8]?
         var fields: [RequestHeader] = []
-        /// Of the whole request, redirects included.
+        /// The limit of the whole request, redirects included.
         var timeout: Duration
         /// The limit of the answer's body in bytes, inflated.
         var maxBytes: Int
-        /// Whether a longer body is cut there, rather than a failure.
+        /// Whether a longer body is cut there, instead of failing.
         var isCut = false
         /// How many redirects are followed, all on the same origin.
         var maxRedirects = 0
@@ -51,12 +51,12 @@ package final class Transfer {
     private let error = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private var heads = AnswerHeads()
     private var body: [UInt8] = []
-    /// Of a compressed body, once it has begun.
+    /// Inflates a compressed body, once it has begun.
     private var inflater: Inflater?
     private let share: MemoryShare
     /// Why the rest of the body was refused.
     private var rejection: String?
-    /// Whether the body was longer than wanted.
+    /// Whether the body was longer than the limit.
     private var isCut = false
 
     init(
@@ -111,7 +111,7 @@ package final class Transfer {
             Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Authorities to trust besides the system's, by the variable that OpenSSL's own tools know.
+    /// Authorities to trust besides the system's, from the variable that OpenSSL's own tools know.
     private static let certificates = getenv("SSL_CERT_FILE").map { String(cString: $0) }
 
     private func set(_ option: CURLoption, _ value: String) { cdiff_curl_set_text(curl, easy, option, value) }
@@ -123,7 +123,7 @@ package final class Transfer {
         return rejection == nil ? count : 0
     }
 
-    /// Takes bytes of the body as they are sent. libcurl would inflate them without telling how many they were.
+    /// Takes bytes of the body as sent. libcurl would inflate them without saying how many they were.
     ///
     /// - Returns: how many; none ends the transfer.
     private func take(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
@@ -159,10 +159,10 @@ package final class Transfer {
         return true
     }
 
-    /// Long answers leave an eighth of the budget: those of one source must not refuse all others.
+    /// Long answers leave an eighth of the budget free, so that those of one source do not exclude all others.
     private func hold(_ bytes: Int) -> Bool { share.resize(to: bytes, sparing: bytes > Self.small ? 8 : 0) }
 
-    /// As many bytes of an answer as any may have.
+    /// The bytes of an answer that are allowed in any case.
     private static let small = 32 * 1024
 
     private static let malformed = "its body is not gzip"
@@ -264,7 +264,7 @@ struct AnswerHeads: Equatable {
 
     static let maxBytes = 64 * 1024
     static let maxFields = 256
-    /// The coding that is asked for, and the only one that is undone. It takes at most 40 KB.
+    /// The coding requested, and the only one undone. It takes at most 40 KB.
     static let coding = "gzip"
 
     /// Whether the body is in that coding.

@@ -1,12 +1,12 @@
 // Requests to other servers use libcurl, which brings proxies, certificates, HTTP/2, decompression and reuse of
 // connections. Its multi interface says which descriptors to watch and when to call it (`curl_multi_socket_action`). A
-// loop of its own does that, so no thread waits for another server, and no handshake delays a loop that serves clients.
+// separate loop does that, so no thread waits for another server, and no handshake delays a loop that serves clients.
 
 import CDiffCURL
 import DiffStores
 import HTTPCore
 
-/// Requests to other servers that are under way. Confined to its loop.
+/// The requests to other servers that are under way. Confined to its loop.
 package final class Transfers: @unchecked Sendable {
     private let loop: EventLoop
     /// Counts bodies as they arrive.
@@ -15,7 +15,7 @@ package final class Transfers: @unchecked Sendable {
     private var watches: [Int32: DescriptorWatch] = [:]
     private var timer: Timer?
     private var active: [UnsafeMutableRawPointer: Transfer] = [:]
-    /// Requests by origin, while there are any. Those that wait do so here: in libcurl each would take 13 KB.
+    /// Requests by origin, while there are any. Waiting ones stay here: in libcurl each would take 13 KB.
     private var origins: [Substring: Origin] = [:]
     private let maxOfHost: Int
 
@@ -31,10 +31,10 @@ package final class Transfers: @unchecked Sendable {
         let done: Transfer.Completion
     }
 
-    /// Connections to all hosts.
+    /// The most connections to all hosts.
     private static let maxConnections = 256
 
-    /// - Parameter maxOfHost: requests to one origin at a time. Further ones wait, and their time passes.
+    /// - Parameter maxOfHost: the most simultaneous requests to one origin. Further ones wait, and their time passes.
     package init(on loop: EventLoop, budget: MemoryBudget, maxOfHost: Int = 32) {
         guard let multi = curl.multi_init() else { preconditionFailure("libcurl has no memory") }
         (self.loop, self.budget, self.multi, self.maxOfHost) = (loop, budget, multi, maxOfHost)
@@ -75,7 +75,7 @@ package final class Transfers: @unchecked Sendable {
             })
     }
 
-    /// Begins the next request to an origin in place of one that is over.
+    /// Begins the next request to an origin in place of a finished one.
     private func leave(_ origin: Substring) {
         while let next = origins[origin]?.waiting.popFirst() {
             if next.deadline > .now { return begin(next, in: origin) }

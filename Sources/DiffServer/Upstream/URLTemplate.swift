@@ -13,7 +13,7 @@ struct URLTemplate: Sendable, Equatable {
     /// The text before each segment, and after the last.
     private let literals: [String]
 
-    /// Holds nothing of the text, since a URL may contain a secret.
+    /// Contains none of the text, since a URL may contain a secret.
     package enum Failure: String, Error {
         case scheme = "a URL must begin with http:// or https://"
         case userInfo = "a URL must not contain a user or a password; send credentials in headers"
@@ -56,7 +56,7 @@ struct URLTemplate: Sendable, Equatable {
 
     /// The URL with its segments filled in.
     ///
-    /// - Precondition: every segment has a value, which is not empty, `.` or `..`: `NamePattern` guarantees that.
+    /// - Precondition: every segment has a value that is not empty, `.` or `..`: `NamePattern` guarantees that.
     func url(_ segments: [String: String]) -> String {
         var url = literals[0]
         for (segment, literal) in zip(self.segments, literals.dropFirst()) {
@@ -126,7 +126,7 @@ private struct TargetParser {
         try checkDots()
     }
 
-    /// Whether a byte ends the path's segment or the parameter before it.
+    /// Whether a byte ends the current segment of the path, or the current parameter.
     private func endsPart(_ byte: UInt8) -> Bool {
         isQuery ? byte == UInt8(ascii: "&") : byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?")
     }
@@ -141,7 +141,7 @@ private struct TargetParser {
         at = end + 1
     }
 
-    /// HTTP clients resolve dot segments, also those written with `%2e`, and would ask for another path.
+    /// HTTP clients resolve dot segments, even if written with `%2e`, and would ask for another path.
     private func checkDots() throws(URLTemplate.Failure) {
         guard !isQuery, let start else { return }
         let segment = String(decoding: bytes[start..<at], as: UTF8.self).lowercased()

@@ -1,10 +1,10 @@
 // Lists that fetch themselves, and edits that reach their owner (CONTRACT §11). A session of the file is fetched from
 // its source while somebody reads it, at most once per interval; edits to one with a hook wait for the hook's consent.
 //
-// The mutable state is confined to a loop of its own, which also drives libcurl: requests to other servers, their
+// The mutable state is confined to a separate loop, which also drives libcurl: requests to other servers, their
 // handshakes and timers delay no client.
 //
-// The target knows the service, which knows it only as `SessionSource` and `EditOwners`, and libcurl. A result goes to
+// The target knows libcurl and the service, which knows it only as `SessionSource` and `EditOwners`. A result goes to
 // the store by a transaction, like any write.
 
 import DiffService
@@ -13,7 +13,7 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// The lists of a file, and the requests that are made for them.
+/// The lists of a file, and the requests made for them.
 package final class Upstream: SessionSource {
     let service: DiffService
     package let loop: EventLoop
@@ -24,10 +24,10 @@ package final class Upstream: SessionSource {
     let hooks: HookCalls
     private let file: Locked<ListsFile>
     private let lists = Locked(FollowedLists<SourcedList>())
-    /// When room was last looked for among them.
+    /// When unused lists were last looked for.
     private let lookedForRoom = Locked(Instant.now)
 
-    /// How many sessions may have a source at a time: each takes some 2 KB.
+    /// The most sessions that may have a source at a time: each takes some 2 KB.
     private var limit: Int {
         max(1, min(service.table.bounds.sessions / 2, service.table.bounds.bytes / (8 * 1024)))
     }
@@ -54,7 +54,7 @@ package final class Upstream: SessionSource {
         file.withLock { $0 }.lists.first { $0.name.isExact && $0.source?.url.text == url }?.name.text
     }
 
-    /// Continues with another file. Sessions of lists that are gone from it are removed.
+    /// Continues with another file. Sessions of lists that it lacks are removed.
     package func replace(by next: ListsFile) {
         let before = file.withLock { exchange(&$0, with: next) }
         for name in service.table.names {
@@ -89,7 +89,7 @@ package final class Upstream: SessionSource {
 
     // MARK: Readers
 
-    /// What a reader of a session has to wait for; nil for nothing.
+    /// What a reader of a session must wait for; nil for nothing.
     package func readiness(of name: String, sessionExists: Bool, patience: Duration) -> Progress<Void, SourceFailure>? {
         guard let definition = match(name)?.definition, definition.source != nil else { return nil }
         guard let list = list(name, definition) else { return sessionExists ? nil : .done(.failure(.crowded)) }
@@ -110,12 +110,12 @@ package final class Upstream: SessionSource {
         return list(name, definition)?.fetch() ?? .done(.failure(.crowded))
     }
 
-    /// Why the last fetch of a session failed, for those who may know.
+    /// Why the last fetch of a session failed, for callers who may know.
     package func failureDetail(of name: String) -> String {
         lists.withLock { $0[name] }?.failureDetail ?? ""
     }
 
-    /// The seconds since a session's source was last heard of, if that is too long ago.
+    /// The seconds since a session's source last answered, if that is too long ago.
     package func staleness(of name: String) -> Int? { lists.withLock { $0[name] }?.staleness }
 
     private func list(_ name: String, _ definition: ListDefinition) -> SourcedList? {
@@ -133,7 +133,7 @@ package final class Upstream: SessionSource {
         }
     }
 
-    /// Whether it is time to look for lists that are not in use: where all are, each request would look at all.
+    /// Whether it is time to look for unused lists: if all were in use, each request would examine them all.
     private func mayLookForRoom() -> Bool {
         let now = Instant.now
         return lookedForRoom.withLock { last in
@@ -159,7 +159,7 @@ package final class Upstream: SessionSource {
 
     package func write(into text: inout MetricsText) { tallies.write(ages, into: &text) }
 
-    /// For each list of the file, the seconds since a source last answered, of the session with the oldest answer.
+    /// For each list of the file, the seconds since a source last answered, for the session with the oldest answer.
     private var ages: [(list: String, seconds: Int)] {
         let now = Instant.now
         var ages: [String: Int] = [:]
@@ -179,10 +179,10 @@ extension Upstream: EditOwners {
 
 // MARK: - Followed lists
 
-/// Lists that are followed, with room for each entry of the file.
+/// Lists being followed, with room for each entry of the file.
 ///
-/// Half of the room is shared equally among the entries, and the other half is whoever's comes first: however many
-/// lists of one pattern are asked for, there is room for some of each other, and a file of one entry has it all.
+/// Half of the room is shared equally among the entries, and the other half goes to whichever comes first: however many
+/// lists of one pattern are requested, there is room for some of each other entry, and a file of one entry has it all.
 struct FollowedLists<List> {
     private var lists: [String: (list: List, entry: String)] = [:]
     /// By entry.
@@ -206,7 +206,7 @@ struct FollowedLists<List> {
         return beyond < room - entries * share
     }
 
-    /// Follows a list that is not followed yet.
+    /// Follows a new list.
     mutating func add(_ list: List, named name: String, of entry: String) {
         lists[name] = (list, entry)
         counts[entry, default: 0] += 1
@@ -217,7 +217,7 @@ struct FollowedLists<List> {
         counts[entry] = count > 1 ? count - 1 : nil
     }
 
-    /// Follows the lists by the entries of another file, without those that it has none for.
+    /// Follows the lists by the entries of another file, dropping those without an entry.
     mutating func reassign(to entry: (String) -> String?) {
         let before = exchange(&lists, with: [:])
         counts = [:]
@@ -227,7 +227,7 @@ struct FollowedLists<List> {
 
 // MARK: - Metrics
 
-/// What came of asking sources, by the lists' names in the file: a session's name is no label.
+/// The results of asking sources, by the lists' names in the file: a session's name is no label.
 final class SourceTallies: Sendable {
     private struct Tally {
         var outcomes: [SourceNote.Outcome: Int] = [:]
@@ -249,12 +249,12 @@ final class SourceTallies: Sendable {
         tallies.withLock { $0[list, default: Tally()].outcomes[outcome, default: 0] += 1 }
     }
 
-    /// Counts lone surrogates that were replaced.
+    /// Counts replaced lone surrogates.
     func count(replaced: Int, _ list: String) {
         tallies.withLock { $0[list, default: Tally()].replaced += replaced }
     }
 
-    /// - Parameter ages: for each list, the seconds since a source last answered, of the session with the oldest
+    /// - Parameter ages: for each list, the seconds since a source last answered, for the session with the oldest
     ///   answer.
     func write(_ ages: [(list: String, seconds: Int)], into text: inout MetricsText) {
         let tallies = tallies.withLock { $0 }.sorted { $0.key < $1.key }.map { ("list=\"\($0.key)\"", $0.value) }
