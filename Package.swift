@@ -36,9 +36,9 @@ func room(_ folder: String, _ dependencies: [Target.Dependency]) -> Target {
     let hasServer = Context.environment["DIFFSERVER_SERVER"] == "1"
 #endif
 
-// The module maps name the system libraries: with `pkgConfig`, whoever depends on the package is warned of those that
-// are missing. DiffClock, DiffSessions and DiffStores are public inside, since the compiler does not inline what is
-// `package` across targets; docs/architecture.md has the figures.
+// The module maps name the system libraries: with `pkgConfig`, users of the package would be warned about missing ones.
+// DiffClock, DiffSessions and DiffStores are public inside, since the compiler does not inline `package` code across
+// targets; docs/architecture.md has the figures.
 if hasServer {
     package.products += [
         .executable(name: "diffserver", targets: ["diffserver"]),

@@ -1,8 +1,8 @@
-// `keyed` changes, done to rows.
+// `keyed` changes, applied to rows.
 
 export const key = String; // `1` and `"1"` are the same id; beyond 2^53 only strings are safe
 
-/** Does `keyed` operations to what `host` keeps; `sections` and `rows` hold its nodes by id. */
+/** Applies `keyed` operations to what `host` keeps; `sections` and `rows` hold its nodes by id. */
 export function perform(changes, sections, rows, host) {
   const find = (nodes, id) => {
     if (!nodes.has(key(id))) throw new Error(`nothing here has the id "${id}"`);
@@ -31,7 +31,7 @@ export function perform(changes, sections, rows, host) {
   }
 }
 
-/** Rows are linked while it works: an operation costs the same in any list. */
+/** Rows are linked meanwhile, so an operation costs the same in any list. */
 export function apply(state, changes, list) {
   const [sections, rows, order] = [new Map(), new Map(), ring()];
   const host = {
@@ -72,7 +72,7 @@ export function apply(state, changes, list) {
   };
 }
 
-/** Stands behind its last node and before the first. */
+/** The ring's end: after its last node and before the first. */
 function ring() {
   const end = {};
   end.next = end.previous = end;

@@ -1,4 +1,4 @@
-// Rows as elements: each is made once, and glides to where it goes.
+// Rows as elements: each is made once, and glides to its place.
 
 import { key, perform } from './apply.js';
 
@@ -14,7 +14,7 @@ export function bind(container, { render, renderSection = plain, duration = 250,
     place(element, home, before) {
       const parent = home ? home.querySelector('[data-rows]') ?? home : container;
       if (element.parentNode === parent && element.nextSibling === before) return;
-      // `moveBefore`, where there is one, keeps focus and scroll.
+      // `moveBefore`, where available, keeps focus and scroll.
       if (parent.moveBefore && element.isConnected && parent.isConnected) parent.moveBefore(element, before);
       else parent.insertBefore(element, before);
     },
@@ -26,10 +26,10 @@ export function bind(container, { render, renderSection = plain, duration = 250,
     update: draw,
   };
 
-  /** Makes an element, or renews it: one that differs takes its place. */
+  /** Makes an element, or renews it; a different one replaces it. */
   function draw(old, value, nodes) {
     const id = key(value.id);
-    // Contents are the state's: an update may carry a patch.
+    // Contents come from the state: an update may carry a patch.
     const element = (nodes === rows ? render : renderSection)(nodes.now.get(id), old) ?? old;
     element.dataset.id = id;
     if (old && old !== element) old.replaceWith(element);
@@ -37,7 +37,7 @@ export function bind(container, { render, renderSection = plain, duration = 250,
     return element;
   }
 
-  /** Shows a state with the elements that are there. */
+  /** Shows a state with the existing elements. */
   function replace(state) {
     const renew = (value, nodes, home, before) => {
       const element = draw(nodes.get(key(value.id)), value, nodes);
@@ -52,7 +52,7 @@ export function bind(container, { render, renderSection = plain, duration = 250,
     for (const nodes of [sections, rows]) for (const [id, element] of nodes) if (!nodes.now.has(id)) gone.push(element);
   }
 
-  /** Gives the focus back to what had it, or to a neighbour. */
+  /** Returns the focus to the element that had it, or to a neighbour. */
   function focusKeeper() {
     const root = container.getRootNode();
     const active = root.activeElement;
@@ -72,7 +72,7 @@ export function bind(container, { render, renderSection = plain, duration = 250,
   const animate = (element, from, to) => (
     element.animate([from, to], { duration, easing: 'cubic-bezier(0.2, 0, 0, 1)', id: 'glide' }));
 
-  /** What goes leaves the flow at once, and fades where it was. */
+  /** Removed elements leave the flow at once, and fade where they were. */
   function fade(before) {
     for (const element of gone) {
       const box = before?.get(element);
@@ -91,7 +91,7 @@ export function bind(container, { render, renderSection = plain, duration = 250,
     }
   }
 
-  /** First, last, invert, play: all glides from where it was seen last, in the middle of a glide too. */
+  /** First, last, invert, play: everything glides from where it was last seen, even in the middle of a glide. */
   function play(before) {
     const shifts = new Map();
     for (const [element, now] of measure()) {
@@ -119,11 +119,11 @@ export function bind(container, { render, renderSection = plain, duration = 250,
       if (changes) perform(changes, sections, rows, host);
       else replace(state);
     } catch {
-      replace(state); // it was not what the changes refer to
+      replace(state); // the changes do not fit it
     }
     for (const nodes of [sections, rows]) for (const id of nodes.keys()) if (!nodes.now.has(id)) nodes.delete(id);
     giveFocusBack();
-    if (isMany(gone.length)) before = null; // all that is there now may glide, all that is gone may fade
+    if (isMany(gone.length)) before = null; // these may glide, and removed ones may fade
     for (const animation of container.getAnimations({ subtree: true })) {
       if (animation.id === 'glide' && !animation.effect.target.inert) animation.cancel();
     }

@@ -1,19 +1,19 @@
-// Types of diffserver-client 0.2.0. They need no library of the DOM: where there is none, elements are `any`.
+// Types of diffserver-client 0.2.0. They need no DOM library: without one, elements are `any`.
 
 /**
- * A string, or an integer up to 2^53 - 1; larger ones come as strings, and have to be sent as strings. `1` and `"1"` are
+ * A string, or an integer up to 2^53 - 1; larger ones come as strings, and must be sent as strings. `1` and `"1"` are
  * the same id.
  */
 export type ID = string | number;
 /** Which rows of which state; opaque, compared for equality. */
 export type Revision = string;
 /**
- * `keyed` is applied here; the changes of any other are handed on as they came. `counts` are never adopted: each answer
+ * `keyed` is applied here; the changes of any other are passed on unchanged. `counts` are never adopted: each answer
  * says how far the head is from `since`.
  */
 export type Dialect = keyof Changes;
 
-/** A visible item. What is the default is left out. */
+/** A visible item. Defaults are left out. */
 export interface Row<Content = any> {
   id: ID;
   content?: Content;
@@ -28,7 +28,7 @@ export interface Row<Content = any> {
   children?: number;
 }
 
-/** A section less its rows. */
+/** A section without its rows. */
 export interface SectionValue<Header = any> {
   id: ID;
   content?: Header;
@@ -50,18 +50,18 @@ export interface State<Item = any, Header = any, List = any> {
 
 /**
  * One step of a `keyed` changeset. `before: null` is the end. Sections and rows share the names of operations; each
- * says undefined of what only the other has, so `op` and then `section` tell them apart.
+ * declares the other's members as undefined, so `op` and then `section` tell them apart.
  */
 export type Operation<Item = any, Header = any> = SectionOperation<Header, Item> | RowOperation<Item>;
 
-/** A step that is about one section. */
+/** A step about one section. */
 export type SectionOperation<Header = any, Item = any> = { item?: undefined; items?: undefined; in?: undefined } & (
   | { op: 'insert'; section: SectionValue<Header> & { items?: Row<Item>[] }; before: ID | null; as?: undefined }
   | { op: 'move'; section: ID; before: ID | null; as?: undefined }
   | { op: 'remove'; section: ID; before?: undefined; as?: undefined }
   | { op: 'update'; section: ChangedSection<Header>; as: Manner; before?: undefined });
 
-/** A step that is about rows. */
+/** A step about rows. */
 export type RowOperation<Item = any> = { section?: undefined } & (
   | { op: 'insert'; items: Row<Item>[]; in: ID; before: ID | null; item?: undefined; as?: undefined }
   | { op: 'move'; item: ID; in: ID; before: ID | null; items?: undefined; as?: undefined }
@@ -84,7 +84,7 @@ export type Test = { any: Test[] } | ({ at: string; fold?: boolean } & (
   | { has: string }
   | { exists: boolean }));
 
-/** What is followed of a session, applied in this order. */
+/** The part of a session to follow, applied in this order. */
 export interface View {
   /** These sections only. */
   sections?: ID[];
@@ -98,11 +98,11 @@ export interface View {
   sectionOrder?: { at: string; descending?: boolean }[];
   /** `false`: no sections without items. */
   emptySections?: boolean;
-  /** Folded for this reader alone. */
+  /** Collapsed for this reader alone. */
   collapsed?: { sections?: ID[]; items?: ID[] };
   /** The first items of the top level. */
   limit?: number;
-  /** Contents of items, with these members only. */
+  /** The members of items' contents to keep. */
   fields?: string[];
   sectionFields?: string[];
   listFields?: string[];
@@ -112,15 +112,15 @@ export interface View {
 export type ListWindow = {
   /** Rows before the anchor; default 0, with `end` 50. */
   before?: number;
-  /** Rows behind the anchor; default 50, with `end` 0. */
+  /** Rows after the anchor; default 50, with `end` 0. */
   after?: number;
 } & (
-  /** Always the first row, the last, or the one of this number. */
+  /** Always the first row, the last, or the one with this number. */
   | { at: 'start' | 'end' | number }
   /** The row with this id, wherever it goes. */
   | { around: ID });
 
-/** One edit; `docs/api/edits.md` tells what each does. */
+/** One edit; `docs/api/edits.md` describes each. */
 export type Edit<Item = any, Header = any> =
   | { op: 'insert'; items: (NewItem<Item> | ID)[] } & Placed<IntoParent>
   | { op: 'insert'; sections: NewSection<Item, Header>[] } & Placed<never>
@@ -136,7 +136,7 @@ export type Edit<Item = any, Header = any> =
 type Placed<Into> = { before: Siblings } | { after: Siblings } | Into | { at?: 'start' | 'end' };
 type IntoParent = { into: ID | { section: ID } | { item: ID }; at?: 'start' | 'end' };
 
-/** Null is the end for `before` and the start for `after`; of a list the first that is there counts. */
+/** Null is the end for `before` and the start for `after`; the first that exists of a list counts. */
 type Siblings = ID | null | [...ID[], ID | null];
 
 /** Replaced as a whole; or changed as it is by then, by a merge patch and by what is added to the numbers at JSON Pointers. */
@@ -144,14 +144,14 @@ type NewContent<Content> =
   | { content?: Content; patch?: undefined; add?: undefined }
   | { content?: undefined; patch?: Patch<Content>; add?: Record<string, number> };
 
-/** A merge patch (RFC 7396): null takes an optional member away, and arrays are replaced as a whole. */
+/** A merge patch (RFC 7396): null removes an optional member, and arrays are replaced as a whole. */
 export type Patch<Content> = Content extends readonly unknown[] ? Content
   : Content extends object ? {
     [Name in keyof Content]?:
       Patch<Exclude<Content[Name], null | undefined>> | (undefined extends Content[Name] ? null : never);
   } : Content;
 
-/** An item as it is written, with what is below it. */
+/** An item as written, with everything below it. */
 export interface NewItem<Content = any> {
   id: ID;
   content?: Content;
@@ -160,12 +160,12 @@ export interface NewItem<Content = any> {
   items?: readonly (NewItem<Content> | ID)[] | null;
 }
 
-/** A section as it is written. */
+/** A section as written. */
 export interface NewSection<Item = any, Header = any> extends SectionValue<Header> {
   items?: readonly (NewItem<Item> | ID)[] | null;
 }
 
-/** A state as it is written; a list of items alone is one section. */
+/** A state as written; a list of items alone is one section. */
 export type NewState<Item = any, Header = any, List = any> =
   | readonly (NewItem<Item> | ID)[]
   | { content?: List; items: readonly (NewItem<Item> | ID)[] | null }
@@ -185,7 +185,7 @@ export interface Changes<Item = any, Header = any> {
     reconfigure: ID[];
     reloadSections: ID[];
     reconfigureSections: ID[];
-    /** The items that are new or changed. */
+    /** The new or changed items. */
     items: ChangedRow<Item>[];
     sectionContents: ChangedSection<Header>[];
   };
@@ -196,13 +196,13 @@ export interface Changes<Item = any, Header = any> {
 
 /** Section and row. */
 export type Path = [section: number, row: number];
-/** All of a row anew. With `content: 'patch'` there may be a JSON merge patch (RFC 7396) in place of the content. */
+/** All of a row again. With `content: 'patch'` there may be a JSON merge patch (RFC 7396) instead of the content. */
 export interface ChangedRow<Item = any> extends Omit<Row<Item>, 'parent'> {
   parent?: ID | null;
   patch?: unknown;
 }
 
-/** The same of a section, less its rows. */
+/** The same for a section, without its rows. */
 export interface ChangedSection<Header = any> extends SectionValue<Header> {
   patch?: unknown;
 }
@@ -248,17 +248,17 @@ export type PatchOperation =
   | { op: 'remove'; path: string }
   | { op: 'move' | 'copy'; from: string; path: string };
 
-/** What every answer has. */
+/** The members of every answer. */
 export interface AnswerBase<D extends Dialect = Dialect> {
   session: string;
   to: Revision;
   dialect: D;
-  /** In a window: the id of its anchor, and how many rows are outside of it. */
+  /** In a window: the id of its anchor, and how many rows are outside. */
   window?: { anchor: ID | null; above: number; below: number };
   warnings?: { code: string; pointer?: string; id?: ID }[];
 }
 
-/** What the server answers: either `changes`, or `reset` with `state`; of counts, with `rows`. */
+/** The server's answer: either `changes`, or `reset` with `state`; for counts, with `rows`. */
 export type Answer<D extends Dialect = 'keyed', Item = any, Header = any, List = any> =
   D extends Dialect ? ChangesAnswer<D, Item, Header, List> | ResetAnswer<D, Item, Header, List> : never;
 
@@ -266,13 +266,13 @@ export interface ChangesAnswer<D extends Dialect = 'keyed', Item = any, Header =
   extends AnswerBase<D> {
   from: Revision;
   /**
-   * What leads from what is shown to what is to be shown. Where `from` and `to` are the same, edits of one's own are
-   * shown, or taken back. Only a loop that was too busy for some states is told none.
+   * Leads from what is shown to what should be shown. If `from` and `to` are equal, this client's edits are shown or
+   * taken back. Absent only for a loop that was too busy for some states.
    */
   changes?: Changes<Item, Header>[D];
   /** Only while edits are pending: the server's own changes, between the states without them. */
   told?: Changes<Item, Header>[D];
-  /** The list's own content, where it is another than at `from`; `{}` where there is none any more. */
+  /** The list's own content, if it differs from that at `from`; `{}` if there is none any more. */
   list?: { content?: List; patch?: unknown };
   reset?: undefined;
   state?: undefined;
@@ -281,7 +281,7 @@ export interface ChangesAnswer<D extends Dialect = 'keyed', Item = any, Header =
 
 export type ResetAnswer<D extends Dialect = 'keyed', Item = any, Header = any, List = any> = AnswerBase<D> & {
   from: Revision | null;
-  /** Why everything comes anew. A later server may give other reasons. */
+  /** Why everything is sent again. A later server may give other reasons. */
   reset: 'initial' | 'expired' | 'unknown' | 'replaced' | 'reloaded' | 'large';
   changes?: undefined;
   told?: undefined;
@@ -290,7 +290,7 @@ export type ResetAnswer<D extends Dialect = 'keyed', Item = any, Header = any, L
   ? { state?: undefined; /** How many rows there are. */ rows: number }
   : { state: D extends 'json-patch' ? NestedState<Item, Header, List> : State<Item, Header, List>; rows?: undefined });
 
-/** The document that json-patch is about: items hold items. */
+/** The document that json-patch refers to: items hold items. */
 export interface NestedState<Item = any, Header = any, List = any> {
   content?: List;
   sections: (SectionValue<Header> & { items: NestedItem<Item>[] })[];
@@ -325,21 +325,21 @@ export interface Violation {
 }
 
 export type Status =
-  /** The list is followed, over a stream or by polls. */
+  /** The list is followed, by a stream or by polls. */
   | { status: 'live'; transport: 'stream' | 'poll'; problem?: undefined; delay?: undefined }
   /**
-   * It asks again in `delay` milliseconds; what is shown stays. A session that does not exist is told once, with the
-   * status 404; with a `delay` of 0 an open stream waits for it.
+   * It asks again in `delay` milliseconds; what is shown stays. A session that does not exist is reported once, with
+   * the status 404; with a `delay` of 0 an open stream waits for it.
    */
   | { status: 'waiting'; problem: Problem; delay: number; transport?: undefined }
   /** Asking again cannot help: the token is refused, the request is wrong, or the server has no such path. */
   | { status: 'stopped'; problem: Problem; delay?: undefined; transport?: undefined };
 
-/** What is kept of a state: rows in the dialect keyed, nothing in the others. */
+/** The part of a state that is kept: rows in the dialect keyed, nothing in the others. */
 export type Shown<D extends Dialect, Item = any, Header = any, List = any> =
   D extends 'keyed' ? State<Item, Header, List> : null;
 
-/** What an `AbortController` gives. */
+/** The signal of an `AbortController`. */
 export interface Signal {
   readonly aborted: boolean;
   readonly reason?: any;
@@ -350,38 +350,38 @@ export interface Signal {
 export interface ConnectOptions<D extends Dialect = 'keyed', Item = any, Header = any, List = any> {
   session: string;
   /**
-   * A key or token. A function is asked before each request, so that a token can be renewed; then 401 is tried again.
+   * A key or token. A function is called before each request, so that a token can be renewed; then 401 is tried again.
    */
   token?: string | (() => string | undefined | Promise<string | undefined>);
-  /** Where an earlier connection ended; with `state`, it goes on from there. */
+  /** Where an earlier connection ended; with `state`, it continues from there. */
   since?: Revision | null;
   /** The rows at `since`. */
   state?: State<Item, Header, List> | null;
   /** Default `keyed`, the only one in which the state is kept. */
   dialect?: D;
-  /** `patch` sends what changed of a content, where that is smaller. */
+  /** `patch` sends only what changed in a content, where that is smaller. */
   content?: 'full' | 'patch';
-  /** What is followed of the session; all of it, if there is none. */
+  /** The part of the session to follow; by default, all of it. */
   view?: View;
-  /** Which rows are followed; all of them, if there is none. Not with `counts` and `json-patch`. */
+  /** The rows to follow; by default, all of them. Not with `counts` and `json-patch`. */
   window?: ListWindow | null;
-  /** `poll` where streams cannot be read at all. Otherwise a stream is tried, and polling is the fallback. */
+  /** `poll` if streams cannot be read at all. Otherwise a stream is tried, and polling is the fallback. */
   transport?: 'poll';
   /** Closes the connection when it is aborted. */
   signal?: Signal;
   /**
-   * Called with each answer that brings news, and with what edits change at once; `state` is what is to be shown,
-   * null in dialects other than keyed.
+   * Called with each answer that brings news, and with what edits change at once; `state` is what to show, null in
+   * dialects other than keyed.
    */
   onChange?: (state: Shown<D, Item, Header, List>, answer: Answer<D, Item, Header, List>) => void;
   onStatus?: (status: Status) => void;
 }
 
 export interface WriteOptions {
-  /** The write is refused with 412 where the head is another than this; `problem.current` is the head then. */
+  /** The write is refused with 412 if the head is another one; then `problem.current` is the head. */
   ifMatch?: Revision;
   signal?: Signal;
-  /** For how many milliseconds it is tried; default 60,000. */
+  /** How many milliseconds it is tried for; default 60,000. */
   timeout?: number;
 }
 
@@ -405,16 +405,16 @@ export interface Shape {
   invalid?: 'skip' | 'refuse';
 }
 
-/** Shapes that say where something stands, as a shape must. */
+/** Shapes that say where something is, as a shape must. */
 type Located = { [Name in 'itemsAt' | 'idAt' | 'kindAt' | 'childrenAt' | 'expandedAt' | 'sectionsAt' | 'sectionIdAt'
   | 'sectionExpandedAt' | 'groupAt']: Shape & Required<Pick<Shape, Name>> };
 
 export interface PostOptions extends WriteOptions {
-  /** All rows come anew, for every reader. */
+  /** Redraw all rows, for every reader. */
   reload?: boolean;
 }
 
-/** A state with these contents; any JSON where the connection was given none. */
+/** A state with these contents; any JSON if the connection was given none. */
 type Posted<Item, Header, List> = 0 extends 1 & Item ? unknown : NewState<Item, Header, List>;
 
 /** One update of a loop over a connection. */
@@ -424,72 +424,69 @@ export interface Update<D extends Dialect = 'keyed', Item = any, Header = any, L
 }
 
 /**
- * A loop over it, `for await (const { state, answer } of connection)`, is given the newest state, at first the one
- * that is there. Where it was too busy for some states, the next has no `changes`: `bind` shows it as a whole. In
- * other dialects, counts aside, it is given every answer since it began. It ends when the connection is closed or
- * aborted, throws a `ProblemError` when asking again cannot help, and closes the connection when it is left.
+ * A loop over it, `for await (const { state, answer } of connection)`, gets the newest state, at first the current one.
+ * If the loop was too busy for some states, the next has no `changes`: `bind` shows it as a whole. In other dialects
+ * except counts, it gets every answer since it began. It ends when the connection is closed or aborted, throws a
+ * `ProblemError` when asking again cannot help, and closes the connection when it is left.
  */
 export interface Connection<D extends Dialect = 'keyed', Item = any, Header = any, List = any>
   extends AsyncIterable<Update<D, Item, Header, List>> {
-  /**
-   * The rows at `revision`, without edits that are pending; null before the first answer, and in dialects other than
-   * keyed.
-   */
+  /** The rows at `revision`, without pending edits; null before the first answer, and in dialects other than keyed. */
   readonly state: Shown<D, Item, Header, List> | null;
   readonly revision: Revision | null;
-  /** Where the rows of the window stand, as the last answer said. */
+  /** The place of the window's rows, from the last answer. */
   readonly window?: AnswerBase['window'];
   readonly status: 'connecting' | 'live' | 'waiting' | 'stopped' | 'closed';
   /**
-   * Follows another window, or with null all rows. It is asked for at once, from `revision`: rows that stay are not
-   * sent again. What is shown stays until the answer comes, to `onChange`. Without a window the same one is asked for
-   * anew.
+   * Follows another window, or with null all rows. It is requested at once, from `revision`: rows that stay are not
+   * sent again. What is shown stays until the answer comes, to `onChange`. Without a window, requests the same one
+   * again.
    */
   show(window?: ListWindow | null): void;
   /**
-   * Shows edits at once, and sends them when the writes before are done. They are done to every newer list that
-   * comes, until that holds them; refused ones are taken back. Loads `edits.js` from beside this module when it is
-   * first called.
+   * Shows edits at once, and sends them when the earlier writes are done. They are applied to every newer list that
+   * comes, until the list holds them; refused ones are taken back. Loads `edits.js` from beside this module on the
+   * first call.
    *
-   * Lost answers, 408, 425, 429 and 5xx are tried again, for `timeout` milliseconds, under one key, so that nothing
-   * is done twice.
+   * Lost answers, 408, 425, 429 and 5xx are tried again, for `timeout` milliseconds, under one key, so that nothing is
+   * done twice.
    *
    * @returns the revision that holds them
    * @throws `ProblemError`, once they are taken back; or the signal's reason
    */
   edit(edits: Edit<Item, Header>[], options?: WriteOptions): Promise<Revision>;
   /**
-   * Sends the list's new state, when the writes before are done, and makes the session where there is none. It is tried
+   * Sends the list's new state, when the earlier writes are done, and makes the session if there is none. It is tried
    * again as an edit is. Nothing is shown before the server has answered.
    *
-   * @param state an array of ids and items, or an object with `sections` or `items`; with a `Shape`, any JSON. Where
-   *   the session keeps its shape, connect without naming contents, and any JSON is taken.
+   * @param state an array of ids and items, or an object with `sections` or `items`; with a `Shape`, any JSON. If the
+   *   session keeps its shape, connect without naming contents, and any JSON is taken.
    * @returns the revision that holds it
    * @throws `ProblemError`; or the signal's reason
    */
   post(state: Posted<Item, Header, List>, options?: PostOptions): Promise<Revision>;
   post(document: unknown, options: PostOptions & Located[keyof Located]): Promise<Revision>;
-  /** Asks anew at once: in place of waiting, of a request that may be dead, and after `stopped`. */
+  /** Asks again at once: instead of waiting, instead of a request that may be dead, and after `stopped`. */
   reconnect(): void;
   /** Ends it. No callback is called any more. */
   close(): void;
 }
 
-/** A refusal, or why there was no answer. */
+/** A refusal, or the reason why there was no answer. */
 export class ProblemError extends Error {
   readonly problem: Problem;
 }
 
 /**
- * Follows a session until it is closed: over an event stream, by long polls where streams do not get through. After
- * 404, 429, 503 and the end of a stream it keeps what is shown, waits as `Retry-After` says, and goes on from its
- * revision. In browsers it waits no longer, save where the server named the time, when they are online again or the
- * page is seen again.
+ * Follows a session until it is closed: over an event stream, or by long polls where streams do not get through. After
+ * 404, 429, 503 and the end of a stream it keeps what is shown, waits as `Retry-After` says, and continues from its
+ * revision. In browsers it stops waiting when they are online or the page is visible again, unless the server named the
+ * time.
  *
  * `Item` is the content of rows, `Header` that of sections, `List` that of the list.
  *
- * @param url where the server is, such as `https://lists.example.org`; '' is the origin of the page. The path of a proxy
- *   that has the server below one ends with a slash: `/lists/`.
+ * @param url where the server is, such as `https://lists.example.org`; '' is the origin of the page. The path of a
+ *   proxy that has the server below one ends with a slash: `/lists/`.
  * @throws `TypeError`, at once, if there is no session, or if the address cannot be one
  */
 export function connect<Item = any, Header = any, List = any>(
@@ -514,20 +511,20 @@ export function connect<Item = any, Header = any, List = any>(
   url: URLLike, options: ConnectOptions<'json-patch', Item, Header, List> & { dialect: 'json-patch' },
 ): Connection<'json-patch', Item, Header, List>;
 
-/** A text or a `URL`. */
+/** A string or a `URL`. */
 export type URLLike = string | { readonly href: string; toString(): string };
 
-/** The rows after `keyed` changes. Pure: sections and rows that did not change are the same objects as before. */
+/** The rows after `keyed` changes. Pure: unchanged sections and rows are the same objects as before. */
 export function apply<S extends State>(state: S, changes: Operation[], list?: ChangesAnswer['list']): S;
 
-/** Elements of the DOM, where its types are there. */
+/** DOM elements, if their types exist. */
 type Of<Name extends string> =
   typeof globalThis extends { [name in Name]: { prototype: infer Element } } ? Element : any;
 
 export interface BindOptions<Item = any, Header = any> {
   /**
-   * Makes the element of a row, or renews the one that shows it. If it returns another element, that takes the place of
-   * the old; `undefined` keeps the old.
+   * Makes the element of a row, or renews the one that shows it. A returned element replaces the old one; `undefined`
+   * keeps it.
    */
   render: (row: Row<Item>, element?: Of<'HTMLElement'>) => Of<'HTMLElement'> | void;
   /**
@@ -535,25 +532,25 @@ export interface BindOptions<Item = any, Header = any> {
    * must stay.
    */
   renderSection?: (section: Section<Item, Header>, element?: Of<'HTMLElement'>) => Of<'HTMLElement'> | void;
-  /** Of a glide in milliseconds; default 250. */
+  /** The duration of a glide in milliseconds; default 250. */
   duration?: number;
-  /** At most this many elements glide or fade; default 1,000. Where it would be more, none does. */
+  /** At most this many elements glide or fade; default 1,000. With more, none does. */
   limit?: number;
 }
 
 export interface Binding<Item = any, Header = any> {
   /**
-   * Shows `state`. With the `changes` that led to it, exactly these are done; without, everything is set anew, with the
-   * elements that are there. Elements carry the id in `data-id`.
+   * Shows `state`. With the `changes` that led to it, applies exactly these; without, sets everything again, using the
+   * existing elements. Elements carry the id in `data-id`.
    */
   show(state: State<Item, Header>, changes?: Operation<Item, Header>[]): void;
 }
 
 /**
- * Shows rows as elements in `container`, by id. What moves glides, unless reduced motion is asked for; the focus
+ * Shows rows as elements in `container`, by id. Moves are animated, unless reduced motion is requested; the focus
  * stays.
  *
- * @throws `TypeError` for null, which `getElementById` gives where there is no such element
+ * @throws `TypeError` for null, which `getElementById` gives if there is no such element
  */
 export function bind<Item = any, Header = any>(
   container: Of<'Element'> | null, options: BindOptions<Item, Header>,
@@ -561,6 +558,6 @@ export function bind<Item = any, Header = any>(
 
 /**
  * Reads server-sent events from pieces of text that may break anywhere. `retry`, and the `id` of an event without data,
- * come as events of that name.
+ * are reported as events of that name.
  */
 export function eventParser(emit: (type: string, data: string) => void): (text: string) => void;

@@ -1,5 +1,5 @@
-// diffserver-client 0.2.0. `connect` follows a session; changes are done by `apply` to rows, by `bind` to elements.
-// There is no diff code: the server says what changed. What only some need is loaded when they first do: edits.js and
+// diffserver-client 0.2.0. `connect` follows a session; `apply` applies changes to rows, `bind` to elements. There is
+// no diff code: the server says what changed. Modules that only some need are loaded on first use: edits.js and
 // updates.js. Types: client.d.ts.
 
 import { apply } from './apply.js';
@@ -99,16 +99,16 @@ export function connect(url, { ...options } = {}) {
     line?.heard();
   }
 
-  /** A stream waits for a session that is not there, without a word: whoever hears of nothing asks once. */
+  /** A stream waits silently for a missing session: if it says nothing, ask once. */
   async function look(signal) {
     if (isKnown || isMissing) return;
     const { body, problem } = await ask({ Accept: 'application/json' }, null, { signal }).catch((error) => error);
-    body?.cancel(); // it is there, and the stream will say so
+    body?.cancel(); // it exists, and the stream will say so
     if (problem?.status === 404 && !isKnown && !signal.aborted) tell('waiting', { problem, delay: 0 });
   }
 
   async function poll(init) {
-    // Without a base it is answered at once where there is a session, and only where there is none it would be held.
+    // Without a base, an existing session answers at once, and only a missing one would be held.
     const wait = dialect !== 'counts' && (self.revision || isMissing) && { wait: 25 };
     const answer = await (await ask({ Accept: 'application/json' }, wait, init)).json();
     tell('live', { transport: 'poll' });
@@ -129,7 +129,7 @@ export function connect(url, { ...options } = {}) {
         if (reset) self.state = answer.state;
         else if (self.state) self.state = apply(self.state, changes, list);
       } catch (error) {
-        self.revision = null; // begin anew
+        self.revision = null; // start again
         throw failure({ title: 'A changeset could not be applied', detail: error.message });
       }
     }
@@ -139,7 +139,7 @@ export function connect(url, { ...options } = {}) {
   }
 }
 
-/** Throws what can never work, before anybody waits for it. */
+/** Throws for what can never work, before anybody waits for it. */
 function check(url, session) {
   if (session == null || session === '') throw new TypeError('connect needs the name of a session');
   const [isRoot, host] = /^(https?:\/\/[^/?#]+)?(\/([^?#]*\/)?)?$/i.exec(url) ?? [];
@@ -148,7 +148,7 @@ function check(url, session) {
     + `or http://127.0.0.1/path/ where a proxy has it below a path, not "${url}"`);
 }
 
-/** Asks for what a list needs, one request after the other: a stream, or polls where streams do not get through. */
+/** Sends a list's requests, one after the other: a stream, or polls where streams do not get through. */
 function link(list, error) {
   let polls = list.options.transport === 'poll' ? Infinity : 0; // until a stream is tried again
   let failures = 0;
@@ -162,12 +162,12 @@ function link(list, error) {
   run();
   return { heard, renew, reconnect, close };
 
-  /** Something that fits. */
+  /** Something that fits has arrived. */
   function heard() {
     failures = 0;
   }
 
-  /** Asks anew, from what is shown by now. */
+  /** Asks again, from what is shown by then. */
   function renew() {
     isRenewed = true;
     request?.abort();
@@ -179,10 +179,10 @@ function link(list, error) {
     wake?.();
   }
 
-  /** Whoever is online again, or looks again, need not sit a back-off out; only a delay that the server named. */
+  /** Ends a back-off when the browser is online or visible again, but not a delay that the server named. */
   function nudge({ type }) {
     if (holds || globalThis.document?.hidden) return;
-    if (type === 'online') reconnect(); // a connection over the network of before may be dead, and not say so
+    if (type === 'online') reconnect(); // a connection over the earlier network may be dead without notice
     else wake?.();
   }
 
@@ -218,7 +218,7 @@ function link(list, error) {
     }
   }
 
-  /** Partly chance, so that not all readers return as one. Timers end at 2^31 ms. */
+  /** Partly random, so that not all readers return at once. Timers end at 2^31 ms. */
   function pause(least) {
     const chance = 0.5 + Math.random() / 2;
     if (least == null) return chance * Math.min(retry * 2 ** failures, 30_000);
@@ -230,7 +230,7 @@ function link(list, error) {
     return new Promise((resolve) => { timer = setTimeout(wake = resolve, delay); });
   }
 
-  /** Gives the request up if nothing arrives in time. */
+  /** Gives up the request if nothing arrives in time. */
   function expect(seconds) {
     clearTimeout(timer);
     timer = setTimeout(() => request.abort(failure({ title: 'The server fell silent' })), seconds * 1_000);
@@ -245,7 +245,7 @@ function link(list, error) {
     };
     list.start(signal);
     try {
-      // A stream says `retry` at once, with what there is behind it, and a word every 15 s.
+      // A stream says `retry` at once, with the events to begin with, and something every 15 s.
       const answer = await list.ask({ Accept: 'text/event-stream' }, null, { signal, begin: () => expect(5) });
       const type = answer.headers.get('Content-Type');
       if (!answer.body || !type?.startsWith('text/event-stream')) throw failure({ status: 406 });
@@ -261,7 +261,7 @@ function link(list, error) {
         expect(45);
         const text = decoder.decode(piece.value, { stream: true });
         parse(text);
-        // Not amid an event, which may take its time.
+        // Not within an event, which may take its time.
         end = (end + text).slice(-4);
         clearTimeout(rest);
         if (!hasLooked && /\n\r?\n$/.test(end)) rest = setTimeout(look, 300);
@@ -280,12 +280,12 @@ function link(list, error) {
     const start = Date.now();
     const isNews = await list.poll({ signal: request.signal, begin: () => expect(45) });
     polls -= 1;
-    // Where nobody holds it, it must not go in a circle.
+    // If nobody holds it, it must not spin.
     if (!isNews && Date.now() - start < 1_000) await sleep(pause(list.period));
   }
 }
 
-/** Asks, and throws what is no good answer. */
+/** Sends a request, and throws unless the answer is good. */
 async function send(address, query, token, headers, { begin, ...init } = {}) {
   const secret = typeof token === 'function' ? await token() : token;
   if (secret) headers.Authorization = `Bearer ${secret}`;
@@ -295,7 +295,7 @@ async function send(address, query, token, headers, { begin, ...init } = {}) {
   if (answer.ok) return answer;
   const { status } = answer;
   const problem = { title: answer.statusText, status, ...await answer.json().catch(() => null) };
-  // Sessions come and go, but not the routes of a server.
+  // Sessions come and go, but a server's routes do not.
   const isFinal = problem.type === '/problems/route-not-found'
     || status < 500 && ![404, 408, 425, 429, typeof token === 'function' && 401].includes(status);
   throw failure(problem, { isFinal, retryAfter: delayOf(answer.headers.get('Retry-After')) });
@@ -309,7 +309,7 @@ export class ProblemError extends Error {
 }
 const failure = (...values) => new ProblemError(...values);
 
-/** Why something failed. Node keeps the reason of a "fetch failed" in its cause, which may have a code only. */
+/** Why something failed. Node keeps the reason of a "fetch failed" in its cause, which may only have a code. */
 function problemOf({ problem, message, cause }) {
   const reason = cause?.message || cause?.code;
   return problem ?? { title: 'No connection', detail: reason ? `${message}: ${reason}` : message };

@@ -1,17 +1,17 @@
-// Edits that are shown before the server has answered, and states; `edit` and `post` of a connection load this
-// module. A state waits for its turn, and is shown when the server has answered.
+// Edits that are shown before the server has answered, and states; `edit` and `post` of a connection load this module.
+// A state waits for its turn, and is shown once the server has answered.
 //
-// What is shown is the head, the rows as the server told them, with all pending edits done to it anew: after each
-// answer and each event one minimal step leads from what is shown to what is to be shown. So a row that an edit has
-// moved stays where it is when that is confirmed, and goes back, once, when it is refused.
+// What is shown is the head (the rows as the server told them) with all pending edits applied to it again: after each
+// answer and each event, one minimal step leads from what is shown to what should be shown. So a row moved by an edit
+// stays in place when that is confirmed, and goes back, once, when it is refused.
 //
-// A batch is pending until the head holds it, and not only until the POST is answered: the event with what it did may
-// come before that answer or behind it. Sequences tell: a larger one is later. Where no event says so in time (the
-// stream is down, or through a view nothing changed) the answer itself is taken, by the client's rule, and what does
-// not fit then is asked for again.
+// A batch is pending until the head holds it, not just until the POST is answered: the event with its changes may come
+// before that answer or after it. Sequences tell: a larger one is later. If no event says so in time (the stream is
+// down, or nothing changed in the view) the answer itself is taken, by the client's rule, and if it does not fit then,
+// the list is requested again.
 //
-// Rejected: taking each answer at once. The stream, which leads from what it sent last, would not fit any more as
-// soon as somebody else writes, and had to be opened anew with each edit.
+// Rejected: taking each answer at once. The stream, which leads from what it sent last, would no longer fit as soon as
+// somebody else writes, and would have to be opened again for each edit.
 
 import { merge } from './apply.js';
 
@@ -47,7 +47,7 @@ function writer(connection, options, { ask, receive, failure, problemOf }) {
 
   const isIn = ({ to }) => sequence(connection.revision) >= sequence(to);
 
-  /** The head with what is pending; a batch that does not fit (any more) is left out, as the server would. */
+  /** The head with the pending batches; one that does not fit (any more) is left out, as the server would do. */
   function overlaid() {
     return pending.reduce((state, batch) => {
       try { return state && batch.edits && !isIn(batch) ? edited(state, batch.edits) : state; } catch { return state; }
@@ -58,11 +58,11 @@ function writer(connection, options, { ask, receive, failure, problemOf }) {
     const changes = answer.reset ? [] : difference(shown, next, marks);
     const told = answer.changes;
     shown = next;
-    if (!answer.reset && !told && !changes.length) return; // nothing to be seen
+    if (!answer.reset && !told && !changes.length) return; // nothing visible
     options.onChange?.(next, answer.reset ? { ...answer, state: next } : { ...answer, ...told && { told }, changes });
   }
 
-  /** Shows what became of the pending batches. */
+  /** Shows the outcome of the pending batches. */
   function show() {
     const next = overlaid();
     if (next === shown || connection.status === 'closed') return;
@@ -71,7 +71,7 @@ function writer(connection, options, { ask, receive, failure, problemOf }) {
     try { hand(next, answer); } catch (error) { queueMicrotask(() => { throw error; }); }
   }
 
-  /** Asks until there is an answer, or a refusal; all tries of a POST carry one key, so it is done once. */
+  /** Asks until there is an answer or a refusal; all tries of a POST carry one key, so it is done once. */
   async function insist(end, headers, init, query) {
     for (let failures = 0; ; failures += 1) {
       try {
@@ -97,16 +97,16 @@ function writer(connection, options, { ask, receive, failure, problemOf }) {
     const { to } = answer;
     for (; answer; answer = await insist(end).catch(() => null)) {
       batch.to = answer.to;
-      // Events are told at most every 50 ms.
+      // Events come at most every 50 ms.
       const settled = new Promise((resolve) => { batch.settle = resolve; });
       if (!isIn(batch)) await Promise.race([settled, sleep(250), aborted(end)]);
       if (isIn(batch)) break;
       try {
         receive(answer);
       } catch {
-        continue; // the rows went on meanwhile, but not as far; a read that begins now sees the edit
+        continue; // the rows have advanced, but not that far; a read that begins now sees the edit
       }
-      connection.show(); // what the stream sent last is not what is shown any more
+      connection.show(); // what the stream sent last is no longer what is shown
       break;
     }
     return to;
@@ -115,7 +115,7 @@ function writer(connection, options, { ask, receive, failure, problemOf }) {
   return (kind, value, { signal, timeout = 60_000, ifMatch, ...query } = {}) => {
     const body = JSON.stringify(kind === 'edits' ? { edits: value } : value);
     const batch = { key: crypto.getRandomValues(new Uint32Array(4)).join('-'), body, ifMatch, query };
-    if (kind === 'edits') batch.edits = JSON.parse(body).edits; // as they are now, whatever becomes of the caller's
+    if (kind === 'edits') batch.edits = JSON.parse(body).edits; // as they are now, whatever the caller does
     const control = new AbortController();
     const end = control.signal;
     const timer = setTimeout(() => control.abort(), timeout);
@@ -151,7 +151,7 @@ const aborted = (end) => new Promise((resolve) => {
 
 // MARK: Edits
 
-// The form of an edit: what each member may be. What is not named here the server refuses, whatever the state.
+// The form of an edit: what each member may be. The server refuses everything not named here, whatever the state.
 const encoder = new TextEncoder();
 const isObject = (value) => Boolean(value) && typeof value === 'object' && !Array.isArray(value);
 const isID = (value) => (
@@ -175,13 +175,13 @@ const intents = { patch: () => true, add: isObject };
 const isUpdate = (form) => (value) => (
   one({ ...values, ...intents, ...form })(value) && !('content' in value && ('patch' in value || 'add' in value)));
 const named = [isID, isID];
-/** What the elements of `items` and of `sections` are, by operation. */
+/** The elements of `items` and of `sections`, by operation. */
 const elements = {
   insert: [(item) => isID(item) || isItem(item), one({ ...values, ...items })], update: [isUpdate(kind), isUpdate()],
   delete: named, move: named, reload: named, reconfigure: named, expand: named, collapse: named, clear: named,
 };
 
-/** Throws where the form of an edit is refused. */
+/** Throws if the server would refuse the form of an edit. */
 function check(edit) {
   const { op } = edit;
   const isOf = (name) => name in edit;
@@ -197,7 +197,7 @@ function check(edit) {
   }
 }
 
-/** The state after edits, as far as rows can tell it; throws where the server would refuse them. */
+/** The state after edits, as far as rows can tell; throws if the server would refuse them. */
 export function edited(state, edits) {
   for (const edit of edits) check(edit);
   const root = { nodes: [] };
@@ -207,7 +207,7 @@ export function edited(state, edits) {
     const section = enter(sections, root, { value, old: { given, value } });
     for (const row of rows) {
       const parent = row.parent === undefined ? section : items.get(key(row.parent));
-      // In a window the parent may be outside: then the row says itself what it is below of.
+      // In a window the parent may be outside: then the row itself says what it is below.
       enter(items, parent ?? section, { value: row, isStray: !parent, hidden: row.children ?? 0 });
       if (parent) parent.hidden -= 1;
     }
@@ -238,7 +238,7 @@ export function edited(state, edits) {
     node.hidden = 0;
   }
 
-  /** Where an edit puts things: the parent, and what gives the index in it once they are taken out. */
+  /** Where an edit puts things: the parent, and a function of the index in it once they are taken out. */
   function place({ before, after = before, into, at }, map, moved = new Set()) {
     if (after !== undefined) {
       const anchors = [after].flat();
@@ -263,7 +263,7 @@ export function edited(state, edits) {
     return { home, index: () => (at === 'start' ? 0 : home.nodes.length) };
   }
 
-  /** An item or a section as an edit brings it, with what is below it. */
+  /** An item or a section from an edit, with everything below it. */
   function bring(map, home, given, index) {
     const { items: children = [], ...value } = typeof given === 'object' ? given : { id: given };
     if (value.expanded) delete value.expanded;
@@ -304,7 +304,7 @@ export function edited(state, edits) {
       for (const { ...value } of named) renew(find(map, value.id), value);
     } else if (op === 'expand' || op === 'collapse') {
       for (const id of named) renew(find(map, id), { expanded: op === 'expand' });
-    } else for (const id of named) find(map, id); // what is only to be drawn again the answer tells
+    } else for (const id of named) find(map, id); // the answer says how to redraw these
   }
 
   function renew(node, { id, patch, add = {}, ...said }) {
@@ -318,7 +318,7 @@ export function edited(state, edits) {
     if (node.value.expanded) delete node.value.expanded;
   }
 
-  // Written as rows again; what is as it was stays the same object.
+  // Written as rows again; unchanged ones stay the same objects.
   function write(nodes, level, parent, rows = []) {
     for (const node of nodes) {
       const { value } = node;
@@ -339,7 +339,7 @@ export function edited(state, edits) {
   return isSame(written, state.sections) ? state : { ...state, sections: written };
 }
 
-/** A content with an amount added to the number at a path; what is not there counts from 0. */
+/** A content with an amount added to the number at a path; missing ones count from 0. */
 function added(value, [name, ...rest], amount) {
   if (name === undefined) {
     if (typeof (value ?? 0) !== 'number' || value === null) throw new Error('only to a number can be added');
@@ -359,7 +359,7 @@ function added(value, [name, ...rest], amount) {
 
 // MARK: Changes
 
-/** How the rows of an answer are to be drawn again: as it says, where they are the same as before or are to be new. */
+/** How an answer's rows are to be redrawn: as it says, if they are otherwise unchanged or need a new cell. */
 function redrawn(before, after, changes) {
   const marks = { items: new Map(), sections: new Map() };
   if (!before || !Array.isArray(changes)) return marks;
@@ -385,7 +385,7 @@ function byID(state) {
   return { sections, items };
 }
 
-/** The fewest `keyed` operations from one state to another; `marks` are drawn again besides. */
+/** The fewest `keyed` operations from one state to another; `marks` are redrawn besides. */
 export function difference(old, next, marks) {
   const [was, is] = [byID(old), byID(next)];
   const changes = [];
@@ -423,8 +423,8 @@ export function difference(old, next, marks) {
 }
 
 /**
- * Puts values in order, with as few moves as can be. From the end, so that what is named as `before` stands in its
- * place by then. `placeOf` says where a value was in this list: null in another, undefined nowhere.
+ * Puts values in order, with as few moves as possible. From the end, so that whatever `before` names is in its place by
+ * then. `placeOf` says where a value was in this list: null in another, undefined nowhere.
  */
 function arrange(values, placeOf, insert, move) {
   const places = values.map(({ id }) => placeOf(id));
@@ -436,9 +436,9 @@ function arrange(values, placeOf, insert, move) {
   }, null);
 }
 
-/** Where a longest increasing subsequence stands among numbers and holes (Fredman 1975). O(n log n). */
+/** The places of a longest increasing subsequence among numbers and holes (Fredman 1975). O(n log n). */
 function longestRun(numbers) {
-  const [ends, previous] = [[], []]; // the smallest end of a run of each length, and what comes before each
+  const [ends, previous] = [[], []]; // the smallest end of a run of each length, and each one's predecessor
   numbers.forEach((number, at) => {
     if (number == null) return;
     let [low, high] = [0, ends.length];
@@ -454,7 +454,7 @@ function longestRun(numbers) {
   return run;
 }
 
-/** Whether two JSON values are the same; the order of members does not matter. */
+/** Whether two JSON values are equal, whatever the order of members. */
 function equal(one, other) {
   if (one === other) return true;
   const isObject = (value) => value && typeof value === 'object';

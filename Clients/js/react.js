@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import { listStore } from './store.js';
 
 export function useList(url, { window, ...options }) {
-  // Options are written anew at each render; another list is followed when they say something else.
+  // Options are written anew at each render; another list is followed when their values change.
   const newest = useRef(options);
   const store = useMemo(() => {
     const renewed = typeof options.token === 'function' && { token: () => newest.current.token() };

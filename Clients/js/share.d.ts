@@ -1,17 +1,17 @@
 import { Connection, ConnectOptions, Dialect, URLLike } from './client.js';
 
-/** What is the same for all lists. */
+/** Options common to all lists. */
 export interface ShareOptions extends Pick<ConnectOptions, 'token' | 'transport'> {}
 
-/** What a list has to itself. */
+/** Options of a single list. */
 export type SharedOptions<D extends Dialect = 'keyed', Item = any, Header = any, List = any> =
   Omit<ConnectOptions<D, Item, Header, List>, 'token' | 'transport'>;
 
-/** Lists of one server that are followed over one stream; the adapters take it in place of an address. */
+/** Lists of one server followed over one stream; the adapters take it instead of an address. */
 export interface Shared {
   /**
    * Follows a session as `connect` of `diffserver-client` does, over one stream with all others of the same dialect and
-   * `content`, up to 64 of them. With a view or a window it is followed over a stream of its own.
+   * `content`, up to 64 of them. With a view or a window it has its own stream.
    */
   connect<Item = any, Header = any, List = any>(
     options: SharedOptions<'keyed', Item, Header, List> & { dialect?: 'keyed' },
@@ -37,9 +37,9 @@ export interface Shared {
 }
 
 /**
- * Has lists share a stream, and what goes with it: one request when lists come and go, one back-off where the server is
- * out of reach, and one poll where streams do not get through. What concerns one list alone, as that its session does
- * not exist or may not be read, is told to that one.
+ * Makes lists share a stream and everything that goes with it: one request when lists come and go, one back-off when
+ * the server is out of reach, and one poll where streams do not get through. What concerns only one list, such as a
+ * missing session or one that may not be read, is reported to that list.
  *
  * @param url where the server is; '' is the origin of the page
  */

@@ -1,4 +1,4 @@
-// Many lists over one stream: what `share` connects is asked for together, by `GET /v1/changes`.
+// Many lists over one stream: lists connected by `share` are requested together, by `GET /v1/changes`.
 //
 // Each list is as `connect` makes it, with its own state, revision, edits and status; only its line is shared. Lists of
 // one dialect and form of contents are a bundle, whose request is made anew when lists come and go: it names the
@@ -10,12 +10,12 @@
 import { connect } from './client.js';
 
 const most = 64; // sessions in one request
-const longest = 6_000; // bytes of them in an address; proxies take 8 KiB
+const longest = 6_000; // their bytes in an address; proxies take 8 KiB
 
 export function share(url, { token, transport } = {}) {
   const address = `${String(url).replace(/\/+$/, '')}/v1/changes?`;
   const bundles = new Set();
-  let isOff = false; // nobody answers for several lists
+  let isOff = false; // the server does not answer for several lists
   return {
     connect(options) {
       for (const name of ['token', 'transport']) {
@@ -25,7 +25,7 @@ export function share(url, { token, transport } = {}) {
     },
   };
 
-  /** Where a list has its line: in a bundle, or on its own. */
+  /** Gives a list its line: in a bundle, or on its own. */
   function carry(list, tools) {
     const seat = { list, alone, isProven: false, problem: null, transport: null };
     let place;
@@ -89,7 +89,7 @@ export function share(url, { token, transport } = {}) {
 
   function makeBundle(dialect, content, { link, send, failure }) {
     const seats = new Set();
-    const heard = new Set(); // on the stream that is open
+    const heard = new Set(); // on the open stream
     let waits = null; // what all of them wait for
     let due = Infinity;
     let line, timer, signal;
@@ -132,7 +132,7 @@ export function share(url, { token, transport } = {}) {
       bundles.delete(bundle);
     }
 
-    /** Asks anew for the lists that there are by then; those that come and go at once are asked for at once. */
+    /** Asks again for the lists that then exist; those that come and go together are requested together. */
     function plan(delay) {
       const at = performance.now() + delay;
       if (at >= due) return;
@@ -154,7 +154,7 @@ export function share(url, { token, transport } = {}) {
       try {
         return await send(address, [['dialect', dialect], ['content', content], ...sessions], token, headers, init);
       } catch (error) {
-        if (error.problem?.status === 404) error.isFinal = true; // there is no such way here
+        if (error.problem?.status === 404) error.isFinal = true; // this server has no such route
         throw error;
       }
     }
@@ -171,7 +171,7 @@ export function share(url, { token, transport } = {}) {
     }
 
     function take(event, data) {
-      if (event === 'id') look(signal, true); // some are called otherwise by now
+      if (event === 'id') look(signal, true); // some have new names by now
       if (event !== 'changes' && event !== 'end') return;
       const value = JSON.parse(data);
       if (event === 'changes') return deliver(value, 'stream');
@@ -202,7 +202,7 @@ export function share(url, { token, transport } = {}) {
       return isNews;
     }
 
-    /** A stream says nothing of lists that are as one has them, nor of those that are not there: they are asked for. */
+    /** A stream is silent about lists that are up to date, and about missing ones: ask for them. */
     async function look(signal, isOfAll) {
       const some = [...seats].filter((seat) => isOfAll || !heard.has(seat));
       if (!some.length) return;
@@ -218,7 +218,7 @@ export function share(url, { token, transport } = {}) {
       }
     }
 
-    /** What there is to tell, the stream tells; but not that there is nothing. */
+    /** The stream tells the news, but not that there is none. */
     function note(seat, { problem, from, to, changes }) {
       const { self } = seat.list;
       if (problem?.status === 404 && !heard.has(seat)) miss(seat, problem);

@@ -3,7 +3,7 @@ import { AnswerBase, Connection, ConnectOptions, ListWindow, Problem, Row, State
 export type ListOptions<Item = any, Header = any, List = any> =
   Omit<ConnectOptions<'keyed', Item, Header, List>, 'dialect' | 'signal' | 'onChange' | 'onStatus'>;
 
-/** A list as it is shown; a new object whenever something is another. Rows that did not change are the same objects. */
+/** A list as shown; a new object whenever anything changes. Unchanged rows are the same objects. */
 export interface FollowedList<Item = any, Header = any, List = any> {
   /** Null before the first answer. */
   readonly state: State<Item, Header, List> | null;
@@ -12,7 +12,7 @@ export interface FollowedList<Item = any, Header = any, List = any> {
   readonly status: 'connecting' | 'live' | 'waiting' | 'stopped';
   /** Why it waits, or has stopped. */
   readonly problem: Problem | null;
-  /** Where the rows of the window stand. */
+  /** The place of the window's rows. */
   readonly window: AnswerBase['window'];
   readonly edit: Connection<'keyed', Item, Header, List>['edit'];
   readonly post: Connection<'keyed', Item, Header, List>['post'];

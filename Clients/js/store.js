@@ -1,5 +1,5 @@
-// What the adapters for React, Vue and Svelte share: a list that is followed while somebody listens. Whoever listens
-// again goes on from the rows that are there. `get` gives the same object until something changes.
+// Shared by the adapters for React, Vue and Svelte: a list that is followed while somebody listens. A listener that
+// returns continues from the existing rows. `get` gives the same object until something changes.
 
 import { connect } from './client.js';
 
@@ -43,12 +43,12 @@ export function listStore(url, options) {
     ({ state, revision: since } = connection);
     connection.close();
     connection = undefined;
-    // What is pending is sent, but nobody would take it back here.
+    // Pending edits are sent, but nobody would take them back here.
     if (state !== current.state) current = { ...current, ...shown(state) };
   }
 
   function subscribe(listener) {
-    const listen = () => listener(); // who listens twice is told twice
+    const listen = () => listener(); // a function that listens twice is called twice
     listeners.add(listen);
     if (!connection) open();
     return () => {

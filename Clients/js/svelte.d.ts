@@ -4,7 +4,7 @@ import { FollowedList, ListOptions } from './store.js';
 
 export { FollowedList, ListOptions };
 
-/** A readable store, which follows a list while somebody subscribes to it. */
+/** A readable store that follows a list while somebody subscribes to it. */
 export interface ListStore<Item = any, Header = any, List = any> {
   subscribe(run: (list: FollowedList<Item, Header, List>) => void): () => void;
 }

@@ -1,8 +1,8 @@
 // `for await (const { state, answer } of connection)`; client.js loads this module for the first such loop.
 //
-// A loop that is busy is handed the newest state next, and not each one between. Its answer then has no `changes`,
-// which would not lead there: `bind` shows such a state as a whole. Other dialects keep no state here, so a loop gets
-// all of their answers, in order; but of counts the newest are enough.
+// A busy loop gets the newest state next, not each one between. Its answer then has no `changes`, which would not lead
+// there: `bind` shows such a state as a whole. For other dialects no state is kept here, so a loop gets all of their
+// answers, in order; but for counts the newest is enough.
 
 export async function* updates(connection, options, failure) {
   const { dialect = 'keyed', onChange, onStatus, onClose } = options;

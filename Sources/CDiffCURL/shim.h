@@ -1,5 +1,5 @@
-// libcurl is not linked but loaded, by whatever first makes a request: `struct cdiff_curl` holds its functions. So a server
-// that fetches nothing has neither libcurl in its process nor what that brings along, such as LDAP, Kerberos and SSH.
+// libcurl is not linked but loaded when a request is first made: `struct cdiff_curl` holds its functions. So a server
+// that fetches nothing has neither libcurl in its process nor its dependencies, such as LDAP, Kerberos and SSH.
 #ifndef CDIFFCURL_SHIM_H
 #define CDIFFCURL_SHIM_H
 
@@ -33,7 +33,7 @@ static inline const char *cdiff_curl_load(struct cdiff_curl *curl) {
     return NULL;
 }
 
-// Swift imports no function that takes any number of arguments: here is one for each type of the last one.
+// Swift cannot import variadic functions: here is one for each type of the last argument.
 
 static inline CURLcode cdiff_curl_set_number(struct cdiff_curl curl, CURL *easy, CURLoption option, long value) {
     return curl.easy_setopt(easy, option, value);
@@ -97,7 +97,7 @@ static inline void cdiff_curl_multi_on_timer(
     curl.multi_setopt(multi, CURLMOPT_TIMERDATA, context);
 }
 
-// What a message of a finished transfer says of it.
+// The result in the message about a finished transfer.
 static inline CURLcode cdiff_curl_result(const CURLMsg *message) { return message->data.result; }
 
 #endif

@@ -15,7 +15,7 @@ int sched_getaffinity(int thread, size_t size, void *mask);
 int pthread_setname_np(pthread_t thread, const char *name);
 
 // sched_setattr(2) for the calling thread, which glibc lacks before 2.41: an ordinary thread, at this nice value, with
-// this time slice. The slice is heeded from Linux 6.12 on.
+// this time slice. Linux heeds the slice from 6.12 on.
 static inline int set_thread_share(int nice, unsigned long slice_nanoseconds) {
     struct {
         unsigned size, policy;

@@ -1,4 +1,4 @@
-// OpenSSL 3. Many of its calls are macros, which Swift does not import; each one that is needed stands here as a function.
+// OpenSSL 3. Many of its calls are macros, which Swift does not import; those in use are functions here.
 #pragma once
 #include <openssl/bio.h>
 #include <openssl/err.h>

@@ -3,7 +3,7 @@
 
 #include <sqlite3.h>
 
-// SQLITE_STATIC is a cast that Swift does not import. The bytes have to stay where they are until the statement is reset.
+// SQLITE_STATIC is a cast that Swift does not import. The bytes must stay in place until the statement is reset.
 static inline int cdiff_sqlite_bind_text(sqlite3_stmt *statement, int index, const void *text, int count) {
     return sqlite3_bind_text(statement, index, count == 0 ? "" : text, count, SQLITE_STATIC);
 }

@@ -10,15 +10,15 @@ import kotlinx.coroutines.flow.*
 import kotlinx.coroutines.launch
 
 /**
- * Keeps what was shown, and its revision, so that whoever follows next goes on from there: a rotated screen, or a
- * return.
+ * Keeps what was shown, and its revision, so that the next follower continues from there: after a rotation of the
+ * screen, or a return.
  */
 open class ListViewModel(val client: DiffClient, from: Followed = Followed()) : ViewModel() {
-    /** What the server told last: what was shown, without edits that were pending. */
+    /** The server's last state: what was shown, without pending edits. */
     var followed = from
         private set
 
-    /** Follows until it is cancelled. What is shown is [followed] at first. */
+    /** Follows until it is cancelled. [followed] is shown first. */
     suspend fun follow(window: RowWindow? = null, onStatus: (Status) -> Unit = {}, show: (ListUpdate) -> Unit) {
         client.updates(followed, window, onStatus).collect {
             followed = it.followed
@@ -27,19 +27,19 @@ open class ListViewModel(val client: DiffClient, from: Followed = Followed()) : 
     }
 
     /**
-     * Shows the list in an adapter, and follows while `owner` is started: in the background nothing is asked.
+     * Shows the list in an adapter, and follows while `owner` is started: nothing is requested in the background.
      *
-     * @param onStatus told what the connection is doing; [Status.Stopped] is the last.
+     * @param onStatus called with what the connection is doing; [Status.Stopped] is the last.
      */
     fun show(adapter: RowsAdapter<*>, owner: LifecycleOwner, onStatus: (Status) -> Unit = {}): Job =
         owner.lifecycleScope.launch {
             adapter.show(followed.list)
             owner.lifecycle.repeatOnLifecycle(Lifecycle.State.STARTED) {
-                adapter.show(followed.list) // edits that were pending may be refused by now
+                adapter.show(followed.list) // edits that were pending may have been refused
                 try {
                     follow(onStatus = onStatus) { adapter.show(it) }
                 } catch (problem: ProblemException) {
-                    // `onStatus` was told.
+                    // `onStatus` has been called.
                 }
             }
         }

@@ -4,7 +4,7 @@ import java.util.concurrent.TimeUnit
 import okhttp3.OkHttpClient
 import okhttp3.RequestBody.Companion.toRequestBody
 
-/** Carries requests by the app's own OkHttp (4 or 5), with its connections, interceptors and certificates. */
+/** Sends requests with the app's own OkHttp (4 or 5), with its connections, interceptors and certificates. */
 class OkHttpTransport(client: OkHttpClient) : Transport {
     // A stream may be silent for longer than any limit that suits other requests; the client watches it itself.
     private val client = client.newBuilder().readTimeout(0, TimeUnit.SECONDS).callTimeout(0, TimeUnit.SECONDS).build()

@@ -16,12 +16,12 @@ import androidx.lifecycle.repeatOnLifecycle
 import kotlinx.coroutines.flow.*
 
 /**
- * A list that is followed, for Compose. Kept in a ViewModel it goes on where it was; else it lives as long as its
+ * A followed list, for Compose. Kept in a ViewModel it continues where it was; otherwise it lives as long as its
  * screen.
  */
 @Stable
 class ListState(from: Followed = Followed()) {
-    /** What the server told last, with the revision to go on from. */
+    /** The server's last state, with the revision to continue from. */
     var followed: Followed by mutableStateOf(from)
         private set
 
@@ -29,14 +29,14 @@ class ListState(from: Followed = Followed()) {
     var status: Status? by mutableStateOf<Status?>(null)
         private set
 
-    /** The rows to show, with edits that are pending. */
+    /** The rows to show, with pending edits. */
     var list: RowList by mutableStateOf(from.list)
         private set
 
-    /** Follows until it is cancelled, or asking again cannot help, which [status] tells. */
+    /** Follows until it is cancelled, or asking again cannot help, which [status] reports. */
     suspend fun follow(client: DiffClient, window: RowWindow? = null) {
         try {
-            list = followed.list // edits that were pending may be refused by now
+            list = followed.list // edits that were pending may have been refused
             client.updates(followed, window, { status = it }).collect {
                 followed = it.followed
                 list = it.list
@@ -48,7 +48,7 @@ class ListState(from: Followed = Followed()) {
 }
 
 /**
- * A list that is followed while the screen is seen. Back from the background it goes on from the rows that are there.
+ * A list that is followed while the screen is visible. Back from the background it continues from the existing rows.
  */
 @Composable
 fun rememberList(
@@ -61,9 +61,7 @@ fun rememberList(
     return state
 }
 
-/**
- * The sections and rows of a list in a LazyColumn: keys are ids, so rows keep their state and can animate their places.
- */
+/** The sections and rows of a list in a LazyColumn: keys are ids, so rows keep their state and can animate moves. */
 fun LazyListScope.rows(
     list: RowList, header: (@Composable LazyItemScope.(Section) -> Unit)? = null,
     row: @Composable LazyItemScope.(Row) -> Unit

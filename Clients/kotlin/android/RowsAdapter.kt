@@ -3,9 +3,9 @@ package diffserver
 import androidx.recyclerview.widget.RecyclerView
 
 /**
- * Shows a list that is followed in the dialect [Dialect.STAGED], with each stage as the notifications that animate it.
- * An update that does not lead on from what is shown is drawn anew, so none leaves RecyclerView with counts that do not
- * match.
+ * Shows a list followed in the dialect [Dialect.STAGED], with each stage as the notifications that animate it. An
+ * update that does not start from what is shown is drawn as a whole, so none leaves RecyclerView with mismatched
+ * counts.
  */
 abstract class RowsAdapter<Holder : RecyclerView.ViewHolder> : RecyclerView.Adapter<Holder>() {
     /** What is shown. */
@@ -18,14 +18,14 @@ abstract class RowsAdapter<Holder : RecyclerView.ViewHolder> : RecyclerView.Adap
 
     private val kinds = ArrayList<String?>()
 
-    /** Fills a holder. It is called again, with the same holder, when the entry shows something else. */
+    /** Fills a holder. Called again, with the same holder, when the entry shows something else. */
     abstract fun bind(holder: Holder, entry: Entry)
 
     /** Shows an update. */
     fun show(update: ListUpdate) {
         val change = update.change
         if (change !is Change.Staged || update.before !== list) return show(update.list)
-        // First all of them, so that one that cannot be told changes nothing.
+        // All of them first, so that one that cannot be expressed changes nothing.
         val steps = change.stages.map { it.list to it.splices() }
         for ((next, splices) in steps) {
             entries = next.entries()
@@ -60,7 +60,7 @@ abstract class RowsAdapter<Holder : RecyclerView.ViewHolder> : RecyclerView.Adap
         return kinds.indexOf(row.kind) + 1
     }
 
-    /** The kind of the rows that a view type is for; null where they have none, and for headers. */
+    /** The kind of the rows that a view type is for; null if they have none, and for headers. */
     fun kindOf(viewType: Int): String? = kinds.getOrNull(viewType - 1)
 
     override fun onBindViewHolder(holder: Holder, position: Int) = bind(holder, entries[position])

@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit.NANOSECONDS
 import kotlin.random.Random
 
 /**
- * A session of a diffserver: what changes in it, and writing to it.
+ * A session of a diffserver: following its changes, and writing to it.
  *
  *     val client = DiffClient("https://lists.example.org", "fires", token)
  *     val following = client.follow { update -> println(update.list.rows.map { it.id }) }
@@ -21,27 +21,31 @@ class DiffClient(
     url: String,
     /** The session's name. */
     val session: String,
-    /** A key, or a token, that stays as it is. */
+    /** A fixed key or token. */
     private val token: String? = null,
-    /** Gives a fresh token before each request, on a thread that may block; a 401 is tried again then. */
+    /** Returns a fresh token before each request, on a thread that may block; then a 401 is tried again. */
     private val renewing: (() -> String?)? = null,
     val dialect: Dialect = Dialect.KEYED,
-    /** What is followed of the session, as docs/views.md says it. */
+    /** The view of the session to follow, in the form of docs/views.md. */
     val view: JsonValue? = null,
     /**
-     * Whether updates bring what changed of a content, where that is smaller. Rows have the whole content all the same.
+     * Whether updates carry only what changed in a content, where that is smaller. Rows have the whole content all the
+     * same.
      */
     val receivesPatches: Boolean = true,
-    /** How long a write is tried again where answers are lost, or the server is not ready. */
+    /** How long a write is tried again while answers are lost or the server is not ready. */
     val patienceMillis: Long = 60_000,
     internal val transport: Transport = UrlConnectionTransport()
 ) {
-    /** How long a stream may take to begin, and how long it may be silent then. It says something every 15 s. */
+    /** How long a stream may take to begin, and how long it may then be silent. It says something every 15 s. */
     internal var beginMillis = 5_000L
     internal var silenceMillis = 45_000L
-    /** How long a stream is quiet until it is asked whether there is a session: one that is there is told at once. */
+    /**
+     * How long a stream is quiet before the server is asked whether the session exists: an existing one reports at
+     * once.
+     */
     internal var quietMillis = 300L
-    /** How long a stream or a held request has to bring what an edit did, once that is answered. */
+    /** How long a stream or a held request has to bring an edit's changes after the edit is answered. */
     internal var settleMillis = 500L
 
     private val address = "${url.trimEnd('/')}/v1/sessions/${session.encoded()}/changes"
@@ -53,11 +57,11 @@ class DiffClient(
     }
 
     /**
-     * Follows the session on a thread of its own, until it is cancelled or asking again cannot help. Whatever happens
-     * on the way, what is shown stays.
+     * Follows the session on a separate thread, until it is cancelled or asking again cannot help. Whatever happens on
+     * the way, what is shown stays.
      *
-     * @param from what is shown already, to go on from there; an empty one begins anew.
-     * @param window which rows are followed; `null` for all of them.
+     * @param from what is shown already, to continue from; an empty one starts from nothing.
+     * @param window which rows to follow; `null` for all of them.
      * @param poll asks by held requests only, not by a stream.
      * @param executor where `onStatus` and `onUpdate` are called, such as the main thread. While one of them runs,
      * nothing else is delivered.
@@ -68,19 +72,19 @@ class DiffClient(
     ): Following = Following(this, from, window, poll, executor, onStatus, onUpdate).also { it.start() }
 
     /**
-     * Posts what the list looks like now; whoever holds a key may. Makes the session if there is none. Blocks, and is
-     * ended by an interrupt.
+     * Posts the list's new state, which needs a key. Makes the session if there is none. Blocks, and can be
+     * interrupted.
      *
      * @param ifMatch refuses the write (412) unless this is the head.
      * @return the revision that holds it.
-     * @throws ProblemException if it is refused, or was not answered in time.
+     * @throws ProblemException if it is refused, or not answered in time.
      */
     fun post(state: JsonValue, ifMatch: String? = null): String = write("state", state, ifMatch)
 
     /**
-     * Posts edits, all of which are done or none; a token with the scope `edit` is enough. Whoever follows by this
-     * client is shown them at once, and without them again if this throws. They are posted one call after the other.
-     * Otherwise as [post].
+     * Posts edits, all or none of which are done; a token with the scope `edit` suffices. Followers of this client are
+     * shown them at once, and without them again if this throws. Calls are posted one after the other. Otherwise like
+     * [post].
      */
     fun edit(vararg edits: JsonValue, ifMatch: String? = null): String =
         pending.send(edits.toList()) { write("edits", JsonValue.Array(edits.toList()), ifMatch) }
@@ -132,7 +136,7 @@ class DiffClient(
         }
     }
 
-    /** An answer that came whole, and is no problem. */
+    /** An answer that arrived whole, and is not a problem. */
     internal fun good(collected: Collected, end: Arrival.End): Collected {
         val head = collected.head
         if (head == null || end.error != null && head.status < 300) throw Failure(connectionProblem(end.error))
@@ -155,14 +159,14 @@ class DiffClient(
     internal fun silence() = Failure(Problem(null, "The server fell silent"), isSilence = true)
 }
 
-/** What a connection is doing. */
+/** The activity of a connection. */
 sealed class Status {
     /** The list is followed. */
     data class Live(val isStream: Boolean) : Status()
 
     /**
-     * It asks again after the delay; what is shown stays. A session that does not exist is told once, with the status
-     * 404; with a delay of 0 an open stream waits for it.
+     * It asks again after the delay; what is shown stays. A session that does not exist is reported once, with the
+     * status 404; with a delay of 0 an open stream waits for it.
      */
     data class Waiting(val problem: Problem, val delayMillis: Long) : Status()
 
@@ -170,16 +174,14 @@ sealed class Status {
     data class Stopped(val problem: Problem) : Status()
 }
 
-/** Partly chance, so that not all readers return as one. A date far off must not end a client for good. */
+/** Partly random, so that not all readers return at once. A date far off must not end a client for good. */
 internal fun pause(failures: Int, first: Long, least: Long?, chance: Double = Random.nextDouble()): Long {
     val share = 0.5 + chance / 2
     if (least != null) return minOf(least, 86_400_000) + (share * first).toLong()
     return (share * minOf(first shl minOf(failures, 20), 30_000)).toLong()
 }
 
-/**
- * `Retry-After` (RFC 9110 §10.2.3) in milliseconds: seconds, or a date; null for anything else, and for what is past.
- */
+/** `Retry-After` (RFC 9110 §10.2.3) in milliseconds: seconds, or a date; null for anything else, and for past times. */
 internal fun retryAfter(text: String?, now: Long = System.currentTimeMillis()): Long? {
     if (text == null) return null
     if (text != "" && text.length < 10 && text.all { it in '0'..'9' }) return text.toLong() * 1_000

@@ -1,12 +1,13 @@
-// The shortest way from one list to another, where pending edits are shown and no answer says it: sections come and are
-// moved, then rows, so that a row can leave a section that goes; then sections go, and what else changed is updated.
+// The shortest way from one list to another, if pending edits are shown and no answer gives it: sections are inserted
+// and moved, then rows, so that a row can leave a section to be deleted; then sections are deleted, and other changes
+// are updates.
 
 package diffserver
 
-/** What is drawn again besides, by the keys of entries. */
+/** What else to redraw, by the keys of entries. */
 internal typealias Redraws = Map<String, Redraw>
 
-/** From this list to another one, as a dialect says it. O(n log n). */
+/** The change from this list to another one, in a dialect. O(n log n). */
 internal fun RowList.change(next: RowList, dialect: Dialect, redraws: Redraws): Change {
     val stages = stages(next, redraws)
     return if (dialect == Dialect.STAGED) Change.Staged(stages)
@@ -16,7 +17,7 @@ internal fun RowList.change(next: RowList, dialect: Dialect, redraws: Redraws): 
 internal val Change.isEmpty
     get() = this is Change.Staged && stages.isEmpty() || this is Change.Keyed && operations.array!!.isEmpty()
 
-/** The stages from this list to another one, with as few moves as can be. */
+/** The stages from this list to another one, with as few moves as possible. */
 internal fun RowList.stages(next: RowList, redraws: Redraws): List<Stage> {
     val stages = ArrayList<Stage>()
     var list = if (content == next.content) this else copy(content = next.content)
@@ -46,7 +47,7 @@ private fun <Index> batch(
 
 private val Batch<*>.isEmpty get() = deleted.isEmpty() && targets.isEmpty() && updated.isEmpty()
 
-/** Sections in the order of another list, new ones empty. Those that it lacks stay behind the one before them. */
+/** Sections in the order of another list, new ones empty. Those that it lacks stay after their predecessors. */
 private fun RowList.arrangedSections(next: RowList): Pair<Batch<Int>, List<Section>> {
     val origins = sections.withIndex().associate { it.value.id to it.index }
     val remain = next.sections.map { it.id }.toSet()
@@ -70,7 +71,7 @@ private fun RowList.arrangedSections(next: RowList): Pair<Batch<Int>, List<Secti
     return batch(inserted = inserted, moved = moved) to order
 }
 
-/** Rows where they are in another list, but as they were. */
+/** Rows placed as in another list, but with their old contents. */
 private fun RowList.filled(next: RowList): Pair<Batch<RowPath>, List<Section>> {
     val origins = HashMap<String, RowPath>()
     sections.forEachIndexed { at, section ->
@@ -82,7 +83,7 @@ private fun RowList.filled(next: RowList): Pair<Batch<RowPath>, List<Section>> {
     val moved = ArrayList<Moved<RowPath>>()
     val filled = sections.mapIndexed { at, section ->
         val target = targets[section.id]
-        // What remains of a section that goes goes with it.
+        // The remaining rows of a deleted section go with it.
         if (target == null) return@mapIndexed section.copy(rows = section.rows.filter { it.id !in remain })
         if (target.rows === section.rows) return@mapIndexed section
         section.rows.forEachIndexed { place, row -> if (row.id !in remain) deleted.add(RowPath(at, place)) }
@@ -115,7 +116,7 @@ private fun RowList.rowUpdates(next: RowList, redraws: Redraws) = next.sections.
 
 /** The places of a longest increasing run among numbers and holes (Fredman 1975). O(n log n). */
 private fun longestRun(numbers: List<Int?>): Set<Int> {
-    // The smallest end of a run of each length, and what comes before each.
+    // The smallest end of a run of each length, and each one's predecessor.
     val ends = ArrayList<Int>()
     val previous = IntArray(numbers.size) { -1 }
     for ((at, number) in numbers.withIndex()) {
@@ -130,7 +131,7 @@ private fun longestRun(numbers: List<Int?>): Set<Int> {
 
 // MARK: Operations
 
-/** A stage as operations of `keyed`; from the end, so that what is named as `before` stands in its place by then. */
+/** A stage as operations of `keyed`; from the end, so that whatever `before` names is in its place by then. */
 private fun Stage.keyed(): List<JsonValue> {
     val operations = ArrayList<JsonValue>()
     fun add(vararg members: Pair<String, Any?>) = operations.add(JsonValue.objectOf(*members))
@@ -165,7 +166,7 @@ private fun Row.json() = json(
     "id" to id, "content" to content, "kind" to kind, "level" to level.takeIf { it > 0 }, "parent" to parent,
     "expanded" to isExpanded.takeUnless { it }, "children" to children.takeIf { it > 0 })
 
-/** Without its rows. */
+/** The section without its rows. */
 private fun Section.json() = json("id" to id, "content" to content, "expanded" to isExpanded.takeUnless { it })
 
 private fun json(vararg members: Pair<String, Any?>) =
@@ -173,7 +174,7 @@ private fun json(vararg members: Pair<String, Any?>) =
 
 // MARK: Marks
 
-/** What an update redraws besides what is new in it: as it says, where nothing else changed or all is to be new. */
+/** What an update redraws besides its news: as it says, if nothing else changed or a new cell is needed. */
 internal fun ListUpdate.redraws(): Redraws {
     val marks = HashMap<String, Redraw>()
     for (operation in (change as? Change.Keyed)?.operations?.array.orEmpty()) {

@@ -1,15 +1,15 @@
-// Edits as the server carries them out, as far as rows can tell. Rows are made a tree, the edits are done to it, and it
-// is written as rows again. In a view, a window or below a collapsed row not everything is known: hidden children are
-// counted, and a row whose parent is outside keeps its level until it moves.
+// Edits as the server carries them out, as far as rows can tell. Rows become a tree, the edits are applied to it, and
+// it is written as rows again. In a view, a window or below a collapsed row not everything is known: hidden children
+// are counted, and a row whose parent is outside keeps its level until it moves.
 
 package diffserver
 
 import java.math.BigDecimal
 
 /**
- * This list after edits. Parts that they leave alone stay the same objects. O(rows) for each edit.
+ * This list after edits. Untouched parts stay the same objects. O(rows) for each edit.
  *
- * @throws Misfit where the server would refuse them.
+ * @throws Misfit if the server would refuse them.
  */
 fun RowList.edited(edits: List<JsonValue>): RowList {
     val tree = EditedTree(this)
@@ -20,9 +20,9 @@ fun RowList.edited(edits: List<JsonValue>): RowList {
 private class EditedNode(val id: String, var home: EditedNode?, var content: JsonValue?, var isExpanded: Boolean) {
     val nodes = ArrayList<EditedNode>()
     var kind: String? = null
-    /** Children that are no rows. */
+    /** Children that are not rows. */
     var hidden = 0
-    /** As it was given, for what did not change. */
+    /** As given, for what did not change. */
     var section: Section? = null
     var row: Row? = null
     /** Whether its parent is outside. */
@@ -78,7 +78,7 @@ private class EditedTree(list: RowList) {
             }
             "update" -> operands.forEach { update(map, it) }
             "expand", "collapse" -> for (id in operands) find(map, id.id()).isExpanded = op == "expand"
-            "reload", "reconfigure" -> for (id in operands) find(map, id.id()) // how to draw it the answer tells
+            "reload", "reconfigure" -> for (id in operands) find(map, id.id()) // the answer says how to draw it
             else -> throw Misfit("there is no such edit: $op")
         }
     }
@@ -96,7 +96,7 @@ private class EditedTree(list: RowList) {
         }
     }
 
-    /** Where an edit puts things: the parent, and what gives the index in it once they are taken out. */
+    /** Where an edit puts things: the parent, and a function of the index in it once they are taken out. */
     private fun place(
         members: Map<String, JsonValue>, map: Map<String, EditedNode>, moved: Set<EditedNode>
     ): Pair<EditedNode, () -> Int> {
@@ -133,7 +133,7 @@ private class EditedTree(list: RowList) {
         return home to { if (isStart) 0 else home.nodes.size }
     }
 
-    /** An item or a section as an edit brings it, with what is below it. */
+    /** An item or a section from an edit, with everything below it. */
     private fun bring(map: MutableMap<String, EditedNode>, home: EditedNode, value: JsonValue, at: Int) {
         val members = if (value !is JsonValue.Object) mapOf("id" to value)
         else value.members("id", "content", "expanded", "items", if (map === items) "kind" else "id")
@@ -215,7 +215,7 @@ private fun JsonValue.kind() = string ?: throw Misfit("a kind is a string")
 
 private const val MAX_DIGITS = 18
 
-/** A number that can be added, written as the server writes a sum. */
+/** A number that can be added, written like the server's sums. */
 private fun JsonValue.decimal(): BigDecimal {
     val token = (this as? JsonValue.Number ?: throw Misfit("only numbers can be added")).token
     return try {
@@ -233,7 +233,7 @@ private fun BigDecimal.checked(): BigDecimal {
     return if (digits <= MAX_DIGITS) stripped else throw Misfit("a number has at most $MAX_DIGITS digits")
 }
 
-/** With an amount added to the number at a path; what is not there counts from 0. */
+/** With an amount added to the number at a path; missing ones count from 0. */
 private fun JsonValue?.adding(amount: BigDecimal, path: List<String>): JsonValue {
     if (path.isEmpty()) {
         val sum = if (this == null) amount else decimal().add(amount).checked()

@@ -4,14 +4,14 @@ import java.io.ByteArrayOutputStream
 
 private const val LINE_END: Byte = 10
 
-/** Reads server-sent events from pieces that may break anywhere, in the middle of a character too. */
+/** Reads server-sent events from pieces that may break anywhere, even inside a character. */
 internal class EventReader(private val take: (name: String, data: String) -> Unit) {
     private val line = ByteArrayOutputStream()
     private var event: String? = null
     private var id: String? = null
     private var data: StringBuilder? = null
 
-    /** Whether nothing of an event has come whose end has not. */
+    /** Whether no event has begun without ending. */
     val isBetweenEvents get() = line.size() == 0 && event == null && id == null && data == null
 
     fun read(bytes: ByteArray) {

@@ -7,12 +7,12 @@ import java.util.concurrent.Semaphore
 import java.util.concurrent.atomic.AtomicBoolean
 import kotlin.concurrent.thread
 
-/** What comes to somebody who waits; other things than these may come to the same mailbox. */
+/** Something that arrives for a waiting thread; the same mailbox may also get other things. */
 internal sealed class Arrival(val from: Exchange? = null) {
     class Head(from: Exchange, val response: Response) : Arrival(from)
     class Bytes(from: Exchange, val bytes: ByteArray) : Arrival(from)
 
-    /** The end of the answer; with an error, that it broke off. */
+    /** The end of the answer; with an error, it broke off. */
     class End(from: Exchange, val error: Throwable?) : Arrival(from)
     object Cancelled : Arrival()
     object WindowMoved : Arrival()
@@ -21,13 +21,13 @@ internal sealed class Arrival(val from: Exchange? = null) {
 }
 
 /**
- * A request on a thread of its own, which puts into a mailbox what comes. So whoever waits is never held by the
- * network, however long a read blocks: it waits for its mailbox, and can be told other things there.
+ * A request on a separate thread, which puts what arrives into a mailbox. So its owner is never held by the network,
+ * however long a read blocks: it waits for its mailbox, which may bring other things as well.
  */
 internal class Exchange(
     private val transport: Transport, private val mailbox: BlockingQueue<Arrival>, private val request: () -> Request
 ) {
-    /** Pieces that the mailbox may still hold: who reads slowly is sent slowly. */
+    /** Pieces that the mailbox may still hold: a slow reader is sent to slowly. */
     private val room = Semaphore(16)
     private val isCancelled = AtomicBoolean()
     @Volatile private var call: Call? = null
@@ -39,7 +39,7 @@ internal class Exchange(
     /** A piece was taken from the mailbox. */
     fun makeRoom() = room.release()
 
-    /** Nothing of it is wanted any more. */
+    /** Discards the rest. */
     fun cancel() {
         if (!isCancelled.compareAndSet(false, true)) return
         room.release(1_000)
@@ -83,7 +83,7 @@ internal class Collected {
 
     val text: String get() = body.toString("UTF-8")
 
-    /** The JSON of a good answer; a proxy, or a portal that wants a login first, answers 200 as well. */
+    /** The JSON of a good answer. A proxy, or a portal that wants a login first, answers 200 as well. */
     fun json(): JsonValue {
         val type = head?.header?.invoke("Content-Type").orEmpty()
         if (!type.startsWith("application/") || "json" !in type) {

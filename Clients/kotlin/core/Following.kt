@@ -1,6 +1,6 @@
-// A session as it is followed: one thread owns what is shown, the connection and every wait, and takes from one mailbox
-// whatever happens. It streams; where streams do not get through it polls for a while, by requests that the server
-// holds.
+// A session being followed: one thread owns what is shown, the connection and every wait, and takes everything that
+// happens from one mailbox. It streams; where streams do not get through it polls for a while, by requests that the
+// server holds.
 
 package diffserver
 
@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit.MILLISECONDS
 import java.util.concurrent.TimeUnit.NANOSECONDS
 import java.util.concurrent.TimeUnit.SECONDS
 
-/** A session that is followed. All of it may be called from any thread, and none blocks but [join]. */
+/** A session being followed. All members may be called from any thread, and none blocks but [join]. */
 class Following internal constructor(
     private val client: DiffClient, from: Followed, window: RowWindow?, private val pollsOnly: Boolean,
     private val executor: Executor, private val onStatus: (Status) -> Unit, private val onUpdate: (ListUpdate) -> Unit
@@ -26,28 +26,28 @@ class Following internal constructor(
     @Volatile private var delivery: CountDownLatch? = null
     private val thread = Thread({ run() }, "diffserver ${client.session}").also { it.isDaemon = true }
 
-    // The thread's own.
+    // Owned by the thread.
     private var revision = from.revision
     private var exchange: Exchange? = null
-    /** What is asked beside a stream that says nothing of a list: whether there is one. */
+    /** The request beside a stream that is silent about a list: whether the list exists. */
     private var look: Exchange? = null
     private var looked = Collected()
-    /** Whether the stream has said something of the list. */
+    /** Whether the stream has said anything about the list. */
     private var isKnown = false
     private var asked: RowWindow? = null
-    /** When the exchange began, and that whose answer was taken last, if it was a poll. */
+    /** When the exchange began, and, if it was a poll, the one whose answer was taken last. */
     private var began = 0L
     private var isPolling = false
     private var readAt: Long? = null
-    /** What was delivered last, and the edits that it was made with; null where they are to be looked at again. */
+    /** What was delivered last, and the edits it was made with; null if they must be examined again. */
     private var shown = from.list
     private var overlaid: List<PendingEdits.Batch>? = null
     private val onEdits = { mailbox.put(Arrival.Edited) }
-    /** Until a stream is tried again. */
+    /** Polls left until a stream is tried again. */
     private var polls = 0
     private var failures = 0
     private var retry = 1_000L
-    /** Whether it was told last that there is no session. */
+    /** Whether the last report was that there is no session. */
     private var isMissing = false
 
     private object Cancelled : Exception()
@@ -58,20 +58,20 @@ class Following internal constructor(
         thread.start()
     }
 
-    /** Ends it, with the request that is under way. Called where the callbacks run, it is followed by none. */
+    /** Ends it, with the request under way. If called where the callbacks run, no callback follows. */
     fun cancel() {
         isCancelled = true
         mailbox.put(Arrival.Cancelled)
         delivery?.countDown()
     }
 
-    /** Follows other rows from now on, beginning with those that are shown. */
+    /** Follows other rows from now on, beginning with those shown. */
     fun show(window: RowWindow?) {
         this.window = window
         mailbox.put(Arrival.WindowMoved)
     }
 
-    /** Asks at once where it waits to ask again, unless the server asked to be left alone: the network is back. */
+    /** Ends a pause between requests, unless the server asked for it: call it when the network is back. */
     fun wake() = mailbox.put(Arrival.Woken)
 
     /** Blocks until it has ended: by [cancel], or because asking again could not help. */
@@ -121,12 +121,12 @@ class Following internal constructor(
             when (mailbox.poll(left, NANOSECONDS)) {
                 Arrival.Cancelled -> throw Cancelled
                 Arrival.Woken -> if (mayBeWoken) return
-                else -> Unit // of what was given up
+                else -> Unit // from an abandoned one
             }
         }
     }
 
-    /** What comes next from the exchange that is under way, or that beside it; null where nothing does until then. */
+    /** The next arrival from the exchange under way, or the one beside it; null if there is none until then. */
     private fun nextOrNull(end: Long): Arrival? {
         while (true) {
             if (isCancelled) throw Cancelled
@@ -168,7 +168,7 @@ class Following internal constructor(
             isPolling = false
             exchange = ask("text/event-stream", emptyList())
             var end = within(client.beginMillis)
-            // When it is asked whether there is a session: a stream waits for one that is not there, without a word.
+            // When to ask whether the session exists: a stream waits silently for a missing one.
             var quiet: Long? = null
             val collected = Collected()
             val events = EventReader(::take)
@@ -219,7 +219,7 @@ class Following internal constructor(
         }
     }
 
-    /** What was asked beside the stream: that there is no session. One that there is the stream will tell. */
+    /** The answer beside the stream, if there is no session. The stream reports an existing one itself. */
     private fun takeBeside(arrival: Arrival) {
         when (arrival) {
             is Arrival.Head -> if (arrival.response.status == 404) looked.head = arrival.response else endLook()
@@ -266,8 +266,8 @@ class Following internal constructor(
     private fun poll() {
         val begin = System.nanoTime()
         isPolling = true
-        // Without a base it is answered at once where there is a session; only where there is none it would be held.
-        // Where an answered edit is not known to be in the list, either.
+        // Without a base, an existing session answers at once, and only a missing one would be held. Not held either
+        // while an answered edit is not known to be in the list.
         val mayBeHeld = (revision != null || isMissing) && late().isEmpty()
         began = begin
         exchange = ask("application/json", if (mayBeHeld) listOf("wait" to "25") else emptyList())
@@ -285,7 +285,7 @@ class Following internal constructor(
                     overlaid = null
                     tell(Status.Live(isStream = false))
                     val isNews = receive(answer)
-                    // Where nobody holds it, it must not go in a circle.
+                    // If nobody holds it, it must not spin.
                     val wasHeld = System.nanoTime() - begin >= SECONDS.toNanos(1)
                     if (!isNews && mayBeHeld && !wasHeld) sleep(pause(failures, retry, null))
                     return
@@ -300,7 +300,7 @@ class Following internal constructor(
         val outcome = try {
             Followed(followed.list, revision, followed.window).take(answer)
         } catch (misfit: Misfit) {
-            revision = null // begin anew
+            revision = null // start again
             throw Failure(Problem(null, "A changeset could not be applied", misfit.message))
         }
         if (outcome === Outcome.Elsewhere) throw Failure(Problem(null, "An answer was lost"), isStale = true)
@@ -310,7 +310,7 @@ class Following internal constructor(
         val batches = client.pending.batches
         overlaid = batches
         val next = update.followed.overlaid(batches, readAt)
-        // Without edits before it and after it, the server's own changes are the step.
+        // Without edits before and after it, the server's own changes are the step.
         if (shown === update.before && next === update.list) deliver(update)
         else {
             val change = update.change as? Change.Reset ?: shown.change(next, client.dialect, update.redraws())
@@ -319,7 +319,7 @@ class Following internal constructor(
         return true
     }
 
-    /** Shows what became of pending edits. */
+    /** Shows the outcome of pending edits. */
     private fun showEdits() {
         val batches = client.pending.batches
         if (batches === overlaid) return
@@ -337,8 +337,8 @@ class Following internal constructor(
     }.orEmpty()
 
     /**
-     * When to ask whether the list has an answered edit: the stream may be down, or the session another one. Null where
-     * all do, or a request that began after the answer is under way.
+     * When to ask whether the list has an answered edit: the stream may be down, or the session another one. Null if it
+     * has them all, or if a request that began after the answer is under way.
      */
     private fun settleEnd(): Long? = late().mapNotNull { batch ->
         val wait = began - batch.answer!!.first
@@ -358,7 +358,7 @@ class Following internal constructor(
         deliver { onStatus(status) }
     }
 
-    /** Calls back where that is wanted, and waits for it, but no longer than until it is cancelled. */
+    /** Runs a callback on its executor, and waits for it, but no longer than until it is cancelled. */
     private fun deliver(callback: () -> Unit) {
         val done = CountDownLatch(1)
         delivery = done

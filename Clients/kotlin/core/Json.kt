@@ -1,10 +1,10 @@
-// JSON as the protocol needs it: numbers stay the text that they were, a name given twice is refused, and nothing is
-// taken for what it is not. org.json is on Android only, and turns numbers into doubles; kotlinx.serialization needs a
-// compiler plugin. So here is the whole of it, in one file and without a dependency.
+// JSON as the protocol needs it: numbers keep their text, a repeated name is refused, and nothing is coerced. org.json
+// exists only on Android, and turns numbers into doubles; kotlinx.serialization needs a compiler plugin. So this is all
+// of it, in one file and without a dependency.
 
 package diffserver
 
-/** A JSON value. It is compared as the server compares: objects regardless of order, numbers by their text. */
+/** A JSON value. Compared like the server does: objects regardless of order, numbers by their text. */
 sealed class JsonValue {
     data class Object(val members: Map<String, JsonValue>) : JsonValue() {
         override fun toString() = text()
@@ -31,10 +31,10 @@ sealed class JsonValue {
         override fun toString() = "null"
     }
 
-    /** A member of an object; null where there is none, or this is no object. */
+    /** A member of an object; null if there is none, or this is not an object. */
     operator fun get(name: String): JsonValue? = (this as? Object)?.members?.get(name)
 
-    /** An element of an array; null where there is none, or this is no array. */
+    /** An element of an array; null if there is none, or this is not an array. */
     operator fun get(index: Int): JsonValue? = (this as? Array)?.elements?.getOrNull(index)
 
     val string: String? get() = (this as? Text)?.value
@@ -44,7 +44,7 @@ sealed class JsonValue {
     val double: Double? get() = (this as? Number)?.token?.toDoubleOrNull()
     val array: List<JsonValue>? get() = (this as? Array)?.elements
 
-    /** This value with a merge patch done to it (RFC 7396). */
+    /** This value after a merge patch (RFC 7396). */
     fun merging(patch: JsonValue): JsonValue {
         if (patch !is Object) return patch
         val merged = LinkedHashMap((this as? Object)?.members ?: emptyMap())
@@ -128,10 +128,10 @@ sealed class JsonValue {
     }
 }
 
-/** What is not as the protocol says: no JSON, no answer, or changes that do not fit the rows that are here. */
+/** Something that breaks the protocol: no JSON, no answer, or changes that do not fit these rows. */
 class Misfit(message: String) : Exception(message)
 
-/** Reads one value. Every step either moves on or throws. */
+/** Reads one value. Every step either advances or throws. */
 private class JsonReader(private val text: String) {
     private var at = 0
 
@@ -219,7 +219,7 @@ private class JsonReader(private val text: String) {
         }
     }
 
-    /** Half of a pair stands for nothing. */
+    /** Half of a surrogate pair is not a character. */
     private fun checked(string: String): String {
         var place = 0
         while (place < string.length) {
@@ -268,7 +268,7 @@ private class JsonReader(private val text: String) {
         while (peek() == ' ' || peek() == '\n' || peek() == '\r' || peek() == '\t') at += 1
     }
 
-    /** U+0000 at the end, which stands nowhere in JSON. */
+    /** U+0000 at the end, which JSON never contains. */
     private fun peek(): Char = if (at < text.length) text[at] else '\u0000'
 
     private fun wrong(expected: String): Nothing = throw Misfit("no JSON: $expected is expected at $at")

@@ -1,12 +1,12 @@
-// The dialect `keyed`: operations on ids, one after the other. Rows are linked while it works, and found by id, so that
-// an operation costs the same wherever it falls; sections that nothing falls into stay the objects that they were.
+// The dialect `keyed`: operations on ids, one after the other. Rows are linked meanwhile, and found by id, so an
+// operation costs the same wherever it falls; untouched sections stay the same objects.
 
 package diffserver
 
 /**
  * This list after the `changes` of a `keyed` changeset.
  *
- * @throws Misfit if an id or an anchor is not there, is there already, or anything is no such operation.
+ * @throws Misfit if an id or an anchor is missing or already there, or an operation is malformed.
  */
 fun RowList.applyingKeyed(changes: JsonValue): RowList {
     val operations = changes.asArray()
@@ -16,7 +16,7 @@ fun RowList.applyingKeyed(changes: JsonValue): RowList {
     return RowList(linked.sections(), content)
 }
 
-/** An element of a ring, or the ring's end, which stands behind the last and before the first. */
+/** An element of a ring, or the ring's end: after the last element and before the first. */
 private class Node<Value>(var value: Value) {
     var next = this
     var previous = this
@@ -160,7 +160,7 @@ private class LinkedRows(list: RowList) {
         before.insert(node)
     }
 
-    /** The sibling that `before` names; the end for null, which must be said. */
+    /** The sibling that `before` names; the end for null, which must be given. */
     private fun sectionBefore(operation: JsonValue): Node<LinkedSection?> {
         val anchor = operation.required("before")
         return if (anchor === JsonValue.Null) order else section(anchor.id())
@@ -177,6 +177,6 @@ private class LinkedRows(list: RowList) {
     private fun section(id: String) = sections[id] ?: throw Misfit("there is no section \"$id\"")
     private fun row(id: String) = rows[id] ?: throw Misfit("there is no row \"$id\"")
 
-    /** Only the ends of rings hold nothing, and no id leads to them. */
+    /** Only the ends of rings are empty, and no id leads to them. */
     private val <Value : Any> Node<Value?>.linked: Value get() = value!!
 }

@@ -1,8 +1,8 @@
-// What is shown is the head, the rows as the server told them, with all pending edits done to it anew; each update
-// leads there in one step. So a row that an edit has moved does not move again when that is confirmed, and goes back
-// once if it is refused.
+// What is shown is the head (the rows as the server told them) with all pending edits applied to it again; each update
+// leads there in one step. So a row moved by an edit does not move again when that is confirmed, and goes back once if
+// it is refused.
 //
-// An edit is pending for a list until that holds it. Its answer is not enough, since the list may be behind it: its
+// An edit is pending for a list until the list holds it. Its answer is not enough, since the list may be older: its
 // revision tells, or a read that began after the answer. Several lists may be followed, so answered edits are kept for
 // those that are behind.
 
@@ -19,7 +19,7 @@ internal class PendingEdits {
         /** When it was answered, by `System.nanoTime`, and with which revision. */
         @Volatile var answer: Pair<Long, String>? = null
 
-        /** Whether a list that was read at a time, null where none tells, holds it. */
+        /** Whether a list read at a time (null if unknown) holds it. */
         fun isIn(revision: String, readAt: Long?): Boolean {
             val (answeredAt, to) = answer ?: return false
             return sequence(to) <= sequence(revision) || readAt != null && readAt - answeredAt > 0
@@ -29,17 +29,17 @@ internal class PendingEdits {
         private fun sequence(revision: String) = revision.takeWhile { it in '0'..'9' }.toLongOrNull() ?: 0
     }
 
-    /** In the order in which they were made; another list whenever anything of it changes. */
+    /** In the order in which they were made; a new list whenever anything in it changes. */
     @Volatile var batches: List<Batch> = emptyList()
         private set
 
-    /** Told of each change, on any thread. */
+    /** Called at each change, on any thread. */
     val listeners = CopyOnWriteArraySet<() -> Unit>()
 
     private val lock = ReentrantLock()
     private val turn = lock.newCondition()
 
-    /** Shows edits, and posts them when those before them are answered; if that fails, they are taken back. */
+    /** Shows edits, and posts them when earlier ones are answered; if that fails, they are taken back. */
     fun send(edits: List<JsonValue>, post: () -> String): String {
         val batch = Batch(edits)
         change { batches = batches + batch }
@@ -65,12 +65,12 @@ internal class PendingEdits {
     }
 
     private companion object {
-        /** How many answered edits are kept for lists that nobody follows just now. */
+        /** How many answered edits are kept for lists that nobody currently follows. */
         const val MAX_ANSWERED = 64
     }
 }
 
-/** The list with edits done to it. A batch that does not fit is left out, as the server refuses it. */
+/** The list with edits applied. A batch that does not fit is left out, as the server refuses it. */
 internal fun Followed.overlaid(batches: List<PendingEdits.Batch>, readAt: Long?): RowList =
     if (revision == null) list
     else batches.filterNot { it.isIn(revision, readAt) }.fold(list) { list, batch ->

@@ -1,20 +1,20 @@
-// What the protocol says, as plain values: the rows that a client shows, the server's answers, and the client's rule,
-// which is the same for a stream, a poll and a POST. docs/api and docs/clients.md have it in words.
+// The protocol as plain values: the rows that a client shows, the server's answers, and the client's rule, which is the
+// same for a stream, a poll and a POST. docs/api and docs/clients.md describe it.
 
 package diffserver
 
 /** A visible item. Ids are text: `1` and `"1"` are one id. */
 data class Row(
     val id: String,
-    /** What it shows; `JsonValue.Null` is a content, null is none. */
+    /** Its content; `JsonValue.Null` is a content, null is none. */
     val content: JsonValue? = null,
     /** The type of cell. */
     val kind: String? = null,
     /** Ancestors within the section. */
     val level: Int = 0,
-    /** The item that this one is a child of. */
+    /** The parent item. */
     val parent: String? = null,
-    /** Whether its children are rows too. */
+    /** Whether its children are rows as well. */
     val isExpanded: Boolean = true,
     /** Direct children, hidden ones included. */
     val children: Int = 0
@@ -30,7 +30,7 @@ data class Section(
     val rows: List<Row> = emptyList()
 )
 
-/** What a client shows: a value. What a changeset leaves alone is the same object after it, so `===` tells it. */
+/** What a client shows: a value. Parts that a changeset leaves alone stay the same objects, so `===` tells. */
 data class RowList(
     val sections: List<Section> = emptyList(),
     /** What the list shows besides its rows, such as a title. */
@@ -51,7 +51,7 @@ data class RowList(
         /**
          * Reads the `state` of a reset: sections of rows, never nested.
          *
-         * @throws Misfit if it is anything else, or an id stands in it twice.
+         * @throws Misfit if it is anything else, or repeats an id.
          */
         fun of(state: JsonValue): RowList {
             val members = state.members("sections", "content")
@@ -61,17 +61,17 @@ data class RowList(
     }
 }
 
-/** Where the rows of a window stand among all rows. */
+/** The place of a window's rows among all rows. */
 data class WindowBounds(
-    /** The row that the window is around; null where there is none. */
+    /** The row that the window is around; null if there is none. */
     val anchor: String?,
     /** Rows before the first one. */
     val above: Int,
-    /** Rows behind the last one. */
+    /** Rows after the last one. */
     val below: Int
 )
 
-/** Which rows are followed: so many before and after an anchor. */
+/** Which rows to follow: a number of them before and after an anchor. */
 class RowWindow private constructor(internal val parameters: List<Pair<String, String>>) {
     companion object {
         /** Always the first rows. */
@@ -84,24 +84,24 @@ class RowWindow private constructor(internal val parameters: List<Pair<String, S
         fun at(row: Int, before: Int, after: Int) =
             RowWindow(listOf("at" to "$row", "before" to "$before", "after" to "$after"))
 
-        /** Those around a row, wherever that goes. */
+        /** Those around a row, wherever it goes. */
         fun around(id: String, before: Int, after: Int) =
             RowWindow(listOf("around" to id, "before" to "$before", "after" to "$after"))
     }
 }
 
-/** How to draw a row or a section that shows something else. */
+/** How to redraw a row or a section that shows something else. */
 enum class Redraw {
-    /** In the cell that it has. */
+    /** In the same cell. */
     RECONFIGURE,
 
-    /** In another cell. */
+    /** In a new cell. */
     RELOAD
 }
 
 /** Why a request failed: the server's problem (RFC 9457), or one on the way to it. */
 data class Problem(
-    /** Null where no answer came. */
+    /** Null if no answer came. */
     val status: Int?,
     /** For people. */
     val title: String,
@@ -109,9 +109,9 @@ data class Problem(
     val detail: String? = null,
     /** The page that explains it, such as `/problems/session-not-found`. */
     val type: String? = null,
-    /** The head, where a revision was demanded and it was not that. */
+    /** The head, if a revision was required and the head was another one. */
     val current: String? = null,
-    /** How long the server asks to be left alone. */
+    /** How long the server wants no further request. */
     val retryAfterMillis: Long? = null,
     /** Each place in the request's body that breaks a rule; empty if the server names none. */
     val errors: List<Violation> = emptyList()
@@ -152,9 +152,9 @@ data class Violation(
 class ProblemException(val problem: Problem) :
     Exception(listOfNotNull(problem.status, problem.title, problem.detail).joinToString(": "))
 
-/** How changes are wanted. */
+/** The form of changes. */
 enum class Dialect(internal val parameters: List<Pair<String, String>>) {
-    /** By id: Compose, and whoever shows the whole list anyway. */
+    /** By id: for Compose, and anything that shows the whole list anyway. */
     KEYED(listOf("dialect" to "keyed")),
 
     /** In batches on indexes: RecyclerView. */
@@ -166,14 +166,14 @@ sealed class Change {
     /** All of it is new: `initial`, `expired`, `unknown`, `replaced`, `reloaded`, `large`, or another reason. */
     data class Reset(val reason: String) : Change()
 
-    /** By these operations, as the server wrote them. */
+    /** These operations, as the server wrote them. */
     data class Keyed(val operations: JsonValue) : Change()
 
-    /** In these stages, of which the last one's list is shown now. */
+    /** These stages; the last one's list is now shown. */
     data class Staged(val stages: List<Stage>) : Change()
 }
 
-/** What a client shows, and its name; what to go on from later, too, in memory or from a file. */
+/** What a client shows, and its name: to continue from later, in memory or from a file. */
 data class Followed(
     val list: RowList = RowList(),
     /** Null before the first answer. */
@@ -181,21 +181,21 @@ data class Followed(
     val window: WindowBounds? = null
 )
 
-/** A list that is newer than the one before, and how it came about. */
+/** A list newer than the previous one, and how it came about. */
 class ListUpdate internal constructor(
     /** What was shown before. */
     val before: RowList,
-    /** The list as the server told it, without edits that are pending: what to go on from later. */
+    /** The list as the server told it, without pending edits: to continue from later. */
     val followed: Followed,
     val change: Change,
-    /** What to show: the list with all edits that are pending. */
+    /** What to show: the list with all pending edits. */
     val list: RowList = followed.list
 ) {
-    /** Where it stands among all rows, if a window is followed. */
+    /** Its place among all rows, if a window is followed. */
     val window get() = followed.window
 }
 
-/** What became of an answer. */
+/** The result of an answer. */
 sealed class Outcome {
     class Updated(val update: ListUpdate) : Outcome()
 
@@ -207,10 +207,10 @@ sealed class Outcome {
 }
 
 /**
- * The client's rule: a reset replaces everything, changes from mine are applied, those to mine were seen before, and
- * all others are asked for again.
+ * The client's rule: a reset replaces everything, changes from my revision are applied, those to it were seen before,
+ * and for all others the client asks again.
  *
- * @throws Misfit if it is no answer, or does not fit. What to ask for then is everything.
+ * @throws Misfit if it is not an answer, or does not fit. Then ask for everything.
  */
 fun Followed.take(answer: JsonValue): Outcome {
     val to = answer["to"]?.string ?: throw Misfit("an answer says where it leads to")
@@ -236,7 +236,7 @@ fun Followed.take(answer: JsonValue): Outcome {
     return Outcome.Updated(ListUpdate(list, Followed(next, to, window), change))
 }
 
-/** What became of the list's own content. */
+/** The list after a change of its own content. */
 private fun RowList.changing(change: JsonValue): RowList {
     val members = change.members("content", "patch")
     val patch = members["patch"] ?: return copy(content = members["content"])
@@ -270,7 +270,7 @@ internal fun JsonValue.redraw() = when (string) {
     else -> throw Misfit("as must be reload or reconfigure")
 }
 
-/** A row, defaults left out, whose content may be a patch of what it was. */
+/** A row, with defaults left out; its content may be a patch of the old one. */
 internal fun JsonValue.toRow(old: Row? = null): Row {
     val more = if (old == null) "id" else "patch"
     val members = members("id", "content", "kind", "level", "parent", "expanded", "children", more)
@@ -282,7 +282,7 @@ internal fun JsonValue.toRow(old: Row? = null): Row {
     ).also { if (old != null && old.id != it.id) throw Misfit("\"${old.id}\" stands where \"${it.id}\" is updated") }
 }
 
-/** A section: a new one with its rows, or what became of an old one, whose rows stay. */
+/** A section: a new one with its rows, or an old one after an update, whose rows stay. */
 internal fun JsonValue.toSection(isNew: Boolean, old: Section? = null): Section {
     val members = members("id", "content", "expanded", if (isNew) "items" else "patch")
     return Section(

@@ -1,8 +1,8 @@
 // One flat list for RecyclerView, and each stage as the notifications that it takes. They are carried out one after the
-// other, each on the indexes that the ones before it left; a stage's indexes are those before it and those after it.
+// other, each on the indexes left by the previous ones; a stage's indexes are those before it and those after it.
 //
-// Both are brought together on one line of slots: what stays, and between it the place that each other entry comes from
-// or goes to. A sum over the slots that are taken (Fenwick 1994) is an entry's index at its moment. O(n log n).
+// Both are brought together on one line of slots: entries that stay, and between them the place that each other entry
+// comes from or goes to. A sum over the occupied slots (Fenwick 1994) is an entry's index at its moment. O(n log n).
 
 package diffserver
 
@@ -15,7 +15,7 @@ sealed class Entry {
 
     internal val key get() = if (this is Item) "item ${row.id}" else "section ${section.id}"
 
-    /** What is drawn, as an object that stays the same where it does. */
+    /** What is drawn, as an object that stays the same while that does. */
     internal fun shows(same: Entry): Boolean = when (this) {
         is Item -> same is Item && (row === same.row || row == same.row)
         is Header -> same is Header && section.copy(rows = emptyList()) == same.section.copy(rows = emptyList())
@@ -30,7 +30,7 @@ fun RowList.entries(): List<Entry> = sections.flatMap { section ->
     header + section.rows.map { Entry.Item(it, section) }
 }
 
-/** A notification, on the indexes that the ones before it left. */
+/** A notification, on the indexes left by the previous ones. */
 sealed class Splice {
     data class Removed(val at: Int, val count: Int) : Splice()
     data class Inserted(val at: Int, val count: Int) : Splice()
@@ -38,7 +38,7 @@ sealed class Splice {
     data class Changed(val at: Int, val count: Int, val redraw: Redraw) : Splice()
 }
 
-/** What turns the entries before this stage into those after it. */
+/** The notifications that turn the entries before this stage into those after it. */
 fun Stage.splices(): List<Splice> {
     val moved = HashSet<String>()
     for (move in rows.moved) moved.add("item ${before.sections[move.from.section].rows[move.from.row].id}")
@@ -53,7 +53,7 @@ fun Stage.splices(): List<Splice> {
     return splices(before.entries(), list.entries(), moved, redraws)
 }
 
-/** From `old` to `new`. What is not `moved` but stands in another order is moved all the same. */
+/** From `old` to `new`. Entries that are not in `moved` but in another order are moved all the same. */
 internal fun splices(
     old: List<Entry>, new: List<Entry>, moved: Set<String>, redraws: Map<String, Redraw>
 ): List<Splice> {
@@ -66,7 +66,7 @@ internal fun splices(
     val taken = Sums(arrangement.size)
     arrangement.oldSlots.forEach { taken.add(it, 1) }
 
-    // From the end on, so that runs of neighbours are one.
+    // From the end, so that runs of neighbours become one.
     val newSet = newKeys.toHashSet()
     var end = old.size
     while (end > 0) {
@@ -102,7 +102,7 @@ internal fun splices(
 
 private class Arrangement(val oldSlots: IntArray, val newSlots: IntArray, val size: Int)
 
-/** Gives what stays one slot, and what moves two. */
+/** Gives entries that stay one slot, and those that move two. */
 private fun arrange(old: List<String>, new: List<String>, origins: Map<String, Int>, moved: Set<String>): Arrangement {
     val (oldSlots, newSlots) = IntArray(old.size) to IntArray(new.size)
     var (size, next) = 0 to 0
@@ -151,7 +151,7 @@ private class Sums(size: Int) {
         }
     }
 
-    /** Of the slots before this one. */
+    /** The sum of the slots before this one. */
     fun before(slot: Int): Int {
         var (at, sum) = slot to 0
         while (at > 0) {

@@ -1,6 +1,5 @@
-// The dialect `staged`: batches on indexes. What is deleted or moved is taken out by its index before the batch, what
-// is inserted or moved is put in by its index after it, and what is named by neither keeps its order and fills the
-// gaps.
+// The dialect `staged`: batches on indexes. Deleted and moved entries are taken out by their index before the batch,
+// inserted and moved ones are put in by their index after it, and all others keep their order and fill the gaps.
 
 package diffserver
 
@@ -49,7 +48,7 @@ class Stage internal constructor(
 /**
  * The stages of the `changes` of a `staged` changeset.
  *
- * @throws Misfit if any stage does not fit. None of them is to be carried out then.
+ * @throws Misfit if any stage does not fit. Then none of them may be carried out.
  */
 fun RowList.stages(changes: JsonValue): List<Stage> {
     val stages = ArrayList<Stage>()
@@ -128,7 +127,7 @@ private fun RowList.applying(batch: Batch<Int>, rowBatch: Batch<RowPath>): RowLi
     return RowList(next, content).also { it.requireUniqueIDs() }
 }
 
-/** What a list view draws wrongly, or crashes on. */
+/** Refuses combinations that a list view draws wrongly, or crashes on. */
 private fun requireApart(batch: Batch<Int>, rowBatch: Batch<RowPath>) {
     val rearranges = batch.sources.isNotEmpty() || batch.targets.isNotEmpty() ||
         rowBatch.sources.isNotEmpty() || rowBatch.targets.isNotEmpty()
@@ -141,7 +140,7 @@ private fun requireApart(batch: Batch<Int>, rowBatch: Batch<RowPath>) {
 
 private fun RowList.section(at: Int) = sections.getOrNull(at) ?: throw Misfit("there is no section $at before")
 
-/** Puts what arrives at its places, and what stays in the gaps, in order. */
+/** Puts arrivals at their places, and everything else into the gaps, in order. */
 private fun <Element> merged(staying: List<Element>, arrivals: Map<Int, Element>): MutableList<Element> {
     val count = staying.size + arrivals.size
     if (arrivals.keys.any { it !in 0 until count }) throw Misfit("there is no such place after")

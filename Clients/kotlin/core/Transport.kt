@@ -1,4 +1,4 @@
-// How requests reach the server. An app that has OkHttp takes OkHttpTransport.kt, a program on the JVM
+// How requests reach the server. An app with OkHttp uses OkHttpTransport.kt, a program on the JVM
 // HttpClientTransport.kt; UrlConnectionTransport needs nothing but java.net, which Android has as well.
 
 package diffserver
@@ -9,13 +9,13 @@ import java.net.HttpURLConnection
 import java.net.URL
 import kotlin.concurrent.thread
 
-/** A request, as any HTTP library takes it. */
+/** A request for any HTTP library. */
 class Request(val method: String, val url: String, val headers: Map<String, String>, val body: ByteArray? = null)
 
-/** The head of an answer, and its body as it comes in. */
+/** The head of an answer, and its body as it arrives. */
 class Response(val status: Int, val header: (String) -> String?, val body: InputStream)
 
-/** Carries requests. It sets no limits of time: whoever asks gives the call up. */
+/** Sends requests. It sets no time limits: the caller cancels the call. */
 interface Transport {
     fun call(request: Request): Call
 }
@@ -23,20 +23,20 @@ interface Transport {
 /** One request. */
 interface Call {
     /**
-     * Blocks until the head of the answer is there.
+     * Blocks until the head of the answer arrives.
      *
      * @throws IOException if none comes, or the call was cancelled.
      */
     fun execute(): Response
 
-    /** Ends the call, and whatever blocks in it or its body. It does not block, and may come from any thread. */
+    /** Ends the call, and whatever blocks in it or its body. Does not block, and may be called on any thread. */
     fun cancel()
 }
 
 /**
- * Carries requests by HttpURLConnection. On Android a call ends at once when it is cancelled. On a desktop's JVM a
- * stream ends with its next sign of life, since the body there cannot be closed while somebody reads; a held request
- * ends at once there, too.
+ * Sends requests with HttpURLConnection. On Android a cancelled call ends at once. On a desktop's JVM a stream ends
+ * with its next sign of life, since its body cannot be closed while somebody reads it; a held request ends at once
+ * there, too.
  */
 class UrlConnectionTransport : Transport {
     override fun call(request: Request): Call = UrlConnectionCall(request)
@@ -59,7 +59,7 @@ private class UrlConnectionCall(private val request: Request) : Call {
         return Response(status, { connection.getHeaderField(it) }, body ?: ByteArray(0).inputStream())
     }
 
-    /** On a thread of its own: Android forbids its main thread to touch sockets, and a desktop's JVM waits. */
+    /** On a separate thread: Android forbids its main thread to touch sockets, and a desktop's JVM waits. */
     override fun cancel() {
         thread(isDaemon = true, name = "diffserver cancel") { connection.disconnect() }
     }

@@ -13,10 +13,10 @@ import kotlinx.coroutines.flow.flow
 import kotlinx.coroutines.suspendCancellableCoroutine
 
 /**
- * Follows the session for as long as somebody collects: what it holds, and from then on each change.
+ * Follows the session for as long as somebody collects: emits its state, and then each change.
  *
- * @param from what is shown already, to go on from there.
- * @param onStatus told what the connection is doing, where the flow is collected.
+ * @param from what is shown already, to continue from.
+ * @param onStatus called with what the connection is doing, where the flow is collected.
  * @throws ProblemException, to the collector, when asking again cannot help.
  */
 fun DiffClient.updates(
@@ -42,24 +42,24 @@ fun DiffClient.updates(
     }
 }
 
-/** As [DiffClient.post]; ended when its coroutine is cancelled. */
+/** Like [DiffClient.post]; interrupted when its coroutine is cancelled. */
 suspend fun DiffClient.awaitPost(state: JsonValue, ifMatch: String? = null): String =
     interruptible { post(state, ifMatch) }
 
-/** As [DiffClient.edit]; ended when its coroutine is cancelled. */
+/** Like [DiffClient.edit]; interrupted when its coroutine is cancelled. */
 suspend fun DiffClient.awaitEdit(vararg edits: JsonValue, ifMatch: String? = null): String =
     interruptible { edit(*edits, ifMatch = ifMatch) }
 
 private suspend fun interruptible(work: () -> String): String = suspendCancellableCoroutine { waiting ->
     val worker = thread(isDaemon = true, name = "diffserver write") {
         val result = try { Result.success(work()) } catch (error: Throwable) { Result.failure<String>(error) }
-        // Nobody waits for the end of what was interrupted.
+        // Nobody waits for the end of an interrupted call.
         result.fold({ waiting.resume(it) }, { if (waiting.isActive) waiting.resumeWithException(it) })
     }
     waiting.invokeOnCancellation { worker.interrupt() }
 }
 
-/** Hands what is to be called over to a coroutine that waits for it. */
+/** Hands callbacks over to a coroutine that waits for them. */
 private class Inbox : Executor {
     private val held = LinkedList<Runnable>()
     private var waiting: CancellableContinuation<Runnable>? = null

@@ -1,4 +1,4 @@
-// For programs on a desktop's or server's JVM, 11 or later: a stream that is cancelled ends at once. Not for Android.
+// For programs on a desktop's or server's JVM, 11 or later: a cancelled stream ends at once. Not for Android.
 
 package diffserver
 
@@ -13,7 +13,7 @@ import java.util.concurrent.CancellationException
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.ExecutionException
 
-/** Carries requests by java.net.http. */
+/** Sends requests with java.net.http. */
 class HttpClientTransport(
     private val client: HttpClient = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build()
 ) : Transport {

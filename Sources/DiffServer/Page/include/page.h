@@ -1,4 +1,5 @@
-// The files that the binary carries, as bytes: C's #embed costs the compiler nothing, where an array literal in Swift takes half a minute.
+// The files that the binary carries, as bytes: C's #embed costs the compiler nothing, where an array literal in Swift
+// takes half a minute.
 #pragma once
 
 struct page_file {

@@ -1,4 +1,4 @@
-// What all parts of the playground share.
+// Shared by all parts of the playground.
 
 export const $ = (id) => document.getElementById(id);
 export const pick = (list) => list[Math.floor(Math.random() * list.length)];
@@ -14,7 +14,7 @@ export function make(tag, className, ...children) {
   return element;
 }
 
-/** In another order, if there is one: a button that does nothing looks broken. */
+/** In another order, if possible: a button that does nothing looks broken. */
 export function shuffled(list) {
   const other = [...list];
   for (let at = other.length - 1; at > 0; at -= 1) {
@@ -34,7 +34,7 @@ export const scalars = (content) => Object.entries(content).filter(([name, value
 /** The member that is a content's title, if one is. */
 export const titleOf = (content) => titles.find((name) => isPlain(content[name]));
 
-/** A title, and what else there is to say, of whatever content a row has. */
+/** A title and a subtitle for whatever content a row has. */
 export function words({ id, content }) {
   if (typeof content !== 'object' || content === null) return [String(content === undefined ? id : content), ''];
   const more = scalars(content).slice(0, 4).map(([name, value]) => {

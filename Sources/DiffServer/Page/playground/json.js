@@ -3,8 +3,8 @@
 export const bytesOf = (text) => new TextEncoder().encode(text).length;
 
 /**
- * Contents are kept as they are written, white space too; what is no JSON is sent as it stands, for the server to say
- * where.
+ * Contents are kept as written, white space included; text that is not JSON is sent unchanged, so that the server says
+ * where it is wrong.
  */
 export function compact(text) {
   try { JSON.parse(text); } catch { return text; }
@@ -12,7 +12,7 @@ export function compact(text) {
 }
 
 /**
- * JSON in few lines: members are filled into lines, and long arrays take one for each element. `start` is the column
+ * JSON in few lines: members are filled into lines, and long arrays take a line for each element. `start` is the column
  * of its first character.
  */
 export function pretty(value, width = 84, indent = '', start = indent.length) {
@@ -46,7 +46,7 @@ function shortest(value) {
   return `{${Object.entries(value).map(([name, part]) => `${JSON.stringify(name)}: ${shortest(part)}`).join(', ')}}`;
 }
 
-/** The same value with the ends of long arrays left out, for showing. */
+/** The same value with the ends of long arrays left out, for display. */
 export function cut(value, most = 200) {
   if (typeof value !== 'object' || value === null) return value;
   if (!Array.isArray(value)) {
@@ -56,7 +56,7 @@ export function cut(value, most = 200) {
   return value.length > most ? [...first, `… and ${(value.length - most).toLocaleString('en')} more`] : first;
 }
 
-/** Where each value of a JSON text stands: a map from pointers to `[start, end]`. */
+/** The place of each value of a JSON text: a map from pointers to `[start, end]`. */
 export function places(text) {
   const found = new Map();
   const token = /"(?:[^"\\]|\\.)*"|[^\s,:[\]{}"]+|[[\]{},:]/g;
@@ -86,7 +86,7 @@ export function places(text) {
   return found;
 }
 
-/** The character at which so many bytes of UTF-8 have gone by. */
+/** The index of the character at a byte offset in UTF-8. */
 export function characterAt(text, offset) {
   let bytes = 0;
   let at = 0;

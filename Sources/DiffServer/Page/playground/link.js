@@ -1,4 +1,4 @@
-// Two states in an address: JSON, deflated, in base64url. Nothing of it is sent to a server until somebody opens it.
+// Two states in an address: JSON, deflated, in base64url. None of it is sent to a server until somebody opens it.
 
 const most = 60_000; // characters, which browsers and most chat programs take
 
@@ -11,7 +11,7 @@ const written = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(
 const read = (text) => Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')),
   (character) => character.charCodeAt(0));
 
-/** What stands behind `#link:`, or `null` where that would be too long. */
+/** The text after `#link:`, or `null` if it would be too long. */
 export async function packed(from, to) {
   const plain = new TextEncoder().encode(JSON.stringify([from, to]));
   if (plain.length > 20 * most) return null;
@@ -20,7 +20,7 @@ export async function packed(from, to) {
   return text.length > most ? null : text;
 }
 
-/** Both states again; throws where the address is damaged. */
+/** Both states again; throws if the address is damaged. */
 export async function unpacked(text) {
   const bytes = read(text.slice(1));
   const plain = text[0] === 'z' ? await through(bytes, new DecompressionStream('deflate-raw')) : bytes;

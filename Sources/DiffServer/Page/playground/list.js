@@ -1,9 +1,9 @@
-// The list of a thin client: it draws what is seen, and what moves glides.
+// The list of a thin client: it draws what is visible, and animates moves.
 //
-// Rows and headers have boxes, which are computed for the whole list from its state: all rows of a list are equally
-// high. Only boxes near what is scrolled to have elements. So an update costs a pass over the rows in plain values
-// and the work of one screen in the document, and a row that comes from far away glides in from there, because its
-// old box is known. Rejected: `bind` of client.js, which gives each row an element and measures all of them.
+// Rows and headers have boxes, which are computed for the whole list from its state: all rows of a list have the same
+// height. Only boxes near the visible part have elements. So an update costs a pass over the rows in plain values and
+// the work of one screen in the document, and a row from far away glides in from there, because its old box is known.
+// Rejected: `bind` of client.js, which gives each row an element and measures all of them.
 
 import { difference } from '../edits.js';
 import { isStill, make, pick, plural, scalars, shuffled, titleOf, words } from './dom.js';
@@ -36,7 +36,7 @@ function laidOut(state, width, isTouched) {
   const rowHeight = isBoard ? 88 : isTall ? 54 : isTouched ? 46 : 38;
   const gap = isBoard ? 8 : 0;
   const columnWidth = isBoard ? (width - 20 - 10 * (sections.length - 1)) / sections.length : width - 12;
-  // Several sections without any content, such as those that a view groups rows into, are told by their ids.
+  // Several sections without any content, such as those that a view groups rows into, are labelled with their ids.
   const areBare = sections.length > 1 && sections.every(({ content }) => content === undefined);
   let [x, y, height] = [isBoard ? 10 : 6, 4, 0];
   for (const section of sections) {
@@ -101,7 +101,7 @@ function draw({ model, isHead, section, level, family, at }, element, isOutline)
 }
 
 /**
- * A list that shows states, with a toolbar, a pointer and keys to change them by edits; `lit` hears which row is
+ * A list that shows states, with a toolbar, a pointer and keys to change them by edits; `lit` is told which row is
  * pointed at.
  */
 export function makeList(view, edit, lit = () => {}) {
@@ -114,7 +114,7 @@ export function makeList(view, edit, lit = () => {}) {
   let state = { sections: [] };
   let layout = laidOut(state, 0);
   let selected = null; // the key of a row or section
-  let hovered = new Set(); // keys that an operation names
+  let hovered = new Set(); // keys named by an operation
   let isOutline = false;
   const drawn = new Map(); // elements by key; each knows its `box`
 
@@ -123,7 +123,7 @@ export function makeList(view, edit, lit = () => {}) {
   const row = (at) => { const box = layout.byKey.get(at); return box && !box.isHead ? box.model : undefined; };
   const sectionAt = (at) => layout.byKey.get(at)?.section;
 
-  /** Gives elements to what is near the part that is seen, in the order of the list. */
+  /** Gives elements to the boxes near the visible part, in the order of the list. */
   function render(leaving = new Set()) {
     const { scrollTop, clientHeight } = tree;
     const [top, bottom] = [scrollTop - margin, scrollTop + (clientHeight || 800) + margin];
@@ -156,13 +156,13 @@ export function makeList(view, edit, lit = () => {}) {
       element.ariaSelected = String(box.key === selected);
       element.classList.toggle('lit', hovered.has(box.key));
       if (element === next) next = next.nextSibling;
-      // `moveBefore`, where there is one, keeps the focus.
+      // `moveBefore`, where available, keeps the focus.
       else if (canvas.moveBefore && element.isConnected) canvas.moveBefore(element, next);
       else canvas.insertBefore(element, next);
     }
   }
 
-  /** Where everything is seen now, in the middle of a glide too. */
+  /** Where everything is seen now, even in the middle of a glide. */
   function seen() {
     const { left, top } = canvas.getBoundingClientRect();
     return new Map([...drawn].map(([at, element]) => {
@@ -176,8 +176,8 @@ export function makeList(view, edit, lit = () => {}) {
   const shift = ({ x, y }) => ({ transform: `translate(${x}px, ${y}px)` });
 
   /**
-   * Shows a state, or `null` where there is none yet. Without the changes that lead to it, it finds them itself;
-   * `null` says that nothing is to move.
+   * Shows a state, or `null` if there is none yet. Without the changes that lead to it, it finds them itself; `null`
+   * means that nothing should move.
    */
   function show(next, changes) {
     const isBlank = next === null;
@@ -197,7 +197,7 @@ export function makeList(view, edit, lit = () => {}) {
       if (animation.id === 'glide' && !animation.effect.target.inert) animation.cancel();
     }
 
-    // What is read stays where it is, when rows come or go above it.
+    // The rows being read stay in place when others come or go above them.
     const { scrollTop } = tree;
     const stays = (box) => box.y + box.h > scrollTop && !done.has(box.key) && layout.byKey.has(box.key);
     const anchor = scrollTop > 0 ? old.boxes.find(stays) : null;
@@ -219,7 +219,7 @@ export function makeList(view, edit, lit = () => {}) {
     if (focused && !drawn.get(focused.key)?.contains(document.activeElement)) focusHeir(old, focused);
   }
 
-  /** The focus of a row that went goes to its neighbour. */
+  /** Moves the focus of a removed row to its neighbour. */
   function focusHeir(old, { index }) {
     const heir = [...old.boxes.slice(index), ...old.boxes.slice(0, index).reverse()]
       .find((box) => layout.byKey.has(box.key));
@@ -237,7 +237,7 @@ export function makeList(view, edit, lit = () => {}) {
     glide(element, {}, { opacity: 0 }, 420).finished.then(end, end);
   }
 
-  /** First, last, invert, play; what comes from outside of what is seen comes from its edge. */
+  /** First, last, invert, play; rows from outside the visible part come from its edge. */
   function play(before, old, done, moved) {
     const [top, bottom] = [tree.scrollTop - 80, tree.scrollTop + tree.clientHeight + 80];
     for (const [at, element] of drawn) {
@@ -252,10 +252,10 @@ export function makeList(view, edit, lit = () => {}) {
     }
   }
 
-  /** Each row carries the colour of what happened to it until something else happens, and lights up in it. */
+  /** Each row keeps the colour of what last happened to it, and lights up in it. */
   function mark(done, isNews) {
     if (isNews && !done.size) return;
-    // An edit that is shown at once, and what the server adds to it, are one.
+    // An edit that is shown at once, and what the server adds to it, count as one.
     const isMore = performance.now() - markedAt < 600;
     const all = isMore ? new Map([...news, ...done]) : done;
     markedAt = performance.now();
@@ -285,7 +285,7 @@ export function makeList(view, edit, lit = () => {}) {
     }
   }
 
-  /** Lights rows, by the ids of what an operation names; the first comes to be seen. */
+  /** Lights rows, by the ids that an operation names; scrolls to the first. */
   function light(ids, sections = []) {
     hovered = new Set([...ids.map(key), ...sections.map(sectionKey)].filter((at) => layout.byKey.has(at)));
     for (const [at, element] of drawn) element.classList.toggle('lit', hovered.has(at));
@@ -311,7 +311,7 @@ export function makeList(view, edit, lit = () => {}) {
     render();
   }).observe(tree);
 
-  // Each action is one or more edits of the contract, on what is selected or else on any row.
+  // Each action is one or more edits of the contract, on the selected row or else on any row.
   const everyRow = () => layout.boxes.filter((box) => !box.isHead).map((box) => box.model);
   function seenRows() {
     const { scrollTop: top, clientHeight } = tree; // read once: each time may cost a layout
@@ -444,11 +444,11 @@ export function makeList(view, edit, lit = () => {}) {
   tree.onpointerleave = () => lit(null);
   tree.addEventListener('focusout', () => lit(null));
 
-  // A row that is dragged is in the middle of a glide for whoever shows the list: from where it is let go, it glides to
-  // where it then belongs, be that back. A mouse takes a row anywhere; a finger, which scrolls, takes it by its grip.
+  // For the list, a dragged row is in the middle of a glide: from where it is dropped, it glides to where it then
+  // belongs, even if that is back. A mouse takes a row anywhere; a finger, which scrolls, takes it by its grip.
   let drag = null;
 
-  /** Where the dragged row would go: beside the row that the pointer is on, or, below all, to the section's end. */
+  /** Where the dragged row would go: beside the row under the pointer or, below all rows, to the section's end. */
   function goal({ clientX, clientY }) {
     const mover = row(drag.key);
     const { left, top } = canvas.getBoundingClientRect();

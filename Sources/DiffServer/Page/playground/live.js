@@ -1,4 +1,4 @@
-// The view that only follows: a session, a view or a window of it, and what each change costs.
+// The view that only follows: a session, a view or a window of it, and the cost of each change.
 
 import { $, make, plural, size } from './dom.js';
 import { bytesOf } from './json.js';
@@ -45,7 +45,7 @@ export const live = (() => {
     while ($('timeline').children.length > 200) $('timeline').lastChild.remove();
   }
 
-  // What of the session is shown: all, a view, or a window of that.
+  // The part of the session that is shown: all, a view, or a window of that.
 
   const windowed = () => $('windowed').checked ? { at: $('place').value, after: Math.max(0, $('rows').value - 1) }
     : undefined;
@@ -65,7 +65,7 @@ export const live = (() => {
 
   function offerMembers(state) {
     const known = members.size;
-    // The first ones tell, and a long list is not gone through with each change.
+    // The first ones suffice, so that a long list is not walked at each change.
     for (const item of state.sections.slice(0, 20).flatMap((section) => section.items.slice(0, 20))) {
       if (item.kind !== undefined) members.add('/kind');
       if (item.content === null || typeof item.content !== 'object' || Array.isArray(item.content)) continue;
@@ -93,7 +93,7 @@ export const live = (() => {
     }
   }
 
-  /** The view as it is written; undefined while that is not JSON. */
+  /** The view as typed; undefined while that is not JSON. */
   function viewOf() {
     try { return JSON.parse($('view').value.trim() || '{}'); } catch { return undefined; }
   }
@@ -121,7 +121,7 @@ export const live = (() => {
     }
     showProblem();
     showMembers();
-    follow.start(follow.session); // what is shown is of another view
+    follow.start(follow.session); // another view is shown
     showCurl();
   };
   for (const name of ['windowed', 'rows', 'place']) {

@@ -15,7 +15,7 @@ import { starting } from './start.js';
 import { alone, batch, verdict } from './uikit.js';
 
 const editor = $('editor');
-const long = 200_000; // characters of a state or a changeset beyond which it is not shown whole
+const long = 200_000; // longest state or changeset, in characters, that is shown whole
 
 // MARK: What is typed
 
@@ -30,7 +30,7 @@ const text = (() => {
 
   const isTyped = () => editor.value !== written && editor.value.trim() !== '';
 
-  /** The current text first, since the page may go at any time. */
+  /** The current text first, since the page may close at any time. */
   function store() {
     const all = [...new Set([...drafts, ...isTyped() ? [editor.value] : []])].slice(-10);
     try { sessionStorage.drafts = JSON.stringify(all); } catch { /* no storage here: drafts last as long as the page */ }
@@ -44,7 +44,7 @@ const text = (() => {
     if (isTyped() && drafts.at(-1) !== editor.value) drafts.push(editor.value);
   }
 
-  /** Puts a text of the page's own there. */
+  /** Puts the page's own text there. */
   function write(next) {
     keep();
     editor.value = written = next;
@@ -93,13 +93,13 @@ const text = (() => {
   };
 })();
 
-/** What a long list costs is spent where it is needed. */
+/** Defers the cost of a long list until it is needed. */
 function once(make) {
   let made;
   return () => (made ??= make());
 }
 
-/** How many characters fit into a line of a place, less what closes brackets. */
+/** How many characters fit into a line of an element, less those that close brackets. */
 function columns(place) {
   const line = document.createElement('canvas').getContext('2d');
   line.font = getComputedStyle(place).font;
@@ -110,7 +110,7 @@ function columns(place) {
 
 const fault = {
   at: null,
-  /** Marks a stretch of the editor's text, selects it, and brings it to be seen. */
+  /** Marks a stretch of the editor's text, selects it, and scrolls to it. */
   show(start, end) {
     const { line, column } = lineOf(editor.value, start);
     fault.at = line;
@@ -137,7 +137,7 @@ const fault = {
 };
 editor.addEventListener('scroll', fault.place);
 
-/** Shows a problem with what is in the editor at its place there. */
+/** Shows a problem with the editor's text at its place there. */
 function showFault(problem, sent) {
   const whole = editor.value;
   const pointer = problem.errors?.[0]?.pointer;
@@ -208,14 +208,14 @@ const shape = (() => {
   }
 
   return {
-    /** Asks for the shape of what was typed, once nothing was for a moment; what the page wrote itself has none. */
+    /** Asks for the shape of typed text after a short pause; text from the page itself has none. */
     changed() {
       clearTimeout(timer);
       [timer, asked] = [null, ''];
       if (text.isTyped) timer = setTimeout(look, 200);
       else show(null);
     },
-    /** Until the shape of what was typed is shown. */
+    /** Waits until the shape of the typed text is shown. */
     settled() {
       if (timer) look();
       return answer;
@@ -232,9 +232,9 @@ const playground = (() => {
   const dialects = ['keyed', 'indexed', 'staged', 'diffable', 'sequential', 'counts', 'json-patch'];
   let dialect = 'keyed';
   let doc = null; // the head: { revision, state, bytes }
-  const past = []; // the revisions that were seen, as `doc`; the last is the head
-  let lookedAt = null; // the index of the one that is looked at, if it is not the head
-  let step = null; // the change that is shown: { from, to, old, new, posted }
+  const past = []; // the revisions seen, as `doc`; the last is the head
+  let lookedAt = null; // the index of the revision looked at, if it is not the head
+  let step = null; // the change shown: { from, to, old, new, posted }
   let lines = {}; // what "Copy as" copies, by name
   let language = 'curl';
   let turns = 0;
@@ -249,7 +249,7 @@ const playground = (() => {
     status(status) { if (status.problem?.status === 404) remake(); },
   });
 
-  /** A session that is not there is made: of what it held, or of a sample. */
+  /** Makes a missing session again: with its last state, or a sample. */
   async function remake() {
     if (doc) {
       const { problem } = await ask('PUT', path(), JSON.stringify({ state: doc.state }));
@@ -296,7 +296,7 @@ const playground = (() => {
     look(past.length - 1);
     const { session } = follow;
     const whole = editor.value;
-    if (!whole.trim() && text.isSent) return queue; // a state that is too long to stand there
+    if (!whole.trim() && text.isSent) return queue; // a state too long for the editor
     queue = queue.then(async () => {
       const body = compact(whole);
       await shape.settled();
@@ -334,7 +334,7 @@ const playground = (() => {
     if (lookedAt === null) await showChanges();
   }
 
-  /** The session's state in the editor, if that can hold it. */
+  /** The session's state in the editor, if it fits. */
   function showState() {
     const isLong = doc.bytes > long;
     const words = 'too long to be shown here. Write or paste another state, or press a sample.';
@@ -345,7 +345,7 @@ const playground = (() => {
 
   // MARK: Looking back
 
-  /** Shows a revision that was seen; the session stays as it is. */
+  /** Shows a past revision; the session stays as it is. */
   function look(index) {
     const last = past.length - 1;
     const at = lookedAt ?? last;
@@ -616,7 +616,7 @@ const playground = (() => {
       follow.session = session;
       [doc, step, lookedAt, sample, isOwn] = [null, null, null, null, false];
       past.length = 0;
-      reads += 1; // an answer that is under way is of another session
+      reads += 1; // a pending answer belongs to another session
       text.write('');
       list.show(null, null);
       lines = {};
@@ -627,7 +627,7 @@ const playground = (() => {
       const { json, problem } = await ask('GET', path());
       if (session !== follow.session) return;
       if (problem?.status === 404) return plant({ sample: 'Feed' });
-      // What could not be read may be there all the same, and is not to be replaced by a sample.
+      // A list that could not be read may still exist, and must not be replaced by a sample.
       isUnread = Boolean(problem);
       if (problem) showProblem(problem);
       else await refresh(null);
@@ -640,8 +640,8 @@ const playground = (() => {
 
 // MARK: Views
 
-// One stream a window: browsers allow six connections to an origin over HTTP/1.1.
-let current = null; // the view that is seen
+// One stream per window: browsers allow six connections to an origin over HTTP/1.1.
+let current = null; // the visible view
 let session = null;
 const newName = () => `play-${Math.random().toString(36).slice(2, 8)}`;
 onKey(() => current?.reconnect());

@@ -1,6 +1,6 @@
-// Which rows the parts of a changeset speak of, so that pointing at the one lights the other.
+// Which rows the parts of a changeset refer to, so that pointing at one lights the other.
 
-/** Rows as they are shown, from a state as the server keeps it: visible ones, flat. */
+/** Rows as shown, from a state as the server keeps it: visible ones, flat. */
 export function flat({ sections = [], ...more }) {
   const rows = [];
   const walk = (list, level, parent) => {
@@ -18,7 +18,7 @@ export function flat({ sections = [], ...more }) {
 
 /** `{ pointer, ids, sections }` for each part of an answer's `changes`; `before()` and `after()` are flat states. */
 export function marks({ dialect, changes: all }, before, after) {
-  // What was cut off is told in a string.
+  // The part cut off is a string.
   const changes = Array.isArray(all) ? all.filter((each) => typeof each === 'object') : all;
   const found = [];
   const put = (pointer, ids, sections = []) => (
@@ -58,7 +58,7 @@ export function marks({ dialect, changes: all }, before, after) {
   return found;
 }
 
-/** Splices tell by what stands where at their moment, so they are done to the ids. */
+/** Splices refer to positions at their moment, so they are applied to the ids. */
 function splices(changes, before, put) {
   if (!before) return;
   const list = before.sections.flatMap((section) => [...section.content === undefined ? [] : [null],

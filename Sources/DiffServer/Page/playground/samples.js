@@ -25,7 +25,7 @@ export const samples = {
     play: [
       { op: 'move', items: ['p5'], before: 'p1' }, { op: 'delete', items: ['ad1'] },
       { op: 'insert', items: [post('p6', 'Small maps', 'Barbara', 12)], after: 'p2' },
-      // One batch of these indexes would crash UIKit: the row to reload goes to where the deleted one was.
+      // One batch of these indexes would crash UIKit: the row to reload moves to the place of the deleted one.
       { op: 'update', items: [{ id: 'p2', content: { title: 'A compiler in a week', by: 'Grace', likes: 95 } }] }],
   },
   Board: {

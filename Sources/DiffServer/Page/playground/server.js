@@ -1,4 +1,4 @@
-// The server: requests with the visitor's key, what goes wrong, and following a session.
+// The server: requests with the visitor's key, their errors, and following a session.
 
 import { connect } from '../client.js';
 import { $, make, plural } from './dom.js';
@@ -8,10 +8,10 @@ export const base = new URL('..', import.meta.url).href.replace(/\/$/, '');
 export const pathOf = (session) => `/v1/sessions/${encodeURIComponent(session)}`;
 
 let secret = ''; // never stored
-const changed = new Set(); // to be called when there is another key
+const changed = new Set(); // called when the key changes
 export const onKey = (call) => changed.add(call);
 
-/** One request; asks for a key where one is needed. */
+/** Sends a request; asks for a key where one is needed. */
 export async function ask(method, path, text) {
   const headers = text === undefined ? {} : { 'Content-Type': 'application/json' };
   const used = secret;
@@ -32,7 +32,7 @@ export async function ask(method, path, text) {
 
 let asking = null;
 
-/** Asks for a key; one that was refused is told to be so. */
+/** Asks for a key, saying so if one was refused. */
 export function askSecret(refused = '') {
   asking ??= new Promise((resolve) => {
     const dialog = $('ask');
@@ -58,8 +58,8 @@ $('cancel').onclick = () => $('ask').close('');
 $('key').onclick = async () => { if (await askSecret()) for (const call of changed) call(); };
 
 /**
- * Shows a problem above the page, which stays where it is; `frame` is the text in which it is, with a line that points
- * there.
+ * Shows a problem above the page, which stays as it is; `frame` is the text with the problem, with a line that points
+ * to it.
  */
 export function showProblem(problem, frame) {
   $('problem').replaceChildren();
@@ -83,7 +83,7 @@ export function showProblem(problem, frame) {
 
 export const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** A request as one line; a long body is a file's. */
+/** A request as one line; a long body goes into a file. */
 export function curlLine(path, { headers = [], text, more = '' } = {}) {
   const parts = [`curl -s${more}`, ...headers.map((header) => `-H ${quoted(header)}`)];
   if (secret) parts.push('-H "Authorization: Bearer $TOKEN"');
@@ -94,7 +94,7 @@ export function curlLine(path, { headers = [], text, more = '' } = {}) {
 
 // MARK: Counting
 
-/** How many of what a changeset does. */
+/** How many operations of each kind a changeset has. */
 export function tally({ dialect, changes, reset }) {
   const counts = { inserted: 0, moved: 0, updated: 0, removed: 0 };
   const notes = [];
@@ -140,7 +140,7 @@ export function say(answer, bytes) {
 
 // MARK: Following
 
-/** Follows a session for one view, and tells how it stands. */
+/** Follows a session for one view, and reports its status. */
 export function follower(list, told) {
   let connection = null;
   function start(session, resume = {}) {
@@ -163,7 +163,7 @@ export function follower(list, told) {
     follow.session = session;
   }
 
-  /** Edits what is seen: that shows it at once, and goes back if the server refuses. */
+  /** Edits what is shown: shows the edit at once, and takes it back if the server refuses. */
   async function edit(plan) {
     const edits = plan();
     if (!edits?.length || !connection) return;
@@ -172,7 +172,7 @@ export function follower(list, told) {
   }
 
   const reconnect = () => start(follow.session, { since: connection?.revision, state: connection?.state });
-  /** Shows other rows, from those that are shown. */
+  /** Shows other rows, starting from those shown. */
   const show = (window) => connection?.show(window);
   const follow = {
     session: null, start, reconnect, show, edit,

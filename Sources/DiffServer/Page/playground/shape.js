@@ -1,4 +1,4 @@
-// Where a list stands in somebody's JSON. The server guesses; a guess is shown, and can be corrected.
+// Where a list is in somebody's JSON. The server guesses; a guess is shown, and can be corrected.
 
 import { plural } from './dom.js';
 import { ask } from './server.js';
@@ -23,7 +23,7 @@ export async function guess(text) {
   return { fields: Object.fromEntries(members), words };
 }
 
-/** A shape as the end of a query; several ids and members stand in one field, with spaces between. */
+/** A shape as the end of a query; several ids and members share one field, separated by spaces. */
 export function query(shape) {
   if (!shape) return '';
   const isMap = shape.map === 'true';

@@ -1,5 +1,5 @@
-// What "Copy as" copies: a program in each language that follows the session that is shown. The names of the
-// clients' own API stand here, and nowhere else in the playground.
+// What "Copy as" copies: a program in each language that follows the session shown. Only this part of the playground
+// has the names of the clients' own API.
 
 export const languages = {
   JavaScript: ({ base, session }) => `import { connect } from '${base}/client.js';

@@ -1,6 +1,6 @@
-// What UIKit makes of changes that are handed to it without more ado: all indexes of `indexed` in one batch, as a
-// reload of an `updated` row by its new index, or each by itself. The rules are those of docs/diff.md, and the texts
-// are the exceptions that UIKit raises.
+// What UIKit makes of changes passed to it without preparation: all indexes of `indexed` in one batch, with a reload of
+// an `updated` row at its new index, or each by itself. The rules are those of docs/diff.md, and the texts are the
+// exceptions that UIKit raises.
 
 const path = ([section, row]) => `<NSIndexPath: {length = 2, path = ${section} - ${row}}>`;
 const same = (one, other) => one[0] === other[0] && one[1] === other[1];
@@ -28,8 +28,8 @@ export function batch({ sections = {}, items = {} }) {
 }
 
 /**
- * What becomes of that batch: `{ fault, text }`, the fault being `crash`, `wrong` or none. `counts` are rows per
- * section before it.
+ * The result of that batch: `{ fault, text }`; the fault is `crash`, `wrong` or none. `counts` are rows per section
+ * before it.
  */
 export function verdict({ sections = {}, items = {} }, counts) {
   const { deleted = [], inserted = [], moved = [], updated = [] } = items;
