@@ -404,7 +404,7 @@ class Serving(unittest.TestCase):
         while data := connection.recv(65536):
             answer += data
         self.assertTrue(answer.startswith(b"HTTP/1.1 200 "), answer[:100])
-        self.assertTrue(answer.endswith(b"}"))
+        self.assertTrue(answer.endswith(b"}\n"))
         self.assertEqual(server.ended(), 0)
 
     def test_a_taken_port_is_one_clear_line_and_status_1(self):
