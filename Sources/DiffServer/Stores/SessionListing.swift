@@ -20,7 +20,7 @@ public struct SessionRange: Sendable {
         (self.prefix, self.limit) = (prefix, limit)
     }
 
-    func contains(_ name: String) -> Bool { lower <= name && name < upper }
+    package func contains(_ name: String) -> Bool { lower <= name && name < upper }
 }
 
 /// A session in a list.
