@@ -2,7 +2,7 @@ import CSQLite
 import CSystem
 import DiffClient
 
-// What an app does with both libraries, by one import; the neighbours' modules are linked in as well.
+// An app's use of both libraries, by one import; the neighbours' modules are linked in as well.
 precondition(neighbour_CSystem() + neighbour_CSQLite() == 2)
 
 var followed = FollowedList()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("How a loop asks, as a value")
 struct AskingTests {
-    /// A client whose pauses are not by chance: at most a second after a failure, and half of that at least.
+    /// A client without random pauses: at most a second after a failure, and at least half of that.
     private static func following(hasList: Bool = true, polls: Bool = false) throws -> Following {
         var client = ListClient(url: try #require(URL(string: "http://localhost")), session: "list")
         client.polls = polls
@@ -24,7 +24,7 @@ struct AskingTests {
         asked.succeeded(at: 1, isNews: true)
         #expect(try asked.next(at: 1) == .ask(.stream))
         #expect(asked.readTime == nil)
-        // A stream says something at once. If not, there may be no session.
+        // A stream says something at once. If not, the session may not exist.
         #expect(try asked.next(at: 1) == .wait(until: 3))
         #expect(try asked.next(at: 3) == .ask(.poll(0)))
         asked.succeeded(at: 3, isNews: false)
@@ -45,11 +45,11 @@ struct AskingTests {
         #expect(try asked.next(at: 0) == .ask(.stream))
         asked.succeeded(at: 1, isNews: true)
         #expect(try asked.next(at: 10, lastHeard: 9) == .wait(until: 54))
-        // Whoever comes late to what has arrived reads that first.
+        // A latecomer first reads what has arrived.
         #expect(try asked.next(at: 99, lastHeard: 9, hasNews: true) == .wait(until: 99))
         let problem = #expect(throws: ServerProblem.self) { try asked.next(at: 54, lastHeard: 9) }
         #expect(problem?.title == "The server fell silent")
-        // What more has arrived than was read comes with a new one.
+        // More arrivals than were read end with a new request.
         asked.isOverrun()
         #expect(try asked.next(at: 54, lastHeard: 9) == .ask(.stream))
     }

@@ -4,7 +4,7 @@ import SnapshotKit
 import Synchronization
 import Testing
 
-/// What a view was handed, and what it made of it.
+/// What a view was given, and what it made of that.
 private final class Screen: Sendable {
     struct Shown {
         var list = RowList()
@@ -48,17 +48,17 @@ private final class Screen: Sendable {
         }
     }
 
-    /// Waits until few edits are on their way: `check` tries all combinations of those that may be known or not.
+    /// Waits until few edits are on their way: `check` tries all combinations of known and unknown ones.
     func room() async throws {
         while sent.load(ordering: .relaxed) > 5 { try await Task.sleep(for: .milliseconds(5)) }
     }
 
-    /// Makes edits, and says whether they were refused.
+    /// Makes edits, and returns whether they were refused.
     func edit(_ edits: [NaiveEdit]) async -> Bool {
         sent.add(1, ordering: .relaxed)
         defer { sent.subtract(1, ordering: .relaxed) }
         let json = batches.withLock { batches in
-            // White space tells batches apart that say the same.
+            // White space distinguishes batches with the same edits.
             let space = String(repeating: " ", count: batches.count)
             let json = "[\(edits.map(\.json).joined(separator: ","))\(space)]"
             batches.append(Batch(json: json, edits: edits))
@@ -100,7 +100,7 @@ private final class Screen: Sendable {
         }
     }
 
-    /// The head with what is pending; what is in the head may be known to be or not.
+    /// The head with the pending edits; edits in the head may or may not be known to be there.
     private func check(_ update: ListUpdate, _ asked: ContinuousClock.Instant) -> String? {
         guard let head = world.board(at: update.revision), let board = try? Board(update.list) else {
             return "no board"
@@ -108,11 +108,11 @@ private final class Screen: Sendable {
         let batches = batches.withLock { $0 }
         let results = batches.map { world.result(of: $0.json) }
         let settled = batches.indices.filter {
-            // What was made since the update was asked for, or just before, it need not have seen.
+            // It need not have seen edits made since, or just before, the update was requested.
             batches[$0].time + .milliseconds(50) > asked
                 || results[$0].isRefused || results[$0].revision.map { World.holds(update.revision, $0) } ?? false
         }
-        // Long ago is long known.
+        // Old ones are known for certain.
         let maybe = settled.suffix(9)
         for choice in 0..<1 << maybe.count {
             var wanted = head
@@ -129,7 +129,7 @@ private final class Screen: Sendable {
         return "\(board.json) is not \(head.json) with \(batches.map(\.json))"
     }
 
-    /// A stage as a view carries it out.
+    /// A stage as carried out by a view.
     private static func applied(_ batch: IndexBatch, to ids: [[String]], _ list: RowList) -> [[String]] {
         var ids = ids
         for path in (batch.items.deleted + batch.items.moved.map(\.from)).sorted(by: >) {
@@ -141,7 +141,7 @@ private final class Screen: Sendable {
         return ids
     }
 
-    /// Waits until the head is shown, and nothing else.
+    /// Waits until exactly the head is shown.
     func rest() async throws {
         for _ in 0..<2_000 where (try? Board(now.list)) != world.head { try await Task.sleep(for: .milliseconds(5)) }
         try await Task.sleep(for: .milliseconds(100))
@@ -207,7 +207,7 @@ struct EditingTests {
                 var edit = NaiveEdit.random(&chance, board, new: "", moves: true)
                 while edit.applied(to: board) == board { edit = .random(&chance, board, new: "", moves: true) }
                 async let outcome = screen.edit([edit])
-                // Others change what is there meanwhile, elsewhere.
+                // Meanwhile, others write elsewhere.
                 while !chance.once(in: 3) {
                     world.write(NaiveEdit(act: .insert("w\(round).\(chance.below(1 << 30))", .end(3))))
                     try await Task.sleep(for: .milliseconds(chance.below(60)))
@@ -215,7 +215,7 @@ struct EditingTests {
                 let isRefused = await outcome
                 try await screen.rest()
                 let seen = screen.now.moves - moves
-                // One that was refused before the loop had its turn is not seen at all.
+                // One refused before the loop had its turn is not seen at all.
                 #expect(isRefused ? seen == 2 || seen == 0 : seen == 1, "\(edit.json)")
                 outcomes[seen == 1 ? 0 : 1] += 1
             }
@@ -359,7 +359,7 @@ struct EditingTests {
         let following = Task { await list.follow(.hasty(server)) }
         while list.revision == nil { try await Task.sleep(for: .milliseconds(2)) }
         let before = list.list
-        // Only the server knows that there is no such anchor.
+        // Only the server knows that this anchor does not exist.
         problem = await list.edited(#"[{"op":"move","items":["a"],"after":"nobody"}]"#)
         #expect(problem?.status == 422)
         #expect(list.list == before)
@@ -370,7 +370,7 @@ struct EditingTests {
 @Suite("What edits do to rows")
 struct EditedRowsTests {
     static let table: [(String, String, String)] = [
-        // What is hidden is counted, and not shown.
+        // Hidden items are counted, and not shown.
         (
             #"[{"id":"a","expanded":false,"children":3},{"id":"b"},{"id":"c"}]"#,
             #"[{"op":"move","items":["c"],"into":"a"}]"#, #"[{"id":"a","expanded":false,"children":4},{"id":"b"}]"#
@@ -398,7 +398,7 @@ struct EditedRowsTests {
             #"[{"op":"move","items":["b"],"after":"e"}]"#,
             #"[{"id":"e"},{"id":"b","children":1},{"id":"c","level":1,"parent":"b"}]"#
         ),
-        // Contents are changed as they are.
+        // Contents are changed as they are then.
         (
             #"[{"id":"a","content":{"likes":1,"of":[0.1]}},{"id":"b"}]"#,
             #"[{"op":"update","items":[{"id":"a","patch":{"x":1},"add":{"/likes":1,"/of/0":0.2}}]},"#
@@ -427,7 +427,7 @@ struct EditedRowsTests {
     }
 }
 
-/// A client of a server that says one state, perhaps one change, and never answers an edit.
+/// A client of a server that sends one state, perhaps one change, and never answers an edit.
 private struct StillClient {
     var client: ListClient
 
@@ -455,7 +455,7 @@ private struct StillClient {
         return try await updates.next()?.list
     }
 
-    /// What the update behind that of edits draws again.
+    /// What the update after the edits' own redraws.
     func redraws(after edits: String) async throws -> [ElementID: Marks.Redraw] {
         var updates = client.updates.makeAsyncIterator()
         _ = try await updates.next()
@@ -472,14 +472,14 @@ private struct StillClient {
 }
 
 extension JSONText {
-    /// A text of a test's own.
+    /// A JSON text written in a test.
     fileprivate init(accepting text: String) {
         do { try self.init(text) } catch { preconditionFailure("\(error)") }
     }
 }
 
 extension ListClient {
-    /// Edits, and says what was wrong with it.
+    /// Edits, and returns the refusal, if any.
     fileprivate func edited(_ edits: String) async -> ServerProblem? {
         do throws(ServerProblem) {
             try await edit(JSONText(accepting: edits))

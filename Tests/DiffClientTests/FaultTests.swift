@@ -7,11 +7,11 @@ struct FaultTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let fault: Fault
-        /// The status of the problem that is waited for; nil is one without.
+        /// The status of the expected problem; nil for one without.
         let status: Int?
-        /// Why all is new afterwards; nil where the list goes on.
+        /// Why everything is new afterwards; nil if the list continues.
         var reason: String?
-        /// How long is waited at least.
+        /// The shortest expected wait.
         var delay = 0.0
     }
 
@@ -70,7 +70,7 @@ struct FaultTests {
         _ = try await client.post(state: JSONText("[1]"))
         var followed = FollowedList()
         let edits = try JSONText(#"[{"op":"insert","items":[{"id":2}]}]"#)
-        // Done twice, it would be refused: the id is there already.
+        // Done twice, it would be refused: the id exists already.
         guard case .replaced = try followed.take(try await client.post(edits: edits, since: "")) else {
             Issue.record("not a reset")
             return

@@ -198,7 +198,7 @@ struct FollowingTests {
             }
             return count
         }
-        // The next request is held by then, or about to be.
+        // By then the next request is held, or about to be.
         for await _ in updates { break }
         try await Task.sleep(for: .milliseconds(100))
         let start = ContinuousClock.now

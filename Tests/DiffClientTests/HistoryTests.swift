@@ -52,7 +52,7 @@ struct HistoryTests {
                 let since = followed.revision.map { "&since=\($0)" } ?? ""
                 let answer = try await request(server, "GET", "changes?\(query)\(since)")
                 _ = try followed.take(answer)
-                // An anchor that is no row is looked for where it was, which only a reader with a base can say.
+                // A missing anchor is looked for where it was, which only a reader with a base can say.
                 if let anchor = followed.window?.anchor, place.hasPrefix("around"), place != "around=\(anchor.text)" {
                     continue
                 }
@@ -90,7 +90,7 @@ struct HistoryTests {
         default:
             let operation = ["reload", "reconfigure", "expand", "collapse"][chance.below(4)]
             let place = ["start", "end"][chance.below(2)]
-            // Refused where there is no such row; then nothing has changed.
+            // Refused if there is no such row; then nothing has changed.
             let edits = [
                 #"{"op":"\#(operation)","items":["\#(chance.below(12))"]}"#,
                 #"{"op":"move","items":["\#(chance.below(12))"],"at":"\#(place)"}"#,

@@ -72,7 +72,7 @@ struct LargeIDTests {
         try await reader.shows([odd, safe, odd, even], [even])
         #expect(reader.list.sections[0].rows.map { $0.content?.description } == [nil, nil, "1"])
 
-        // By this client, as it writes ids itself.
+        // By this client, in its own notation.
         for (edit, ids) in [
             (
                 #"{"op":"move","items":[\#(odd.json)],"into":{"section":\#(even.json)}}"#,

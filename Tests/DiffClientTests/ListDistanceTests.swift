@@ -9,7 +9,7 @@ struct ListDistanceTests {
     @Test func `what is counted is not adopted`() async throws {
         let server = try RunningServer()
         var client = ListClient.hasty(server)
-        // It is asked for as such, whatever form updates have.
+        // The request is the same whatever form updates have.
         (client.form, client.receivesPatches, client.prefersSmallest) = (.staged(compact: true), true, true)
         _ = try await client.post(state: JSONText(#"{"sections":[{"id":"x","items":["a","b","c","e"]}]}"#))
         #expect(try await client.distance(since: nil).change == .reset(reason: "initial", rows: 4))

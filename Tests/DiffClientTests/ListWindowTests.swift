@@ -67,7 +67,7 @@ struct ListWindowTests {
         _ = try await updates.next()
         let writer = ListClient.hasty(server)
         _ = try await writer.post(state: Self.state(0..<100))
-        // They alone are no news; the next move says where the rows are.
+        // On their own they are no news; the next move says where the rows are.
         window.show(StateWindow(.around("50"), before: 1, after: 2))
         let update = try #require(try await updates.next())
         #expect(update.ids == ["49", "50", "51", "52"])
@@ -144,7 +144,7 @@ struct ListWindowTests {
     }
 }
 
-/// Carries requests to the server, and keeps what was asked and answered.
+/// Sends requests to the server, and records them with their answers.
 private final class Answers: Sendable {
     private let seen = Mutex((begun: 0, texts: [String]()))
 
@@ -159,7 +159,7 @@ private final class Answers: Sendable {
         }
     }
 
-    /// Waits until so many requests have been sent.
+    /// Waits until this many requests have been sent.
     func begun(_ count: Int) async throws {
         while seen.withLock({ $0.begun < count }) { try await Task.sleep(for: .milliseconds(5)) }
     }

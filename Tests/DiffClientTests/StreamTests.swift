@@ -13,7 +13,7 @@ struct StreamTests {
     private static let first =
         #"{"from":null,"to":"1-0","dialect":"keyed","reset":"initial","state":{"sections":[{"id":"s","items":[]}]}}"#
 
-    /// An answer that inserts a row, named as the revision it leads to.
+    /// An answer that inserts a row named after the revision it leads to.
     private static func inserting(_ to: Int, since: Int) -> String {
         let changes = #"[{"op":"insert","items":[{"id":\#(to)}],"in":"s","before":null}]"#
         return #"{"from":"\#(since)-0","to":"\#(to)-0","dialect":"keyed","changes":\#(changes)}"#

@@ -8,14 +8,14 @@ import Synchronization
 #endif
 
 extension ListClient {
-    /// A client that does not wait long, so that tests do not.
+    /// A client with short waits, to keep tests short.
     static func hasty(_ server: RunningServer, _ session: String = "list", token: String? = nil) -> ListClient {
         var client = ListClient(url: server.url, session: session, token: token)
         client.backOff = ListClient.BackOff(first: 0.02, longest: 0.1)
         return client
     }
 
-    /// What the server holds.
+    /// The server's state.
     func shown() async throws -> RowList {
         let (state, _) = try await URLSession.shared.data(from: url.appending(path: "v1/sessions/\(session)/changes"))
         var followed = FollowedList()
@@ -32,7 +32,7 @@ extension ListClient {
     }
 }
 
-/// What a client told about its connection.
+/// The statuses that a client reported about its connection.
 final class Statuses: Sendable {
     private let all = Mutex<[ListClient.Status]>([])
 
@@ -51,14 +51,14 @@ final class Statuses: Sendable {
         all.withLock { $0.compactMap { if case .waiting(_, let delay) = $0 { delay } else { nil } } }
     }
 
-    /// Waits until it has met a problem of a status.
+    /// Waits until it has met a problem with a status.
     func met(_ status: Int?) async throws {
         while !problems.contains(where: { $0.status == status }) { try await Task.sleep(for: .milliseconds(5)) }
     }
 }
 
 extension ListUpdate {
-    /// Why all of it is new, if it is.
+    /// Why everything is new, if it is.
     var reason: String? { if case .reset(let reason) = change { reason } else { nil } }
 
     var ids: [String] { list.sections.flatMap { $0.rows.map(\.id.text) } }

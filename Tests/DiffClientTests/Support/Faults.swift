@@ -11,11 +11,11 @@ enum Fault: Sendable {
     case none
     /// It is carried out, but its answer is lost.
     case answerLost
-    /// Something on the way answers in place of the server.
+    /// Something on the way answers instead of the server.
     case answered(status: Int, fields: [String: String], String)
 }
 
-/// Carries requests to the server, with a fault for each of the first ones.
+/// Sends requests to the server, with a fault for each of the first ones.
 final class Faults: Sendable {
     private let plan: Mutex<[Fault]>
 

@@ -38,12 +38,12 @@ final class RunningServer: @unchecked Sendable {
         process.waitForEnd()
     }
 
-    /// What another command of the program prints.
+    /// The output of another command of the program.
     static func output(_ arguments: String...) throws -> String {
         try ChildProcess.output(of: [program] + arguments, environment: environment).text
     }
 
-    /// The program stands where the tests were built.
+    /// The program is where the tests were built.
     private static let program =
         Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent()
         .appendingPathComponent("diffserver").path ?? "diffserver"

@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// A server on the loopback that answers each request as a script says, with a connection of its own.
+/// A server on the loopback that answers each request by a script, on a separate connection.
 final class ScriptedServer: Sendable {
     /// A part of an answer.
     enum Part: Sendable {
         case send(String)
         case pause(milliseconds: UInt32)
-        /// Nothing more comes, and the connection stays, until the client closes it.
+        /// Nothing more comes, and the connection stays open until the client closes it.
         case silence
     }
 
@@ -19,7 +19,7 @@ final class ScriptedServer: Sendable {
         let heads = Mutex<[String]>([])
     }
 
-    /// - Parameter script: the answer to a request, by its head and by how many came before.
+    /// - Parameter script: the answer to a request, given its head and the number of earlier requests.
     init(_ script: @escaping @Sendable (_ head: String, _ number: Int) -> [Part]) throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in(loopback: 0)

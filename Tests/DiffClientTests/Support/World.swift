@@ -80,7 +80,7 @@ struct NaiveEdit: Sendable {
         }
     }
 
-    /// Nil where it does not fit.
+    /// Nil if it does not fit.
     func applied(to board: Board) -> Board? {
         var board = board
         func put(_ row: Board.Row, _ place: Position) -> Bool {
@@ -109,7 +109,7 @@ struct NaiveEdit: Sendable {
         return board
     }
 
-    /// One of a row that is there; the last section is left to others.
+    /// One for an existing row; the last section is left to others.
     static func random(_ chance: inout SplitMix64, _ board: Board, new: String, moves: Bool = false) -> NaiveEdit {
         let ids = board.sections.dropLast().flatMap { $0.map(\.id) }
         let section = chance.below(board.sections.count - 1)
@@ -125,7 +125,7 @@ struct NaiveEdit: Sendable {
     }
 }
 
-/// How often what goes wrong, of a hundred times; and how long things take, in milliseconds.
+/// How often things go wrong, in a hundred times; and how long they take, in milliseconds.
 struct Roughness: Sendable {
     var refusal = 0
     var requestLost = 0
@@ -165,7 +165,7 @@ final class World: Sendable {
         commit(.first)
     }
 
-    /// A client that does not wait long.
+    /// A client with short waits.
     var client: ListClient {
         var client = ListClient(url: URL(string: "http://world.example")!, session: "list")
         client.backOff = ListClient.BackOff(first: 0.02, longest: 0.1)
@@ -187,7 +187,7 @@ final class World: Sendable {
         }
     }
 
-    /// Deleted and made anew: sequences begin again, and answered keys are gone.
+    /// Deletes and makes the session again: sequences restart, and answered keys are gone.
     func recreate() {
         state.withLock { state in
             state.history += 1
@@ -197,7 +197,7 @@ final class World: Sendable {
         }
     }
 
-    /// Whether what one revision holds another holds too, or is of another history.
+    /// Whether a revision contains everything that another one does, or belongs to another history.
     static func holds(_ later: String, _ revision: String) -> Bool {
         let parts = [later, revision].map { $0.split(separator: "-").compactMap { Int($0) } }
         return parts[0][1] != parts[1][1] || parts[0][0] >= parts[1][0]
@@ -256,7 +256,7 @@ final class World: Sendable {
         return String(decoding: writer.bytes(), as: UTF8.self)
     }
 
-    /// Edits of the model stand in a test's batches under their JSON.
+    /// Edits of the model, by the JSON that stands for them in a test's batches.
     let edits = Mutex<[String: [NaiveEdit]]>([:])
 
     private func post(_ request: URLRequest) throws -> (Int, String) {
@@ -295,6 +295,6 @@ extension World.State {
         boards[revision] = board
     }
 
-    /// What is kept of a revision of this history.
+    /// The recorded state of a revision of this history.
     func base(_ revision: String) -> Board? { revision.hasSuffix("-\(history)") ? boards[revision] : nil }
 }

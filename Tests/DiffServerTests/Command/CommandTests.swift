@@ -16,7 +16,7 @@ import Testing
         return options
     }
 
-    /// The message that ends the start; nil where there is none.
+    /// The message that ends the start; nil if there is none.
     private func refusal(_ arguments: [String], _ variables: [String: String] = [:]) -> String? {
         do {
             _ = try options(arguments, variables)
@@ -24,8 +24,8 @@ import Testing
         } catch { return (error as? UsageError)?.message ?? "\(error)" }
     }
 
-    /// Amounts that overflow, that are none, or that are just not meant. Whatever is taken must leave room to calculate
-    /// with.
+    /// Amounts that overflow, that are malformed, or that are just not meant. Calculations with any accepted one must
+    /// not overflow.
     private static let amounts = [
         "0", "1", "-1", "+1", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
         "4611686018427387904",
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// What is taken can be calculated with, by those who do: the budget of bodies, and the connections' patience.
+    /// Accepted amounts survive the calculations made with them: the budget of bodies, and the connections' patience.
     @Test func `the largest amounts do not overflow`() throws {
         let most = try options([
             "--max-body", "1GiB", "--memory", "1024GiB", "--body-rate", "1024GiB", "--body-window", "7d",
@@ -229,7 +229,7 @@ import Testing
                 #expect(!message.contains(secret))
             }
         }
-        // The second word of a secret that was not quoted.
+        // The second word of an unquoted secret.
         for flag in ["--token-secret", "--digest-key", "--key"] {
             let value = flag == "--key" ? "a:\(Self.hash)" : Self.secret
             #expect(refusal([flag, value, secret])?.contains(secret) == false)

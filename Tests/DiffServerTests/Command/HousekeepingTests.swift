@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPCore
 
 @Suite struct FreeMemoryTests {
-    /// A process whose memory is a number, of which a try gives back what is said.
+    /// A process whose memory is a number, and whose trim returns a given amount.
     private final class Process {
         var resident: Int
         var tries = 0
@@ -54,7 +54,7 @@ import Testing
         var excess = ExcessMemory(budget: 64 * mib)
         excess.update(resident: 100 * mib)
         #expect(excess.bytes == 0)
-        // What is evicted leaves the process.
+        // Evicted memory leaves the process.
         for _ in 0..<20 { excess.update(resident: 130 * mib - excess.bytes) }
         #expect(abs(excess.bytes - 30 * mib) < mib)
         for _ in 0..<20 { excess.update(resident: 90 * mib - excess.bytes) }

@@ -6,11 +6,11 @@ import Testing
 @testable import DiffStores
 @testable import HTTPCore
 
-/// Two nodes of a cluster that say what they are told.
+/// Two nodes of a cluster with scripted answers.
 @Suite struct RedisClientRoutingTests {
     private static let script = RedisScript("return redis.call('PUBLISH', KEYS[1], '')")
 
-    // As Redis: each command is refused and then the transaction, or, where the slot moved meanwhile, that alone.
+    // Like Redis: each command is refused and then the transaction, or, if the slot moved meanwhile, only the latter.
     @Test(
         arguments: ["MOVED 12182", "ASK 12182"],
         ["-ERROR\r\n-ERROR\r\n-EXECABORT Discarded", "+QUEUED\r\n+QUEUED\r\n-ERROR"])
@@ -104,16 +104,16 @@ import Testing
 /// Two nodes; the first has all slots, or some, and both say so.
 private final class NodePair: Sendable {
     let ports = (RedisServer.freePort(), RedisServer.freePort())
-    /// What they were sent, behind the number of each.
+    /// What they were sent, after the number of each.
     let heard = Locked<[String]>([])
     private let servers = Locked<[FakeServer]>([])
 
     var address: String { "redis-cluster://127.0.0.1:\(ports.0)" }
-    /// The second's address, as a redirection names it.
+    /// The second's address, as in a redirection.
     var second: String { "127.0.0.1:\(ports.1)" }
 
     /// - Parameters:
-    ///   - first: what the first answers; nil for what any node says.
+    ///   - first: the answers of the first; nil for those of any node.
     init(
         slots: ClosedRange<Int> = 0...16_383, _ first: @escaping @Sendable (NodePair, String) -> String?,
         second: @escaping @Sendable (String) -> String? = { _ in nil }

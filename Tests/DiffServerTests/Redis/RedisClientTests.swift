@@ -14,7 +14,7 @@ struct RedisClientTests {
         let test = try TestClient(overUnix ? "unix:\(server.socket)" : "redis://localhost:\(server.port)")
         let heard = Locked<[Int64]>([])
         await withCheckedContinuation { continuation in
-            // From this thread, each in a turn of its own, and from the loop, all in one.
+            // From this thread, each in a separate turn, and from the loop, all in one.
             for _ in 0..<100 { test.client.send(RedisCommand("INCR", "n")) { heard.note($0) } }
             test.client.loop.execute {
                 for _ in 0..<1000 { test.client.send(RedisCommand("INCR", "n")) { heard.note($0) } }
@@ -128,7 +128,7 @@ struct RedisClientTests {
         let server = try RedisServer()
         let notices = Locked<[String]>([])
         let test = try TestClient("unix:\(server.socket)") {
-            // Long enough for a server that answers, however busy the machine is.
+            // Long enough for a server to answer, however busy the machine is.
             ($0.commandTimeout, $0.connectTimeout) = (.seconds(3), .seconds(3))
             $0.health = StoreHealth { line, _ in notices.withLock { $0.append(line) } }
         }
@@ -156,7 +156,7 @@ struct RedisClientTests {
 
     @Test(arguments: [
         "HTTP/1.1 400 Bad Request\r\n\r\n",  // not Redis
-        "$5\r\nab",  // less than was promised
+        "$5\r\nab",  // less than announced
     ])
     func aServerThatSpeaksGarbageIsNone(_ garbage: String) async throws {
         let server = FakeServer { _, _ in garbage }

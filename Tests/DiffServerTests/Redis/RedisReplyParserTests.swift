@@ -54,9 +54,9 @@ import Testing
         ("$1x\r\n", .badNumber), ("$99999999999999999999\r\n", .badNumber),
         ("*99999999999999999999\r\n", .badNumber), ("$1001\r\n", .tooLong),
         ("$9223372036854775807\r\n", .tooLong), ("*9223372036854775807\r\n", .tooLong), ("*16\r\n", .tooLong),
-        // Longer or shorter than was said.
+        // Longer or shorter than announced.
         ("$1\r\nab\r\n", .unexpected(98)), ("$2\r\na\r\n\r\n", .unexpected(10)), ("$1\r\na\rb", .unexpected(98)),
-        // More in all than one may be.
+        // More in total than one may be.
         ("*3\r\n$500\r\n\(String(repeating: "x", count: 500))\r\n$500\r\n", .tooLong),
         ("+\(String(repeating: "x", count: 1001))\r\n", .tooLong),
         (String(repeating: "*1\r\n", count: 9), .tooDeep),
@@ -76,7 +76,7 @@ import Testing
             String(repeating: "*1\r\n", count: 8) + ":1\r\n",
             "*15\r\n" + String(repeating: ":1\r\n", count: 15),
         ] {
-            // Each has all the room: what came before it does not count.
+            // Each has all the room: earlier ones do not count.
             #expect(try replies(in: [Array((text + text).utf8)[...]], maxBytes: 1000).count == 2, "\(text)")
         }
         let line = String(repeating: "x", count: RedisReplyParser.maxLineBytes - 1)

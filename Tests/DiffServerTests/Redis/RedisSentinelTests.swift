@@ -58,7 +58,7 @@ struct RedisSentinelTests {
     }
 }
 
-/// A primary, a replica that has its data, and three sentinels who know both.
+/// A primary, a replica with its data, and three sentinels that know both.
 final class SentinelWorld: Sendable {
     let primary: RedisServer
     let replica: RedisServer
@@ -90,7 +90,7 @@ final class SentinelWorld: Sendable {
         throw RedisServer.Failure(log: sentinels[0].cli("SENTINEL", "MASTER", "main"))
     }
 
-    /// From now on half a second of silence is a death. Until then a busy machine might make one.
+    /// From now on half a second of silence means death. Earlier, a busy machine might cause one.
     func noticeDeathsSoon() {
         for sentinel in sentinels { sentinel.ask("SENTINEL", "SET", "main", "down-after-milliseconds", "500") }
     }

@@ -57,7 +57,7 @@ struct RedisSubscriberTests {
         let channels = (0..<2500).map { "c\($0)" } + ["last"]
         for channel in channels { test.subscribe(channel) }
         for times in 1...2 {
-            // Once each, in whichever order they were asked for.
+            // Once each, in any order.
             #expect(await eventually { test.heard.withLock { $0.count == times * channels.count } })
             #expect(test.heard.withLock { Set($0.suffix(channels.count)) } == Set(channels))
             guard times == 1 else { break }
@@ -90,13 +90,13 @@ struct RedisSubscriberTests {
         let server = try RedisServer()
         let notices = Locked<[String]>([])
         let test = try TestSubscriber("unix:\(server.socket)") {
-            // Long enough for a server that answers, however busy the machine is.
+            // Long enough for a server to answer, however busy the machine is.
             $0.commandTimeout = .seconds(2)
             $0.health = StoreHealth { line, _ in notices.withLock { $0.append(line) } }
         }
         test.subscribe("a")
         #expect(await test.hears(["a"]))
-        // One pings only who has answered the ping before.
+        // Only answered pings are followed by another.
         let pings = {
             server.ask("INFO", "commandstats").firstMatch(of: /cmdstat_ping:calls=(\d+)/).flatMap { Int($0.1) }
         }

@@ -18,7 +18,7 @@ import Testing
         .server(.tcp(host: host, port: port))
     }
 
-    // Slots as `CLUSTER KEYSLOT` says; the first is the check value of CRC-16/XMODEM.
+    // Slots as given by `CLUSTER KEYSLOT`; the first is the check value of CRC-16/XMODEM.
     @Test(arguments: [
         ("123456789", 0x31C3), ("", 0), ("foo", 12182), ("bar", 5061), ("{user1000}.following", 3443),
         ("{user1000}.followers", 3443), ("user1000", 3443), ("foo{}{bar}", 8363), ("foo{{bar}}zap", 4015),

@@ -6,7 +6,7 @@ import Testing
 @testable import DiffService
 @testable import diffserver
 
-// What the compiler does not ask for when a dialect is added. CONTRIBUTING.md lists the files.
+// What the compiler does not require when a dialect is added. CONTRIBUTING.md lists the files.
 
 @Suite("What a dialect needs")
 struct DialectTests {
@@ -59,7 +59,7 @@ struct DialectTests {
     }
 }
 
-/// The repository that these tests are of.
+/// The repository of these tests.
 enum Repository {
     /// A file's text.
     static func text(_ path: String) throws -> String {

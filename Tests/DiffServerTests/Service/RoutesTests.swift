@@ -2,7 +2,7 @@ import Foundation
 import HTTPCore
 import Testing
 
-// What nobody asks for when an endpoint is added. CONTRIBUTING.md lists the files.
+// What nothing else requires when an endpoint is added. CONTRIBUTING.md lists the files.
 
 @Suite("What an endpoint needs")
 struct RoutesTests {

@@ -9,7 +9,7 @@ import Testing
     private let start = Instant.now
     private let hash = KeyedHash.digests("tests")
 
-    /// A revision of so many items, and what leads back to it.
+    /// A revision of this many items, and a delta that leads back to it.
     private func past(_ sequence: UInt64, items: Int = 1) throws -> (revision: Revision, back: SnapshotDelta) {
         let snapshot = try Snapshot(
             json: "[" + (0..<items).map { "\(sequence * 1000 + UInt64($0))" }.joined(separator: ",") + "]")

@@ -6,7 +6,7 @@ import Testing
 
 /// A store of one session: what its commits leave there.
 struct KeptSession {
-    /// What the last commit made.
+    /// The result of the last commit.
     private(set) var session: Session
     private(set) var record: SessionRecord
     /// The last entry that the record holds.
@@ -15,7 +15,7 @@ struct KeptSession {
     private(set) var checkpoints = 1
     let revisions: Int
 
-    /// - Parameter revisions: how many the history of who writes has room for.
+    /// - Parameter revisions: how many the writer's history has room for.
     init(_ first: Session, revisions: Int = 64, by hash: KeyedHash) throws {
         let commit = LogCommit(first, after: nil, id: 1, revisions: revisions, by: hash)
         record = try #require(commit.checkpoint(by: hash))
@@ -33,7 +33,7 @@ struct KeptSession {
         }
     }
 
-    /// The session as who has nothing of it reads it.
+    /// The session as read by a node that has nothing of it.
     func found(by transition: SessionTransition) throws -> Session {
         let found = entries.map { FoundEntry($0.id, $0.bytes, by: transition.hash) }
         return try Session.found(
@@ -41,7 +41,7 @@ struct KeptSession {
             version: session.version, by: transition)
     }
 
-    /// What is behind a session of before; nil where the log does not go on from there.
+    /// The entries after an earlier session; nil if the log does not continue from there.
     func entries(behind before: Session, by hash: KeyedHash) -> [FoundEntry]? {
         guard let place = entries.firstIndex(where: { $0.id == before.log.last }),
             entries[place].bytes.starts(with: LogEntry.digits(before.version))
@@ -49,13 +49,13 @@ struct KeptSession {
         return entries[(place + 1)...].map { FoundEntry($0.id, $0.bytes, by: hash) }
     }
 
-    /// The session as who follows the log comes to it.
+    /// The session as reached by following the log.
     func followed(from before: Session, _ entries: [FoundEntry], by transition: SessionTransition) throws -> Session {
         try before.following(entries, from: self.entries[0].id, covered: covered, by: transition)
     }
 }
 
-/// Requires that two values are one session, past and all.
+/// Requires that two values are one session, its past included.
 func requireSame(_ found: Session, _ session: Session) throws {
     #expect(found.head.revision == session.head.revision && found.version == session.version)
     #expect(found.head.snapshot.documentJSON() == session.head.snapshot.documentJSON())

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A list of sections with nested rows, over so few ids that they meet; and what may become of it.
+/// A list of sections with nested rows, over so few ids that they collide; and random changes to it.
 struct RandomList: Codable {
     struct Content: Codable {
         var text: String
@@ -40,7 +40,7 @@ struct RandomList: Codable {
         for id in Self.rowIDs.shuffled(using: &random).prefix(random.below(18)) { put(Self.row(id, &random), &random) }
     }
 
-    /// What a document holds.
+    /// The list in a document.
     init(_ document: [UInt8]) throws { self = try JSONDecoder().decode(Self.self, from: Data(document)) }
 
     var json: [UInt8] {
@@ -118,7 +118,7 @@ struct RandomList: Codable {
 
     // MARK: Edits
 
-    /// Edits that most lists take.
+    /// Edits that fit most lists.
     static func edits(_ random: inout SplitMix64, _ count: Int) -> [String] {
         (0...random.below(3)).map { _ in edit(&random, count) }
     }

@@ -6,19 +6,19 @@ import Testing
 @testable import DiffClock
 @testable import DiffSessions
 
-/// Sessions as wholes: two nodes take turns at one session, by a store that they share, and come to know what each
-/// other did from its log.
+/// Sessions as a whole: two nodes take turns at one session, by a store that they share, and learn from its log what
+/// the other did.
 @Suite struct RandomSessionTests {
     @Test(arguments: 0..<32)
     func `what is remembered, written down and followed is what GET wrote`(_ seed: Int) throws {
         var life = try RandomLife(seed: UInt64(seed))
         for _ in 0..<50 { try life.turn() }
-        // As far as there is room for it, nothing is forgotten.
+        // As long as there is room, nothing is forgotten.
         #expect(life.bounds.revisions > 0 ? life.mostRemembered > 0 : life.mostRemembered == 0)
     }
 }
 
-/// The life of a session, as a seed decides it.
+/// The life of a session, determined by a seed.
 private struct RandomLife {
     let bounds: History.Bounds
     /// The most that was ever remembered.
@@ -30,9 +30,9 @@ private struct RandomLife {
     private var kept: KeptSession
     /// What each node has.
     private var nodes: [Session]
-    /// What GET wrote, by sequence; since the session was last started over.
+    /// The documents of GET, by sequence, since the session was last started over.
     private var documents: [UInt64: [UInt8]] = [:]
-    /// The last sequence at which all was to be drawn again.
+    /// The last sequence at which everything was to be redrawn.
     private var lastReload: UInt64 = 0
     private var count = 0
 
@@ -75,16 +75,16 @@ private struct RandomLife {
 
     // MARK: Reading
 
-    /// Brings a node up to date as stores do: by what it lacks, or by all there is.
+    /// Brings a node up to date as stores do: by what it lacks, or by everything.
     private mutating func follow(_ node: Int) throws {
         switch random.below(8) {
-        // It has left memory, or was only laid to rest.
+        // It has left memory, or was only packed.
         case 0: nodes[node] = try kept.found(by: transition)
         case 1: nodes[node] = CompactSession(nodes[node]).woken()
         default: break
         }
         if let entries = kept.entries(behind: nodes[node], by: hash) {
-            // What is as large as the state is only in the checkpoint.
+            // A change as large as the state is only in the checkpoint.
             let isRestated = entries.contains { $0.change.map { $0.step == nil } ?? false }
             if isRestated {
                 #expect(throws: SessionRecord.Failure.damaged) { try nodes[node].advanced(by: entries, by: transition) }
@@ -97,7 +97,7 @@ private struct RandomLife {
         }
         let (found, written) = (trimmed(nodes[node]), trimmed(kept.session))
         try check(found)
-        // What is read may take less memory than what was written, so that one more has room.
+        // A session that was read may take less memory than the one written, so that one more revision has room.
         let counts = [found, written].map { $0.history.entries.count }
         #expect(counts[0] == counts[1] || bounds.bytes < 1 << 20)
         try requireSame(trimmed(found, to: counts.min()!), trimmed(written, to: counts.min()!))
@@ -111,7 +111,7 @@ private struct RandomLife {
         return session.with(history: history)
     }
 
-    /// All that is remembered is what was there.
+    /// Everything remembered did exist.
     private mutating func check(_ session: Session) throws {
         let head = session.head.revision.sequence
         #expect(session.head.snapshot.documentJSON() == documents[head])
@@ -136,7 +136,7 @@ private struct RandomLife {
 
     // MARK: Writing
 
-    /// What a random operation makes of the session; nil where that is nothing.
+    /// The result of a random operation on the session; nil if there is none.
     private mutating func decided(_ session: Session) throws -> Session? {
         count += 1
         do {
@@ -153,7 +153,7 @@ private struct RandomLife {
             default:
                 var list = try RandomList(session.head.snapshot.documentJSON())
                 if random.once(in: 12) { list = RandomList(&random) }
-                // One in a while is posted again as it is.
+                // Now and then it is posted again unchanged.
                 if !random.once(in: 8) { list.change(&random, count) }
                 let state = try Snapshot.reading(json: list.json, shape: .native, upon: session.head.snapshot)
                 return try changed(session, by: .state(state, settings))
@@ -163,7 +163,7 @@ private struct RandomLife {
         }
     }
 
-    /// Changes some settings. What is ignored ends and begins.
+    /// Changes some settings. Places begin and cease to be ignored.
     private mutating func settle() -> ReplaceSession {
         let named = Session.SettingsChange(
             timeToLive: random.once(in: 2) ? .seconds(1 + random.below(1000)) : nil,

@@ -18,7 +18,7 @@ struct SessionRecordTests {
             meta: Array(replacing(String(decoding: record.meta, as: UTF8.self)).utf8), head: record.head)
     }
 
-    /// A record that was changed, with the sum of what it is now.
+    /// A changed record, with the checksum of its new bytes.
     private func resummed(_ replacing: (String) -> String) throws -> SessionRecord {
         var changed = try record { replacing($0.replacing(/,"sum":"[0-9a-f]{16}"}$/, with: "}")) }
         changed.meta = SessionRecord.summed(changed.meta, by: hash)

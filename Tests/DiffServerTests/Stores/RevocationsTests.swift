@@ -59,7 +59,7 @@ import Testing
         revocations.add("a", upTo: 1000)
         #expect(old.ends.withLock { $0 } == [.revoked])
         for reader in [new, other, gone] { #expect(reader.ends.withLock { $0 } == []) }
-        // What was told already is not told again.
+        // Readers are told only once.
         revocations.leave(token("b", "a", made: 900), old)
         revocations.add("b", upTo: 1000)
         #expect(old.ends.withLock { $0.count } == 1)

@@ -27,7 +27,7 @@ import Testing
         #expect(sessions.count == 50 && sessions.allSatisfy { $0 === sessions[0] && $0 != nil })
         let bytes = try await fixture.bytesOfRedis() - before
         #expect((2_000_000..<4_000_000).contains(bytes))
-        // Who waited is told before the room is given back.
+        // Waiters are told before the room is given back.
         let isFree = await eventually {
             fixture.records.allSatisfy { $0.inUse == 0 }
         }
@@ -70,14 +70,14 @@ import Testing
         _ = try await store.created("other", try store.first("other", "[0]"))
         #expect(slot.session == nil && slot.revision == one.head.revision)
         #expect(reader.counts.withLock { $0 } == [0, 0])
-        // What was read before is still good for a write, which brings the session back and wakes its reader.
+        // A session read before still serves for a write, which brings it back and wakes its reader.
         var two = try store.next("s", reading.session, "[1]")
         two = try await store.committed(two, to: reading.slot, after: reading.session)
         #expect(reader.counts.withLock { $0 } == [1, 0])
-        // A late validation of what is watched may have brought it back once.
+        // A late validation of a watched session may have brought it back once.
         let isAway = { await eventually { (try? await store.opened("other")) != nil && slot.session == nil } }
         #expect(await isAway())
-        // Read again it is in the slot where its reader is, to whom it is no news.
+        // Read again it is in its reader's slot, and no news to the reader.
         let again = try #require(try await store.opened("s"))
         #expect(again.slot === slot && slot.session != nil && again.session.head.revision == two.head.revision)
         #expect(reader.counts.withLock { $0 } == [1, 0])
@@ -137,7 +137,7 @@ import Testing
 }
 
 extension StoreFixture {
-    /// All that Redis has ever sent.
+    /// All bytes that Redis has ever sent.
     fileprivate func bytesOfRedis() async throws -> Int {
         let reply = try await TestClient("unix:\(redis?.socket ?? "")").send("INFO", "stats").get()
         let line = reply.text?.split(separator: "\r\n").first { $0.hasPrefix("total_net_output_bytes:") }

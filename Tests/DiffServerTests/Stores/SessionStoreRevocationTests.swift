@@ -24,7 +24,7 @@ import Testing
             try await store.revokeTokens(of: name, upTo: moment, on: .ofTests).value
         }
         store = try fixture.later(than: store)
-        // A node that shares the store hears of it when it asks for any session.
+        // A node that shares the store learns of it when it asks for any session.
         _ = try await store.opened("b")
         let revocations = store.table.revocations
         #expect(revocations.refuse(Self.token("a", made: now)))
@@ -51,7 +51,7 @@ import Testing
                 do {
                     session = try await here.committed(next, to: slot, after: session)
                 } catch StoreFailure.conflict {
-                    // It is known by now, so that to begin again is to be refused, or to succeed.
+                    // It is known by now, so starting again either is refused or succeeds.
                     session = try await here.committed(next, to: slot, after: session)
                 }
             }

@@ -13,7 +13,7 @@ import Testing
     private let hash = KeyedHash.digests("tests")
     private let start = Instant.now
 
-    /// Counts what it is told.
+    /// Counts its calls.
     private final class Reader: SessionReader {
         private let told = Locked<[String]>([])
         var lines: [String] { told.withLock { $0 } }
@@ -81,7 +81,7 @@ import Testing
         DispatchQueue.concurrentPerform(iterations: 2) { thread in
             for _ in 0..<60_000 {
                 if thread == 0 {
-                    // Not as soon as it can be, or it would always come between two commits.
+                    // Not as soon as possible, or it would always come between two commits.
                     for _ in 0..<Int.random(in: 0..<64) { _ = table.holds("c") }
                     _ = table.adopt(other, as: "b", inPlaceOf: nil)
                 } else {
@@ -147,7 +147,7 @@ import Testing
     func `a session lives for its time since its last use`(_ seconds: Int, _ lives: Bool) throws {
         let table = table(.init())
         _ = try table.create("a", session("a")).get()
-        // Made a moment after `start`, so it is measured from a use at a moment that is known.
+        // Made a moment after `start`, so it is measured from a use at a known moment.
         _ = table.slot("a", at: start + .seconds(5))
         #expect((table.slot("a", at: start + .seconds(5 + seconds)) != nil) == lives)
         #expect(table.counters.values.expirations == (lives ? 0 : 1))
@@ -184,7 +184,7 @@ import Testing
                     for _ in 0..<2000 {
                         guard let session = try? self.session("a") else { return }
                         _ = table.create("a", session)
-                        // Whoever finds the name finds a session behind it, unless that went after the look.
+                        // A name that is found has a session behind it, unless that went after the look.
                         if let slot = table.slot("a"), slot.session == nil { #expect(table.slot("a") !== slot) }
                         if let slot = table.slot("a") { _ = table.drop(slot, at: nil) }
                     }
@@ -264,7 +264,7 @@ import Testing
             _ = try table.create(new, session(new)).get()
             left += ["a", "b", "c", "d", "e", "f"].filter { !table.holds($0) && !left.contains($0) }
         }
-        // Nobody reads c any more, and that was a use of it. Then come those that have just been made.
+        // c has lost its reader, which counted as a use. Then come those just made.
         #expect(left == ["b", "d", "f", "c"])
         for new in ["6", "7", "8", "9"] { _ = try table.create(new, session(new)).get() }
         #expect(names(table, "ae") == "ae")
@@ -279,7 +279,7 @@ import Testing
         for second in stride(from: 0, through: 101_000, by: 1) {
             if second == 50 { _ = table.slot("used", at: start + .seconds(50)) }
             for slot in table.sweep(at: start + .seconds(second)) {
-                // The clock has gone on a little between `start` and the making.
+                // The clock has advanced a little between `start` and the creation.
                 #expect(
                     slot.name == "used" ? abs(second - 110) <= 2 : abs(second - Int(slot.name)!) <= 2 + 1,
                     "\(slot.name) at \(second)")

@@ -9,7 +9,7 @@ import Testing
     private static let decade = 10 * 365 * 86_400
     private static let start = Instant.now
 
-    /// How far a store's clock goes while the machine's says that `seconds` went by between two processes.
+    /// How far a store's clock advances if the machine's clock says that `seconds` passed between two processes.
     private func goes(_ seconds: Int) -> Int {
         let wall = WallClock()
         let mark = StoreClock(after: nil, wall: wall, at: Self.start).mark(wall: wall, at: Self.start)
@@ -64,7 +64,7 @@ import Testing
 
     // MARK: A store whose machine has a wrong clock
 
-    /// The clock is wrong, right again, or wrong only later; a session is found by the next process each time.
+    /// The clock is wrong, right again, or wrong only later; the next process finds a session each time.
     @Test(arguments: [[0, decade], [0, -decade], [decade, 0], [-decade, 0], [0, decade, 0, -decade, 0]])
     func `no session is lost`(_ ahead: [Int]) async throws {
         let fixture = try StoreFixture(.sqlite)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// While the process runs, the machine's clock is set, and what is written then is found later.
+    /// While the process runs, the machine's clock is set; sessions written then are found later.
     @Test(arguments: [decade, -decade])
     func `a clock that is set while the process runs changes nothing`(_ jump: Int) async throws {
         let fixture = try StoreFixture(.sqlite)
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    /// Made under a wrong clock, it ends once its time has gone by under a right one.
+    /// Made under a wrong clock, it ends once its time has passed under a right one.
     @Test(arguments: [0, decade, -decade])
     func `no session is kept for ever`(_ wrong: Int) async throws {
         let fixture = try StoreFixture(.sqlite)

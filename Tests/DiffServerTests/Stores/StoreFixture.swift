@@ -11,7 +11,7 @@ import Testing
 @testable import DiffStores
 @testable import diffserver
 
-/// The stores that the conformance suite speaks to.
+/// The stores that the conformance suite tests.
 enum StoreKind: String, CaseIterable, Sendable {
     case memory, sqlite, redis
 
@@ -22,7 +22,7 @@ enum StoreKind: String, CaseIterable, Sendable {
 final class StoreFixture {
     let kind: StoreKind
     private let folder: String
-    /// What the records of each process take.
+    /// The memory for records of each process.
     private(set) var records: [MemoryBudget] = []
     private var opened: [any SessionStore] = []
     private(set) var redis: RedisServer?
@@ -35,13 +35,13 @@ final class StoreFixture {
         if kind == .redis { redis = try RedisServer() }
     }
 
-    /// To be called at the end of a test, whichever way it ends.
+    /// Call it at the end of a test, however it ends.
     func close() {
         for store in opened { store.close() }
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// What the first process sees.
+    /// The store of the first process.
     ///
     /// - Parameter ahead: how far the machine's calendar is from the right one, in seconds; it is asked each time.
     func store(
@@ -68,8 +68,8 @@ final class StoreFixture {
         return store
     }
 
-    /// What a process sees that comes later: the same sessions, of which it has read nothing. For stores that end with
-    /// their process, or that one process owns, it is the one after it.
+    /// The store of a later process: the same sessions, of which it has read nothing. For stores that end with their
+    /// process, or that one process owns, the later process replaces the first.
     func later(
         than store: any SessionStore, ahead: @escaping @Sendable () -> Int = { 0 }
     ) throws -> any SessionStore {
@@ -84,7 +84,7 @@ final class StoreFixture {
     }
 }
 
-/// Counts what a reader hears: changes, and ends.
+/// Counts what a reader is told: changes, and ends.
 final class Listener: SessionReader {
     let counts = Locked([0, 0])
     func sessionChanged() { counts.withLock { $0[0] += 1 } }
@@ -101,7 +101,7 @@ extension SessionStore {
         try await swap(nil, named: name, for: session, on: .ofTests).value
     }
 
-    /// The session as the store has it now.
+    /// The session as the store now has it.
     @discardableResult
     func committed(_ next: Session, to slot: SessionSlot, after before: Session) async throws -> Session {
         let view = SessionView(slot, before, of: table)
@@ -126,7 +126,7 @@ extension SessionStore {
         return writing(name).firstSession(try Snapshot(json: json), settings: settings, after: nil, maker: nil)
     }
 
-    /// What follows a session.
+    /// The successor of a session.
     func next(_ name: String, _ before: Session, _ json: String) throws -> Session {
         writing(name).session(after: before, try Snapshot(json: json), maker: RequestFingerprint(value: 7)).0
     }
@@ -140,12 +140,12 @@ extension WallClock {
 private let loopOfTests = try! EventLoop.standalone(polling: .preferred)
 
 extension WorkExecutor where Self == EventLoop {
-    /// Of requests that no connection sent.
+    /// The loop of requests that no connection sent.
     static var ofTests: EventLoop { loopOfTests }
 }
 
 extension DiffClock.Progress {
-    /// What it comes to.
+    /// Its result.
     var value: Value {
         get async throws {
             try await withCheckedThrowingContinuation { continuation in

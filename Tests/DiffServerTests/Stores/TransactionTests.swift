@@ -9,22 +9,22 @@ import Testing
 @testable import DiffStores
 @testable import diffserver
 
-/// The way of an operation through a store that says what a test wants it to.
+/// The way of an operation through a scripted store.
 @Suite struct TransactionTests {
     private let hash = KeyedHash.digests("tests")
 
-    /// A store whose answers are those of a table, but for what a script says; and all that it was asked.
+    /// A store that answers like a table, except where a script differs; and a record of its calls.
     private final class ScriptedStore: SessionStore {
         let table: SessionTable
         let hash: KeyedHash
         let isSole: Bool
         let availability = StoreAvailability.whole
-        /// Whether what it says comes later, on a thread of its own.
+        /// Whether its answers come later, on a separate thread.
         private let isLate: Bool
-        /// What each call fails with, in turn; nil where it goes well.
+        /// What each call fails with, in turn; nil for success.
         private let failures: Locked<[StoreFailure?]>
         private let asked = Locked<[String]>([])
-        /// What a write is tried on.
+        /// The session on which a write is tried.
         let stale: Locked<Session?> = Locked(nil)
 
         init(_ hash: KeyedHash, _ failures: [StoreFailure?] = [], isLate: Bool, isSole: Bool = false) {
@@ -118,7 +118,7 @@ import Testing
             condition: WriteCondition(), key: nil, fingerprint: nil)
     }
 
-    /// What came of an operation: the revision of the head then, or the problem.
+    /// The result of an operation: the revision of the head then, or the problem.
     private func run<Operation: SessionOperation>(
         _ operation: Operation, on store: ScriptedStore
     ) async throws -> String {
@@ -162,20 +162,20 @@ import Testing
             store.stale.withLock { $0 = one }
             return store
         }
-        // What is written upon the past is refused by the store.
+        // A write on a past state is refused by the store.
         let written = store()
         #expect(try await run(try post("[1,2,3]"), on: written) == "at 3")
         #expect(written.calls == ["swap", "load again", "swap"])
-        // That nothing would change is only so if that is the head.
+        // An attempt that changes nothing only counts on the head.
         let unchanged = store()
         #expect(try await run(try post("[1]"), on: unchanged) == "at 3")
         #expect(unchanged.calls == ["load again", "swap"])
-        // And so is a refusal.
+        // And so does a refusal.
         let condition = WriteCondition(match: RevisionTags(isAny: false, texts: [two.head.revision.text]))
         let refused = store()
         #expect(try await run(RemoveSession(condition: condition), on: refused) == "gone")
         #expect(refused.calls == ["load again", "delete"])
-        // Who reads is not given what is expected.
+        // A reader is not given the expected session.
         let read = store()
         #expect(try await run(ReadSession(), on: read) == "at 2")
         #expect(read.calls == ["load"])

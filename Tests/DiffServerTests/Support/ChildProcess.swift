@@ -10,7 +10,7 @@ final class ChildProcess: @unchecked Sendable {
 
     let id: pid_t
     private let lock = NSLock()
-    /// What `waitpid` said at its end; nil while it runs. The lock's.
+    /// The result of `waitpid` at its end; nil while it runs. Guarded by the lock.
     private var end: Int32?
 
     /// Starts a program.
@@ -33,7 +33,7 @@ final class ChildProcess: @unchecked Sendable {
                 posix_spawn_file_actions_addopen(&actions, Int32(number), "/dev/null", mode, 0)
             }
         }
-        // Sockets of other tests, which are not closed by themselves as the pipes below are.
+        // Sockets of other tests, which are not closed automatically, unlike the pipes below.
         for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
             if let descriptor = Int32(name), descriptor > 2 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         }
@@ -46,7 +46,7 @@ final class ChildProcess: @unchecked Sendable {
         self.id = id
     }
 
-    /// What a program prints, and how it ended: its exit status, or the number of the signal below zero.
+    /// The output of a program, and how it ended: its exit status, or minus the number of the signal.
     static func output(
         of words: [String], environment: [String: String] = ProcessInfo.processInfo.environment,
         withErrors: Bool = false
@@ -58,13 +58,13 @@ final class ChildProcess: @unchecked Sendable {
         return (text, program.waitForEnd())
     }
 
-    /// Whether it has not ended.
+    /// Whether it is still running.
     var isRunning: Bool { ended(WNOHANG) == nil }
 
     /// Sends it a signal, unless it has ended.
     func send(_ signal: Int32) { if isRunning { kill(id, signal) } }
 
-    /// Waits until it has ended: with its exit status, or the number of the signal below zero.
+    /// Waits until it has ended: with its exit status, or minus the number of the signal.
     @discardableResult
     func waitForEnd() -> Int32 {
         while true {
@@ -82,21 +82,21 @@ final class ChildProcess: @unchecked Sendable {
     }
 }
 
-/// A pipe that no program inherits but the one that it is given to, so that it ends with that one.
+/// A pipe inherited only by the program that it is given to, so that it ends with that program.
 final class ChildPipe {
     private let reading: Int32
-    /// Where the program prints to.
+    /// The end that the program writes to.
     let writing: Int32
 
     init() throws {
         var ends: [Int32] = [-1, -1]
-        // Not `pipe`: of the two, only sockets are made and marked in one step that Swift can call.
+        // Not `pipe`: of the two, only sockets are made and marked in one call that Swift can make.
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw ChildProcess.Failure(code: errno) }
         (reading, writing) = (ends[0], ends[1])
     }
 
-    /// Leaves the writing to the program that was started.
+    /// Leaves writing to the program that was started.
     consuming func onlyReading() -> FileHandle {
         close(writing)
         return FileHandle(fileDescriptor: reading, closeOnDealloc: true)

@@ -47,14 +47,14 @@ final class ClusterWorld: Sendable {
         return node
     }
 
-    /// From now on 0.8 seconds of silence are a death. Until then a busy machine might make one.
+    /// From now on 0.8 seconds of silence mean death. Earlier, a busy machine might cause one.
     func noticeDeathsSoon() {
         for node in primaries + replicas { node.ask("CONFIG", "SET", "cluster-node-timeout", "800") }
     }
 
     func primary(of key: String) -> RedisServer { primaries[SlotMap.slot(of: key.utf8) * 3 / 16_384] }
 
-    /// Begins to move the slot of a key; keys that are there stay until they are `pushed`.
+    /// Begins to move the slot of a key; existing keys stay until they are `pushed`.
     func beginMoving(_ key: String, from old: RedisServer, to new: RedisServer) {
         let slot = "\(SlotMap.slot(of: key.utf8))"
         new.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", Self.name(of: old))

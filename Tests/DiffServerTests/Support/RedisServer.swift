@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import DiffRedis
 
-/// A process of redis-server in a directory of its own, killed and cleared away with this object.
+/// A process of redis-server in a separate directory, killed and cleared away with this object.
 final class RedisServer: @unchecked Sendable {
     static let isInstalled = ["/usr/bin", "/usr/local/bin"].contains { access("\($0)/redis-server", X_OK) == 0 }
     static let missing = "redis-server is not installed"
@@ -19,7 +19,7 @@ final class RedisServer: @unchecked Sendable {
     private let mode: [String]
     private var process: ChildProcess?
 
-    /// - Parameter settings: lines of redis.conf; `DIRECTORY` and `PORT` stand for what they are.
+    /// - Parameter settings: lines of redis.conf, in which `DIRECTORY` and `PORT` are replaced.
     init(port: UInt16? = nil, asSentinel: Bool = false, _ settings: [String] = []) throws {
         var template = Array("/tmp/diffserver-redis-XXXXXX".utf8CString)
         directory = String(cString: mkdtemp(&template))
@@ -58,17 +58,17 @@ final class RedisServer: @unchecked Sendable {
         process?.waitForEnd()
     }
 
-    /// Stops it in the middle of whatever it does, and lets it go on.
+    /// Stops it in the middle of whatever it does, and lets it continue.
     func pause() { process?.send(SIGSTOP) }
     func resume() { process?.send(SIGCONT) }
 
-    /// What redis-cli prints.
+    /// The output of redis-cli.
     @discardableResult
     func cli(_ arguments: String...) -> String {
         (try? ChildProcess.output(of: ["redis-cli", "-s", socket] + arguments, withErrors: true).text) ?? ""
     }
 
-    /// What it answers, without a process of redis-cli; empty for what is no text.
+    /// Its answer, without a process of redis-cli; empty if that is not text.
     @discardableResult
     func ask(_ words: String...) -> String {
         guard let connection = ConnectAddress.unix(path: socket).connected(seconds: 60) else { return "" }
@@ -87,7 +87,7 @@ final class RedisServer: @unchecked Sendable {
         }
     }
 
-    /// A port that nobody has, taken out of the range that the kernel gives to others.
+    /// A free port, outside the range from which the kernel gives ports to others.
     static func freePort() -> UInt16 {
         while true {
             let port = UInt16(20_000 + (Int(getpid()) * 7 + next.add(1, ordering: .relaxed).newValue * 2) % 10_000)
@@ -106,7 +106,7 @@ final class RedisServer: @unchecked Sendable {
     private static let next = Atomic<Int>(0)
 }
 
-/// A server on a Unix socket, or on a port of this machine, that says what it is told, to one client after the other.
+/// A server on a Unix socket, or on a port of this machine, with scripted answers, for one client after the other.
 final class FakeServer: @unchecked Sendable {
     let path: String
     let port: UInt16

@@ -5,7 +5,7 @@ import Foundation
 @testable import HTTPCore
 @testable import diffserver
 
-/// A loop of its own, ended with this object.
+/// A separate loop, ended with this object.
 final class RunningLoop: Sendable {
     let loop: EventLoop
 
@@ -18,7 +18,7 @@ final class RunningLoop: Sendable {
 }
 
 extension RedisDialer {
-    /// For tests, which may be kept from their turn for minutes: waits for a server longer than all of them take.
+    /// For tests, which may not get their turn for minutes: waits for a server longer than all of them take.
     static func patient(_ address: String) -> RedisDialer { patient(RedisAddress(address)!) }
 
     static func patient(_ address: RedisAddress) -> RedisDialer {
@@ -28,7 +28,7 @@ extension RedisDialer {
     }
 }
 
-/// A topology and a client on a loop of their own.
+/// A topology and a client on a separate loop.
 final class TestClient: Sendable {
     private let running: RunningLoop
     let client: RedisClient
@@ -59,7 +59,7 @@ final class TestClient: Sendable {
         }
     }
 
-    /// Sends a command, and answers once it is on its way. Other commands, and calls of the client, come behind it.
+    /// Sends a command, and returns once it is on its way. Other commands, and calls of the client, come after it.
     func begin(_ arguments: RedisArgument...) async -> Task<Result<RedisReply, RedisFailure>, Never> {
         let (answers, answer) = AsyncStream.makeStream(of: Result<RedisReply, RedisFailure>.self)
         await withCheckedContinuation { begun in
@@ -90,7 +90,7 @@ final class TestClient: Sendable {
     }
 }
 
-/// A subscriber on a loop of its own, and what it heard: messages as `channel payload`, confirmations as `channel`.
+/// A subscriber on a separate loop, and what it heard: messages as `channel payload`, confirmations as `channel`.
 final class TestSubscriber: Sendable {
     private let running: RunningLoop
     private let subscriber: RedisSubscriber
@@ -117,7 +117,7 @@ final class TestSubscriber: Sendable {
 
     func subscribe(_ channel: String) { onLoop { $0.subscribe(channel) } }
 
-    /// Waits until what was heard is what is wanted, at most a minute.
+    /// Waits until it has heard exactly this, at most a minute.
     func hears(_ wanted: [String]) async -> Bool { await eventually { heard.withLock { $0 == wanted } } }
 }
 

@@ -41,7 +41,7 @@ import Testing
             Issue.record("the edit was undone")
             return
         }
-        // Nor does it bring back what was deleted, or come in place of what was made meanwhile.
+        // Nor does it bring back a deleted session, or replace one made meanwhile.
         guard case .finish(.overtaken) = try late.decide(nil, by: transition),
             case .finish(.overtaken) = try adopt("[]", at: nil).decide(before, by: transition)
         else {

@@ -5,7 +5,7 @@ import Testing
 @testable import diffserver
 
 @Suite struct AnswerHeadsTests {
-    /// What is said of lines, at the first of them of which anything is.
+    /// The first verdict on any of the lines.
     private func verdict(_ lines: [String]) -> String? {
         var heads = AnswerHeads()
         return lines.lazy.compactMap { heads.take("\($0)\r\n".utf8) }.first

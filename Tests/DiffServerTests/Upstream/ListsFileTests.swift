@@ -17,7 +17,7 @@ import Testing
         try ListsFile(json: Array(text.utf8)) { Self.variables[$0] }
     }
 
-    /// `line:column: message`, each.
+    /// Each as `line:column: message`.
     private func faults(_ json: [UInt8]) -> [String] {
         do {
             _ = try ListsFile(json: json) { Self.variables[$0] }
@@ -111,7 +111,7 @@ import Testing
     private static let controls = "a value that is empty, contains control characters, or begins or ends with a blank"
     private static let good = "\"source\":{\"url\":\"http://h/\"}"
 
-    /// Files with a `^` before each place where something is wrong, and what.
+    /// Files with a `^` before each fault, and the messages.
     static let faulty: [(String, [String])] = [
         ("^", ["not valid JSON: the text ends too early"]), ("  ^[]", ["a file of lists must be an object"]),
         ("^null", ["a file of lists must be an object"]), ("{^a", ["not valid JSON: unexpected byte"]),
@@ -192,7 +192,7 @@ import Testing
             "{\"a\":{\"hook\":{\"url\":\"http://h/\",\"secret\":^\"env:A B\"}}}",
             ["a variable's name may only contain letters, digits and _"]
         ),
-        // What PUT reads as well, each at its place.
+        // Members that PUT reads as well, each at its place.
         ("{\"a\":{\(good),\"ttl\":^0}}", ["ttl must be a whole number of seconds from 1 to 604800"]),
         ("{\"a\":{\(good),\"ttl\":^1.5}}", ["ttl must be a whole number of seconds from 1 to 604800"]),
         ("{\"a\":{\(good),\"keep\":^[\"items\"]}}", ["keep must be [\"expanded\"] or an empty array"]),
@@ -230,7 +230,7 @@ import Testing
         ),
     ]
 
-    /// The same of headers: what stands in the braces.
+    /// The same for headers: the text between the braces.
     static let faultyHeaders: [(String, [String])] = [
         ("\"Accept\":^5", ["a header's value must be a string"]), ("\"Accept\":^\"\"", ["a header has \(controls)"]),
         ("\"Accept\":^\"a\\r\\nX: y\"", ["a header has \(controls)"]),
@@ -311,7 +311,7 @@ import Testing
         #expect(faults(most + [0x20]) == ["1:1: a file of lists may have at most 1048576 bytes"])
     }
 
-    /// Bytes that are none of a file, and good files with some bytes changed: they are read or told to be faulty.
+    /// Bytes that are no such file, and good files with some bytes changed: they are read or reported as faulty.
     @Test func `no bytes trap`() {
         var random = SplitMix64(seed: 3)
         let seeds = (Self.faulty + Self.faultyHeaders).map { Array($0.0.utf8).filter { $0 != UInt8(ascii: "^") } }

@@ -20,7 +20,7 @@ import Testing
             ("{a}:{b}", "x:y", ["a": "x", "b": "y"]), ("{a}:{b}", "x:y:z", nil), ("{a}:{b}", ":y", nil),
             ("{a}:{b}", "..:y", nil), ("{a}:{b}", "x:..", nil),
             ("{a}:b", "x:b", ["a": "x"]), ("{a}:b", "x:bb", nil), ("{a}:b", ":b", nil),
-            // As few characters as what follows allows, and the last takes the rest.
+            // As few characters as the rest allows, and the last takes the remainder.
             ("{a}-{b}", "1-2-3", ["a": "1", "b": "2-3"]), ("{a}-{b}", "--3", ["a": "-", "b": "3"]),
             ("{a}-{b}", "-2", nil), ("{a}-{b}", "1-", nil), ("{a}-{b}", ".-a-b", nil),
             ("{a}-x", "1-x-x", ["a": "1-x"]), ("{a}xx", "xxx", ["a": "x"]), ("{a}xx", "xx", nil),
@@ -62,7 +62,7 @@ import Testing
         #expect(try NamePattern("a:{b}-{c}").segments == ["b", "c"])
     }
 
-    /// All splits of the name, by brute force: the pattern matches where one of them does, but for dots.
+    /// All splits of the name, by brute force: the pattern matches if one of them does, except for dots.
     @Test func `what one pass finds, and nothing else, is there to be found`() throws {
         var random = SplitMix64(seed: 7)
         for _ in 0..<20_000 {

@@ -7,7 +7,7 @@ import Testing
 @testable import DiffStores
 @testable import DiffUpstream
 
-/// A node with one list, another node that may have the lease, and a source: each step is drawn.
+/// A node with one list, another node that may have the lease, and a source: each step is random.
 private struct World {
     var life: SourceLife
     var random: SplitMix64
@@ -15,9 +15,9 @@ private struct World {
     var readers = 0
     var isInFile = true
     let isSole: Bool
-    /// The question that is under way.
+    /// The question under way.
     var question: Question?
-    /// Those who wait, and whether there was no session when they came.
+    /// The waiters, and whether there was no session when they came.
     var waiting: [Int: (needsSession: Bool, isForced: Bool, fetches: Int)] = [:]
     var arrivals = 0
     /// Requests to the source that have begun.
@@ -141,7 +141,7 @@ private struct World {
         }
     }
 
-    /// Everything that was asked is answered, and time goes by.
+    /// Every question is answered, and time passes.
     mutating func settle(for time: Duration) {
         let end = now + time
         for _ in 0..<10_000 {
@@ -191,7 +191,7 @@ private struct World {
         world.readers = 1
         world.happen(.readersArrived)
         world.pass(.milliseconds(1))
-        // The lease is asked for, and the store answers late.
+        // The lease is requested, and the store answers late.
         world.pass(.seconds(20))
         world.pass(.seconds(20))
         #expect(world.announcements == 1)
@@ -201,7 +201,7 @@ private struct World {
 }
 
 @Suite struct HookTurnsTests {
-    /// Plays drawn events; the lease is another node's now and then.
+    /// Plays random events; now and then another node has the lease.
     @Test(arguments: 0..<300 as Range<UInt64>)
     func `each edit has its turn or is refused, one at a time`(seed: UInt64) {
         var (random, turns, now) = (SplitMix64(seed: seed), HookTurns(), Instant.now)

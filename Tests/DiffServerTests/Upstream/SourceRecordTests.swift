@@ -133,7 +133,7 @@ import Testing
         #expect(other.fetched == start)
         #expect((other.revision, other.validators.etag) == ("1-a", "\"1\""))
         #expect(other.failures == 1)
-        // One that is younger stays: the note was written before.
+        // A younger one stays: the note was written before.
         other.succeed(answer(), every: .seconds(5), revision: "2-b", asked: later, at: later)
         other.adopt(note, at: later)
         #expect(other.fetched == later)

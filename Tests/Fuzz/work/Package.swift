@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Built as the product is, without sanitizers: what is looked for is work, and they make their own.
+// Built like the product, without sanitizers: the search is for work, and they add their own.
 let package = Package(
     name: "fuzz-work",
     dependencies: [.package(name: "diffserver", path: "../../..")],

@@ -7,7 +7,7 @@ struct GzipPositionTests {
     private let budget = MemoryBudget()
 
     /// Streams that write the same or other pieces, of all sizes, in the same or another order: each is one gzip
-    /// member, whose sum zlib checks, and each piece can be read as soon as it is there.
+    /// member, whose sum zlib checks, and each piece can be read as soon as it arrives.
     @Test(arguments: 0..<20)
     func piecesAreOneMember(seed: Int) throws {
         var chance = Chance(seed)
@@ -59,7 +59,7 @@ struct GzipPositionTests {
         #expect(second.piece.count < 20)
     }
 
-    /// What streams remember is counted, bounded, and let go with them; where memory is short, nothing is remembered.
+    /// Memory of streams is counted, bounded, and released with them; when memory is short, nothing is remembered.
     @Test func memoryIsCounted() throws {
         let budget = MemoryBudget(limit: 1_000_000)
         let deflater = Deflater(.pieces)
@@ -82,7 +82,7 @@ struct GzipPositionTests {
         #expect(budget.inUse == 600_000)
     }
 
-    /// A source of small things.
+    /// A source of small random values.
     private struct Chance {
         private var generator: SplitMix64
 
@@ -92,7 +92,7 @@ struct GzipPositionTests {
 
         mutating func letter() -> UInt8 { UInt8(ascii: "a") + UInt8(number(below: 26)) }
 
-        /// Most are as small as events, some larger than all that is remembered.
+        /// Most are as small as events, some larger than everything that is remembered.
         mutating func piece() -> [UInt8] {
             let count = 1 + number(below: [10, 1000, 20_000, 30_000][number(below: 4)])
             let word = (0..<7).map { _ in letter() }

@@ -7,7 +7,7 @@ import Testing
 
     private static let beginning: [Event] = [.headCompleted(isLast: false)]
 
-    /// Events, and what the last of them must bring about.
+    /// Events, and the required result of the last one.
     private static let rows: [([Event], Lifecycle.Phase, Lifecycle.Action)] = [
         (beginning + [.answered(rest: .none, closes: false)], .head, .proceed),
         (beginning + [.answered(rest: .short, closes: false)], .discarding, .proceed),
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// Events that may come at any time, in all orders of four: once refused, no way leads back to a head.
+    /// Events that may come at any time, in all orders of four: after a refusal, no way leads back to a head.
     @Test func nothingLeadsBackFromARefusal() {
         let events: [Event] = [
             .inputEnded(isWithinHead: true), .outputDrained(isInputClean: true), .timedOut(isWithinHead: true),

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    /// One too many holds a descriptor no longer than one that is served may before it has said anything.
+    /// A connection beyond the limit holds a descriptor no longer than a served one may before it says anything.
     @Test func aRefusalWaitsForAHandshakeAsLongAsThatMayTake() throws {
         let transport = ScriptedTransport([])
         transport.endsInput = false

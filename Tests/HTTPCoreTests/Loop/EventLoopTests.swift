@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPCore
 
 @Suite struct EventLoopTests {
-    /// More than a pool of threads has that somebody else bounds.
+    /// More threads than an externally bounded pool has.
     @Test func everyLoopTurnsHoweverManyThereAre() throws {
         let loops = try (0..<270).map { _ in try EventLoop.standalone(polling: .ofTests) }
         defer { loops.forEach { $0.end() } }
@@ -15,7 +15,7 @@ import Testing
         #expect(eventually { turned.count.load(ordering: .relaxed) == loops.count })
     }
 
-    /// Whoever waits for work that several loops share is told by its end.
+    /// A waiter for work shared by several loops is told by its end.
     @Test func whatALoopThatHasEndedIsGivenIsLetGo() throws {
         let loop = try EventLoop.standalone(polling: .ofTests)
         loop.end()

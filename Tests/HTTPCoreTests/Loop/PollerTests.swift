@@ -3,10 +3,10 @@ import Testing
 
 @testable import HTTPCore
 
-/// What each poller promises, whichever it is.
+/// The promises of every poller.
 @Suite struct PollerTests {
-    /// Two ends of a stream. The near one is watched, so it is closed by the poller; the far one at the end, unless a
-    /// test has done so.
+    /// Two ends of a stream. The near one is watched, so the poller closes it; the far one is closed at the end, unless
+    /// a test has done so.
     private final class Pair {
         private(set) var ends: [Int32]
         var near: Int32 { ends[0] }
@@ -24,7 +24,7 @@ import Testing
 
         func write() { _ = CDiffSystem.write(far, [1], 1) }
 
-        /// Reads all that is there.
+        /// Reads everything available.
         func drain() {
             var room = [UInt8](repeating: 0, count: 65_536)
             while read(near, &room, room.count) > 0 {}
@@ -43,11 +43,11 @@ import Testing
         }
     }
 
-    /// What a row does, in its order, and what the poller has to say at once.
+    /// The steps of a row, in order, and what the poller must report at once.
     private enum Step {
         case add(Interest), change(Interest), drained(Readiness), remove
         case write, read, fill, makeRoom, finish, closeFar
-        /// What is reported for the descriptor in all, until it is silent; at least that, and no more than `also`.
+        /// Everything reported for the descriptor until it is silent; at least that, and no more than `also`.
         case says(Readiness, also: Readiness = [])
         case isSilent
     }
@@ -175,7 +175,7 @@ import Testing
         #expect(poller.settled(descriptor) == [])
         let client = try Client(listening.address)
         for _ in 0..<3 { #expect(poller.said(descriptor) == .input) }
-        // Accepting pauses behind a report, and goes on.
+        // Accepting pauses after a report, and continues.
         poller.remove(descriptor)
         #expect(poller.wait(until: .past).events.isEmpty)
         #expect(poller.add(descriptor, for: .connections(isShared: false)))
@@ -190,8 +190,7 @@ import Testing
         listening.close()
     }
 
-    /// A descriptor's number comes back as soon as it is closed, and what was known of the old one must not be told of
-    /// the new.
+    /// A descriptor's number is reused as soon as it is closed, and knowledge of the old one must not apply to the new.
     @Test(arguments: Polling.allCases)
     func anotherDescriptorWithTheSameNumberIsAnother(_ polling: Polling) throws {
         let poller = try polling.poller()
@@ -230,7 +229,7 @@ import Testing
             SystemThread.start(named: "waker") { poller.wake() }
             #expect(poller.wait(until: .never).isWoken)
         }
-        // Calls while nobody waits are one.
+        // Calls while nobody waits count as one.
         poller.wake()
         poller.wake()
         #expect(poller.wait(until: .never).isWoken)
@@ -240,7 +239,7 @@ import Testing
     @Test(arguments: Polling.allCases)
     func aWaitEndsAtItsDeadlineAndNotBefore(_ polling: Polling) throws {
         let (poller, pair) = (try polling.poller(), Pair())
-        // One that has nothing to say.
+        // One with nothing to report.
         #expect(poller.add(pair.near, for: .edges(forOutput: false)))
         for microseconds in [Int64(1), 300, 999, 1000, 1001, 5_500, 20_000] {
             let deadline = Instant.now + .microseconds(microseconds)
@@ -276,7 +275,7 @@ import Testing
         for pair in pairs { poller.close(pair.near) }
     }
 
-    /// Ready all the time, and wanted by nobody: neither the waits nor a thread behind them take the processor's time.
+    /// Always ready, and wanted by nobody: neither the waits nor a thread behind them take processor time.
     @Test(arguments: Polling.allCases)
     func nothingSpinsOnADescriptorThatNobodyWants(_ polling: Polling) throws {
         let (poller, pairs) = (try polling.poller(), (0..<50).map { _ in Pair() })
@@ -297,7 +296,7 @@ import Testing
         for pair in pairs { poller.close(pair.near) }
     }
 
-    /// A poller that goes while much is watched, and pending.
+    /// A poller released while much is watched, and pending.
     @Test(arguments: Polling.allCases)
     func itMayGoAtAnyTime(_ polling: Polling) throws {
         for round in 0..<50 {
@@ -318,13 +317,13 @@ import Testing
 }
 
 extension Poller {
-    /// What one wait says of a descriptor.
+    /// What one wait reports about a descriptor.
     fileprivate func said(_ descriptor: Int32) -> Readiness {
         let events = wait(until: Instant.now + .seconds(60)).events
         return events.filter { $0.descriptor == descriptor }.reduce(into: []) { $0.formUnion($1.readiness) }
     }
 
-    /// What is said of a descriptor until nothing is said for a time, which begins when `readiness` has been.
+    /// What is reported about a descriptor until there is silence for a time, which begins after `readiness`.
     fileprivate func settled(
         _ descriptor: Int32, atLeast readiness: Readiness = [], within time: Duration = .milliseconds(10)
     ) -> Readiness {

@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPCore
 
 @Suite struct SliceTests {
-    /// A clock that each look at it moves on.
+    /// A clock that advances at each look.
     private final class Clock {
         private var time = Instant(nanoseconds: 0)
         private let step: Int64
@@ -71,7 +71,7 @@ import Testing
         for pending in pendings.prefix(500) { pending.answer(Response(status: 200)) }
         first.turn(clock.look)
         #expect(answered() == 32, "a slice")
-        // Whoever is answered now does not wait for them.
+        // A connection answered now does not wait for them.
         pendings[500].answer(Response(status: 200))
         first.turn(clock.look)
         #expect(!late.output.isEmpty && answered() == 64)

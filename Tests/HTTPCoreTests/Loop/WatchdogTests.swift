@@ -7,7 +7,7 @@ import Testing
 @Suite struct WatchdogTests {
     private let start = Instant.now
 
-    /// A loop with a job that blocks until it is told.
+    /// A loop with a job that blocks until it is signalled.
     private func stuck(_ loop: EventLoop) -> DispatchSemaphore {
         let (began, end) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         loop.execute {
@@ -29,7 +29,7 @@ import Testing
         defer { end.signal() }
         #expect(loop.runDelay >= 0)
         let dog = Watchdog([loop], limit: .seconds(8))
-        // It gets a tenth of what it wants.
+        // It gets a tenth of the processor it wants.
         let look = { (second: Int64) in
             dog.look(at: self.start + .seconds(second), delay: { _ in second * 900_000_000 })
         }
@@ -44,7 +44,7 @@ import Testing
         let dog = Watchdog([idle, busy], limit: .seconds(8))
         for second in 0..<8 {
             let turns = idle.turns
-            // A loop that has just been woken may take one more call for the same, so it is looked at until it turns.
+            // A loop that was just woken may take one more call for that, so it is examined until it turns.
             #expect(
                 eventually { look(dog, at: Int64(second) * 1000).isEmpty && idle.turns > turns },
                 "an idle loop is woken")
@@ -62,7 +62,7 @@ import Testing
         let end = stuck(loop)
         let dog = Watchdog([loop], limit: .seconds(8))
         #expect(look(dog, at: 0).isEmpty)
-        // The process was stopped for an hour, and the watchdog is the first to go on.
+        // The process was stopped for an hour, and the watchdog is the first to continue.
         #expect(look(dog, at: 3_600_000).isEmpty)
         #expect(look(dog, at: 3_605_000).isEmpty)
         end.signal()
@@ -79,7 +79,7 @@ import Testing
         #expect(eventually { server.service.pendings.withLock { $0.count } == 1 })
         server.service.pendings.withLock { $0.removeFirst() }.answer(Response(status: 200))
         let dog = Watchdog(server.server.loops, limit: .seconds(8))
-        // The body is what it gets stuck in, turns behind its head.
+        // It gets stuck in the body, turns after its head.
         client.send("x")
         server.service.isStuck.wait()
         var found: [Watchdog.Finding] = []

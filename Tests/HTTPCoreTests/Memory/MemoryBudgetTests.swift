@@ -88,7 +88,7 @@ import Testing
 
     // MARK: Waiting
 
-    /// Who got a share, in order, and the shares.
+    /// The receivers of shares, in order, and the shares.
     private let admitted = Locked<[(name: String, share: MemoryShare)]>([])
     private var names: [String] { admitted.withLock { $0.map(\.name) } }
 
@@ -246,7 +246,7 @@ import Testing
         }
         #expect(eventually { !server.options.outgoing.isExceeded })
         #expect(eventually { server.server.counters.relievedConnections == 2 })
-        // The first two: the one that has most each time that it was too much.
+        // The first two: the largest one each time that there was too much.
         #expect(clients[0].receiveToEnd().utf8.count < 9_000_000 && clients[1].receiveToEnd().utf8.count < 8_000_000)
         #expect(clients[4].receive(octets: 5_000_000) >= 5_000_000)
     }
@@ -280,8 +280,8 @@ import Testing
             }
             if round < 2 { #expect(eventually { server.answers == clients.count }) }
         }
-        // All that had one of the three bodies go, and hardly anybody else: an answer that was not written yet is not
-        // known to hold its body.
+        // All connections with one of the three bodies are closed, and hardly any other: an answer that is not written
+        // yet is not known to hold its body.
         #expect(eventually { !server.options.outgoing.isExceeded && server.answers == 60 })
         #expect((20...25).contains(server.server.counters.relievedConnections))
     }

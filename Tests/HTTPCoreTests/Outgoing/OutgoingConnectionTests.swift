@@ -7,7 +7,7 @@ import Testing
 @Suite struct OutgoingConnectionTests {
     private static let request = Array("GET /peer HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".utf8)
 
-    /// What came back for the request, and how it ended.
+    /// The answer to the request, and how it ended.
     private func outcome(
         _ destination: ConnectAddress, tls: OutgoingTLS? = nil, within limit: Duration = .seconds(50),
         send bytes: [UInt8] = request

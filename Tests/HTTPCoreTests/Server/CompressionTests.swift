@@ -27,7 +27,7 @@ import Testing
             try ask(server, post(gzip(text) + gzip("hello ", padded: true))).hasSuffix("\r\n\r\n" + text + "hello "))
     }
 
-    /// What ends a chunked body comes after all of its content.
+    /// The end of a chunked body comes after all of its content.
     @Test func aChunkedBodyIsInflated() throws {
         let server = try TestServer()
         let text = String(repeating: "hello ", count: 10_000)
@@ -57,7 +57,7 @@ import Testing
         #expect(try ask(server, post(gzip(String(repeating: "a", count: 100_000)))).hasPrefix("HTTP/1.1 200"))
     }
 
-    /// By what it becomes: the limit is not reached, and nothing is inflated that would be needed to reach it.
+    /// By its inflated size: the limit is not reached, and nothing more is inflated to find out.
     @Test func aBombIsSeenByItsRatio() throws {
         let inflater = Inflater()
         var body: [UInt8] = []
@@ -67,7 +67,7 @@ import Testing
         #expect(body.count <= Inflater.ratioFreeBytes)
     }
 
-    /// Octet by octet, so that each run of input is asked about.
+    /// Octet by octet, so that each run of input is checked.
     @Test func whatIsBelowTheRatioIsInflated() throws {
         let rows = (0..<10_000).map {
             #"{"id":"item-\#($0)","content":{"title":"Item \#($0)","done":false,"tags":[]}}"#
@@ -139,7 +139,7 @@ import Testing
     }
 
     private func gzip(_ text: String, padded: Bool) throws -> [UInt8] {
-        // What is short grows by compression, and is then left alone: level 0 by hand.
+        // A short text would grow by compression, and is left alone: level 0 by hand.
         let bytes = Array(text.utf8)
         var crc: UInt32 = 0xFFFF_FFFF
         for byte in bytes {

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func whatIsOpenIsCounted() throws {
-        // Other tests open and close some as well, up to hundreds, but not all the while.
+        // Other tests open and close some as well, up to hundreds, but not all the time.
         let isCounted = eventually {
             let before = Descriptors.open
             let more = (0..<200).map { _ in dup(0) }

@@ -14,7 +14,7 @@ import Testing
         )
         var state = ListenerState.open
         #expect(changes(&state, [resume, pause, pause, resume]) == [false, true, false, true])
-        // What is accepted last may find no descriptor: that must not open it again.
+        // The last accept may find no descriptor: that must not open it again.
         #expect(changes(&state, [end, pause, resume, end]) == [true, false, false, false])
         #expect(state == .ended)
         var paused = ListenerState.open

@@ -15,7 +15,7 @@ import Testing
         // ::ffff:192.0.2.1 is 192.0.2.1, on whatever interface.
         (.v6(high: 0, low: 0xFFFF_C000_0201, port: 1, scope: 0), .v4(0xC000_0201)),
         (.v6(high: 0, low: 0xFFFF_C000_0201, port: 1, scope: 3), .v4(0xC000_0201)),
-        // What only resembles a mapped address is none.
+        // An address that only resembles a mapped one is none.
         (.v6(high: 0, low: 0xFFFE_C000_0201, port: 1, scope: 0), .v6(prefix: 0, scope: 0)),
         (.v6(high: 0, low: 0x1_FFFF_C000_0201, port: 1, scope: 0), .v6(prefix: 0, scope: 0)),
         (.v6(high: 1, low: 0xFFFF_C000_0201, port: 1, scope: 0), .v6(prefix: 1, scope: 0)),
@@ -48,7 +48,7 @@ import Testing
             init(_ slot: consuming PeerSlot) { self.slot = slot }
         }
 
-        /// Takes one more; whether it is served, or nil where there is none.
+        /// Takes one more; returns whether it is served, or nil if there is none.
         func take(_ connections: PeerConnections, _ network: PeerNetwork) -> Bool? {
             guard let slot = connections.slot(for: network) else { return nil }
             slots.append(Held(slot))
@@ -90,7 +90,7 @@ import Testing
 
     // MARK: A server
 
-    /// Where a client's connection comes from, and where it goes.
+    /// A connection of a client, with its source and its destination.
     private func client(_ server: TestServer, from source: UInt32) throws -> Client {
         try Client(server.address, from: .v4(address: source, port: 0))
     }
@@ -116,7 +116,7 @@ import Testing
         #expect(server.server.counters.refusedConnections == 0, "the server itself has room")
     }
 
-    /// Opens and closes connections in every way there is, then looks whether just as many as before are served.
+    /// Opens and closes connections in every possible way, then checks that just as many as before are served.
     @Test func `each connection gives its slot back, however it ends`() throws {
         let limit = 4
         let server = try TestServer {
@@ -141,8 +141,8 @@ import Testing
         }
         #expect(eventually { server.server.counters.openConnections == 0 })
         #expect(server.server.counters.refusedConnectionsOfPeers > 0)
-        // The count of the open is lowered just before a slot is given back, and a client on a busy machine may take
-        // longer for a head than it has.
+        // The count of open connections is lowered just before a slot is given back, and a client on a busy machine may
+        // be too slow for the head's time limit.
         var served: [Client] = []
         let isOneMoreServed = {
             guard let client = try? client(server, from: Self.here), isServed(client) else { return false }

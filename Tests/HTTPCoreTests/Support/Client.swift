@@ -49,8 +49,7 @@ final class Client {
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// What comes until `text` has come or the peer closes; nil for the end or a minute of silence with nothing
-    /// read.
+    /// Everything up to `text`, or until the peer closes; nil for the end or a minute of silence with nothing read.
     func receive(until text: String) -> String {
         var bytes: [UInt8] = []
         while !String(decoding: bytes, as: UTF8.self).contains(text) {
@@ -66,7 +65,7 @@ final class Client {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Reads until so many octets have come or no more do; returns how many came.
+    /// Reads until this many octets have come or no more do; returns how many came.
     func receive(octets: Int) -> Int {
         var count = 0
         while count < octets, let more = receive() { count += more.count }

@@ -1,6 +1,6 @@
 @testable import HTTPCore
 
-/// What a byte stream of requests amounts to, in a form that tests compare: one line a message, the refusal last.
+/// The meaning of a byte stream of requests, in a form that tests compare: one line per message, the refusal last.
 struct ParsedStream: Equatable, CustomStringConvertible {
     var messages: [String] = []
     var refusal: Refusal?
@@ -10,8 +10,7 @@ struct ParsedStream: Equatable, CustomStringConvertible {
         (messages + [refusal.map { "\($0)" }, isWithinMessage ? "…" : nil].compactMap { $0 }).joined(separator: " | ")
     }
 
-    /// Reads `bytes` as they would come in pieces that end at `cuts`, the way a connection does: what was not taken is
-    /// given again.
+    /// Reads `bytes` in pieces that end at `cuts`, as a connection does: unconsumed bytes are offered again.
     init(_ bytes: [UInt8], cuts: [Int] = [], limits: MessageLimits = MessageLimits()) {
         var parser = RequestParser(limits: limits)
         var decoder: BodyDecoder?
@@ -21,7 +20,7 @@ struct ParsedStream: Equatable, CustomStringConvertible {
         for end in cuts + [bytes.count] where refusal == nil {
             var isStarved = false
             while !isStarved, refusal == nil {
-                let given = Array(bytes[start..<end])  // moved each time, so that a kept pointer would be found out
+                let given = Array(bytes[start..<end])  // moved each time, so that a kept pointer would show
                 given.withUnsafeBytes { input in
                     guard var current = decoder else {
                         switch parser.parse(input) {

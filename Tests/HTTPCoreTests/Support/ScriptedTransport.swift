@@ -2,12 +2,12 @@ import CDiffSystem
 
 @testable import HTTPCore
 
-/// A transport without a socket: gives out what it was told, keeps what it gets, and does one thing wrong at one call.
+/// A transport without a socket: plays a script, keeps what it gets, and fails in one way at one call.
 final class ScriptedTransport: Transport {
     enum Fault: CaseIterable {
         /// EAGAIN; the next edge comes at once.
         case blocked
-        /// One octet in place of all.
+        /// One octet instead of all.
         case short
         /// ECONNRESET.
         case reset
@@ -22,9 +22,9 @@ final class ScriptedTransport: Transport {
     private(set) var hasFinished = false
     private(set) var hasFaulted = false
     private let fault: (call: Int, kind: Fault)?
-    /// Room of the peer; what is beyond it has to wait.
+    /// The peer's room; anything beyond it must wait.
     var room = Int.max
-    /// Octets of one read or write at most.
+    /// The most octets of one read or write.
     var pace = Int.max
     var endsInput = true
     /// Whether the peer is gone, so that nothing can be sent to it.
@@ -77,7 +77,7 @@ final class ScriptedTransport: Transport {
     }
 }
 
-/// A connection over a script, with a loop whose thread and clock is the test.
+/// A connection over a script, with a loop whose thread and clock are the test's.
 final class ScriptedConnection {
     let transport: ScriptedTransport
     let service: TestService
@@ -85,7 +85,7 @@ final class ScriptedConnection {
     private(set) weak var connection: Connection?
     private(set) var now = Instant.now
     let loop: EventLoop
-    /// Of all: a test makes thousands of connections, and threads are not free.
+    /// Shared by all: a test makes thousands of connections, and threads are not free.
     private static let workers = Workers(count: 1)
 
     init(
@@ -105,7 +105,7 @@ final class ScriptedConnection {
         connect(isTLS: isTLS)
     }
 
-    /// One more on the loop of another, of whose clock it is a copy.
+    /// One more on the loop of another, whose clock it copies.
     init(_ transport: ScriptedTransport, beside other: ScriptedConnection) {
         (self.transport, loop, shard, now) = (transport, other.loop, other.shard, other.now)
         service = other.service
@@ -123,7 +123,7 @@ final class ScriptedConnection {
     var isOpen: Bool { connection != nil && !shard.connections.isEmpty }
     var output: String { String(decoding: transport.output, as: UTF8.self) }
 
-    /// Gives the connection edges of both directions, as a socket does that has become ready, until nothing happens any
+    /// Gives the connection edges of both directions, as from a socket that has become ready, until nothing happens any
     /// more.
     func settle() {
         for _ in 0..<64 where isOpen {
@@ -138,11 +138,11 @@ final class ScriptedConnection {
         loop.turn(at: now) { connection?.receive([.input, .inputEnd]) }
     }
 
-    /// A turn of the loop without events, with a clock of its own.
+    /// A turn of the loop without events, with its own clock.
     func turn(_ clock: () -> Instant) { loop.turn(at: now, clock: clock) }
 
     func pass(_ duration: Duration) {
-        // In steps, as a loop would: an alarm may arm itself anew.
+        // In steps, like a loop: an alarm may rearm itself.
         let end = now + duration
         while now < end {
             now = min(end, now + .milliseconds(100))

@@ -3,7 +3,7 @@ import CDiffSystem
 
 @testable import HTTPCore
 
-/// Certificates made for one test, in a directory of their own.
+/// Certificates made for one test, in a separate directory.
 struct TestCertificates {
     let directory: String
     let authority: OpaquePointer
@@ -27,7 +27,7 @@ struct TestCertificates {
         rmdir(directory)
     }
 
-    /// Writes a new server certificate and its key over the old ones, with the authority's behind it if asked. That
+    /// Writes a new server certificate and its key over the old ones, followed by the authority's if requested. That
     /// one is valid for an hour.
     func issue(_ name: String, hours: Int = 1, withAuthority: Bool = false) {
         let (certificate, key) = client(name, hours: hours)
@@ -40,7 +40,7 @@ struct TestCertificates {
         EVP_PKEY_free(key)
     }
 
-    /// A certificate that the authority signed, with its key.
+    /// A certificate signed by the authority, with its key.
     func client(_ name: String, hours: Int = 1) -> (certificate: OpaquePointer, key: OpaquePointer) {
         let key = Self.key()
         return (Self.certificate(name, key, issuer: authority, authorityKey, hours: hours), key)

@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import HTTPCore
 
-/// A service whose paths show each way through the server, and which remembers what it was told.
+/// A service whose paths show each way through the server, and which records its calls.
 final class TestService: Service {
     let exchanges = Locked<[ExchangeSummary]>([])
     let streamsClosed = Atomic<Int>(0)
@@ -113,7 +113,7 @@ struct TestServer {
     init(workers: Workers? = nil, _ change: (inout ServerOptions) -> Void = { _ in }) throws {
         var options = ServerOptions.ofTests(listen: [.tcp(host: "127.0.0.1", port: 0)])
         options.loops = 2
-        // A busy machine may keep a client from its turn.
+        // A busy machine may delay a client.
         options.connectionLimits.headTimeout = .seconds(300)
         options.connectionLimits.firstRequestTimeout = .seconds(300)
         options.connectionLimits.bodyWindow = .seconds(300)
@@ -128,7 +128,7 @@ struct TestServer {
     /// Answers that were encoded.
     var answers: Int { service.exchanges.withLock { $0.count } }
 
-    /// Sends `text` on a connection of its own, shuts that side, and reads to the end.
+    /// Sends `text` on a new connection, shuts that side, and reads to the end.
     func ask(_ text: String) throws -> String {
         let client = try Client(address)
         client.send(text)

@@ -2,8 +2,7 @@ import Testing
 
 @testable import HTTPCore
 
-/// Each row is a byte stream and what it must amount to. Every row is read whole, cut at every octet, and octet by
-/// octet.
+/// Each row is a byte stream and its expected meaning. Every row is read whole, cut at every octet, and octet by octet.
 @Suite struct RequestParserTests {
     private static let host = "Host: a\r\n"
 

@@ -1,5 +1,5 @@
-// What `indexed` and the stages of `staged` share: one object of operations in two-state indexes, carried out the way a
-// batch of UICollectionView is: what goes is named by its place before, what comes by its place after, and the rest
+// Shared by `indexed` and the stages of `staged`: one object of operations in two-state indexes, carried out like a
+// batch of UICollectionView: removals are named by their place before, arrivals by their place after, and the rest
 // closes the ranks.
 
 /// A place of a row.
@@ -28,14 +28,14 @@ struct Batch {
         var deleted: [Place] = []
         var inserted: [(at: Place, tree: Tree)] = []
         var moved: [(from: Place, to: Place)] = []
-        /// `from` is the place before; without one of its own it is `at`.
+        /// `from` is the place before; if not given, it is `at`.
         var updated: [(from: Place, at: Place, tree: Tree, manner: Tree)] = []
     }
 
     var sections = List<Int>()
     var items = List<IndexPath>()
 
-    /// Reads the members `sections` and `items`; with `namesBoth` an update says `from` and `at`.
+    /// Reads the members `sections` and `items`; with `namesBoth` an update names `from` and `at`.
     init(_ members: [Text: Tree], namesBoth: Bool) throws {
         if let tree = members["sections"] {
             sections = try Self.list(tree, member: "section", namesBoth) { try $0.integer() }
@@ -71,9 +71,9 @@ struct Batch {
 }
 
 extension Batch.List {
-    /// Places before that are named by what goes.
+    /// Places before, of everything that leaves.
     var sources: [Place] { deleted + moved.map(\.from) }
-    /// Places after that are named by what comes.
+    /// Places after, of everything that arrives.
     var targets: [Place] { inserted.map(\.at) + moved.map(\.to) }
 
     /// No place before may be deleted, moved and updated, nor a place after filled twice.
@@ -84,7 +84,7 @@ extension Batch.List {
     }
 }
 
-/// Puts what comes at its places and lets what stays close the ranks between.
+/// Puts arrivals at their places and lets the rest close the ranks between.
 func merged<Element>(staying: [Element], coming: [Int: Element], what: String) throws -> [Element] {
     var (result, rest) = ([Element](), staying[...])
     let count = staying.count + coming.count

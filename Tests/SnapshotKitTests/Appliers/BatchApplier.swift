@@ -4,7 +4,7 @@ struct BatchApplier {
     private(set) var operations = Operations()
     private let batch: Batch
     private let before: Rows
-    /// Whether sections come with their rows and go with them; otherwise each row is named by itself.
+    /// Whether sections carry their rows; otherwise each row is named separately.
     private let sectionsCarryRows: Bool
 
     /// The rows after a batch, and what was done.
@@ -114,7 +114,7 @@ struct BatchApplier {
     }
 }
 
-/// Applies `indexed`: one batch in which each row is named by itself.
+/// Applies `indexed`: one batch in which each row is named separately.
 enum IndexedApplier {
     static func apply(_ changes: Tree, to old: Rows) throws -> (rows: Rows, operations: Operations) {
         let batch = try Batch(try changes.members("sections", "items"), namesBoth: true)

@@ -1,4 +1,4 @@
-/// Applies `diffable`: final ids, and the contents a reader does not have yet or has to draw again.
+/// Applies `diffable`: final ids, and the contents that a reader lacks or must redraw.
 struct DiffableApplier {
     /// What a reader of a diffable snapshot has done.
     struct Result {
@@ -69,7 +69,7 @@ struct DiffableApplier {
 }
 
 extension DiffableApplier.Result {
-    /// Apple's snapshot refuses an id that it does not hold, and one that stands in it twice.
+    /// Apple's snapshot refuses ids that it does not hold, and repeated ones.
     fileprivate func requireNamesAreKnown() throws {
         let ids = rows.flatMap { $0.rows.map(\.id) }
         try require(Set(ids).count == ids.count, "an item stands twice")

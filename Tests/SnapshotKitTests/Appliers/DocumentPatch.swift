@@ -1,4 +1,4 @@
-// RFC 6902, less what `json-patch` promises never to use: `-`, `test` and `copy`.
+// RFC 6902 without what `json-patch` promises never to use: `-`, `test` and `copy`.
 
 /// A path into a document, unescaped (RFC 6901).
 struct PatchPath: Equatable, CustomStringConvertible {
@@ -40,7 +40,7 @@ struct PatchPath: Equatable, CustomStringConvertible {
         tokens.count > other.tokens.count && tokens.starts(with: other.tokens)
     }
 
-    /// An array index as RFC 6901 §4 writes it; never `-`, which is a member's name like any other in an object.
+    /// An array index as RFC 6901 §4 writes it; never `-`, which in an object is a member's name like any other.
     static func index(_ token: Text, upTo count: Int) throws -> Int {
         let text = token.description
         guard let index = Int(text), String(index) == text, (0..<count).contains(index) else {
@@ -96,7 +96,7 @@ extension Tree {
         try add(value, at: path)
     }
 
-    /// Changes what holds the last token of a path.
+    /// Changes the value that holds the last token of a path.
     private mutating func change(_ path: ArraySlice<Text>, by change: (inout Tree, Text) throws -> Void) throws {
         guard let first = path.first else { throw Refusal("the whole document is changed") }
         guard path.count > 1 else { return try change(&self, first) }

@@ -1,11 +1,11 @@
-// `keyed` as CONTRACT §6 and DIFF §3 describe it: operations in order, every anchor there at its moment, and in its
+// `keyed` as CONTRACT §6 and DIFF §3 describe it: operations in order, every anchor present at its moment, and in its
 // final place already.
 
 /// Applies `keyed` operations one by one.
 struct KeyedApplier {
     private(set) var rows: Rows
     private(set) var operations = Operations()
-    /// Rows and sections that others were placed before; they must not move any more.
+    /// Rows and sections before which others were placed; they must not move any more.
     private var anchors: Set<Text> = []
     private var sectionAnchors: Set<Text> = []
     private var phase = Phase.sections
@@ -128,7 +128,7 @@ struct KeyedApplier {
         anchors.insert(anchor)
     }
 
-    /// The elements of `items`, of which there is one at least.
+    /// The elements of `items`, at least one.
     private func items(_ members: [Text: Tree]) throws -> [Tree] {
         let items = try members.take("items").elements()
         try require(!items.isEmpty, "an operation on no items")
@@ -184,12 +184,12 @@ struct KeyedApplier {
     }
 }
 
-/// `as` says how a section is to be drawn again: its header in place, since nobody asked for more.
+/// `as` says how to redraw a section: its header in place, since nobody asked for more.
 func requireManner(_ manner: Tree) throws {
     try require(try manner.text() == "reconfigure", "as \(manner) of a section")
 }
 
-/// `as` says how a row is to be drawn again: a change of kind needs another cell.
+/// `as` says how to redraw a row: a change of kind needs another cell.
 func requireManner(_ manner: Tree, old: Row, new: Row) throws {
     let expected: Text = old.kind == new.kind ? "reconfigure" : "reload"
     try require(try manner.text() == expected, "as \(manner), not \(expected)")

@@ -1,4 +1,4 @@
-/// What an applier found out about a changeset, to be held against the minimum.
+/// An applier's findings about a changeset, for comparison with the minimum.
 struct Operations: Equatable, CustomStringConvertible {
     /// Ids by what happened to them.
     struct IDs: Equatable {

@@ -1,5 +1,5 @@
-// `json-patch` as CONTRACT §6 and DIFF §7 describe it. The document is patched by RFC 6902 alone; what the paths point
-// at is then looked up to see that sections and items were treated as units, and which ones.
+// `json-patch` as CONTRACT §6 and DIFF §7 describe it. The document is patched by RFC 6902 alone; the targets of the
+// paths are then checked, to see that sections and items were treated as units, and which ones.
 //
 // RFC 6902 §4.4 forbids a move whose `from` is a proper prefix of its `path`, even where the removal has shifted
 // another element there: a row cannot go into its next sibling by one operation. Only then may a unit take two moves,
@@ -9,10 +9,10 @@
 struct PatchApplier {
     private(set) var document: Tree
     private(set) var operations = Operations()
-    /// The move that came right before, as the first half of a detour.
+    /// The move just before, as the first half of a detour.
     private var lastMove: (id: Text, isSection: Bool, from: PatchPath)?
 
-    /// What a path points at.
+    /// The target of a path.
     private enum Target {
         case section, item
         /// A section's or item's list of items.

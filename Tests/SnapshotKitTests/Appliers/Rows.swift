@@ -1,8 +1,8 @@
-// Who reads changesets here, and why. SnapshotKit writes them and DiffClient applies them: two halves of one product,
-// on one reader of JSON, which could be wrong together. So there is an applier of each dialect in this folder that
-// shares no code with either: a parser of JSON written to be obviously right, and operations carried out on arrays, one
-// by one, as DIFF.md says. They are the oracles. Strict ones: beside leading to the target they see to shapes, order,
-// merged runs and safe stages, and hand out what was done, to be held against the minimum (`Oracle`).
+// Why there are appliers here. SnapshotKit writes changesets and DiffClient applies them: two halves of one product, on
+// one reader of JSON, which could be wrong together. So there is an applier of each dialect in this folder that shares
+// no code with either: a parser of JSON written to be obviously right, and operations carried out on arrays, one by
+// one, as DIFF.md says. They are the oracles. Strict ones: besides leading to the target they check shapes, order,
+// merged runs and safe stages, and report what was done, for comparison with the minimum (`Oracle`).
 //
 // The unit tests (`PairCheck`) and the fuzzers (Tests/Fuzz, by a link to this folder) ask the same ones. Those in
 // Tests/EndToEnd/support/appliers are independent of these too, and hold the built server against the contract. No
@@ -39,7 +39,7 @@ struct RowSection: Equatable, Sendable {
 typealias Rows = [RowSection]
 
 extension [RowSection] {
-    /// Where each row stands.
+    /// The place of each row.
     var places: [Text: (section: Int, row: Int)] {
         var places: [Text: (section: Int, row: Int)] = [:]
         for (section, content) in enumerated() {
@@ -71,7 +71,7 @@ extension [RowSection] {
 // MARK: Reading answers (CONTRACT §4)
 
 extension Row {
-    /// A row that is new to its reader: defaults are left out.
+    /// A row that is new to its reader, with defaults left out.
     init(inserted tree: Tree) throws {
         let members = try tree.members("id", "content", "kind", "level", "parent", "expanded", "children")
         self.init(id: try members.take("id").id())
@@ -81,7 +81,7 @@ extension Row {
         try require(members["parent"] == nil || parent != nil, "no parent is the default: \(tree)")
     }
 
-    /// An update of a row that its reader has: it replaces the row, and says so where it returns to the root.
+    /// An update of a row that its reader has: it replaces the row, and says so if it returns to the root.
     init(updated tree: Tree, from old: Row) throws {
         let members = try tree.members("id", "content", "patch", "kind", "level", "parent", "expanded", "children")
         self.init(id: try members.take("id").id())
@@ -111,7 +111,7 @@ extension Row {
 }
 
 extension RowSection {
-    /// A section of an answer with its rows; `items` may be left out unless it is required.
+    /// A section of an answer with its rows; `items` may be left out unless required.
     init(inserted tree: Tree, requiresItems: Bool) throws {
         let members = try tree.members("id", "content", "expanded", "items")
         try require(members["items"] != nil || !requiresItems, "a section without its rows: \(tree)")
@@ -119,7 +119,7 @@ extension RowSection {
         rows = try members.list("items").map { try Row(inserted: $0) }
     }
 
-    /// A section of an answer less its items.
+    /// A section of an answer without its items.
     init(bare tree: Tree) throws { try self.init(members: try tree.members("id", "content", "expanded")) }
 
     /// An update of a section; like an item's it may carry a patch.

@@ -3,13 +3,13 @@
 
 /// One row of the flat list.
 struct FlatRow: Equatable, Sendable {
-    /// A section's header, less its rows; or nothing.
+    /// A section's header, without its rows; or nil.
     var header: RowSection?
     var row: Row?
-    /// The section that an item stands in.
+    /// The section that an item is in.
     var section: Text?
 
-    /// Headers and items have ids of their own.
+    /// Headers and items have separate ids.
     var key: FlatKey { FlatKey(isHeader: header != nil, id: header?.id ?? row?.id ?? "") }
 }
 
@@ -46,7 +46,7 @@ struct SequentialApplier {
 
     private(set) var list: [FlatRow]
     private(set) var keys = Keys()
-    /// The operation before, with `as` if it was an update.
+    /// The previous operation, with `as` if it was an update.
     private var last: (op: String, manner: Text?, range: Range<Int>)?
     private var phase = 0
 

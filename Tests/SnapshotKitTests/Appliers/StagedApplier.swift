@@ -41,7 +41,7 @@ struct StagedApplier {
         return Step(name: name, rows: rows, operations: operations)
     }
 
-    /// What each stage is for.
+    /// The allowed content of each stage.
     private static func requireShape(_ batch: Batch, of name: String) throws {
         let (sections, items) = (batch.sections, batch.items)
         let updatesItems = !items.updated.isEmpty
@@ -61,7 +61,7 @@ struct StagedApplier {
         try require(isRight, "operations that \(name) must not hold, or none")
     }
 
-    /// What UIKit refuses or corrupts; index ranges and double names are checked while the batch is applied.
+    /// What UIKit refuses or corrupts; index ranges and repeated names are checked while the batch is applied.
     private static func requireSafety(_ batch: Batch) throws {
         try require(
             batch.sections.deleted.isEmpty || batch.sections.moved.isEmpty, "section deletes with section moves")

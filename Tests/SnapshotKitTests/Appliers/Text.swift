@@ -1,4 +1,4 @@
-/// Text compared by its UTF-8 bytes, as the contract compares ids. Swift's `String ==` takes canonical equivalents for
+/// Text compared by its UTF-8 bytes, as the contract compares ids. Swift's `String ==` treats canonical equivalents as
 /// equal.
 struct Text: Hashable, Comparable, ExpressibleByStringLiteral, CustomStringConvertible, Sendable {
     let bytes: [UInt8]
@@ -12,7 +12,7 @@ struct Text: Hashable, Comparable, ExpressibleByStringLiteral, CustomStringConve
     static func < (one: Text, other: Text) -> Bool { one.bytes.lexicographicallyPrecedes(other.bytes) }
 }
 
-/// Why an applier or a reader of the tests does not accept what it was given.
+/// Why an applier or a reader of the tests refuses its input.
 struct Refusal: Error, CustomStringConvertible {
     let description: String
 

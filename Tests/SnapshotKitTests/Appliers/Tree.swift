@@ -1,4 +1,4 @@
-/// A JSON value as the tests see it: order of members is lost, number tokens are kept as text, strings are bytes.
+/// A JSON value as the tests see it: the order of members is lost, number tokens are kept as text, strings are bytes.
 indirect enum Tree: Equatable, Sendable {
     /// A number, `true`, `false` or `null`, as it was written.
     case token(String)
@@ -19,7 +19,7 @@ indirect enum Tree: Equatable, Sendable {
 // MARK: Reading
 
 extension Tree {
-    /// The members of an object that may hold `known` ones and no others.
+    /// The members of an object that may hold only `known` ones.
     func members(_ known: Text...) throws -> [Text: Tree] {
         guard case .object(let members) = self else { throw Refusal("not an object: \(self)") }
         for name in members.keys where !known.contains(name) { throw Refusal("unknown member \(name) in \(self)") }
@@ -63,7 +63,7 @@ extension Tree {
 }
 
 extension [Text: Tree] {
-    /// A member that must be there.
+    /// A required member.
     func take(_ name: Text) throws -> Tree {
         guard let value = self[name] else { throw Refusal("no \(name) in \(Tree.object(self))") }
         return value

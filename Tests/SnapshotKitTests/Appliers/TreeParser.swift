@@ -1,5 +1,5 @@
-/// A recursive parser of strict JSON (RFC 8259) in which no name stands twice; slow, obvious, and no relation of the
-/// library's own.
+/// A recursive parser of strict JSON (RFC 8259) without repeated names; slow, obvious, and unrelated to the library's
+/// own.
 struct TreeParser {
     private let bytes: [UInt8]
     private let maxDepth: Int
@@ -7,7 +7,7 @@ struct TreeParser {
 
     private init(_ bytes: [UInt8], _ maxDepth: Int) { (self.bytes, self.maxDepth) = (bytes, maxDepth) }
 
-    /// The value of a whole text, which has at most `maxDepth` arrays and objects around a value.
+    /// The value of a whole text, with at most `maxDepth` arrays and objects around a value.
     static func tree(_ bytes: [UInt8], maxDepth: Int = 1_000) throws -> Tree {
         var parser = TreeParser(bytes, maxDepth)
         let tree = try parser.value(depth: 0)

@@ -1,7 +1,7 @@
 import SnapshotKit
 import Testing
 
-// DIFF §8: more than half of a state's rows have new ids, but content that was there before.
+// DIFF §8: more than half of a state's rows have new ids, but content that existed before.
 
 @Suite("Ids that are made anew")
 struct ChurnTests {
@@ -44,7 +44,7 @@ struct ChurnTests {
             (#"[{"id":"AB","n":1},{"id":"CD","n":2}]"#, #"[{"id":"ab","n":1},{"id":"cd","n":2}]"#, [["id"]], true),
             (#"[{"v":{"id":1,"n":1}}]"#, #"[{"v":{"id":2,"n":1}}]"#, [["v", "id"]], true),
             (#"[{"t":"p","id":1,"n":1}]"#, #"[{"t":"q","id":2,"n":1}]"#, [["t"], ["id"]], true),
-            // Nothing but ids: there is no content that could be known.
+            // Nothing but ids: no content could be known.
             (#"[{"id":1}]"#, #"[{"id":2}]"#, [["id"]], false),
             (#"[{"v":{"id":1}}]"#, #"[{"v":{"id":2}}]"#, [["v", "id"]], false),
             ("[1,2]", "[3,4]", [[]], false),

@@ -1,7 +1,7 @@
 import SnapshotKit
 import Testing
 
-/// A change of content, and the merge patch that carries it; nil where the whole content must.
+/// A change of content, and the merge patch that carries it; nil if the whole content must.
 struct ContentPatchCase: Sendable, CustomTestStringConvertible {
     let old: String?
     let new: String?
@@ -21,15 +21,15 @@ struct ContentPatchTests {
             old: #"{"p":{"x":1,"y":2},"t":"text"}"#, new: #"{"p":{"x":1,"y":3},"t":"text"}"#, patch: #"{"p":{"y":3}}"#),
         .init(old: #"{"t":"some text","l":[1,2]}"#, new: #"{"t":"some text","l":[1,3]}"#, patch: #"{"l":[1,3]}"#),
         .init(old: #"{"t":"some text","n":1.0}"#, new: #"{"t":"some text","n":1}"#, patch: #"{"n":1}"#),
-        // A null that must be there cannot be written in a merge patch.
+        // A required null cannot be written in a merge patch.
         .init(old: #"{"t":"some text","n":1}"#, new: #"{"t":"some text","n":null}"#, patch: nil),
         .init(old: #"{"t":"some text"}"#, new: #"{"t":"some text","n":null}"#, patch: nil),
         .init(old: #"{"t":"some text"}"#, new: #"{"t":"some text","n":{"m":null}}"#, patch: nil),
-        // A null that was there and stays needs no mention; nor does one inside an array.
+        // A null that stays needs no mention; nor does one inside an array.
         .init(old: #"{"n":null,"t":"text","c":1}"#, new: #"{"n":null,"t":"text","c":2}"#, patch: #"{"c":2}"#),
         .init(old: #"{"t":"some text","l":[]}"#, new: #"{"t":"some text","l":[null]}"#, patch: #"{"l":[null]}"#),
         .init(old: #"{"n":null,"t":"some text"}"#, new: #"{"t":"some text"}"#, patch: #"{"n":null}"#),
-        // What is no object on both sides is replaced.
+        // Values that are not objects on both sides are replaced.
         .init(old: "1", new: "2", patch: nil),
         .init(old: "[1,2,3]", new: "[1,2,4]", patch: nil),
         .init(old: #"{"a":1}"#, new: "[]", patch: nil),

@@ -1,4 +1,4 @@
-/// Holds the operations of `json-patch` inside each content of a document against replacing that content as a whole.
+/// Compares the operations of `json-patch` inside each content of a document with replacing that content as a whole.
 func requireSmallContents(_ patch: Tree, in target: Tree) throws {
     var sizes: [[Text]: Int] = [:]
     for operation in try patch.elements() {

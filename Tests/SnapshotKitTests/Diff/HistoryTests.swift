@@ -2,8 +2,8 @@ import Foundation
 import SnapshotKit
 import Testing
 
-// A real list over a season: California's active fire incidents as they were published, cut down to a few members of
-// each incident.
+// A real list over a season: California's active fire incidents as published, cut down to a few members of each
+// incident.
 
 @Suite("Real histories")
 struct HistoryTests {

@@ -1,7 +1,7 @@
 import SnapshotKit
 import Testing
 
-/// Two ids as they are written, and whether they are one.
+/// Two ids as written, and whether they are the same.
 struct IDPair: Sendable, CustomTestStringConvertible {
     let one: String
     let other: String

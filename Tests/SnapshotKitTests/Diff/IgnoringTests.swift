@@ -1,7 +1,7 @@
 import SnapshotKit
 import Testing
 
-/// Two contents, places that are left out, and whether what is left is the same.
+/// Two contents, ignored places, and whether the rest is the same.
 struct IgnoringCase: Sendable, CustomTestStringConvertible {
     let ignored: [String]
     let old: String

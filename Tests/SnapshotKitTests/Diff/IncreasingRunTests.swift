@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Longest increasing runs")
 struct IncreasingRunTests {
-    /// The places that are kept of a list of old positions.
+    /// The places that are kept in a list of old positions.
     private func kept(_ values: [Int], shift: Int, goesOn: Bool, byStretches: Bool) -> Set<Int> {
         var run = IncreasingRun()
         var place = 0
@@ -23,7 +23,7 @@ struct IncreasingRunTests {
     func sameChoice() {
         for seed in Effort.seeds(400) {
             var random = SplitMix64(seed: seed)
-            // Stretches of some length in any order, some of them with gaps, where rows are gone.
+            // Stretches of some length in any order, some with gaps, where rows are gone.
             var values: [Int] = []
             var next = 0
             let stretches = (0..<1 + random.below(9)).map { _ in

@@ -1,7 +1,7 @@
 import SnapshotKit
 import Testing
 
-// Marks ask for rows to be drawn again though nothing changed: CONTRACT §3 (edits) and §6 (`as`).
+// Marks ask to redraw unchanged rows: CONTRACT §3 (edits) and §6 (`as`).
 
 @Suite("Marks in each dialect")
 struct MarkTests {
@@ -11,7 +11,7 @@ struct MarkTests {
     private static let marking =
         #"[{"op":"reconfigure","items":["a","h"]},{"op":"reload","items":["b"]},{"op":"reload","sections":["s"]}]"#
 
-    /// The changeset from a state to what edits make of it.
+    /// The changeset from a state to the result of edits.
     private func changes(from json: String = state, by edits: String) throws -> Changeset {
         let old = try Snapshot(json: json)
         let (new, marks, _) = try old.applying(try EditBatch(json: edits))

@@ -17,12 +17,12 @@ struct State: Sendable {
         rows = model.rows
     }
 
-    /// A part of a state, which is there for its rows.
+    /// A part of a state, of which only the rows matter.
     init(rows: Rows, list: Tree?, snapshot: Snapshot) {
         (model, self.rows, self.snapshot) = (Model(content: list), rows, snapshot)
     }
 
-    /// What the library says the state is, held against the model.
+    /// Compares the library's view of the state with the model.
     func requireFaithful() throws {
         let document = try Model(document: try TreeParser.tree(snapshot.documentJSON()))
         try require(document == model, "the document is \(document.json)")
@@ -31,7 +31,7 @@ struct State: Sendable {
 }
 
 // One pair of states, all dialects: each must lead from the old to the new one by the fewest operations, and all must
-// agree on what stays. A check throws at the first breach; the message holds all it takes to repeat it.
+// agree on what stays. A check throws at the first breach; the message holds everything needed to repeat it.
 
 /// Checks one changeset in all dialects.
 struct PairCheck {
@@ -41,7 +41,7 @@ struct PairCheck {
     let style: ContentStyle
     let minimum: RowMinimum
 
-    /// What is wrong between two states, one line for each dialect that is.
+    /// What is wrong between two states, one line for each faulty dialect.
     static func failures(
         from old: State, to new: State, dialects: [Dialect] = Dialect.allCases, style: ContentStyle = .full
     ) -> [String] {
@@ -77,7 +77,7 @@ struct PairCheck {
         }
     }
 
-    /// What an answer says of the list's own content.
+    /// An answer's account of the list's own content.
     private func checkList() throws {
         let (before, after) = (old.model.content, new.model.content)
         try require(changeset.changesList == (before != after), "changesList is \(changeset.changesList)")
@@ -242,7 +242,7 @@ struct PairCheck {
         let runs = { (op: String) in try changes.elements().count { try $0.hasOp(op) } }
         try require(try runs("remove") == minimum.removedRuns, "removed runs, fewest \(minimum.removedRuns)")
         try require(try runs("insert") == minimum.insertedRuns, "inserted runs, fewest \(minimum.insertedRuns)")
-        // A change of kind is drawn in another way than its neighbours, and only neighbours drawn alike are merged.
+        // A change of kind is redrawn differently from its neighbours, and only neighbours redrawn alike are merged.
         let kinds = Dictionary(uniqueKeysWithValues: before.map { ($0.key, $0.row?.kind) })
         let updatedRuns = [true, false].reduce(0) { runs, reloads in
             runs
@@ -257,7 +257,7 @@ struct PairCheck {
     ) throws {
         var old = Dictionary(uniqueKeysWithValues: before.map { ($0.key, $0) })
         for row in after where keys.updated.contains(row.key) {
-            // The move said where the row is then.
+            // The move gave the row's new place.
             if keys.moved.contains(row.key) { old[row.key]?.section = row.section }
             try require(old[row.key] != row, "\(row.key) is updated, and did not change")
         }
@@ -290,7 +290,7 @@ struct PairCheck {
     private func checkPatch() throws {
         let changes = try tree(.jsonPatch)
         let (document, operations) = try PatchApplier.apply(changes, to: old.model.tree)
-        // How an id is written is no change.
+        // The notation of an id is no change.
         try require(try Model(document: document) == new.model, "the document is \(document)")
         try requireSmallContents(changes, in: new.model.tree)
         let minimum = DocumentMinimum(from: old.model, to: new.model)

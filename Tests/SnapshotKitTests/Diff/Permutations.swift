@@ -1,4 +1,4 @@
-/// Small worlds: everything there is of a few ids.
+/// Small worlds: everything that a few ids allow.
 enum Small {
     /// All ordered subsets of some ids.
     static func orderedSubsets(of ids: [Text]) -> [[Text]] {
@@ -18,8 +18,8 @@ enum Small {
         }
     }
 
-    /// Whether ids appear in alphabetical order without a gap: any pair of states can be renamed so that the old one is
-    /// so.
+    /// Whether ids appear in alphabetical order without a gap: any pair of states can be renamed so that this holds for
+    /// the old one.
     static func isCanonical(_ model: Model) -> Bool {
         isPrefix(model.sectionIDs, of: "ABC") && isPrefix(model.itemIDs, of: "abcde")
     }
@@ -28,7 +28,7 @@ enum Small {
         ids == alphabet.prefix(ids.count).map { Text(String($0)) }
     }
 
-    /// Sizes of `parts` runs that make up `count`.
+    /// Sizes of `parts` runs that add up to `count`.
     private static func cuts(of count: Int, into parts: Int) -> [[Int]] {
         guard parts > 1 else { return [[count]] }
         return (0...count).flatMap { first in cuts(of: count - first, into: parts - 1).map { [first] + $0 } }

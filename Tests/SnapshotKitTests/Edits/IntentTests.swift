@@ -144,7 +144,7 @@ struct IntentTests {
         #expect(
             try result(of: patch(1, #""add":{"/number":1}"#), on: state, limits: limits)
                 == "limit-exceeded /edits/0/items/0/add")
-        // What is too long already may become shorter.
+        // A content that is too long already may become shorter.
         #expect(
             try result(of: patch(2, #""patch":"\#(text + text.dropLast())""#), on: state, limits: limits).contains("2=")
         )
@@ -229,7 +229,7 @@ extension Tree {
     }
 }
 
-/// Makes up contents and intents over few names, so that they meet, and carries them out both ways.
+/// Makes up contents and intents over few names, so that they collide, and carries them out both ways.
 private struct IntentWriter {
     var random: SplitMix64
 

@@ -1,4 +1,4 @@
-/// Edits in the plainest way: arrays in arrays, searched from the front. What the real ones are compared with.
+/// Edits in the plainest way: arrays in arrays, searched from the front. The real ones are compared with these.
 struct NaiveState {
     struct Item {
         var id: String
@@ -28,7 +28,7 @@ struct NaiveState {
 
     struct Refusal: Error { let code: String }
 
-    /// A list of items, or of sections, which are items of a level of their own.
+    /// A list of items, or of sections, which are items of a separate level.
     var sections: [Item] = []
 
     var outline: String {

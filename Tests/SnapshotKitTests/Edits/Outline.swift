@@ -37,13 +37,13 @@ extension ColumnsView {
     }
 }
 
-/// What a batch does to a state: the outline that comes out, or each violation as `code pointer`.
+/// The effect of a batch on a state: the resulting outline, or each violation as `code pointer`.
 func result(of edits: String, on state: String, limits: StateLimits = StateLimits()) throws -> String {
     let snapshot = try Snapshot(json: state)
     let outcome: String
     do throws(EditError) {
         let edited = try snapshot.applying(try batch(edits, limits), limits: limits).snapshot
-        // What comes out must be a state like any other: reading it again gives the same.
+        // The result must be a state like any other: reading it again gives the same.
         let again = try! Snapshot(json: edited.documentJSON(), limits: .none)
         precondition(again.outline == edited.outline && again.rowsJSON() == edited.rowsJSON())
         outcome = edited.outline

@@ -11,7 +11,7 @@ struct RandomEditTests {
     }
 }
 
-/// Makes up states and batches over a small alphabet, so that ids meet, and applies them both ways.
+/// Makes up states and batches over a small alphabet, so that ids collide, and applies them both ways.
 private struct EditWriter {
     var random: SplitMix64
     private let ids = (0..<14).map { String(UnicodeScalar(UInt8(97 + $0))) }
@@ -108,7 +108,7 @@ private struct EditWriter {
             return (
                 "{\"op\":\"clear\",\(list)}",
                 { naive in
-                    // All names are looked up before anything is taken away.
+                    // All names are looked up before anything is removed.
                     try naive.change(named, isSections: isSections) { _ in }
                     for id in named { try? naive.change([id], isSections: isSections) { $0.items = [] } }
                 }

@@ -1,6 +1,6 @@
 import Testing
 
-/// A document of somebody's making, and the shape that a person would give it.
+/// A document of foreign origin, and the shape that a person would give it.
 struct ForeignDocument: Sendable, CustomTestStringConvertible {
     let name: String
     let json: String
@@ -13,7 +13,7 @@ struct ForeignDocument: Sendable, CustomTestStringConvertible {
 }
 
 extension ForeignDocument {
-    /// Of ten kinds and more. The first five are published: by California's fire department, and in specifications.
+    /// Of more than ten kinds. The first five are published: by California's fire department, and in specifications.
     static let all = published + made + without
 }
 

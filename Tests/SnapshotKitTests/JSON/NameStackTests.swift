@@ -3,10 +3,10 @@ import Testing
 
 @Suite("Names of members")
 struct NameStackTests {
-    /// Names past the number that is searched one by one.
+    /// Names beyond the number that is searched linearly.
     private static let many = (0..<200).map { #""name\#($0)":0"# }
 
-    /// A name that stands twice, and how it is written the second time.
+    /// A repeated name, and its notation the second time.
     private static let repeated = [
         #""name0""#, #""name47""#, #""name48""#, #""name199""#, #""\u006eame0""#, #""nam\u00651""#, #""name19\u0039""#,
     ]

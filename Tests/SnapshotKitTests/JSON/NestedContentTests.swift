@@ -1,11 +1,11 @@
 import SnapshotKit
 import Testing
 
-/// Two contents that differ at every level of their depth, or at the deepest alone.
+/// Two contents that differ at every level of their depth, or only at the deepest.
 enum NestedContent: String, CaseIterable, Sendable {
-    /// The same value: at each level two members behind the nested one changed places.
+    /// The same value: at each level two members after the nested one changed places.
     case reordered
-    /// The same, with the nested object behind the two.
+    /// The same, with the nested object after the two.
     case reorderedBefore
     /// The same, and another value at the bottom.
     case reorderedAndChanged
@@ -33,7 +33,7 @@ enum NestedContent: String, CaseIterable, Sendable {
 
 @Suite("Contents of any depth")
 struct NestedContentTests {
-    /// So many items that either depth makes the same number of bytes.
+    /// As many items as make the same number of bytes at either depth.
     private func state(_ content: String, bytes: Int) throws -> Snapshot {
         let items = (0..<max(1, bytes / content.utf8.count)).map { #"{"id":\#($0),"content":\#(content)}"# }
         return try Snapshot(json: Array("[\(items.joined(separator: ","))]".utf8), limits: .none)
@@ -45,7 +45,7 @@ struct NestedContentTests {
         return ProcessorTime.nanoseconds { work(before, after) }
     }
 
-    /// The first step that costs more ends the test: after it each would cost more than the one before.
+    /// The first step that costs more ends the test: each later one would cost even more.
     private func expectLinear(_ nested: NestedContent, _ work: (Snapshot, Snapshot) -> Void) throws {
         let shallow = try cost(nested, depth: 6, work)
         for depth in [12, 20, 60, 480] {
@@ -76,7 +76,7 @@ struct NestedContentTests {
         }
     }
 
-    /// An item whose content is `members` within as many objects as there are names.
+    /// An item whose content is `members` within an object for each name.
     private func wrapped(_ members: some Sequence<String>, in names: [String]) throws -> Snapshot {
         let before = names.map { #"{"\#($0)":"# }.joined()
         let after = String(repeating: "}", count: names.count)
@@ -104,7 +104,7 @@ struct NestedContentTests {
         #expect(costs.allSatisfy { $0 < costs[0] * 4 }, "\(costs)")
     }
 
-    /// One operation a member would repeat the path to it each time.
+    /// One operation per member would repeat the path to it each time.
     @Test("a long path is not written for each of many members")
     func longPath() throws {
         let names = (0..<60).map { "\($0)" + String(repeating: "-", count: 500) }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The order of values")
 struct OrderedValueTests {
-    /// Each line holds values that are equal, and comes before the next.
+    /// Each line holds equal values, and comes before the next.
     static let ascending: [[String]] = [
         ["null"], ["false"], ["true"],
         ["-1e1000000000000000000000"], ["-1e999999999999999999999", "-10e999999999999999999998"],

@@ -8,7 +8,7 @@ struct FollowedPointers: Sendable, CustomTestStringConvertible {
     let value: String
     /// With arrays entered, and without.
     let first: (entering: String?, notEntering: String?)
-    /// Nil if the value is no object.
+    /// Nil if the value is not an object.
     let members: String?
 
     init(_ pointers: [String], _ value: String, first: String?, inMembers: String?? = nil, members: String?) {
@@ -61,7 +61,7 @@ struct PointerSetTests {
             let hasMembers = writer.append(membersOf: bytes, at: pointers)
             #expect(hasMembers == (each.members != nil))
             #expect(String(decoding: writer.bytes(), as: UTF8.self) == each.members ?? "")
-            // The whole is no place inside itself.
+            // The whole is not a place inside itself.
             let inside = PointerSet(pointers.pointers.filter { $0 != .root })
             #expect(pointers.holdValue(of: bytes) == (inside.value(in: bytes.baseAddress!, entersArrays: true) != nil))
         }

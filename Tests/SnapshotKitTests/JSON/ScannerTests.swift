@@ -3,7 +3,7 @@ import Testing
 
 @Suite("JSON scanner")
 struct ScannerTests {
-    /// A text as it is, and as a content deep in a state, where another reader stands at its beginning.
+    /// A text by itself, and as a content deep in a state, where another reader meets its beginning.
     static func places(of text: [UInt8]) -> [(before: Int, text: [UInt8])] {
         let content = Array(#"[{"id":"x","content":"#.utf8)
         return [(0, text), (content.count, content + text + Array("}]".utf8))]
@@ -24,7 +24,7 @@ struct ScannerTests {
             Issue.record("accepted")
             return
         }
-        // What ran on to the end of the text now runs on into the state.
+        // Anything that ran on to the end of the text now runs on into the state.
         if row.reason == .unexpectedEnd || row.reason == .trailingBytes {
             #expect(offset >= before + row.offset)
         } else {
@@ -59,7 +59,7 @@ struct ScannerTests {
         }
     }
 
-    /// Only numbers, and values with space behind them, can be cut and still be whole.
+    /// Only numbers, and values followed by space, can be cut and still be whole.
     private static func isWhole(_ text: [UInt8]) -> Bool {
         let isSpace = { (byte: UInt8) in [0x20, 0x0A, 0x0D, 0x09].contains(byte) }
         guard let first = text.first(where: { !isSpace($0) }), let last = text.last(where: { !isSpace($0) }) else {

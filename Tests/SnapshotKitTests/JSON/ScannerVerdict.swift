@@ -1,7 +1,7 @@
 import SnapshotKit
 import Testing
 
-/// What the library says of a text as JSON; whether it is a state is another question.
+/// The library's verdict on a text as JSON; whether it is a state is another question.
 enum ScannerVerdict: Equatable, CustomStringConvertible {
     case json
     case refused(JSONError.Reason, Int)

@@ -67,7 +67,7 @@ struct LookupTests {
         }
     }
 
-    /// The state as it is made again from what leads back to it, with and without tables of its ids.
+    /// The state as restored from a delta back to it, with and without tables of its ids.
     private func pasts(_ snapshot: Snapshot) throws -> [Snapshot] {
         let next = try Snapshot(json: #"["other"]"#)
         let back = SnapshotDelta(backOver: Changeset(from: snapshot, to: next))

@@ -1,5 +1,6 @@
-// The fewest operations of `json-patch`: units are sections and items with all below them; a unit that stays with its
-// parent need not move when it stands on the longest increasing subsequence there; one whose parent changed moves once.
+// The fewest operations of `json-patch`: units are sections and items with everything below them; a unit that stays
+// with its parent need not move if it is on the longest increasing subsequence there; one whose parent changed moves
+// once.
 
 /// The least that a patch between two documents can do.
 struct DocumentMinimum {
@@ -46,7 +47,7 @@ struct DocumentMinimum {
 }
 
 extension Model.Item {
-    /// Whether all but the children is the same.
+    /// Whether everything except the children is the same.
     fileprivate func isSameUnit(as other: Model.Item) -> Bool {
         content == other.content && kind == other.kind && expanded == other.expanded
     }

@@ -5,7 +5,7 @@
 struct Keeping: Equatable, Comparable, Sendable {
     /// Members that stay.
     var count = 0
-    /// Of these, those whose index is the same in both states.
+    /// Those of them whose index is the same in both states.
     var same = 0
 
     static func < (one: Keeping, other: Keeping) -> Bool {

@@ -5,7 +5,7 @@
 struct RowMinimum {
     let items: Counts
     let sections: Counts
-    /// Rows, and sections, that stay and have the same index in both states; each as many as can be.
+    /// Rows, and sections, that stay and have the same index in both states; each as many as possible.
     let sameRows: Int
     let sameSections: Int
     /// Ids of what differs in both states.

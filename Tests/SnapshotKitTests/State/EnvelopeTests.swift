@@ -25,7 +25,7 @@ struct EnvelopeTests {
         Tree.json(#"{"sections":[{"id":"main","items":[\#(items)]}]}"#).json
     }
 
-    /// What stands behind a state's first byte is no JSON, so whoever reads on finds that out.
+    /// The bytes after a state's first one are not JSON, so reading on would show.
     @Test(
         "where no state is taken, none is read",
         arguments: [

@@ -45,7 +45,7 @@ struct FingerprintTests {
         }
     }
 
-    /// One item in all that can differ of it, and another behind, beside or below it.
+    /// One item with everything that can differ in it, and another after, beside or below it.
     private static func variants(_ id: String) throws -> [Model] {
         let contents: [Tree?] = [
             nil, .null, .token("0"), .token("1"), .string("0"), .json("{}"), .json("[]"), .json("[[]]"),

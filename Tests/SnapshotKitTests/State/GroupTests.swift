@@ -19,7 +19,7 @@ struct GroupTests {
             document: state(
                 section(#""b""#, #"{"id":1,"content":{"id":1,"g":"b"}},{"id":3,"content":{"id":3,"g":"b"}}"#),
                 section(#""a""#, #"{"id":2,"content":{"id":2,"g":"a"}}"#))),
-        // No group, an empty one and one that is really called so.
+        // No group, an empty one and one with that very name.
         .init(
             json: #"[{"id":1},{"id":2,"g":null},{"id":3,"g":""},{"id":4,"g":"none"}]"#, shape: #"{"groupAt":"/g"}"#,
             document: state(
@@ -29,7 +29,7 @@ struct GroupTests {
                         + #"{"id":3,"content":{"id":3,"g":""}},{"id":4,"content":{"id":4,"g":"none"}}"#))),
         .init(json: "[]", shape: #"{"groupAt":"/g"}"#, document: state()),
         .init(json: "null", shape: #"{"groupAt":"/g"}"#, document: state()),
-        // An integer and its text are one section; what is written with escapes is the same text.
+        // An integer and its text are one section; a notation with escapes is the same text.
         .init(
             json: #"["7",7,"\u0061","a"]"#, shape: #"{"idAt":"","groupAt":"","idScope":"state","duplicates":"first"}"#,
             document: state(
@@ -65,7 +65,7 @@ struct GroupTests {
             document: state(
                 section("2", #"{"id":"x","content":{"g":2}},{"id":"z","content":{"g":"2"}}"#),
                 section("1", #"{"id":"y","content":{"g":1}}"#))),
-        // What is left out makes no section.
+        // Omitted rows make no section.
         .init(
             json: #"[{"id":1,"g":"a"},{"id":2,"g":"b"},{"id":1,"g":"c"},{"id":3,"g":"b"},{"id":4,"g":"a"}]"#,
             shape: #"{"groupAt":"/g","duplicates":"first"}"#,
@@ -105,7 +105,7 @@ struct GroupTests {
                 section(#""A""#, #"{"id":3,"content":{"id":3,"g":"A"}}"#, #"{"id":"A","t":"Eggs"}"#),
                 section(#""B""#, #"{"id":1,"content":{"id":1,"g":"B"}}"#, #"{"id":"B"}"#),
                 section(#""C""#, #"{"id":2,"content":{"id":2,"g":"C"}}"#))),
-        // In either order, and with all else as the list's content.
+        // In either order, and with everything else as the list's content.
         .init(
             json: #"{"n":1,"i":[{"id":1,"g":"B"}],"s":[{"k":"A"},{"k":"B","o":false}]}"#,
             shape: #"{"sectionsAt":"/s","sectionIdAt":"/k","sectionExpandedAt":"/o","itemsAt":"/i","groupAt":"/g","#

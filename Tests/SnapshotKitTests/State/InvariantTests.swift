@@ -2,7 +2,7 @@ import Testing
 
 @testable import SnapshotKit
 
-/// Every state that the other tests build is checked; these are states that nothing builds.
+/// Every state built by the other tests is checked; these are states that nothing builds.
 @Suite("Invariants of columns")
 struct InvariantTests {
     private let state: Columns

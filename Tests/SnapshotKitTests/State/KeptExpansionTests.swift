@@ -2,7 +2,7 @@ import Testing
 
 @testable import SnapshotKit
 
-/// States that keep `expanded`, where they omit it, from the state before.
+/// States that take a missing `expanded` from the previous state.
 struct KeptExpansionTests {
     private func read(
         _ text: String, _ shape: StateShape = .native, upon known: Snapshot?, keeps: Bool = true
@@ -18,13 +18,13 @@ struct KeptExpansionTests {
         """#
 
     static let rows: [(text: String, expected: String)] = [
-        // Nothing is said, wherever it stands now, and however its id is written.
+        // Not mentioned, wherever it is now, and however its id is written.
         (
             #"{"sections":[{"id":"t","items":["a","d","e"]},{"id":"\u0073","items":[{"id":"b"}]}]}"#,
             #"{"sections":[{"id":"t","items":[{"id":"a","expanded":false},{"id":"d","expanded":false},"#
                 + #"{"id":"e","expanded":false}]},{"id":"\u0073","expanded":false,"items":[{"id":"b"}]}]}"#
         ),
-        // To say it, also before the id and the children, is to say something.
+        // Mentioning it counts, also before the id and the children.
         (
             #"{"sections":[{"expanded":true,"id":"s","items":[{"items":[{"id":"d"}],"expanded":true,"id":"a"}]}]}"#,
             #"{"sections":[{"id":"s","items":[{"id":"a","items":[{"id":"d","expanded":false}]}]}]}"#
@@ -33,7 +33,7 @@ struct KeptExpansionTests {
             #"{"sections":[{"id":"t","expanded":false,"items":[{"id":"c","expanded":false}]}]}"#,
             #"{"sections":[{"id":"t","expanded":false,"items":[{"id":"c","expanded":false}]}]}"#
         ),
-        // What is new is expanded; so is a section of another name.
+        // New items are expanded; so is a section with another name.
         (
             #"["x",{"id":"a","items":["y"]}]"#,
             #"{"sections":[{"id":"main","items":[{"id":"x"},{"id":"a","expanded":false,"items":[{"id":"y"}]}]}]}"#
@@ -46,7 +46,7 @@ struct KeptExpansionTests {
         let known = try Snapshot(json: Self.known)
         let reading = try read(row.text, upon: known)
         #expect(document(reading.snapshot) == row.expected)
-        // The same again changes nothing, though its text is taken over; and whoever keeps nothing reads it as it is.
+        // The same again changes nothing, though its text is taken over; and without keeping it is read as it is.
         let again = try read(row.text, upon: reading.snapshot)
         #expect(document(again.snapshot) == row.expected)
         let plain = try read(row.text, upon: reading.snapshot, keeps: false)
@@ -107,7 +107,7 @@ struct KeptExpansionTests {
     }
 }
 
-/// A model as a text that does not say all of what is expanded.
+/// A model as a text that omits some of what is expanded.
 private struct Said {
     private var model: Model
     private(set) var text: String
@@ -138,9 +138,9 @@ private struct Said {
             + (silent.contains(id) ? "" : #","expanded":\#(expanded)"#)
     }
 
-    /// The model of which all is said.
+    /// The model with nothing omitted.
     ///
-    /// - Parameter flags: what is expanded of the state before, and then of this one.
+    /// - Parameter flags: what is expanded in the previous state, and then in this one.
     mutating func settled(by flags: inout [Text: Bool]) -> Model {
         let before = flags
         flags = [:]

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Items that two states share")
 struct KinshipTests {
-    /// Old state, new state, and what `indexed` says of the difference.
+    /// Old state, new state, and the difference in `indexed`.
     private static let pairs: [(old: String, new: String, counts: (Int, Int, Int, Int))] = [
         // A row above the first difference keeps its place, but not its number of children.
         (
@@ -14,7 +14,7 @@ struct KinshipTests {
         (#"[{"id":"p","items":["a","b"]}]"#, #"[{"id":"p","items":["a"]}]"#, (1, 0, 0, 1)),
         (#"[{"id":"p","items":["a"]}]"#, #"[{"id":"p","items":["a"]},"b"]"#, (0, 1, 0, 0)),
         (#"["a","b"]"#, #"["a","b"]"#, (0, 0, 0, 0)), (#"["a","b"]"#, #"["a"]"#, (1, 0, 0, 0)),
-        // The same rows in a section of another name have moved.
+        // The same rows in a section with another name have moved.
         (
             #"{"sections":[{"id":"s","items":["a"]},{"id":"t","items":[]}]}"#,
             #"{"sections":[{"id":"t","items":["a"]},{"id":"s","items":[]}]}"#, (0, 0, 2, 0)
@@ -35,11 +35,11 @@ struct KinshipTests {
         (#"["a","b","c"]"#, #"["a","b","c"]"#, [[0, 0, 3]]),
         (#"["a","b"]"#, #"["a","b","c"]"#, [[0, 0, 2]]),
         (#"["a","b","c"]"#, #"["a"]"#, [[0, 0, 1]]),
-        // What shows differently leaves a gap, and what has another place ends the search.
+        // An item that looks different leaves a gap, and one with another place ends the search.
         (#"["a",{"id":"b","content":1},"c"]"#, #"["a",{"id":"b","content":2},"c"]"#, [[0, 0, 1], [2, 2, 1]]),
         (#"["a",{"id":"b","kind":"k"},"c"]"#, #"["a",{"id":"b","kind":"l"},"c"]"#, [[0, 0, 1], [2, 2, 1]]),
         (#"["a","b","c"]"#, #"["a","x","c"]"#, [[0, 0, 1]]), (#"["a","b","c"]"#, #"["b","c"]"#, []),
-        // Ancestors of what has another place may have other children.
+        // Ancestors of an item with another place may have other children.
         (
             #"["a",{"id":"p","items":["b",{"id":"q","items":["c"]}]}]"#, #"["a",{"id":"p","items":["b","q","c"]}]"#,
             [[0, 0, 1]]

@@ -12,7 +12,7 @@ struct KnownStateTests {
         }
     }
 
-    /// Whether both readings come to the same records, or to the same error.
+    /// Whether both readings give the same records, or the same error.
     private func comesToTheSame(_ json: [UInt8], upon known: Snapshot) -> Bool {
         switch (read(json, upon: known), read(json, upon: nil)) {
         case (.success(let one), .success(let other)): one.columns.hasSameRecords(as: other.columns)
@@ -21,7 +21,7 @@ struct KnownStateTests {
         }
     }
 
-    /// Whether the changeset and the fingerprints that make use of what was taken over are those that do not.
+    /// Whether the changeset and the fingerprints that use what was taken over equal those that do not.
     private func changesAreTheSame(_ json: [UInt8], upon known: Snapshot) throws -> Bool {
         let envelope = try Envelope(json: json, members: Self.members, known: known)
         let state = envelope.states["state"]!
@@ -194,7 +194,7 @@ struct KnownStateTests {
 
     @Test("what only shows differently is carried over") func contents() throws {
         var random = SplitMix64(seed: 5)
-        // Of each item the content, and of each section; one in four changes, and gets another length.
+        // The content of each item and each section; one in four changes, and gets another length.
         var shown = (0..<60).map { _ in random.below(1000) }
         let text = { (shown: [Int]) in
             let items = shown.dropFirst(3).enumerated().map { #"{"id":\#($0),"content":\#($1),"kind":"\#($1 % 3)"}"# }
@@ -342,7 +342,7 @@ extension Columns {
         }
     }
 
-    /// Whether all is the same, to the last offset.
+    /// Whether everything is the same, down to the last offset.
     func hasSameRecords(as other: Columns) -> Bool {
         func same<Element>(_ one: [Element], _ other: [Element]) -> Bool {
             one.withUnsafeBytes { one in other.withUnsafeBytes { one.elementsEqual($0) } }

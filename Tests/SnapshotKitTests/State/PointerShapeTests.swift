@@ -8,7 +8,7 @@ struct PointerCase: Sendable, CustomTestStringConvertible {
     var sectionIDAt: String?
     var itemsAt: String?
     var idAt: String?
-    /// The document as GET writes it; nil where it is no state.
+    /// The document as GET writes it; nil if it is no state.
     var document: String?
     var violations: [String] = []
 
@@ -53,7 +53,7 @@ struct PointerShapeTests {
         .init(
             json: #"{"\u0064ata":[{"\u0069d":"\u0061"}]}"#, itemsAt: "/data",
             document: main(#"{"id":"a","content":{"id":"a"}}"#)),
-        // Members that a native state would mind are content here.
+        // Members that a native state would refuse are content here.
         .init(
             json: #"[{"id":"a","kind":1,"expanded":0,"items":{"id":"b"},"title":"x"}]"#, idAt: "/id",
             document: main(#"{"id":"a","content":{"id":"a","kind":1,"expanded":0,"items":{"id":"b"},"title":"x"}}"#)),
@@ -137,7 +137,7 @@ struct PointerShapeTests {
         #expect(Reading { () throws(StateError) in try row.read() } == .state(Tree.json(document).json))
     }
 
-    /// A violation may point at an element, or on at the id in it.
+    /// A violation may point at an element, or at the id in it.
     @Test("what cannot be read is named with its place", arguments: refused)
     func refusals(row: PointerCase) {
         guard case .violations(let found) = Reading({ () throws(StateError) in try row.read() }) else {

@@ -9,7 +9,7 @@ struct RestTests {
         places.itemsAt = JSONPointer(itemsAt)
         places.rest = rest
         let state = try Snapshot(json: document, shape: StateShape(places))
-        // What it is told is what it would have been, had it been written as a state.
+        // It is the same as if it had been written as a state.
         let again = try Snapshot(json: state.documentJSON())
         #expect(again.documentJSON() == state.documentJSON())
         return state.content.map { String(decoding: $0, as: UTF8.self) }

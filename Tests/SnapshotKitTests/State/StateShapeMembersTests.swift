@@ -1,11 +1,11 @@
 @testable import SnapshotKit
 import Testing
 
-/// A document, the members of its shape as a body says them, and what they make of it.
+/// A document, the members of its shape as in a body, and their result.
 struct ShapeCase: Sendable, CustomTestStringConvertible {
     var json: String
     var shape: String
-    /// The document as GET writes it; nil where it is no state.
+    /// The document as GET writes it; nil if it is no state.
     var document: String?
     var violations: [String] = []
 
@@ -38,7 +38,7 @@ struct StateShapeMembersTests {
         .init(
             json: #"[{"id":1,"t":{"of":"\u0061d"}}]"#, shape: #"{"kindAt":"/t/of"}"#,
             document: main(#"{"id":1,"kind":"\u0061d","content":{"id":1,"t":{"of":"\u0061d"}}}"#)),
-        // One place may be several things.
+        // One place may have several roles.
         .init(
             json: #"["a",7]"#, shape: #"{"idAt":"","kindAt":""}"#,
             document: main(#"{"id":"a","kind":"a","content":"a"},{"id":7,"kind":"7","content":7}"#)),
@@ -105,7 +105,7 @@ struct StateShapeMembersTests {
             document: main(#"{"id":"1/2/3/4","content":[1,2,3,4]}"#)),
         .init(
             json: #"[{"a":1}]"#, shape: #"{"idAt":["/a","/a"]}"#, document: main(#"{"id":"1/1","content":{"a":1}}"#)),
-        // A part alone is written as it is.
+        // A single part is written as it is.
         .init(
             json: #"[{"id":"a/b~"}]"#, shape: #"{"idAt":["/id"]}"#,
             document: main(#"{"id":"a/b~","content":{"id":"a/b~"}}"#)),
@@ -272,7 +272,7 @@ struct StateShapeMembersTests {
         var (taken, kinds) = (0, ["\"a\"", "\"b\"", "null"])
         for seed in 0..<30 as Range<UInt64> {
             var random = SplitMix64(seed: seed)
-            // Kinds that are numbers stand behind the document.
+            // Numeric kinds are stored behind the document.
             if seed == 15 { kinds += ["7", "12"] }
             let element = { (id: Int, random: inout SplitMix64) -> String in
                 let kind = kinds[random.below(kinds.count)]

@@ -89,7 +89,7 @@ struct StateViolationTests {
         #expect(reading == .violations(row.violations.sorted()))
     }
 
-    /// Items named twice; where they are objects, the pointer may go on to the id itself.
+    /// Repeated items; if they are objects, the pointer may go on to the id itself.
     static let duplicates: [ReadingCase] = [
         .init(#"["a","a"]"#, "/0", "/1"),
         .init(#"["a","b","a","c","b","a"]"#, "/0", "/1", "/2", "/4", "/5"),

@@ -1,7 +1,7 @@
 import SnapshotKit
 import Testing
 
-/// What reading a document came to, in a form that tables can hold.
+/// The result of reading a document, in a form for tables.
 enum Reading: Equatable, CustomStringConvertible {
     case state(String)
     /// `code pointer`, sorted; `.wrongShape` and `.invalid` alike.
@@ -41,7 +41,7 @@ enum Reading: Equatable, CustomStringConvertible {
     }
 }
 
-/// One row of a table: a document and what reading it comes to.
+/// One row of a table: a document and the result of reading it.
 struct ReadingCase: Sendable, CustomTestStringConvertible {
     let json: String
     let violations: [String]

@@ -4,6 +4,6 @@ import Foundation
 enum Effort {
     static let factor = ProcessInfo.processInfo.environment["SNAPSHOTKIT_EFFORT"].flatMap { Int($0) } ?? 1
 
-    /// Numbers of runs, each with seeds of its own.
+    /// Numbers of runs, each with separate seeds.
     static func seeds(_ count: Int) -> Range<UInt64> { 0..<UInt64(count * factor) }
 }

@@ -15,7 +15,7 @@ struct Model: Equatable, Sendable {
         var items: [Item] = []
     }
 
-    /// Of the list itself.
+    /// The content of the list itself.
     var content: Tree?
     var sections: [Section] = []
 }
@@ -56,7 +56,7 @@ extension Model {
 
     var json: String { tree.json }
 
-    /// Reads a document as GET writes it, and accepts no default that is written.
+    /// Reads a document as GET writes it, refusing written defaults.
     init(document tree: Tree) throws {
         let members = try tree.members("content", "sections")
         let sections = try members.take("sections").elements()

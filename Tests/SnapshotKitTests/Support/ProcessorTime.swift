@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the calling thread has used of a processor: other threads and other processes do not count.
+/// The calling thread's processor time: other threads and other processes do not count.
 enum ProcessorTime {
-    /// Nanoseconds that `body` took, the least of `runs`: what disturbs a run only ever makes it longer.
+    /// Nanoseconds that `body` took, the least of `runs`: a disturbance only ever makes a run longer.
     static func nanoseconds(runs: Int = 3, _ body: () throws -> Void) rethrows -> Double {
         var least = Double.infinity
         for _ in 0..<runs {

@@ -1,17 +1,17 @@
-/// Seeded random states, and states that follow from another one by a few changes.
+/// Seeded random states, and states derived from others by a few changes.
 struct StateGenerator {
     /// What the states are made of.
     struct Shape: Sendable {
         var items = 12
         var sections = 4
-        /// One item in so many goes below another one; 0 for flat lists.
+        /// One item in this many goes below another one; 0 for flat lists.
         var nestsOnceIn = 0
-        /// Whether items and sections may be collapsed; a state that shows all it holds takes shorter ways through a
+        /// Whether items and sections may be collapsed; a state that shows everything takes shorter ways through a
         /// diff.
         var collapses = true
         /// Changes between a state and the next.
         var changes = 4
-        /// What items, sections and the list may have as a content.
+        /// The possible contents of items, sections and the list.
         var contents = StateGenerator.contents
     }
 
@@ -23,7 +23,7 @@ struct StateGenerator {
         self.shape = shape
     }
 
-    /// A state of some of the ids there are.
+    /// A state of some of the possible ids.
     mutating func state() -> Model {
         var model = Model()
         if random.once(in: 3) { model.content = newContent() }
@@ -68,7 +68,7 @@ struct StateGenerator {
         }
     }
 
-    /// Deletes an item and leaves its children, at its own place.
+    /// Deletes an item and puts its children in its place.
     private mutating func lift(_ id: Text, in model: inout Model) {
         for section in model.sections.indices {
             guard let at = model.sections[section].items.firstIndex(where: { $0.id == id }) else { continue }
@@ -137,7 +137,7 @@ struct StateGenerator {
 }
 
 extension Tree {
-    /// This content with one member changed, where both can be objects; else the other one.
+    /// This content with one member changed, if both are objects; else the other one.
     fileprivate func withMember(_ other: Tree?) -> Tree? {
         guard case .object(var members) = self, let other else { return other }
         members["changed"] = other

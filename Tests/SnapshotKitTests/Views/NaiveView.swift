@@ -1,4 +1,4 @@
-// What CONTRACT §10 says of views, word by word, on nested values: written to be obviously right, and as slow as that.
+// CONTRACT §10 on views, word by word, on nested values: written to be obviously right, and as slow as that.
 
 /// A view as the tests carry it out.
 struct NaiveView {
@@ -162,7 +162,7 @@ struct NaiveView {
         }
     }
 
-    /// Whether two are the same value, numbers by what they are.
+    /// Whether two values are the same, numbers by value.
     static func isSame(_ one: Tree, _ other: Tree) -> Bool {
         switch (one, other) {
         case (.array(let one), .array(let other)):
@@ -217,7 +217,7 @@ struct NaiveView {
         }
     }
 
-    /// By digits written out, so many of them before and behind the point.
+    /// By digits written out, with equally many before and after the point.
     private static func compareNumbers(_ one: String, _ other: String) -> Int {
         let (one, other) = (expanded(one), expanded(other))
         guard one.isNegative == other.isNegative else { return one.isNegative ? -1 : 1 }
@@ -263,7 +263,7 @@ struct NaiveView {
         return members(content, pointers) ?? .object([:])
     }
 
-    /// Nil where nothing is left.
+    /// Nil if nothing is left.
     private static func members(_ value: Tree, _ pointers: [[Text]]) -> Tree? {
         if pointers.contains([]) { return value }
         guard case .object(let members) = value else { return nil }

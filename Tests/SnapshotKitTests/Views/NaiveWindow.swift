@@ -1,6 +1,6 @@
 import SnapshotKit
 
-// What CONTRACT §10 says of windows, on nested values.
+// CONTRACT §10 on windows, on nested values.
 
 /// A window as the tests carry it out.
 struct NaiveWindow: Equatable {
@@ -30,7 +30,7 @@ struct NaiveWindow: Equatable {
             let first = next
             next += section.rows.count
             section.rows = section.rows.enumerated().filter { (start..<end).contains(first + $0.offset) }.map(\.element)
-            // A section with rows outside only is outside; one without any is there between rows, and at an open end.
+            // A section with rows outside only is outside; one without any is inside between rows, and at an open end.
             let isEmpty = first == next
             let isBetween = (start == 0 || first > start) && (end == ids.count || first < end)
             if isEmpty ? isBetween : !section.rows.isEmpty { rows.append(section) }
@@ -64,7 +64,7 @@ struct NaiveWindow: Equatable {
 }
 
 extension Model.Item {
-    /// An item below this one and its ancestors up to this one; none where it is not below.
+    /// An item below this one and its ancestors up to this one; none if it is not below.
     fileprivate func lineage(of other: Text) -> [Text] {
         if id == other { return [id] }
         for item in items {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Windows")
 struct WindowTests {
-    /// A window that is there, in both forms.
+    /// A window as shown, in both forms.
     private struct Shown {
         let naive: NaiveWindow
         let window: WindowedState

@@ -17,7 +17,7 @@ import Testing
     private static let here = SocketAddress.v4(address: 0x7F00_0001, port: 4000)
     private static let outside = SocketAddress.v4(address: 0xC000_0201, port: 4000)
 
-    /// 0 where the request is let in, else the status that it gets.
+    /// 0 if the request is admitted, otherwise its status.
     private func status(
         _ authenticator: Authenticator, _ fields: String, from remote: SocketAddress = here,
         _ permission: Permission = .read

@@ -38,7 +38,7 @@ import Testing
     @Test(
         arguments: [
             ("1800000000.123", 1_800_000_000_123), ("1800000000", 1_800_000_000_000),
-            // Between two milliseconds it is the earlier one.
+            // Between two milliseconds, the earlier one counts.
             ("1800000000.9999", 1_800_000_000_999), ("1763769600.001", 1_763_769_600_001), ("1.8e9", 1_800_000_000_000),
             ("-1e999999999", -1_000_000_000_000_000), ("0", 0),
         ])
@@ -150,7 +150,7 @@ import Testing
         #expect((token(#"{"sub":"s","scope":"read","exp":1900000000,"nbf":\#(start)}"#) != nil) == isGood)
     }
 
-    // A token that was made in the future was made under a clock that is wrong, and would outlive what revokes it.
+    // A token from the future was made under a wrong clock, and would outlive its revocation.
     @Test(arguments: [
         ("1800000000", true), ("1800000060", true), ("1800000059.999", true), ("1800000061", false), ("1e300", false),
         ("0", true), ("-1e999999999", true), ("1e999999999", false), ("9223372036854775807", false),
@@ -195,7 +195,7 @@ import Testing
             let identity = Identity.client(
                 Token(sessions: ["s", "t"], scopes: scopes, expires: Self.now), signature: "x")
             #expect(identity.has(permission, session: session) == isGood, "\(session) \(scopes) \(permission)")
-            // Where several sessions are named, each of them is asked for.
+            // Where several sessions are named, each of them is checked.
             #expect(identity.has(permission, session: nil) == (permission == .read && scopes.contains(.read)))
             #expect(!identity.maySendStates)
         }

@@ -15,7 +15,8 @@ import Testing
             output.append(line(number)) { $0.map { Array("missing \($0)\n".utf8) } ?? Array("begins\n".utf8) }
         }
         let count = 3 * LogOutput.maxWaitingBytes / 1000
-        // So many do not fit into the pipe. Once it is full they are being written, and the others wait in the buffer.
+        // This many do not fit into the pipe. Once it is full they are being written, and the others wait in the
+        // buffer.
         for number in 0..<200 { append(number) }
         var end = pollfd(fd: ends[1], events: Int16(POLLOUT), revents: 0)
         while poll(&end, 1, 0) == 1 { usleep(1000) }
@@ -74,7 +75,7 @@ import Testing
         #expect(content(path) == "five ")
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o640)
-        // Nothing can be opened where there is no folder: the file that is open stays.
+        // Nothing can be opened without the folder: the open file stays.
         unlink(path)
         rmdir(folder)
         unlink(moved)

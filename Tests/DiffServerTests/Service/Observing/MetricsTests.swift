@@ -76,7 +76,7 @@ import Testing
         #expect(figures().isSuperset(of: ["diffserver_draining 1", "diffserver_reload_success 0"]))
         service.metrics.reloaded(true)
         #expect(figures().contains("diffserver_reload_success 1"))
-        // Without TLS, and without a store, there is nothing to tell.
+        // Without TLS, and without a store, there is nothing to report.
         #expect(!figures().contains { $0.contains("certificate") || $0.contains("store_duration") })
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiffService
 
-/// Everything that can happen to a reader, in every order, up to three revisions and two lives of a session.
+/// All possible events of a reader, in every order, up to three revisions and two lives of a session.
 @Suite struct FollowerTests {
     @Test(arguments: [true, false], [true, false])
     func noOrderOfEventsLosesOne(showsAll: Bool, isAdopted: Bool) {
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    /// From each state that can be reached, whatever is under way ends well once nothing else happens.
+    /// From each reachable state, work under way ends well once nothing else happens.
     private func explore(_ start: World) {
         var seen: Set = [start]
         var next = [start]
@@ -65,7 +65,7 @@ private struct World: Hashable {
     }
 
     private enum Work: Hashable {
-        /// What the store finds may be older than the head: what was there when this began.
+        /// The store's result may be older than the head: what existed when this began.
         case read(of: Int?)
         case compare(Comparison, of: Int)
     }
@@ -235,7 +235,7 @@ private struct World: Hashable {
         work = new
     }
 
-    /// What a comparison starts from is what the reader has.
+    /// A comparison starts from what the reader has.
     private mutating func check(_ comparison: Comparison) {
         if comparison.since != follower.since { fault = "a comparison starts from elsewhere" }
         let last = comparison.base?.revision ?? comparison.lastSeen
@@ -244,7 +244,7 @@ private struct World: Hashable {
 
     // MARK: The end
 
-    /// The world once all that is under way is done, and nothing else happens.
+    /// The world once everything under way is done, and nothing else happens.
     func settled() -> World {
         var world = self
         for _ in 0..<16 {

@@ -7,7 +7,7 @@ import Testing
 @testable import DiffSessions
 @testable import DiffStores
 
-/// What views show is carried along by commits, for as long as somebody holds it and there is room.
+/// Commits advance what views show, as long as somebody holds it and there is room.
 @Suite struct SeenStatesTests {
     private static let rows = 2_000
     private let account: MemoryAccount
@@ -65,7 +65,7 @@ import Testing
         #expect(before === first && second !== first && held?.now === second)
         #expect(!second.isSame(since: first.revision))
         try expectIsRight(second)
-        // What another window starts from is there for a moment.
+        // The start of another window is kept for a moment.
         #expect(held?.state(at: first.revision) === first)
         table.answers.release()
         #expect(held?.state(at: first.revision) == nil && held?.now === second)
@@ -80,7 +80,7 @@ import Testing
         }
         let last = try view.seen(through: odd).head
         #expect(last.isSame(since: first.revision) && last.revision.sequence == 4)
-        // A session that was made again has the same sequences.
+        // A session made again has the same sequences.
         #expect(!last.isSame(since: Revision(sequence: 2, digest: first.revision.digest)))
         #expect(held?.state(at: first.revision) === last)
         try expectIsRight(last)
@@ -110,7 +110,7 @@ import Testing
         try commit(7)
         table.answers.release()
         #expect(first != nil)
-        // But whoever does not go on must not keep the old state for ever.
+        // A reader that does not continue must not keep the old state for ever.
         table.answers.release()
         #expect(first == nil && held?.now == nil)
         try expectIsRight(try view.seen(through: odd).head)
@@ -128,7 +128,7 @@ import Testing
         let held = try view.seen(of: projection)
         _ = try view.seen(through: odd)
         let inUse = account.views.inUse
-        // 4 bytes an item that passes, and little else.
+        // 4 bytes per passing item, and little else.
         #expect((Self.rows * 2...Self.rows * 2 + 4096) ~= inUse)
         table.answers.release()
         #expect(account.views.inUse == inUse && held?.isRefused == false)

@@ -6,12 +6,12 @@ import Testing
 @testable import DiffService
 @testable import DiffSessions
 
-/// Edits to which somebody has to agree.
+/// Edits to which somebody must agree.
 @Suite struct ConsentTests {
     private let settings = Session.Settings(timeToLive: .seconds(60), ignored: [])
     private let transition = SessionTransition(name: "s", bounds: .init(), hash: .digests("tests"), now: .now)
 
-    /// Agrees when it is told to.
+    /// Agrees when told to.
     private final class Owner: Consent {
         private let given = Locked<Revision?>(nil)
 
@@ -38,7 +38,7 @@ import Testing
     }
 
     private let removal = #"[{"op":"delete","items":["a"]}]"#
-    /// Cannot be applied where there is no `a`.
+    /// Cannot be applied without `a`.
     private let move = #"[{"op":"move","items":["a"],"before":"b"}]"#
 
     @Test func `edits are asked about behind every check, and committed behind that`() throws {
@@ -91,7 +91,7 @@ import Testing
         }
         #expect(session === head)
         #expect(from == before.head.revision)
-        // With a key, the drop is the answer that is given again.
+        // With a key, a retry is answered with the drop.
         guard case .swap(let remembering, .repeated) = try edits(move, owner, key: "k").decide(head, by: transition)
         else {
             Issue.record("the key was forgotten")

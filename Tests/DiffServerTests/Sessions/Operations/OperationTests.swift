@@ -5,7 +5,7 @@ import Testing
 @testable import DiffClock
 @testable import DiffSessions
 
-/// What operations make of sessions, without a store.
+/// The results of operations on sessions, without a store.
 @Suite struct OperationTests {
     private let start = Instant.now
     private let settings = Session.Settings(timeToLive: .seconds(60), ignored: [])
@@ -141,7 +141,7 @@ import Testing
             ("finish 2", session, .init(), .init()), ("swap 2 2", session, other, .init(match: tags(text))),
             ("swap 2 2", session, other, .init(match: tags("*"))),
             ("exists 2", session, other, .init(noneMatch: tags("*"))),
-            // A head that a change of settings left as it was is made by no such change.
+            // A head that a change of settings left unchanged was not made by such a change.
             ("mismatch 2", session, other, .init(match: tags(parent))),
             ("mismatch 2", session, .init(), .init(match: tags(parent))),
             ("condition required", session, other, .init(isRequired: true)),
@@ -200,7 +200,7 @@ import Testing
         var session = settle(try self.session(row(1, 1)), ["/seen"])
         #expect(try after(session, row(1, 2)) === session)
         #expect(try after(session, row(1, nil)) === session)
-        // What was no difference is one again; the state without it has the digest that this one had, were they alike.
+        // The place counts again, so digests from when it was ignored must not recur.
         let first = session.head.revision
         session = settle(session, [])
         #expect(session.head.revision == first)
@@ -209,7 +209,7 @@ import Testing
         #expect(second.head.revision.sequence == 2 && second.head.revision.digest != first.digest)
         let ignoring = try self.session(row(1, nil))
         #expect(second.head.revision.digest != ignoring.head.revision.digest)
-        // A revision that goes on by marks alone keeps the digest; so does what is remembered of it.
+        // A revision that advances by marks alone keeps its digest; so does its memory.
         let marks = try second.head.snapshot.applying(EditBatch(json: #"[{"op":"reload","items":[1]}]"#)).marks
         let settled = settle(second, ["/seen"])
         let marked = transition().session(after: settled, settled.head.snapshot, marks: marks, maker: nil).0
@@ -249,9 +249,9 @@ import Testing
         #expect(words { try write.decide(next, by: transition(after: 1)) } == "finish again, from 1")
         let other = try post("[3]", key: "k", fingerprint: 6)
         #expect(words { try other.decide(next, by: transition(after: 1)) } == "key k reused")
-        // It is remembered for so long.
+        // It is remembered for this long.
         #expect(words { try other.decide(next, by: transition(after: 601)) } == "swap 3 2-3 in 3")
-        // Also where nothing changed.
+        // Also if nothing changed.
         #expect(
             words { try post("[1]", key: "l", fingerprint: 7).decide(session, by: transition()) } == "swap 1 1-1 in 0")
     }

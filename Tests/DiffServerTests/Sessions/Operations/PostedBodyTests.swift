@@ -25,7 +25,7 @@ struct PostedBodyTests {
                 defaults: Self.defaults))
     }
 
-    /// What a body says, in words.
+    /// The meaning of a body, in words.
     private func words(_ body: PostedBody, _ kept: StateShape?) -> String {
         do throws(SessionError) {
             switch try body.content(for: Self.session(kept)).value {
@@ -58,11 +58,11 @@ struct PostedBodyTests {
         (#"{"edits":[]}"#, false, nil, "0 edits of 12"), (#"{"edits":[]}"#, true, nil, "0 edits of 12"),
         (#"{"l":[{"k":1},{"k":2}]}"#, true, nil, "2 items"), (#"{"state":{"l":[{"k":1}]}}"#, true, nil, "1 items"),
         (#"{"ttl":7,"state":{"l":[{"k":1}]}}"#, true, nil, "1 items, 7 s"),
-        // All else is a document, whatever its members are.
+        // Everything else is a document, whatever its members are.
         (#"{"edits":1,"l":[{"k":1}]}"#, true, nil, "1 items"), (#"{"state":1,"edits":1,"l":[]}"#, true, nil, "0 items"),
         (#"{"state":1,"ttl":1,"l":[]}"#, true, nil, "0 items"), (#"{"ttl":1}"#, true, nil, "not-found /l"),
         (#"["a"]"#, true, nil, "not-found /l"), ("{", true, nil, "no JSON"), (#"{"edits":}"#, true, nil, "no JSON"),
-        // What the request says, for itself.
+        // What the request says, by itself.
         (#"["a"]"#, true, .native, "1 items"), (#"{"state":["a"]}"#, true, .native, "1 items"),
         (#"[{"n":1}]"#, true, .pointers(idAt: JSONPointer("/n")), "1 items"),
         (#"{"state":[{"n":1}]}"#, true, .pointers(idAt: JSONPointer("/n")), "1 items"),
@@ -90,7 +90,7 @@ struct PostedBodyTests {
     }
 
     @Test func `a body that was read by one shape is read by another as if it had not been`() {
-        // Ids with escapes stand behind the document.
+        // Ids with escapes are stored behind the document.
         let texts = [
             #"{"l":[{"k":"\u0061","n":1}]}"#, #"{"items":["\u0062"]}"#, #"["a","\u0061"]"#,
             #"{"state":[{"k":"\u0061"}]}"#,
@@ -130,7 +130,7 @@ struct PostedBodyTests {
                 "not clear expand"
             ),
             ("[]", [], "0 edits of 12"),
-            // What nobody could carry out is told as such.
+            // Edits that nobody could carry out are reported as such.
             (#"[{"op":"sort","items":["a"]}]"#, [.move], "wrong-shape /edits/0/op"),
         ] as [(String, Set<EditOperation>, String)])
     func `edits do what is permitted`(_ edits: String, _ operations: Set<EditOperation>, _ expected: String) {
@@ -160,7 +160,7 @@ struct PostedBodyTests {
                 return
             }
             #expect(state.snapshot.documentJSON() == (try Snapshot(json: expected)).documentJSON())
-            // Upon the same head it is not read again.
+            // On the same head it is not read again.
             let content = try read.content(for: heads[index])
             #expect(try read.content(for: heads[index]) === content)
         }

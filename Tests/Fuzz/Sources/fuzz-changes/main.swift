@@ -1,4 +1,4 @@
-// Two states, and what changed between them: in every dialect valid JSON; applied by a client of the simplest sort, the
+// Two states, and the changes between them: valid JSON in every dialect; applied by the simplest client, they give the
 // target.
 
 import CFuzzer
@@ -9,8 +9,8 @@ import SnapshotKit
 
 private let hash = KeyedHash(seed: 1, 2)
 
-/// Two documents with a byte between them that no JSON holds, or two states made of the bytes: of some and of the
-/// others, or of all of them, once with a few changed, so that the states have most in common.
+/// Two documents separated by a byte that no JSON holds, or two states made of the bytes: each of one part, or both of
+/// all bytes, once with a few changed, so that the states have most in common.
 private func states(_ bytes: [UInt8]) -> (Snapshot, Snapshot)? {
     guard !bytes.isEmpty else { return nil }
     if let border = bytes.firstIndex(of: 0xFF) {
@@ -44,7 +44,7 @@ private func states(_ bytes: [UInt8]) -> (Snapshot, Snapshot)? {
     return (old, new)
 }
 
-/// A document that is read upon a state comes to the same as without it, and so do the changes between them.
+/// A document read with a known state gives the same as without it, and so do the changes between them.
 private func checkReading(_ json: [UInt8], upon known: Snapshot) {
     let members = Envelope.Members(states: ["state"], allowsBareState: true)
     let read = { (known: Snapshot?) in Result { try Envelope(json: json, members: members, known: known) } }
@@ -88,7 +88,7 @@ private func checkTarget(
     _ content: ContentStyle
 ) throws {
     let json = change.json(dialect, staging: staging, content: content)
-    // Whether a patch is the smaller text no tree can tell: the oracle is given whole contents.
+    // No tree can tell whether a patch is the smaller text: the oracle is given whole contents.
     let changes = tree(change.json(dialect, staging: staging), "\(dialect)")
     let (before, after) = (try readRows(old.rowsJSON()), try readRows(new.rowsJSON()))
     var list = RowList(old)
@@ -148,8 +148,7 @@ private func checkCounts(_ change: Changeset, _ old: Snapshot, _ new: Snapshot) 
     check(change.isEmpty == (counts.total == 0 && !change.changesList), "empty")
 }
 
-/// What leads back makes the state again, byte by byte, from which the same follows; and equal digests are equal
-/// states.
+/// The delta back restores the state, byte by byte, with the same consequences; and equal digests mean equal states.
 private func checkDeltas(_ old: Snapshot, _ new: Snapshot, _ change: Changeset) {
     let (known, fingerprints) = (Fingerprints(of: old, by: hash), Fingerprints(of: new, by: hash))
     guard let past = new.applying([SnapshotDelta(backOver: change)]),

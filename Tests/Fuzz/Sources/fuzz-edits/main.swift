@@ -1,4 +1,4 @@
-// A state and a batch of edits: never a trap; refused, the state is what it was; accepted, the result is a state that
+// A state and a batch of edits: never a trap; refused, the state is unchanged; accepted, the result is a state that
 // reads again.
 
 import CFuzzer
@@ -10,7 +10,7 @@ private let hash = KeyedHash(seed: 1, 2)
 
 private func digest(_ state: Snapshot) -> UInt64 { Fingerprints(of: state, by: hash).digest(salt: "") }
 
-/// A state and edits with a byte between them that no JSON holds, or both made of the bytes.
+/// A state and edits separated by a byte that no JSON holds, or both made of the bytes.
 private func parts(_ bytes: [UInt8]) -> (Snapshot, [UInt8])? {
     if let border = bytes.firstIndex(of: 0xFF) {
         guard let state = try? Snapshot(json: Array(bytes[..<border])) else { return nil }
@@ -89,7 +89,7 @@ private enum EditMaker {
         return text + "}"
     }
 
-    /// A content, or intents that mostly fit those that others made.
+    /// A content, or intents that mostly fit existing ones.
     private static func content(_ choices: inout Choices) -> String {
         let amount = ["1", "-0.5", "25e-2", "1e17", "999999999999999999", "0.000000000000000001"][choices.next(6)]
         let path = ["", "/a", "/a/b", "/l/0", "/l/1/a", "/~1~0/\\u0061", "/a/a/a"][choices.next(7)]

@@ -1,5 +1,5 @@
-// Any bytes as a state: never a trap, accepted if and only if a second reader accepts them, and what was read reads
-// again as the same.
+// Any bytes as a state: never a trap, accepted if and only if a second reader accepts them, and the result reads again
+// as the same.
 
 import CFuzzer
 import SnapshotKit
@@ -40,7 +40,7 @@ private func examine(_ json: [UInt8]) {
     }
 }
 
-/// What is guessed of a document is accepted, gives what it says, and can be written down.
+/// A guessed shape is accepted, gives what the guess says, and can be written.
 private func guess(_ json: [UInt8]) {
     var document = StateDocument(json)
     for guess in (try? document.shapes()) ?? [] {
@@ -55,7 +55,7 @@ private func guess(_ json: [UInt8]) {
     }
 }
 
-/// Shapes with all that an element may say.
+/// Shapes with all members of an element.
 private func shapes(at pointer: String) -> [StateShape] {
     let rest: [(StateShape.Member, String)] = [
         (.itemsAt, pointer), (.kindAt, "/kind"), (.childrenAt, "/items"), (.expandedAt, "/expanded"),

@@ -1,5 +1,5 @@
-/// libFuzzer's own loop. Its runtime brings a `main` of its own, and SwiftPM names ours `http_fuzz_main`; so that is
-/// what is exported.
+/// libFuzzer's own loop. Its runtime brings its own `main`, and SwiftPM names ours `http_fuzz_main`; so that is what is
+/// exported.
 @_silgen_name("LLVMFuzzerRunDriver")
 private func runDriver(
     _ count: UnsafeMutablePointer<CInt>,
@@ -7,7 +7,7 @@ private func runDriver(
     _ body: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
 ) -> CInt
 
-/// What the executable starts with.
+/// The executable's entry point.
 @_cdecl("http_fuzz_main")
 public func main(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> CInt {
     var count = count

@@ -1,7 +1,7 @@
 @testable import HTTPCore
 
-/// What libFuzzer calls with every input, by the target in the first octet's place: head and chunks as one stream, or a
-/// query.
+/// Called by libFuzzer with every input. The first octet's place chooses the target: head and chunks as one stream, or
+/// a query.
 ///
 /// The property of the stream: reading it whole, octet by octet, and cut at a place that the input itself chooses comes
 /// to the same messages, bodies and refusal. The property of a query: what is decoded holds no NUL, and encoding it
@@ -34,7 +34,7 @@ private func fuzzQuery(_ bytes: [UInt8]) {
 
 private func hex(_ digit: UInt8) -> UInt8 { digit < 10 ? 0x30 + digit : 0x37 + digit }
 
-/// The messages of a stream, a line each, and its refusal.
+/// The messages of a stream, each on a line, and its refusal.
 private func reading(_ bytes: [UInt8], cuts: [Int]) -> [String] {
     var lines: [String] = []
     var parser = RequestParser(limits: MessageLimits())

@@ -1,4 +1,4 @@
-// The documents of a recipe. None is much longer than 3 MB: a request that costs too much does so at that size too.
+// The documents of a recipe. None is much longer than 3 MB: a request that costs too much shows it at that size, too.
 
 /// Writes the states, documents and edits that a recipe describes.
 struct Documents {
@@ -127,7 +127,7 @@ struct Documents {
 
     // MARK: Documents of another shape
 
-    /// A pointer of as many segments, to where the id stands in an element.
+    /// A pointer of `segments` segments, to the place of the id in an element.
     var pointer: String {
         let name = String(repeating: "a", count: 1 + min(recipe[.name], 7_000 / max(1, recipe[.segments])))
         return String(repeating: "/\(name)", count: max(1, min(recipe[.segments], 60)))
@@ -194,7 +194,7 @@ struct Documents {
 
     // MARK: Heads
 
-    /// A request whose list has as many elements.
+    /// A request with a list of that many elements.
     var head: String {
         let names = ["Accept", "Accept-Encoding", "Prefer", "If-Match", "If-None-Match"]
         let elements = [",", ";q=0.123,", "*/*;q=1,", "\"a\",", "a=b;c=d,", "\",", "gzip;q=0,"]

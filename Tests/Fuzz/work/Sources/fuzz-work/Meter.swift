@@ -6,33 +6,33 @@
 
 /// What a request cost.
 struct Cost {
-    /// Of the request and the answer together.
+    /// Bytes of the request and the answer together.
     var bytes: Int
-    /// Of the session, where the request says little and looks at all of it.
+    /// Items of the session, if a short request looks at all of it.
     var items: Int
-    /// Of the texts of two states of the session, where contents that differ are compared.
+    /// Bytes of two states' texts, if differing contents of the session are compared.
     var texts: Int
-    /// Of the thread's processor time, in milliseconds of the reference machine.
+    /// The thread's processor time, in milliseconds of the reference machine.
     var time: Double
 
-    /// The bound: 100 ms a MB, but 5 ms at least, and 0.1 µs for each item of the session that is looked at, and 2 ms
+    /// The bound: 100 ms per MB, but at least 5 ms, and 0.1 µs for each item of the session that is looked at, and 2 ms
     /// for each MB of two of its states that are compared.
     var limit: Double { max(5, Double(bytes) / 10_000) + Double(items) / 10_000 + Double(texts) / 500_000 }
-    /// Milliseconds a MB.
+    /// Milliseconds per MB.
     var rate: Double { time / (Double(bytes) / 1_000_000) }
     /// How much of the bound is used.
     var share: Double { time / limit }
 }
 
-/// Measures in the processor time of this thread, so that other processes do not count, and beside a reference, so that
-/// a slower machine does not count, nor one whose cache others use.
+/// Measures this thread's processor time, so that other processes do not count, and relative to a reference, so that a
+/// slower machine does not count, nor one whose cache others use.
 struct Meter {
     /// A plain list of 20,000 rows that is reversed, 2.5 MB in and out.
     private let reference: Request
-    /// Milliseconds that it takes where the bound was set.
+    /// Its milliseconds on the machine where the bound was set.
     private static let referenceTime = 6.0
 
-    /// How many times the bound a recipe must cost to be reported: what is beyond the bound by chance is not.
+    /// How many times the bound a recipe must cost to be reported, so that random excesses are not.
     static let margin = 2.0
 
     init() {
@@ -43,8 +43,8 @@ struct Meter {
         reference = Request(recipe)
     }
 
-    /// What a recipe costs: once, and where that is much, the least of ten, each beside the reference. What disturbs a
-    /// run only makes it longer.
+    /// The cost of a recipe: measured once, and if that is much, the least of ten, each relative to the reference. A
+    /// disturbance only makes a run longer.
     func cost(of recipe: Recipe) -> Cost {
         let request = Request(recipe)
         var answer = 0

@@ -1,14 +1,15 @@
 import SnapshotKit
 
-/// What a request is made of, as a few numbers: small enough to keep, to read, and to change one at a time.
+/// A request as a few numbers: small enough to keep, to read, and to change one at a time.
 struct Recipe: Equatable {
     /// A number of a recipe; each is below its limit.
     enum Part: String, CaseIterable {
-        /// What is asked for, a `Request.Kind`.
+        /// The kind of request, a `Request.Kind`.
         case kind
         /// Items of a state, at most; sections, and levels of items besides the first.
         case rows, sections, levels
-        /// What a content is, how deep and how wide it is, how long its names are, and whether they are escaped.
+        /// The kind of contents, how deep and how wide they are, how long their names are, and whether they are
+        /// escaped.
         case content, depth, width, name, escapes
         /// How items changed places, and how contents changed.
         case order, change
@@ -16,11 +17,11 @@ struct Recipe: Equatable {
         case dialect, style, staging
         /// Places that are left out, and segments of a pointer.
         case ignored, segments
-        /// One element in so many is bad; 0: none.
+        /// One element in this many is bad; 0: none.
         case bad
-        /// Parts of an id besides the first, and what else of an element is said to stand where its id does.
+        /// Parts of an id besides the first, and what else of an element has the same place as its id.
         case parts, roles
-        /// Edits of a batch, and what they are.
+        /// Edits of a batch, and their kind.
         case edits, edit
         /// Elements of a header that is a list.
         case elements
@@ -65,7 +66,7 @@ struct Recipe: Equatable {
         for part in Part.allCases { self[part] = Self.number(part, &random) }
     }
 
-    /// Reads `rows=100 depth=3`: what is not named is 0.
+    /// Reads `rows=100 depth=3`; missing names are 0.
     init?(_ text: some StringProtocol) {
         for word in text.split(separator: " ") {
             let pair = word.split(separator: "=")
@@ -81,7 +82,7 @@ struct Recipe: Equatable {
         Part.allCases.filter { self[$0] != 0 }.map { "\($0.rawValue)=\(self[$0])" }.joined(separator: " ")
     }
 
-    /// Another recipe, in which one to three numbers are others.
+    /// Another recipe, with one to three other numbers.
     func changed(_ random: inout some RandomNumberGenerator) -> Recipe {
         var recipe = self
         for _ in 0...Int.random(in: 0...2, using: &random) {
@@ -106,22 +107,22 @@ struct Recipe: Equatable {
     }
 }
 
-/// What a content is.
+/// The kind of contents.
 enum Content: Int, CaseIterable {
     case none, small, deep, wide, deepAndWide, array, text, arrays
 }
 
-/// Where the items of the new state stand.
+/// The order of items in the new state.
 enum Order: Int, CaseIterable {
     case same, reversed, rotated, shuffled, others, reparented, swapped, half
 }
 
-/// What became of the contents.
+/// How contents changed.
 enum Change: Int, CaseIterable {
     case same, reordered, reorderedAndChanged, changed, spaced, otherMembers
 }
 
-/// What the edits of a batch are.
+/// The kind of edits in a batch.
 enum EditKind: Int, CaseIterable {
     case insert, delete, move, update, collapse, clear, sections, moveIntoEachOther, reload, mixed
 }

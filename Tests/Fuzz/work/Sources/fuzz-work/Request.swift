@@ -1,16 +1,16 @@
 import HTTPCore
 import SnapshotKit
 
-/// What a server does for a request, from the bytes of its body to those of its answer. What was there before is made
-/// beforehand and costs nothing here.
+/// A server's work for a request, from the bytes of its body to those of its answer. Earlier state is made beforehand
+/// and costs nothing here.
 struct Request {
     /// What is asked for.
     enum Kind: String, CaseIterable {
         /// Two states in one body.
         case diff
-        /// A new state, upon the one before it.
+        /// A new state, after an earlier one.
         case state
-        /// A past state that is remembered as a skeleton, and the one of now.
+        /// A past state remembered as a delta, and the current one.
         case recall
         /// Edits of a state.
         case edits
@@ -22,11 +22,11 @@ struct Request {
 
     /// Bytes of the request; those of the session are not counted.
     let count: Int
-    /// Items of the session, where the request says little and looks at all of it.
+    /// Items of the session, if a short request looks at all of it.
     let items: Int
-    /// Bytes of two states of the session, where the request says little and compares them.
+    /// Bytes of two states of the session, if a short request compares them.
     let texts: Int
-    /// Does it all, and returns how long the answer is.
+    /// Does all of it, and returns the length of the answer.
     let run: () -> Int
 
     init(_ recipe: Recipe) {

@@ -28,7 +28,7 @@ var known: [Request.Kind: [(recipe: Recipe, cost: Cost)]] = [:]
 var beyond: [(recipe: Recipe, cost: Cost)] = []
 var count = 0
 
-/// Measures a recipe; true if it is dearer than what is known of its kind.
+/// Measures a recipe; true if it is dearer than the known ones of its kind.
 @MainActor func examine(_ recipe: Recipe) -> Bool {
     let kind = Request.Kind.allCases[recipe[.kind]]
     let cost = meter.cost(of: recipe)
