@@ -26,29 +26,29 @@ COPY .ci/build .ci/function-order .ci/
 COPY Sources Sources
 # The server carries its files.
 COPY Clients/js Clients/js
-# The manifest names the tests, so there have to be some. Their own files are not sent: a change of them would build all
-# of this anew.
+# The manifest names the tests, so they must exist. Their own files are not sent: a change in them would rebuild
+# everything.
 RUN for tests in SnapshotKitTests DiffClientTests DiffServerTests HTTPCoreTests; do \
         mkdir -p Tests/$tests && touch Tests/$tests/None.swift; \
     done
-# What was built stays in a cache of the machine, so that a change builds only what it touches.
+# The build stays in a cache of the machine, so that a change rebuilds only what it touches.
 RUN --mount=type=cache,id=diffserver-build,target=/source/.build,sharing=locked \
     .ci/build diffserver -Xlinker -s \
     && cp "$(swift build -c release --show-bin-path)/diffserver" /usr/local/bin/diffserver
 
 FROM ${BASE_IMAGE} AS base
-# What was mended since that image was made comes with the upgrade.
+# Fixes since that image was made come with the upgrade.
 RUN apt-get update \
     && apt-get upgrade -y \
     && apt-get install -y --no-install-recommends libssl3 libsqlite3-0 zlib1g ca-certificates \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log
-# For --store sqlite:/data/sessions.db. A named volume that is mounted here takes its owner over.
+# For --store sqlite:/data/sessions.db. A named volume mounted here takes over its owner.
 RUN install -d -m 700 -o 65532 -g 65532 /data
 USER 65532:65532
 ENV DIFFSERVER_LISTEN=:8080
 EXPOSE 8080
 STOPSIGNAL SIGTERM
-# Podman keeps it with --format docker alone.
+# Podman keeps it only with --format docker.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=2s --retries=3 CMD ["/usr/local/bin/diffserver", "healthcheck"]
 ENTRYPOINT ["/usr/local/bin/diffserver"]
 CMD ["serve"]

@@ -1,6 +1,6 @@
 # The two commands are `make run` and `make test`; each installs what it needs first. `make help` lists the others.
 
-# Warnings are errors in CI alone: a later compiler's must not stop whoever builds this.
+# Warnings are errors in CI alone: a later compiler's new warning must not stop a user's build.
 STRICT := $(if $(DIFFSERVER_STRICT),-Xswiftc -warnings-as-errors --explicit-target-dependency-import-check error)
 BINARY := $(CURDIR)/.build/release/diffserver
 SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -prune -o -name '*.swift' -print)
@@ -12,7 +12,7 @@ HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# The key of the digests is fixed here, and only here, so that revisions are those that README shows.
+# The digest key is fixed here, and only here, so that revisions are those shown in README.
 run: build ## build for release and serve on http://127.0.0.1:8080; OPTIONS="--listen :80" and the like
 	@DIFFSERVER_DIGEST_KEY="$${DIFFSERVER_DIGEST_KEY:-readme}" exec "$(BINARY)" serve $(OPTIONS)
 
@@ -30,7 +30,7 @@ setup-test:
 setup-package:
 	@.ci/setup package
 
-# What waits is tested apart from what computes, or its timers come late.
+# Tests that wait run apart from those that compute, or their timers come late.
 unit: setup-test ## the libraries' tests
 	swift build --build-tests $(STRICT)
 	Tests/unit --skip-build --parallel --filter SnapshotKitTests
@@ -39,7 +39,7 @@ unit: setup-test ## the libraries' tests
 end-to-end: setup-test build ## tests of the built server, from outside
 	DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run
 
-# Those that depend on how sockets are waited for, in about a minute.
+# The parts that depend on how sockets are waited for, in about a minute.
 LOOP_PARTS = hostile test_peers concurrency test_events LongPoll GivenUp test_limits test_descriptors hooks test_sources test_source_faults test_command_line.Serving nginx watchdog
 
 event-loop: setup-test build ## tests of the event loops, the connections and the built server with Dispatch in place of epoll
@@ -51,7 +51,7 @@ end-to-end-stores: setup-test build ## the same, with sessions in SQLite and in 
 	DIFFSERVER_STORE=sqlite DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run
 	DIFFSERVER_STORE=redis DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run
 
-# The seed of each is today's date, and printed; SEED=20261125 runs that day's again.
+# The seed of each is today's date, and is printed; SEED=20261125 repeats that day's.
 TOGETHER = DIFFSERVER_BINARY="$(BINARY)" Tests/Together
 
 noninterference: setup-test build ## two worlds that differ in what a caller may not see answer the same; SECONDS_EACH=60

@@ -1,4 +1,4 @@
-"""A server that has core 0 to itself, and load from core 1."""
+"""A server with core 0 to itself, and load from core 1."""
 
 import collections
 import os
@@ -13,12 +13,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 BINARY = str(HERE.parent / ".build/release/diffserver")
 POSTS = HERE / "service/posts.lua"
 
-# Requests a second, and the server's processor time for one, in seconds.
+# Requests per second, and the server's processor time for one, in seconds.
 Load = collections.namedtuple("Load", "count rate cost")
 
 
 class Server:
-    """A server on core 0, unless it may have others too; `under` is what runs it, valgrind for example."""
+    """A server on core 0, unless it may have others too; `under` is the program that runs it, such as valgrind."""
 
     def __init__(self, binary, *options, cores=frozenset({0}), under=()):
         self.process = subprocess.Popen(
@@ -40,13 +40,13 @@ class Server:
 
     @property
     def seconds(self):
-        """Processor time until now."""
+        """Processor time so far."""
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(") ", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     @property
     def busy(self):
-        """The same by the scheduler's clock: exact, and of the threads that live."""
+        """The same by the scheduler's clock: exact, but only for living threads."""
         threads = pathlib.Path(f"/proc/{self.process.pid}/task").iterdir()
         return sum(int((each / "schedstat").read_text().split()[0]) for each in threads) / 1e9
 
@@ -61,7 +61,7 @@ class Server:
 
 
 class Redis:
-    """One that keeps nothing on a disk, on a socket of its own, on the clients' core."""
+    """One that keeps nothing on disk, on its own socket, on the clients' core."""
 
     def __init__(self, directory):
         self.path = f"{directory}/redis.sock"
@@ -85,7 +85,7 @@ class Redis:
 
     @property
     def round_trips(self):
-        """Commands that servers have sent; what their scripts call within Redis is none."""
+        """Commands sent by servers; calls that their scripts make within Redis do not count."""
         calls = dict(re.findall(r"cmdstat_(\w+):calls=(\d+)", self.info("commandstats")))
         return sum(int(calls.get(name, 0)) for name in ("evalsha", "eval", "hget"))
 
@@ -105,7 +105,7 @@ def to_core_of_clients():
 
 
 def wrk(server, seconds, path, *arguments, connections=16):
-    """What the server does under as many requests as it can answer."""
+    """The server's work under as many requests as it can answer."""
     before = server.seconds
     text = subprocess.run(
         ["taskset", "-c", "1", "wrk", "-t1", f"-c{connections}", f"-d{seconds}s", *arguments[:2],
@@ -118,5 +118,5 @@ def wrk(server, seconds, path, *arguments, connections=16):
 
 
 def posted(server, seconds, items, size, connections=16):
-    """The same, of states of `items` items of `size` bytes; one item in a hundred changes."""
+    """The same, with states of `items` items of `size` bytes; one item in a hundred changes."""
     return wrk(server, seconds, "/", "-s", str(POSTS), "--", f"items={items}", f"bytes={size}", connections=connections)

@@ -24,7 +24,7 @@ BIG = "/v1/sessions/big"
 
 @dataclasses.dataclass
 class Attack:
-    """An attack, and the server that it is made on. With an `upstream` that server fetches lists and calls hooks."""
+    """An attack, and the server under attack. With an `upstream` that server fetches lists and calls hooks."""
 
     name: str
     act: typing.Callable
@@ -248,7 +248,7 @@ def salaries(server):
 
 
 def questions(number):
-    """What is asked of one number, once where the answer is yes and once where it is no."""
+    """What is asked about one number, once where the answer is yes and once where it is no."""
     for bound in (0, 10 ** 9):
         test = {"at": "/content/salary", "above": bound}
         views = ({"where": [test]}, {"where": [test, {"at": "/id", "is": f"r{number % 1000}"}]}, {"where": [test], "limit": 1},
@@ -260,12 +260,12 @@ def questions(number):
 
 @attack("questions of a token that may only edit", setup=salaries, server={"options": ["--token-secret", tokens.SECRET]}, told=TOLD)
 def oracle(server, until):
-    """Asks, with edits that change nothing, what a view would show. Each answer to a yes that differs from that to a no tells something."""
+    """Asks, with edits that change nothing, what a view would show. Answers that differ between yes and no leak."""
     bearer = tokens.bearer(tokens.token("big", "edit:move", 600))
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     connection.request("POST", f"{BIG}/changes", b'{"edits":[]}', bearer)
     if (taken := connection.getresponse()).status != 200:
-        TOLD.value += 1  # One whose token is not taken learns nothing, whatever the server tells.
+        TOLD.value += 1  # Without an accepted token nothing is learnt, whatever the server says.
     taken.read()
     number = 0
     while time.monotonic() < until:

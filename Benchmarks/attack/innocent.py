@@ -10,7 +10,7 @@ import json
 import time
 
 INTERVAL = 0.01
-# In turn, since each belongs to a loop of the server, and an attack may well be on another.
+# In turn, since each belongs to a loop of the server, and an attack may occupy another.
 CONNECTIONS = 8
 PATH = "/v1/sessions/innocent/changes"
 
@@ -24,7 +24,7 @@ def prepare(server):
 
 
 def run(server, until, pipe, ask):
-    """Asks until then, and sends the latencies in seconds, and how many requests failed, and were refused of these."""
+    """Asks until then; sends the latencies in seconds, and how many requests failed and how many were refused."""
     latencies, failures, refusals = [], 0, 0
     connections, revision = [None] * CONNECTIONS, None
     start, number = time.monotonic(), 0
@@ -59,7 +59,7 @@ def connect(server, timeout):
 
 
 def ask(connection, number, revision):
-    """A post of 20 rows, one of them changed, and every other time a read of what changed."""
+    """A post of 20 rows, one of them changed, and every other time a read of the changes."""
     if number // CONNECTIONS % 2 and revision:
         connection.request("GET", f"{PATH}?since={revision}")
     else:
@@ -73,7 +73,7 @@ def ask(connection, number, revision):
 
 
 def ask_upstream(connection, number, revision):
-    """In turn the same, a read of a list that fetches itself, of one that nobody has read before, and an edit."""
+    """In turn: the same, a read of a list that fetches itself, of one that nobody has read before, and an edit."""
     turn, name = number // CONNECTIONS % 8, f"calm:{number}"
     if turn < 5:
         return ask(connection, number, revision)

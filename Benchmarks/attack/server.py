@@ -86,14 +86,14 @@ class Server:
             return 0
 
     def descriptors_left(self, count, patience=5):
-        """How many are open beyond so many, once that is none or it is time; 0 once it is dead."""
+        """How many are open beyond `count`, once that is none or the time is up; 0 once it is dead."""
         end = time.monotonic() + patience
         while (left := self.descriptors() - count) > 0 and time.monotonic() < end:
             time.sleep(0.05)
         return max(0, left)
 
     def processor_seconds(self):
-        """What it has used so far; None once it is dead."""
+        """The processor time it has used so far; None once it is dead."""
         try:
             stat = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
         except OSError:
@@ -110,7 +110,7 @@ class Server:
         return found and int(found.group(1)) * 1024
 
     def end(self, patience=15):
-        """Ends it by SIGTERM. What became of it, in a word or two: "well" if it had lived and ended by itself."""
+        """Ends it by SIGTERM. Its fate, in a word or two: "well" if it was alive and ended by itself."""
         status = self.process.poll()
         if status is not None:
             outcome = f"died: {signal.Signals(-status).name}" if status < 0 else f"ended with {status}"

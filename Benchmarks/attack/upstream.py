@@ -13,11 +13,11 @@ import socket
 
 fork = multiprocessing.get_context("fork")
 
-# What a lists file holds by reference, and what is in bodies alone: no line of a log may show either.
+# What a lists file holds by reference, and what only bodies hold: no line of a log may show either.
 SECRET = "secret-of-the-source"
 HOOK_SECRET = "whsec_" + base64.b64encode(SECRET.encode() + b"-and-hook").decode()
 PRIVATE = "private-part-of-a-body"
-# What the file says is asked for: nothing else may be in a request, whatever readers and upstreams bring.
+# The requests that the file specifies: none may hold anything else, whatever readers and upstreams send.
 LINE = re.compile(rb"(GET|POST) /(list|next|hook|calm)(/[A-Za-z0-9._~-]+)? HTTP/1\.1")
 FIELD = re.compile(
     rb"(Host|User-Agent|Accept|Accept-Encoding|Authorization|If-None-Match|If-Modified-Since|Content-Type"
@@ -25,7 +25,7 @@ FIELD = re.compile(
 
 
 class Caller:
-    """One who asks, and what for."""
+    """A caller, and its request."""
 
     def __init__(self, writer, number, elsewhere):
         self.writer, self.number, self.elsewhere = writer, number, elsewhere
@@ -50,7 +50,7 @@ class Upstream:
     """Answers by `behave` while it is open; `strange` counts requests that are not what the lists file says."""
 
     def __init__(self, behave, elsewhere=None):
-        """`elsewhere`: a URL that nobody is meant to ask for."""
+        """`elsewhere`: a URL that nobody should ask for."""
         self.behave, self.elsewhere = behave, elsewhere
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
@@ -88,7 +88,7 @@ class Upstream:
 
 
 async def calm(caller):
-    """What an upstream should be: a list of 20 rows, one of them new each time, and a hook that agrees."""
+    """A good upstream: a list of 20 rows, one of them new each time, and a hook that agrees."""
     rows = [{"id": row, "content": caller.number if row == caller.number % 20 else row} for row in range(20)]
     await caller.answer(json.dumps(rows).encode())
 

@@ -1,4 +1,4 @@
-"""What sources and hooks do to a server that calls them, and what clients do to both."""
+"""Attacks of sources and hooks on a server that calls them, and of clients on both."""
 
 import asyncio
 import gzip
@@ -17,7 +17,7 @@ __all__ = ["ALL"]
 
 
 def source(name, behave, count=200, **how):
-    """An attack by the source of so many lists, each of which somebody waits for."""
+    """An attack by the source of this many lists, each of which somebody waits for."""
     def read(server, until):
         stream = {"Accept": "text/event-stream"}
         kept = held(server, count, until, lambda number: request("GET", f"/v1/sessions/bad:{number}/changes", **stream))
@@ -27,7 +27,7 @@ def source(name, behave, count=200, **how):
 
 
 def hook(name, behave, sessions=100, each=5):
-    """An attack by the hook of so many sessions, each of which has so many edits wait for it, again and again."""
+    """An attack by the hook of this many sessions, with this many edits of each waiting for it, again and again."""
     def setup(server):
         for number in range(sessions):
             asked(server, "PUT", f"/v1/sessions/asked:{number}", {"state": [1]})
@@ -60,7 +60,7 @@ async def endless(caller):
 
 
 def empty_blocks(count):
-    """A gzip of a gzip of nothing, in so many blocks of 5 bytes."""
+    """A gzip of a gzip of nothing, in this many blocks of 5 bytes."""
     packer = zlib.compressobj(9, wbits=31)
     packed = [packer.compress(b"\x1f\x8b\x08\0\0\0\0\0\0\xff")]
     packed += [packer.compress(b"\0\0\0\xff\xff" * 200_000) for _ in range(count // 200_000)]
@@ -90,7 +90,7 @@ async def redirect(caller):
 
 
 async def endless_head(caller):
-    """Half of them of one answer, half of ever new ones before that."""
+    """Half of them for one answer, half for ever new ones before that."""
     await caller.send(b"HTTP/1.1 200 X\r\n" if caller.number % 2 else b"")
     while True:
         if caller.number % 2:
@@ -108,7 +108,7 @@ NUMBERS = (-(2**63), 2**63 - 1, 2**64, -1, "nan", "1e400", "0x7f", "", "+1")
 
 
 async def absurd_fields(caller):
-    """Numbers that do not fit, and values that would begin a field of their own where they came back in a request."""
+    """Numbers that do not fit, and values that would start a new field if echoed in a request."""
     number = NUMBERS[caller.number % len(NUMBERS)]
     other = NUMBERS[caller.number // len(NUMBERS) % len(NUMBERS)]
     await caller.answer(
@@ -164,7 +164,7 @@ def new_lists(server, until):
         try:
             with connected(server) as connection:
                 connection.sendall(request("GET", f"/v1/sessions/bad:{process}-{number}"))
-                # Left by a reset: else it would be answered first.
+                # Closed by a reset: otherwise it would be answered first.
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         except OSError:
             time.sleep(0.001)

@@ -1,4 +1,4 @@
-"""Requests as bytes and sockets, for clients that do not keep to the rules."""
+"""Requests as bytes and sockets, for clients that break the rules."""
 
 import json
 import socket
@@ -6,7 +6,7 @@ import time
 
 
 def connected(server, receive_bytes=None):
-    """A connection; `receive_bytes` makes the window small, so that what is not read waits in the server."""
+    """A connection; `receive_bytes` makes the window small, so that unread answers wait in the server."""
     connection = socket.socket()
     if receive_bytes:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
@@ -27,7 +27,7 @@ def request(method, path, body=None, **fields):
 
 
 def answer(connection, is_head=False):
-    """The status of the next answer, whose body is read away."""
+    """The status of the next answer, whose body is discarded."""
     data = b""
     while b"\r\n\r\n" not in data:
         more = connection.recv(65536)
@@ -47,7 +47,7 @@ def answer(connection, is_head=False):
 
 
 def asked(server, *parts, **fields):
-    """One request on a connection of its own."""
+    """One request on a new connection."""
     with connected(server) as connection:
         connection.settimeout(60)
         connection.sendall(request(*parts, **fields))
@@ -71,7 +71,7 @@ def repeated(server, until, make, is_head=False):
 
 
 def held(server, count, until, first, receive_bytes=None):
-    """Connections that all stay open, each with `first` sent: as many as there can be until then."""
+    """Connections that all stay open, each with `first` sent: as many as possible until then."""
     connections = []
     for number in range(count):
         if time.monotonic() >= until:
@@ -86,7 +86,7 @@ def held(server, count, until, first, receive_bytes=None):
 
 
 def read_until(until, connections):
-    """Takes what comes on all of them."""
+    """Discards what comes on all of them."""
     while time.monotonic() < until:
         for connection in connections:
             try:

@@ -37,7 +37,7 @@ done
 
 ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 
-# Prints the CPU time of a request in µs, and requests a second.
+# Prints the CPU time of a request in µs, and requests per second.
 measure() { # SERVER SCHEME [SETTING…]
     local server=$1 scheme=$2 address before after
     shift 2

@@ -1,1 +1,1 @@
-"""What the end-to-end tests share: a running server, clients, models of what a client shows."""
+"""Shared by the end-to-end tests: a running server, clients, models of what a client shows."""

@@ -1,4 +1,4 @@
-"""A test class with a server of its own."""
+"""A test class with its own server."""
 
 import itertools
 import unittest
@@ -112,7 +112,7 @@ class ServiceCase(unittest.TestCase):
         return problem
 
     def assertChangeset(self, answer, status=200, dialect="keyed"):
-        """A changeset with `changes` or with `reset` and `state`, and nothing beside."""
+        """A changeset with `changes` or with `reset` and `state`, and nothing else."""
         self.assertEqual(answer.status, status, answer)
         self.assertIn(answer.media_type, media_types(dialect), answer)
         changeset = answer.json

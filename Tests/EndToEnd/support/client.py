@@ -9,7 +9,7 @@ from .description import check
 
 
 class Answer:
-    """One answer, read whole."""
+    """One answer, read completely."""
 
     def __init__(self, status, headers, body):
         self.status = status
@@ -37,7 +37,7 @@ class Answer:
 
 
 class Client:
-    """One keep-alive connection to a server; made again when it was closed."""
+    """One keep-alive connection to a server; reopened when it was closed."""
 
     def __init__(self, server, timeout=20):
         self.server = server
@@ -65,7 +65,7 @@ class Client:
         read = Answer(answer.status, answer.headers, answer.read())
         if answer.will_close:
             self.close()
-        # Pages and probes ignore their query; only the others are described with it.
+        # Pages and probes ignore their query; only the other paths are described with one.
         described = target if target.startswith("/v1/") else target.split("?")[0]
         check(method, described, read.status, list(read.headers.items()), read.body, headers or {}, body)
         if read.body and read.media_type.endswith("json") and read.headers.get("Content-Encoding") is None:
@@ -79,7 +79,7 @@ class Client:
 
 
 def once(server, *request):
-    """One request on a connection of its own."""
+    """One request on a new connection."""
     client = Client(server)
     try:
         return client.request(*request)
@@ -96,7 +96,7 @@ class RawConnection:
 
     @classmethod
     def to(cls, connected):
-        """On a socket that is connected already."""
+        """On an already connected socket."""
         return cls(None, connected=connected)
 
     def send(self, data):

@@ -1,4 +1,4 @@
-"""A node over a database of its own."""
+"""A node over its own database."""
 
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""Every answer held against the service's own description, when DIFFSERVER_DESCRIBED is set."""
+"""Compares every answer with the service's own description, when DIFFSERVER_DESCRIBED is set."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from .server import ROOT
 
 
 def no_check(*_, **__):
-    """The description is checked only when asked: the check needs a package from outside."""
+    """The description is checked only on request: the check needs an external package."""
 
 
 def check_of_answers():

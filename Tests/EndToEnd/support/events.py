@@ -1,4 +1,4 @@
-"""Server-sent events, read as a browser reads them but nothing forgotten."""
+"""Server-sent events, read like a browser does, but without losing anything."""
 
 import itertools
 import json
@@ -44,7 +44,7 @@ class Event:
 
 
 class Stream:
-    """An open stream of changes; every other one is asked for as gzip, as browsers ask."""
+    """An open stream of changes; every other one asks for gzip, as browsers do."""
 
     _turns = itertools.count()
 
@@ -66,7 +66,7 @@ class Stream:
         self.status = int(status_line.split()[1])
         self.headers = parse_headers(file)
         self.chunked = self.headers.get("Transfer-Encoding", "").lower() == "chunked"
-        # What is checked is what is read, not what was sent.
+        # The check covers what is read, not what was sent.
         self.checked = [pair for pair in self.headers.items() if pair[0] != "Content-Encoding"]
         self.octets = 0
         self.inflater = zlib.decompressobj(31) if self.headers.get("Content-Encoding") == "gzip" else None
@@ -110,7 +110,7 @@ class Stream:
         return Event(block.decode("utf-8").split("\n"))
 
     def next_event(self, seconds=20):
-        """The next block that is neither a comment alone nor the primer."""
+        """The next block that is neither a mere comment nor the primer."""
         deadline = time.monotonic() + seconds
         while True:
             # Comments come for ever.
@@ -119,7 +119,7 @@ class Stream:
                 return event
 
     def is_quiet(self, seconds):
-        """Whether nothing comes for this long. The stream cannot be read any further after a True."""
+        """Whether nothing comes for this long. After a True the stream cannot be read any further."""
         try:
             self.next(seconds)
             return False

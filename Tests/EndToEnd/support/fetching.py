@@ -4,7 +4,7 @@ import asyncio
 
 
 class Answer:
-    """One answer, read whole; `closes`: it is the connection's last."""
+    """One answer, read completely; `closes`: it is the connection's last."""
 
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body
@@ -15,7 +15,7 @@ class Answer:
 
 
 class Connection:
-    """A connection to a server, made when it is needed and given up when an answer says so."""
+    """A connection to a server, made when needed and given up when an answer says so."""
 
     def __init__(self, server, headers=None):
         self.server, self.headers = server, headers or {}
@@ -51,7 +51,7 @@ class Connection:
         return answer
 
     async def events(self, path):
-        """The blocks of a stream as they come, each a dictionary of its fields; an answer that is no stream comes as it is."""
+        """The blocks of a stream as they come, each a dictionary of its fields; any other answer comes as it is."""
         status, fields = await self._send("GET", path, None, {"Accept": "text/event-stream"})
         if status != 200:
             yield Answer(status, fields, b"".join([piece async for piece in self._pieces(fields)]))

@@ -1,4 +1,4 @@
-"""Threads of a server that are held still from outside, as a loop is that never comes back from what it does (ptrace(2))."""
+"""Threads of a server held still from outside, like a loop that never returns from its work (ptrace(2))."""
 
 import contextlib
 import ctypes
@@ -12,7 +12,7 @@ _libc.ptrace.restype = ctypes.c_long
 
 
 def threads(pid, name):
-    """The ids of the threads whose names begin so."""
+    """The ids of the threads whose names begin like this."""
     found = []
     for each in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{each}/comm", encoding="utf-8") as comm:
@@ -35,7 +35,7 @@ def frozen(pid, name):
     try:
         yield
     finally:
-        # Whoever holds a thread has to see it end, else its process never does.
+        # The holder of a thread must see it end, or its process never ends.
         for thread in held:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(thread, _ANY_CHILD)

@@ -18,7 +18,7 @@ MISSING = "haproxy is not installed"
 
 
 class HAProxy:
-    """One running HAProxy, before the nodes that listen on `ports`. Of the configuration only addresses are other ones."""
+    """One running HAProxy, before the nodes that listen on `ports`. Only addresses differ from the configuration."""
 
     host = "127.0.0.1"
 

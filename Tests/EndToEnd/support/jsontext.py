@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Number:
-    """A number token; 1.0 and 1 are two."""
+    """A number token; 1.0 and 1 differ."""
 
     token: str
 
@@ -48,7 +48,7 @@ def text(document):
 
 
 def key(identity):
-    """What an id is compared by: its text, 1 like "1"."""
+    """What ids are compared by: their text, 1 like "1"."""
     if isinstance(identity, Number):
         return identity.token
     if isinstance(identity, bool) or not isinstance(identity, (str, int)):

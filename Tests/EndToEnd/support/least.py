@@ -9,7 +9,7 @@ LISTS = ("deleted", "inserted", "moved", "updated")
 
 
 def check(dialect, changes, old, new):
-    """Raises unless the changes between two `Shown` are the fewest, as far as the dialect says them one by one."""
+    """Raises unless the changes between two `Shown` are the fewest, as far as the dialect lists them one by one."""
     least = minimum.counts(old, new)
     found, wanted = RULES[dialect](changes, old, new, least)
     assert found == wanted, f"{dialect}: {found} in place of {wanted}: {changes} from {old} to {new}"
@@ -20,7 +20,7 @@ def indexed(changes, old, new, least):
 
 
 def keyed(changes, old, new, least):
-    """All but removals: a section takes its rows along."""
+    """All except removals: a section takes its rows along."""
     def count(verb, *members):
         return sum(operation["op"] == verb and any(name in operation for name in members) for operation in changes)
 
@@ -32,7 +32,7 @@ def keyed(changes, old, new, least):
 
 
 def staged(changes, old, new, least):
-    """What goes with a section, or comes with one, does not survive; the others move and are updated as in `indexed`."""
+    """Rows that go or come with a section do not survive; the others move and are updated as in `indexed`."""
     kept = set(old.order()) & set(new.order())
     before, after = dict(minimum.rows_of(old)), dict(minimum.rows_of(new))
     survivors = {each for each in before.keys() & after.keys() if {before[each][0], after[each][0]} <= kept}

@@ -1,4 +1,4 @@
-"""How many operations a changeset may have at most, computed without the server: CONTRACT §5."""
+"""The most operations that a changeset may have, computed without the server: CONTRACT §5."""
 
 from bisect import bisect_left
 
@@ -13,7 +13,7 @@ def longest_increasing(values):
 
 
 def moves(old, new):
-    """Fewest moves from one order to another, over what is in both."""
+    """The fewest moves from one order to another, over common members."""
     place = {each: index for index, each in enumerate(old)}
     common = [place[each] for each in new if each in place]
     return len(common) - longest_increasing(common)

@@ -13,7 +13,7 @@ import time
 from .ports import free_port
 from .server import ROOT
 
-# Debian keeps it where only root looks.
+# Debian puts it where only root looks.
 PROGRAM = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
 IS_INSTALLED = bool(PROGRAM)
 MISSING = "nginx is not installed"
@@ -42,7 +42,7 @@ class Nginx:
         self._wait()
 
     def _placed(self, text, ports):
-        """With these ports, and with no file outside of the directory."""
+        """With these ports, and with no file outside the directory."""
         servers = re.findall(r"^ *server [a-z0-9.]+:\d+", text, re.MULTILINE)
         assert len(servers) == len(ports), servers
         for server, port in zip(servers, ports):
@@ -53,7 +53,7 @@ class Nginx:
         return text.replace("http {", f"http {{ {paths}", 1)
 
     def _with_certificate(self, text):
-        """The lines for TLS without their #, but for HTTP/2, which Debian's nginx names otherwise."""
+        """The lines for TLS without their #, except for HTTP/2, for which Debian's nginx has another name."""
         if self.tls_port is None:
             return text
         key, certificate = self.directory / "key.pem", self.directory / "certificate.pem"
@@ -68,7 +68,7 @@ class Nginx:
         return text
 
     def _wait(self):
-        """Until it listens on every port: it serves some while it tries again to have the others."""
+        """Until it listens on every port: it serves some while it retries the others."""
         deadline = time.monotonic() + 10
         ports = [port for port in (self.port, self.tls_port) if port]
         while time.monotonic() < deadline and self.process.poll() is None:
@@ -82,7 +82,7 @@ class Nginx:
         raise AssertionError("nginx did not start:\n" + (self.log.read_text() if self.log.exists() else ""))
 
     def warnings(self):
-        """What it complained of when it read its configuration."""
+        """Its complaints on reading its configuration."""
         return [line for line in self.log.read_text().splitlines() if re.search(r"\[(warn|emerg)\]", line)]
 
     def close(self):

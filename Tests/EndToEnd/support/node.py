@@ -5,7 +5,7 @@ from .server import Server
 
 
 class Node:
-    """A node on a port of its own."""
+    """A node on its own port."""
 
     def __init__(self, *options, variables=None):
         self.options, self.variables, self.host, self.port = options, variables, "127.0.0.1", free_port()

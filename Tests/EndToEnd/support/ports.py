@@ -1,10 +1,10 @@
-"""Ports that nobody uses, and that nobody else is given before they are listened on."""
+"""Ports that nobody uses, and that nobody else gets before they are listened on."""
 
 import pathlib
 import random
 import socket
 
-# From here on the kernel takes ports for connections, and for listeners that name none.
+# From here on the kernel gives ports to connections, and to listeners that name none.
 _TAKEN_BY_THE_KERNEL = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
 _FIRST = 10_000
 
@@ -18,7 +18,7 @@ def free_port():
         if port in _given:
             continue
         with socket.socket() as probe:
-            # As the listener to come may do: a port whose old connections are still being forgotten is free.
+            # As the later listener may do: a port whose old connections are still being forgotten is free.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind(("127.0.0.1", port))

@@ -1,4 +1,4 @@
-"""A Prometheus of a test's own, on the loopback, that scrapes servers every second."""
+"""A test's own Prometheus, on the loopback, that scrapes servers every second."""
 
 import json
 import os
@@ -34,7 +34,7 @@ class Prometheus:
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
 
     def ask(self, path, **query):
-        """What its interface for programs answers."""
+        """The answer of its HTTP API."""
         url = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(query)}"
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(url, timeout=20) as answer:

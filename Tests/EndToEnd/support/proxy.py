@@ -1,4 +1,4 @@
-"""A proxy on TCP that does to what goes through it what networks do at their worst."""
+"""A proxy on TCP that mistreats its traffic as networks do at their worst."""
 
 import random
 import socket
@@ -75,7 +75,7 @@ def cut(chance, data, is_request):
 
 
 def flip(chance, data, is_request):
-    """A bit of a record. Shorter answers say what was done, which nothing could tell from what was not."""
+    """Flips a bit of a record, not of shorter answers: these say what was done, and nothing could tell a wrong one."""
     if is_request or len(data) < 400:
         return data
     place = chance.randrange(100, len(data))

@@ -1,4 +1,4 @@
-"""Readers on threads of their own that follow a session until they show its last state."""
+"""Readers on separate threads that follow a session until they show its last state."""
 
 import random
 import threading
@@ -62,7 +62,7 @@ class PollingReader(Reader):
 
 
 def problems(readers):
-    """Waits for all of them; what stopped any."""
+    """Waits for all of them; returns what stopped any."""
     for each in readers:
         each.join(30)
     found = [each.problem for each in readers if each.problem]

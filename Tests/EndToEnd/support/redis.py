@@ -44,7 +44,7 @@ class Redis:
         raise AssertionError((self.directory / "log").read_text())
 
     def say(self, *words):
-        """What it answers to one command, as bytes of the protocol."""
+        """Its answer to one command, as bytes of the protocol."""
         with socket.create_connection(("127.0.0.1", self.port), 5) as connection:
             parts = [word.encode() if isinstance(word, str) else word for word in words]
             connection.sendall(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts))
@@ -119,7 +119,7 @@ class Group:
 
 
 class Shards:
-    """A Redis Cluster of three primaries with a replica each, which is promoted within about two seconds; or of others."""
+    """A Redis Cluster of three primaries with a replica each, promoted within about two seconds; or other numbers."""
 
     def __init__(self, primaries=3, replicas=3, under=lambda number: ()):
         self.nodes = [self._node(under(number)) for number in range(primaries + replicas)]
@@ -166,7 +166,7 @@ class Shards:
         return "redis-cluster://" + ",".join(f"127.0.0.1:{each.port}" for each in self.nodes[:3])
 
     def owner(self, session):
-        """The primary that has the session; the slot may be at nobody for a moment."""
+        """The primary that has the session; the slot may have no owner for a moment."""
         key, found = f"diffserver:{{{session}}}", []
 
         def is_found():
@@ -178,7 +178,7 @@ class Shards:
         return found[0]
 
     def join(self):
-        """A primary that is new, without slots."""
+        """A new primary, without slots."""
         node = self._node()
         self.nodes.append(node)
         self._meet(node)
@@ -186,7 +186,7 @@ class Shards:
         return node
 
     def move(self, session, new, meanwhile=lambda: None):
-        """Moves the slot of a session, and calls `meanwhile` before and behind the move of the session itself."""
+        """Moves the slot of a session, and calls `meanwhile` before and after the move of the session itself."""
         old, key = self.owner(session), f"diffserver:{{{session}}}"
         slot = old.say("CLUSTER", "KEYSLOT", key).strip(b":\r\n")
         self.ordered(new, "SETSLOT", slot, "IMPORTING", old.name)

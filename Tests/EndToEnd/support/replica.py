@@ -5,7 +5,7 @@ from .appliers.rows import members, merged, require
 
 
 class Replica:
-    """What one client of one dialect holds."""
+    """The state of one client of one dialect."""
 
     def __init__(self, dialect):
         self.dialect = dialect
@@ -15,7 +15,7 @@ class Replica:
         self.revision = None
 
     def receive(self, changeset, **how):
-        """Follows the rule; says whether the changeset was adopted, known, or is to be asked for again."""
+        """Follows the rule; returns whether the changeset was adopted, known, or must be requested again."""
         if "reset" in changeset:
             require("list" not in changeset, "a reset says twice what the list's content is")
             self.model = self.rules.shown(changeset["state"])
@@ -35,7 +35,7 @@ class Replica:
         return "adopted"
 
     def told(self, change):
-        """The list's own content after what an answer says of it."""
+        """The list's own content after an answer."""
         members(change, [], ["content"] if "content" in change else ["patch"])
         if "patch" not in change:
             return content(change)

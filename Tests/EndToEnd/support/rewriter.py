@@ -49,7 +49,7 @@ class Rewriter:
         self.under_way = None
 
     def check(self, node, remembered):
-        """A node has what was acknowledged, and leads there from each of so many revisions before."""
+        """A node has what was acknowledged, and leads there from each of this many earlier revisions."""
         client = Client(node)
         answer = client.request("GET", self.path)
         if answer.status == 404 and not self.past:

@@ -1,4 +1,4 @@
-"""What clients show, held against each other."""
+"""States shown by clients, compared with each other."""
 
 import copy
 import threading
@@ -12,7 +12,7 @@ class Seen:
         self.shown = {}
 
     def check(self, replica):
-        """The sequence counts nothing: equal digests are equal states."""
+        """The sequence does not matter: equal digests mean equal states."""
         key = (replica.dialect, replica.revision.split("-")[1])
         with self.lock:
             known = self.shown.get(key)

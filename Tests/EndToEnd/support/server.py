@@ -91,7 +91,7 @@ class Server:
             self._told.notify_all()
 
     def wait_for_line(self, pattern, seconds=20):
-        """The match of the first line of the log that holds the pattern."""
+        """The match of the first log line that contains the pattern."""
         deadline = time.monotonic() + seconds
         with self._told:
             while True:
@@ -134,7 +134,7 @@ class Server:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def sockets(self):
-        """The connections that clients have to the process, each by its own name; not those that it has to a store."""
+        """Clients' connections to the process, each by name; not those that it makes to a store."""
         with open(f"/proc/{self.pid}/net/tcp", encoding="ascii") as table:
             rows = [line.split() for line in table.readlines()[1:]]
         of_clients = {f"socket:[{row[9]}]" for row in rows if int(row[1].split(":")[1], 16) == self.port}
@@ -147,7 +147,7 @@ class Server:
         return found & of_clients
 
     def processor_ticks(self, thread):
-        """What the threads whose names begin so have used of the processor, in clock ticks."""
+        """The processor time of the threads whose names begin like this, in clock ticks."""
         ticks = 0
         for number in os.listdir(f"/proc/{self.pid}/task"):
             with open(f"/proc/{self.pid}/task/{number}/stat", encoding="ascii") as stat:

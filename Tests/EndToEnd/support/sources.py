@@ -1,4 +1,4 @@
-"""A test class whose server fetches lists from an upstream of its own."""
+"""A test class whose server fetches lists from the class's own upstream."""
 
 import base64
 import hashlib
@@ -18,10 +18,10 @@ from .upstream import Upstream
 # None of these may say where a test's upstream is, or who is trusted.
 QUIET = {name: "" for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")}
 
-# Who may do all, and who may mint.
+# A key that may do everything, and mint tokens.
 KEY = "key-of-the-writer"
 KEYS = ("--key", f"w:{hashlib.sha256(KEY.encode()).hexdigest()}", "--token-secret", SECRET)
-# What signs calls of hooks: two secrets, while one takes the other's place.
+# The secrets that sign calls of hooks: two, while one replaces the other.
 WEBHOOK_KEYS = (b"the secret of the webhook: one", b"the secret of the webhook: two")
 WEBHOOK_SECRET = " ".join("whsec_" + base64.b64encode(each).decode() for each in WEBHOOK_KEYS)
 
@@ -32,12 +32,12 @@ def insert(*items, **place):
 
 
 def ids(state):
-    """The ids of a state's items, children left out."""
+    """The ids of a state's items, without children."""
     return [item["id"] for section in state["sections"] for item in section["items"]]
 
 
 class ListsFile:
-    """A file of lists that can be written again."""
+    """A file of lists that can be rewritten."""
 
     def __init__(self, lists):
         self.directory = tempfile.TemporaryDirectory(prefix="diffserver-lists-")
@@ -46,7 +46,7 @@ class ListsFile:
         self.write(lists)
 
     def write(self, lists):
-        """A value, or the text as it is to be."""
+        """Writes a value, or a literal text."""
         self.path.write_text(lists if isinstance(lists, str) else json.dumps(lists), encoding="utf-8")
 
     def close(self):
@@ -91,14 +91,14 @@ class SourceCase(ServiceCase):
         return f"{kind}:{number}", path
 
     def fetched(self, state, kind="f"):
-        """A list that was read already: its name, its path and its revision."""
+        """A list that has been read: its name, its path and its revision."""
         name, path = self.new_list(state, kind)
         answer = self.get_session(name)
         self.assertStatus(answer, 200)
         return name, path, answer.json["revision"]
 
     def reload(self, lists=None, line="lists reloaded"):
-        """Has the server read its file again."""
+        """Makes the server read its file again."""
         if lists is not None:
             self.file.write(lists)
         count = sum(line in each for each in self.server.lines)
@@ -114,14 +114,14 @@ class SourceCase(ServiceCase):
         return stream
 
     def news(self, stream):
-        """The next event that changes something. Where all is slow, one that says that a source is silent may come before it."""
+        """The next event that changes something. On a slow machine, one about a silent source may come before it."""
         while True:
             event = stream.next_event()
             if event.event != "changes" or event.json.get("changes") not in ([], {}):
                 return event.json
 
     def ask(self, path, query=None, method="GET", body=None, timeout=30, **headers):
-        """A request of its own meanwhile; its answer comes from `answer()`, which is `done` or not."""
+        """A concurrent request; its answer comes from `answer()`, which is `done` or not."""
         return Asked(self.server, method, target(path, query), body, headers, timeout)
 
     def shows(self, name, *expected):
@@ -134,7 +134,7 @@ class SourceCase(ServiceCase):
     # The log
 
     def lines(self, *parts):
-        """The lines of the log that hold all these parts; a name of a session is a word."""
+        """The log lines that contain all these parts; a session's name is a whole word."""
         return [line for line in self.server.lines
                 if all(part in (line.split() if part.startswith("session=") else line) for part in parts)]
 
@@ -143,7 +143,7 @@ class SourceCase(ServiceCase):
 
 
 class Asked(threading.Thread):
-    """A request on a connection and a thread of its own."""
+    """A request on a separate connection and thread."""
 
     def __init__(self, server, method, target, body, headers, timeout=30):
         super().__init__(daemon=True)

@@ -1,4 +1,4 @@
-"""States: as a server answers them, and random ones that change as lists do."""
+"""States: as servers answer them, and random ones that change like lists do."""
 
 import copy
 
@@ -44,7 +44,7 @@ def item(given):
 
 
 def random_state(random, size=10, outline=True):
-    """Up to `size` items over some sections, some of them nested, collapsed, of a kind."""
+    """Up to `size` items over some sections, some of them nested, collapsed, or with a kind."""
     names = random.sample(SECTIONS, random.randint(0, 4))
     ids = random.sample(IDS, random.randint(0, min(size, len(IDS)))) if names else []
     chosen = [random_section(random, name) for name in names]
@@ -128,7 +128,7 @@ def section_step(random, chosen):
 
 
 def containers(chosen):
-    """Every list of items, those of children included."""
+    """Every list of items, including those of children."""
     found = [each["items"] for each in chosen]
     for place in found:
         found.extend(each["items"] for each in place if "items" in each)

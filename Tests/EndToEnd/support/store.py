@@ -1,4 +1,4 @@
-"""Where the sessions of the tests' servers live: DIFFSERVER_STORE is memory (if nothing is said), sqlite or redis."""
+"""Where the sessions of the tests' servers live: DIFFSERVER_STORE is memory (the default), sqlite or redis."""
 
 import atexit
 import os
@@ -9,7 +9,7 @@ from .redis import Redis
 
 KINDS = ("memory", "sqlite", "redis")
 KIND = os.environ.get("DIFFSERVER_STORE", "memory")
-# Each server has a database of its own in one Redis.
+# Each server has its own database in one Redis.
 DATABASES = 4096
 _redis = None
 
@@ -18,7 +18,7 @@ names_its_stores = unittest.skipUnless(KIND == "memory", "it is the same over ea
 
 
 def prepare():
-    """Starts what all servers share. Before a process forks, so that its children find it."""
+    """Starts what all servers share. Call it before a process forks, so that its children find it."""
     global _redis
     if KIND not in KINDS:
         raise ValueError(f"DIFFSERVER_STORE is one of {', '.join(KINDS)}, not {KIND}")

@@ -1,4 +1,4 @@
-"""Tokens made offline, as whoever holds the secret makes them: compact JWS, HS256."""
+"""Tokens made offline, like any holder of the secret can: compact JWS, HS256."""
 
 import base64
 import hashlib

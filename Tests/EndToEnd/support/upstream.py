@@ -15,7 +15,7 @@ from . import jsontext
 
 
 class Request:
-    """What was asked, and when."""
+    """The request, and when it came."""
 
     def __init__(self, time, method, path, headers, body):
         self.time, self.method, self.path, self.headers, self.body = time, method, path, headers, body
@@ -63,12 +63,12 @@ class Exchange:
         self.connection.close()
 
     def reset(self):
-        """Ends it as a machine does that has lost it (RST)."""
+        """Ends it like a machine that has lost it (RST)."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close()
 
     def is_left(self, seconds=0):
-        """Whether whoever asked has gone."""
+        """Whether the caller has gone."""
         self.connection.settimeout(max(seconds, 0.001))
         try:
             return self.connection.recv(1) == b""
@@ -82,7 +82,7 @@ class Exchange:
 
 
 class Upstream:
-    """A server whose every path does what it was told last; 404 where it was told nothing."""
+    """A server whose every path does what it was last told; 404 by default."""
 
     def __init__(self, tls=None, port=0):
         """`tls`: an `ssl.SSLContext`."""
@@ -98,7 +98,7 @@ class Upstream:
     # What it does
 
     def set(self, path, behaviour):
-        """From now on: a function of an exchange, or a state to be answered."""
+        """From now on: a function of an exchange, or a state to answer."""
         with self._changed:
             self._behaviours[path] = behaviour if callable(behaviour) else says(behaviour)
         return behaviour
@@ -111,7 +111,7 @@ class Upstream:
     # What it was asked
 
     def requests(self, path):
-        """In the order in which they came; a path without a query is that of every query."""
+        """In the order of arrival; a path without a query matches every query."""
         with self._changed:
             return [each for each in self._requests if path in (each.path, each.path.split("?")[0])]
 
@@ -124,7 +124,7 @@ class Upstream:
             return len(self._requests)
 
     def wait_for(self, path, count, seconds=20):
-        """The requests of a path once there are as many."""
+        """The requests of a path, once there are that many."""
         deadline = time.monotonic() + seconds
         with self._changed:
             while True:
@@ -181,7 +181,7 @@ class Upstream:
                 self._behaviour(request.path)(exchange)
                 if exchange.is_over:
                     break
-        except OSError:  # Whoever asked has gone.
+        except OSError:  # The caller has gone.
             pass
         finally:
             with self._changed:
@@ -190,7 +190,7 @@ class Upstream:
 
     @staticmethod
     def _read(connection, buffer):
-        """The next request, and what came behind it; None at the end of the connection."""
+        """The next request, and the bytes after it; None at the end of the connection."""
         while b"\r\n\r\n" not in buffer:
             data = connection.recv(65536)
             if not data:
@@ -221,7 +221,7 @@ class Upstream:
 
     def stop_listening(self):
         """Refuses connections from now on."""
-        # A thread that is in `accept` would take one more.
+        # A thread in `accept` would accept one more.
         try:
             self.listener.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -246,7 +246,7 @@ def says(body, status=200, **headers):
 
 
 def tagged(body, etag, **headers):
-    """Answers this, or that it has not been modified, by its tag."""
+    """Answers this, or 304 if the tag is the same."""
     def behaviour(exchange):
         is_same = exchange.request["If-None-Match"] == etag
         exchange.answer(b"" if is_same else body, 304 if is_same else 200, ETag=etag, **headers)
@@ -264,7 +264,7 @@ def dated(body, seconds):
 
 
 class Held:
-    """Answers only when it is told to."""
+    """Answers only when told to."""
 
     def __init__(self, answer):
         self.answer = answer if callable(answer) else says(answer)
@@ -283,7 +283,7 @@ def refuses_by_reset(exchange):
 
 
 def never_answers(exchange):
-    """Until whoever asked has gone."""
+    """Until the caller has gone."""
     while not exchange.is_left(0.5):
         pass
 

@@ -12,7 +12,7 @@ from .jsontext import Number, key
 
 
 def viewed(state, *views):
-    """What several views show of a state, each of what the one before it shows."""
+    """What several views show of a state, each of the previous one's result."""
     for view in views:
         state = one_view(state, view)
     return state
@@ -59,7 +59,7 @@ def grouped(items, group):
 
 
 def group_of(item, group):
-    """The id of the section that it goes into, written as its value is."""
+    """The id of the section that it goes into, with its value's notation."""
     value = next(iter(values_at(item, group["at"])), None)
     if isinstance(value, str):
         text = value
@@ -124,7 +124,7 @@ def folded(value):
 
 
 def values_at(item, pointer):
-    """What the item has there: one value, or none."""
+    """The item's value at a place: one, or none."""
     first, *names = [name.replace("~1", "/").replace("~0", "~") for name in pointer.split("/")[1:]]
     if first == "expanded":
         return [item.get("expanded", True)]
@@ -135,7 +135,7 @@ def values_at(item, pointer):
 
 
 def same(one, other):
-    """Whether two JSON values are equal, numbers by what they are."""
+    """Whether two JSON values are equal, numbers by value."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(value, other[name]) for name, value in one.items())
     if isinstance(one, list) and isinstance(other, list):

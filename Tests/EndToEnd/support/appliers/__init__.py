@@ -15,7 +15,7 @@ DIALECTS = {
     "json-patch": document,
 }
 
-# Those that lead nowhere: `expected(before, after)` is what they say.
+# Dialects that lead nowhere: `expected(before, after)` is what they must say.
 NOT_ADOPTED = {
     "counts": counts,
 }

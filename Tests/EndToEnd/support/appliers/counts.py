@@ -1,4 +1,4 @@
-"""counts: how much changed, in numbers. Nobody adopts it: a reader holds a base, and is told how far the head is."""
+"""counts: how much changed, in numbers. Nobody adopts it: a reader keeps a base, and is told how far the head is."""
 
 from .. import minimum
 from . import rows
@@ -7,7 +7,7 @@ NAMES = ["deleted", "inserted", "moved", "updated"]
 
 
 def expected(before, after):
-    """What is told of two documents: the fewest operations of each sort, without zeros."""
+    """The counts between two documents: the fewest operations of each sort, without zeros."""
     counts = minimum.counts(rows.visible(before), rows.visible(after))
     groups = {group: {name: number for name, number in zip(NAMES, counts[group]) if number}
               for group in ("sections", "items")}
@@ -15,5 +15,5 @@ def expected(before, after):
 
 
 def rows_of(document):
-    """What a reset says in place of the state."""
+    """What a reset says instead of the state."""
     return sum(len(own) for _, own in rows.visible(document).sections)

@@ -1,4 +1,4 @@
-"""indexed: the whole change as one batch; all rows are listed, those of deleted and inserted sections too."""
+"""indexed: the whole change as one batch; all rows are listed, including those of deleted and inserted sections."""
 
 from . import batch
 from .rows import members, require, shown, visible

@@ -1,4 +1,4 @@
-"""keyed: operations by id, in the contract's order, each anchor there when it is named."""
+"""keyed: operations by id, in the contract's order, each anchor present when it is named."""
 
 from ..jsontext import key
 from .rows import Misfit, header, manner, members, require, row, shown, visible

@@ -18,7 +18,7 @@ def require(claim, *words):
 
 
 def members(operation, required, optional=()):
-    """The operation's members are these and no others."""
+    """The operation has exactly these members."""
     found = set(operation)
     require(set(required) <= found <= set(required) | set(optional), "members of", operation)
 
@@ -48,7 +48,7 @@ def row(item, old=None):
 
 
 def manner(operation, old=None, new=None):
-    """Every update says how to draw: in place, or anew, as another kind of cell must be."""
+    """Every update says how to redraw: in place, or in a new cell, as another kind requires."""
     require(operation["as"] in ("reconfigure", "reload"), "as what?", operation)
     if old is not None and old.get("kind") != new.get("kind"):
         require(operation["as"] == "reload", "another kind, yet not reloaded:", operation)
