@@ -26,7 +26,7 @@ ITEMS_AT, ID_AT = os.environ.get("ITEMS_AT", "/Incidents"), os.environ.get("ID_A
 
 
 def post(path, body):
-    """The status, headers and bytes of diffserver's answer; passing failures are retried under one key."""
+    """The status, the headers and the bytes that diffserver answers; what may pass is tried again under one key."""
     headers = {"Content-Type": "application/json", "Idempotency-Key": str(uuid.uuid4())}
     if SECRET:
         headers["Authorization"] = f"Bearer {SECRET}"
@@ -47,7 +47,7 @@ def post(path, body):
 
 
 def session_of(user, name):
-    """One session per user and list: others may be allowed to see other rows."""
+    """One session a user and list: who may see another list must not share it."""
     return f"{name}:{hashlib.sha256(user.encode()).hexdigest()[:24]}"
 
 
@@ -60,7 +60,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def changes(self, name, query):
         with urllib.request.urlopen(f"{UPSTREAM}/{name}", timeout=10) as upstream:
-            body = upstream.read()  # unchanged: parsing it and writing it again would change it
+            body = upstream.read()  # as it is: parsing it and writing it again would change it
         asked = {"itemsAt": ITEMS_AT, "idAt": ID_AT, "since": ""}  # a client without a revision gets a reset
         asked.update((key, query[key]) for key in ("since", "dialect", "staging", "content") if key in query)
         self.hand_on(*post(f"/v1/sessions/{session_of(self.user(), name)}/changes?{urllib.parse.urlencode(asked)}", body))

@@ -13,7 +13,7 @@ const {
   ITEMS_AT = '/Incidents', ID_AT = '/UniqueId', PORT = '3000',
 } = process.env;
 
-/** A request to diffserver. Passing failures are retried with the same body and key, so nothing is done twice. */
+/** A request to diffserver. What may pass is tried again: the body is the same, and so is the key, so nothing is done twice. */
 async function ask(method, path, body, headers = {}) {
   if (DIFFSERVER_SECRET) headers.Authorization = `Bearer ${DIFFSERVER_SECRET}`;
   if (method === 'POST') headers['Idempotency-Key'] = randomUUID();
@@ -31,12 +31,12 @@ async function ask(method, path, body, headers = {}) {
   }
 }
 
-/** The pause that `Retry-After` asks for, partly random, so that not all clients return at once. */
+/** What `Retry-After` asks for, and some chance, so that not all return as one. */
 const pause = (failures, seconds) => new Promise((resolve) => {
   setTimeout(resolve, seconds * 1_000 + (0.5 + Math.random() / 2) * 100 * 2 ** failures);
 });
 
-/** One session per user and list: others may be allowed to see other rows. Names use `A-Z a-z 0-9 . _ ~ : -`. */
+/** One session a user and list: who may see another list must not share it. Names are of `A-Z a-z 0-9 . _ ~ : -`. */
 function sessionOf(user, list) {
   return `${list}:${createHash('sha256').update(user).digest('hex').slice(0, 24)}`;
 }
@@ -48,11 +48,11 @@ async function changes(request, response, list, query) {
   const upstream = await fetch(`${UPSTREAM_URL}/${list}`, { signal: AbortSignal.timeout(10_000) });
   if (!upstream.ok) return send(response, 502, { title: 'Upstream failed', status: 502 });
   const asked = new URLSearchParams({ itemsAt: ITEMS_AT, idAt: ID_AT });
-  // An empty one means everything: a client without a revision gets a reset, and so does one with an unknown revision.
+  // Nothing means everything: a client without a revision gets a reset, and so does one whose revision is unknown.
   asked.set('since', query.get('since') ?? '');
   for (const name of ['dialect', 'staging', 'content']) if (query.has(name)) asked.set(name, query.get(name));
   const session = sessionOf(userOf(request), list);
-  // The upstream's bytes go through unchanged: parsing and writing them again would change numbers beyond 2^53.
+  // The upstream's bytes go through as they came: parsing and writing them again would change numbers beyond 2^53.
   const body = await upstream.arrayBuffer();
   const answer = await ask('POST', `/v1/sessions/${session}/changes?${asked}`, body, { 'Content-Type': 'application/json' });
   pass(response, answer, await answer.arrayBuffer());
@@ -65,7 +65,7 @@ async function token(request, response, list) {
   send(response, answer.status, answer.ok ? { session, ...minted } : minted);
 }
 
-/** Passes an answer on: its status, its type, its bytes, and when to come back. */
+/** Hands an answer on: its status, its type, its bytes, and when to come back. */
 function pass(response, answer, body) {
   const fields = { 'Cache-Control': 'no-store' };
   for (const name of ['Content-Type', 'Retry-After']) if (answer.headers.has(name)) fields[name] = answer.headers.get(name);

@@ -258,7 +258,7 @@ class Words(unittest.TestCase):
 
 
 class Checking(unittest.TestCase):
-    """`serve --check`, and what is nearly an option."""
+    """`serve --check`, and arguments that nearly are options."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

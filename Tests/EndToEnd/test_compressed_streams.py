@@ -87,7 +87,7 @@ class CompressedStreams(ServiceCase):
 
 
 class ManyCompressedStreams(ServiceCase):
-    """A thousand streams on a thousand lists: nobody shares with anybody what was sent."""
+    """A thousand streams on a thousand lists: none shares what was sent."""
 
     options = ("--max-connections", "3000")
     NUMBER = 1000
@@ -99,7 +99,7 @@ class ManyCompressedStreams(ServiceCase):
         self.assertLess(self.memory_of_streams(names, "gzip") - plain, 16 * 1024)
 
     def memory_of_streams(self, names, coding):
-        """Bytes that each stream takes, whose history is full."""
+        """Bytes taken by each stream, with a full history."""
         before = self.settled()
         streams = [Stream(self.server, session_path(name, "changes"), {"dialect": "indexed"}, {"Accept-Encoding": coding})
                    for name in names]

@@ -1,4 +1,4 @@
-"""Many writers and readers at once, small and large: nothing is lost, and nobody waits for the large."""
+"""Many writers and readers at once, small and large: nothing is lost, and nobody waits for the large ones."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ from support.events import Stream
 
 class Together(ServiceCase):
     def run_together(self, *tasks):
-        """Runs each task in a thread of its own with a client of its own; re-raises what any raised."""
+        """Runs each task in a separate thread with its own client; re-raises what any raised."""
         problems = []
 
         def run(task):

@@ -140,7 +140,7 @@ class LostAnswers(ServiceCase):
         self.assertProblem(self.post_changes(session, other, If_Match=quoted(first)), 412, "revision-mismatch")
 
     def test_a_key_that_is_not_known_is_no_retry(self):
-        """Two viewers like the same post from the same revision: the second one has to try again, not to be told that it did."""
+        """Two viewers like the same post from the same revision: the second must try again, not be told that it did."""
         for body in ({"edits": [{"op": "update", "items": [{"id": "a", "content": {"likes": 1}}]}]}, [{"id": "a", "content": {"likes": 1}}]):
             with self.subTest(body):
                 session, first = self.made([{"id": "a", "content": {"likes": 0}}])

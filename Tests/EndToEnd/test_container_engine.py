@@ -1,4 +1,4 @@
-"""Which container engine `.ci/engine` finds, and what it says where none works, with programs that only say what an engine would."""
+"""Which container engine `.ci/engine` finds, and what it says if none works, with imitations of engines."""
 
 import os
 import pathlib

@@ -34,7 +34,7 @@ class On(ServiceCase):
             with self.subTest(origin):
                 answer = self.preflight(origin)
                 self.assertStatus(answer, 204)
-                # A browser takes no answer that says it twice.
+                # Browsers refuse an answer that says it twice.
                 self.assertEqual(answer.headers.get_all("Access-Control-Allow-Origin"), [origin])
                 self.assertIn("PUT", answer.headers["Access-Control-Allow-Methods"])
                 answer = self.request("OPTIONS", "/v1/sessions/s/items/i", None, None, Origin=origin, **PREFLIGHT)

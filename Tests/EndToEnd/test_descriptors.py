@@ -1,4 +1,4 @@
-"""Twice as many connections as the process may have descriptors: it goes on, says so, and has room again once they go."""
+"""Twice as many connections as allowed descriptors: the server continues, says so, and recovers once they go."""
 
 import contextlib
 import pathlib
@@ -24,7 +24,7 @@ def raise_own_limit():
 
 
 class Crowd:
-    """What a server stands over each store."""
+    """What a server withstands over each store."""
 
     @contextlib.contextmanager
     def store(self):
@@ -50,7 +50,7 @@ class Crowd:
         with contextlib.ExitStack() as crowd:
             members = [crowd.enter_context(socket.create_connection((server.host, server.port), 20)) for _ in range(2 * limit)]
             server.wait_for_line("connection limit of [0-9]+ reached|cannot accept connections")
-            # Whoever is in goes on for some turns of all that is done once a second, stores included.
+            # Served clients continue through several rounds of the work done each second, stores included.
             for number in range(30):
                 self.write(before, f"during{number}")
                 time.sleep(0.1)
@@ -72,7 +72,7 @@ class Crowd:
 
     @staticmethod
     def heard(member):
-        """What came without having asked."""
+        """Events that came unrequested."""
         member.setblocking(False)
         try:
             return member.recv(4096)

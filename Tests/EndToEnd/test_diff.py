@@ -213,7 +213,7 @@ class Diffs(ServiceCase):
         return model.sections[rows.plain(path[0])][1][rows.plain(path[1])]["id"]
 
     def survivors(self, ids, kind, before, after):
-        """Those whose sections are there before and after, which `staged` can move."""
+        """Rows whose sections exist before and after, which `staged` can move."""
         if kind == "section":
             return ids
         kept = set(before.order()) & set(after.order())

@@ -1,4 +1,4 @@
-"""How a server ends: SIGTERM, what is answered meanwhile, how readers leave, and who does not wait."""
+"""How a server ends: SIGTERM, what is still answered, how readers leave, and who does not wait."""
 
 import os
 import pty
@@ -101,7 +101,7 @@ class Draining(unittest.TestCase):
         for thread in threads:
             thread.start()
         server.signal(signal.SIGTERM)
-        # Those that come meanwhile are taken, and leave with the others.
+        # Those that come meanwhile are accepted, and leave with the others.
         meanwhile = []
         while server.process.poll() is None and len(meanwhile) < 5:
             try:
@@ -198,7 +198,7 @@ class Draining(unittest.TestCase):
 
 
 class InAHurry(unittest.TestCase):
-    """Whoever sits at a terminal, or says it twice, does not wait."""
+    """A user at a terminal, or a second signal, does not wait."""
 
     def test_a_second_signal_ends_it(self):
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -23,7 +23,7 @@ def base(**replaced):
 B = {"id": "b", "content": 1, "kind": "k", "items": ["c", "d"]}
 X, Y = {"id": "x"}, {"id": "y", "content": 2}
 
-# What each edit makes of BASE.
+# The effect of each edit on BASE.
 EDITS = {
     "insert: at the end of the last section": ({"op": "insert", "items": [X, Y]}, base(u=["x", Y])),
     "insert: one alone at the start": ({"op": "insert", "items": [X, Y], "at": "start"}, base(s=["x", Y, "a", B])),
@@ -231,7 +231,7 @@ class Edits(ServiceCase):
 
 
 class Marks(ServiceCase):
-    """reload and reconfigure: rows to be drawn again though nothing changed."""
+    """reload and reconfigure: unchanged rows to redraw."""
 
     def mark(self, session, verb, **what):
         return self.post_changes(session, {"edits": [{"op": verb, **what}]})

@@ -17,7 +17,7 @@ class StreamCase(ServiceCase):
         return stream
 
     def opened(self, session, since, **query):
-        """A stream from a usable base, its primer read."""
+        """A stream from a usable base, after its primer."""
         stream = self.stream(session, {"since": since, **query})
         self.assertEqual(stream.status, 200)
         self.assertEqual(self.primer(stream).id, since)
@@ -375,6 +375,6 @@ class Readers(StreamCase):
             sizes.append(self.server.resident_bytes())
             time.sleep(0.03)
         self.assertFalse(self.server.sockets() & theirs, "the stalled reader is still there")
-        # A queue would hold a megabyte a write; on a busy machine there may be too few writes to tell.
+        # A queue would hold a megabyte per write; on a busy machine there may be too few writes to tell.
         some = min(len(sizes), 8)
         self.assertLess(max(sizes) - max(sizes[:some]), 32 << 20)

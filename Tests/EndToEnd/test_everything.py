@@ -13,7 +13,7 @@ from support.states import CONTENTS, changed, items, random_state
 
 
 class Reader:
-    """A replica that asks in its own way, with options of its own."""
+    """A replica that asks in its own way, with its own options."""
 
     def __init__(self, case, session, dialect, chance):
         self.case, self.session, self.chance, self.replica = case, session, chance, Replica(dialect)
@@ -33,12 +33,12 @@ class Reader:
         return f"{self.way} {self.query} at {self.replica.revision}"
 
     def take(self, changeset):
-        """Adopts what came; `ask` cannot be, since nothing was lost on the way."""
+        """Adopts an answer; `ask` is impossible, since nothing was lost on the way."""
         how = {"compact": True} if "staging" in self.query else {}
         self.case.assertIn(self.replica.receive(changeset, **how), ("adopted", "known"), (self, changeset))
 
     def follow(self, head):
-        """Asks until it is at the head."""
+        """Asks until it has reached the head."""
         if self.way in ("stream", "packed", "manyStream"):
             return self.listen(head)
         if self.way == "many":
@@ -120,7 +120,7 @@ class Everything(ServiceCase):
         self.assertIn(answer.status, (200, 201), (deed, answer))
 
     def unsaid(self, chance, state):
-        """As an upstream that knows nothing of what is expanded says it."""
+        """Written by an upstream that knows nothing of expansion."""
         state = copy.deepcopy(state)
         for each in items(state["sections"]) + state["sections"]:
             if chance.random() < 0.5:
@@ -128,7 +128,7 @@ class Everything(ServiceCase):
         return state
 
     def own(self, chance):
-        """A document of somebody's own, whose ids come twice now and then, and what says where its list stands."""
+        """A foreign document, whose ids are sometimes repeated, and the place of its list."""
         rows = [{"key": f"k{chance.randrange(12)}", "type": chance.choice(["ad", "post", None]), "open": chance.choice([True, False, None]),
                  "replies": [{"key": f"r{number}{child}"} for child in range(chance.randint(0, 2))], "value": chance.choice(CONTENTS)}
                 for number in range(chance.randint(0, 8))]

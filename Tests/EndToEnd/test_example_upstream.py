@@ -1,4 +1,4 @@
-"""Examples/upstream by itself: lists that change, answers that have not, and a hook that checks who calls it."""
+"""Examples/upstream by itself: lists that change, answers that have not changed, and a hook that checks its caller."""
 
 import base64
 import hashlib
@@ -18,7 +18,7 @@ SECRET = "whsec_" + base64.b64encode(KEY).decode()
 
 
 class RunningUpstream(unittest.TestCase):
-    """The example, which nobody but the test asks."""
+    """The example, used by the test alone."""
 
     every = "3600"
 

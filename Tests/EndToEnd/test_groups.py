@@ -52,7 +52,7 @@ class Grouped(Shaped):
             for row in document["rows"]:
                 expected.setdefault(row["shelf"], []).append(row["id"])
             self.assertEqual(self.ids(session), expected)
-            # From nothing, what is there is the same.
+            # Starting from nothing, the result is the same.
             changeset = self.diff({"rows": []}, document, query=query).json
             self.assertEqual(sum(len(each["section"]["items"]) for each in changeset["changes"] if "section" in each), len(document["rows"]))
 

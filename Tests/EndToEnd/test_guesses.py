@@ -1,4 +1,4 @@
-"""Where a list seems to stand: POST /v1/shape, and the shape of a refusal (CONTRACT §3, §7)."""
+"""Where a list seems to be: POST /v1/shape, and the shape in a refusal (CONTRACT §3, §7)."""
 
 import json
 
@@ -75,12 +75,12 @@ class Shapes(ServiceCase):
         pointer = "/" + name.replace("~", "~0").replace("/", "~1")
         self.assertEqual(self.guess(document).json["shapes"][0]["shape"], {"itemsAt": pointer, "idAt": "/id"})
         refused = self.post_changes(self.new_name(), document)
-        # What the words say can be sent as it stands there.
+        # The query in the detail can be sent as it is.
         words = refused.json["detail"].rsplit("?", 1)[1]
         self.assertNotIn("'", words)
         answer = self.request("POST", f"/v1/sessions/{self.new_name()}/changes?{words}", document)
         self.assertEqual(answer.status, 201, (words, answer))
-        # A pointer has bounds, and what is longer is no place.
+        # A pointer has bounds, and a longer one is no place.
         self.assertEqual(self.guess({"x" * 3000: [{"id": 1, "n": 1}]}).json, {"shapes": []})
 
     def test_a_long_document(self):
@@ -99,7 +99,7 @@ class Refusals(ServiceCase):
                 with self.subTest(document, name=name):
                     self.assertEqual((answer.status, answer.json["shape"]), (422, shape), answer)
                     self.assertIn("; the document looks like ?", answer.json["detail"])
-            # It is there to be used.
+            # The suggestion can be used.
             answer = self.put_session(session, {"state": document, "shape": shape})
             self.assertEqual(answer.status, 201, answer)
             self.assertEqual(self.post_changes(session, document).status, 200)

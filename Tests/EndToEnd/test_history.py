@@ -71,7 +71,7 @@ class Bytes(ServiceCase):
 
 
 class Changes(ServiceCase):
-    """What is remembered is what changed, however long the list is."""
+    """Memory grows with the changes, however long the list is."""
 
     def test_64_commits_of_a_long_list_where_rows_move(self):
         rows = [{"id": f"row-{number}", "content": {"text": "x" * 90, "n": 0}} for number in range(20_000)]
@@ -91,7 +91,7 @@ class Changes(ServiceCase):
 
 
 class Past(ServiceCase):
-    """From a remembered revision every dialect leads to the head, contents and all."""
+    """From a remembered revision every dialect leads to the head, contents included."""
 
     STATES = [
         {"sections": [{"id": "s", "content": {"t": 1}, "items": [{"id": "a", "content": 1}, {"id": "b", "kind": "k", "items": ["c"]}]},

@@ -1,4 +1,4 @@
-"""Edits are asked about where their list has an owner: what the owner is told, and what each answer does. CONTRACT §11."""
+"""Edits of a list with an owner: what the owner is told, and what each answer does. CONTRACT §11."""
 
 import base64
 import hashlib
@@ -21,7 +21,7 @@ YES = says(b"", 204)
 
 
 def is_signed(request, key):
-    """As Standard Webhooks say."""
+    """Verified as Standard Webhooks describe."""
     content = f"{request['webhook-id']}.{request['webhook-timestamp']}.".encode() + request.body
     expected = "v1," + base64.b64encode(hmac.new(key, content, hashlib.sha256).digest()).decode()
     return expected in request["webhook-signature"].split(" ")
@@ -67,7 +67,7 @@ class HookCase(SourceCase):
         return ids(answer["state"]), answer["revision"]
 
     def asked_to_edit(self, name, body, **headers):
-        """An edit meanwhile."""
+        """A concurrent edit."""
         return self.ask(session_path(name, "changes"), method="POST", body=body, **{**self.may(name), **headers})
 
 
@@ -84,7 +84,7 @@ class Calls(HookCase):
         self.assertEqual((request.method, request["Content-Type"]), ("POST", "application/json"))
         self.assertEqual(request.json, {"session": name, "revision": revision, "edits": json.loads(body)["edits"],
                                         "token": {"sub": name, "scope": "read edit", **own}})
-        # As they were written.
+        # As written.
         self.assertIn(b'{"x":1.50,"\xc3\xa9":"\\u00e9"}', request.body)
         for key in WEBHOOK_KEYS:
             self.assertTrue(is_signed(request, key))
@@ -162,7 +162,7 @@ class Calls(HookCase):
                 before = self.head(name)
                 answer = self.edit(name, insert("c"))
                 self.assertStatus(answer, status)
-                # Where a connection ends that was used before, it is tried once more on another one: the same call.
+                # If a reused connection ends, the call is tried once more on another one: the same call.
                 self.assertEqual(len({request["webhook-id"] for request in self.upstream.requests(path)}), 1)
                 self.assertLessEqual(self.upstream.count(path), 1 if number < len(rows) - 3 else 2)
                 if status == 200:
@@ -192,7 +192,7 @@ class Calls(HookCase):
         answer = self.edit(name, insert("d"), Prefer="return=minimal")
         self.assertEqual(set(answer.json), {"session", "from", "to"})
         self.assertStatus(self.post_changes(name, insert("e"), **self.may(name, "edit")), 200)
-        # What changes nothing is an edit, too.
+        # An edit that changes nothing counts, too.
         self.assertEqual(self.assertChangeset(self.edit(name, {"edits": [{"op": "delete", "items": ["none"]}]}))["changes"], [])
         self.assertEqual(self.upstream.count(path), 4)
 
@@ -221,7 +221,7 @@ class Calls(HookCase):
 
 
 class Lines(HookCase):
-    """Edits that come at once."""
+    """Concurrent edits."""
 
     def test_one_call_of_a_session_at_a_time(self):
         name, path = self.new_board(state=[])
@@ -231,7 +231,7 @@ class Lines(HookCase):
         self.assertEqual([each.answer().status for each in asked], [200] * 8)
         self.assertEqual((gauge.most, gauge.count), (1, 8))
         self.assertEqual(sorted(self.head(name)[0]), [f"i{number}" for number in range(8)])
-        # Each was told of the head that the one before it had made.
+        # Each was told of the head made by the previous one.
         revisions = [request.json["revision"] for request in self.upstream.requests(path)]
         self.assertEqual(len(set(revisions)), 8)
 
@@ -256,7 +256,7 @@ class Lines(HookCase):
         other, path = self.new_board()
         count = self.upstream.total
         asked = [self.asked_to_edit(name, insert("c")) for name in names]
-        # All of them at once, however many are the same host's.
+        # All of them at once, however many belong to the same host.
         wait_for(lambda: self.upstream.total == count + 64, "all are asked about")
         self.assertProblem(self.edit(other, insert("c")), 503, "hook-unavailable")
         self.assertEqual(self.upstream.count(path), 0)
@@ -295,7 +295,7 @@ class Lines(HookCase):
 
 
 class Gauge:
-    """Agrees after a while, and knows how many it was asked at once."""
+    """Agrees after a while, and counts concurrent calls."""
 
     def __init__(self, seconds):
         self.seconds, self.lock, self.now, self.most, self.count = seconds, threading.Lock(), 0, 0, 0
@@ -312,7 +312,7 @@ class Gauge:
 
 
 class Repeats(HookCase):
-    """One Idempotency-Key is one call, however often it has to be made."""
+    """One Idempotency-Key is one call, however often it is repeated."""
 
     def test_the_id_says_so(self):
         name, path = self.new_board(says({}, 500))
@@ -355,7 +355,7 @@ class Repeats(HookCase):
 
 @names_its_stores
 class Killed(unittest.TestCase):
-    """The process dies when the owner has agreed, before it could say so."""
+    """The process dies when the owner has agreed, before it can answer."""
 
     def test_over_sqlite(self):
         directory = tempfile.TemporaryDirectory(prefix="diffserver-hooks-")
@@ -400,7 +400,7 @@ class Killed(unittest.TestCase):
         first, second = upstream.requests("/hook")
         self.assertEqual(first["webhook-id"], second["webhook-id"])
         self.assertTrue(is_signed(second, WEBHOOK_KEYS[0]))
-        # It is done now, and not done again, neither by this process nor by the next.
+        # It is done now, and not repeated, neither by this process nor by the next.
         self.assertEqual(edit().json["to"], answer.json["to"])
         node.kill()
         node.start()
@@ -412,7 +412,7 @@ class Meanwhile(HookCase):
     """Others write while the owner is asked."""
 
     def writes(self, name, body):
-        """Agrees when somebody with a key has written."""
+        """Agrees once somebody with a key has written."""
         def behaviour(exchange):
             client = Client(self.server)
             assert client.request("POST", session_path(name, "changes"), body, bearer(KEY)).status == 200
@@ -464,7 +464,7 @@ class Meanwhile(HookCase):
 
 
 class Sources(HookCase):
-    """A list with both: what its owner agreed to is not undone by what it said before."""
+    """A list with both: what its owner agreed to is not undone by its source's earlier answer."""
 
     def test_a_fetch_that_began_before_an_edit_never_undoes_it(self):
         name, hook = self.new_board(kind="b")
@@ -477,7 +477,7 @@ class Sources(HookCase):
         self.assertEqual([each["op"] for each in self.news(stream)["changes"]], ["insert"])
         self.upstream.set(path, ["a", "b", "c", "d"])
         old.release()
-        # Nothing is taken away, and the source is asked again at once.
+        # Nothing is removed, and the source is asked again at once.
         changes = self.news(stream)["changes"]
         self.assertEqual([(each["op"], [row["id"] for row in each["items"]]) for each in changes], [("insert", ["d"])])
         self.upstream.wait_for(path, count + 1)
@@ -490,7 +490,7 @@ class Sources(HookCase):
         wait_for(lambda: self.upstream.requests(path)[-1]["If-None-Match"] == '"1"', "the tag goes back")
         count = self.upstream.count(path)
         self.assertStatus(self.edit(name, insert("c")), 200)
-        # One may have been under way. That the owner says what it said before is its last word.
+        # One may have been under way. If the owner repeats its earlier answer, that is final.
         wait_for(lambda: any(each["If-None-Match"] is None for each in self.upstream.requests(path)[count:]),
                  "it is asked without a condition")
         self.wait_until(name, ["a", "b"])
@@ -522,7 +522,7 @@ class Sources(HookCase):
 
 
 class Open(HookCase):
-    """Where nobody says who they are, all are asked about."""
+    """Without identities, everybody's edits are asked about."""
 
     options = ()
 

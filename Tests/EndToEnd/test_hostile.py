@@ -1,4 +1,4 @@
-"""Requests by chance: whatever comes, the answer is no server error and the server goes on."""
+"""Random requests: whatever comes, the answer is no server error and the server continues."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Idempotency-Key: a write is executed once, its answer computed afresh: CONTRACT §3."""
+"""Idempotency-Key: a write is executed once, and its answer computed again: CONTRACT §3."""
 
 from support.case import ServiceCase
 from support.client import session_path

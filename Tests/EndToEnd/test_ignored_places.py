@@ -1,4 +1,4 @@
-"""What is ignored, beside patches and beside readers that see a part: CONTRACT §3, §4."""
+"""Ignored places, with patches and with readers that see a part: CONTRACT §3, §4."""
 
 from support.appliers.document import applied
 from support.case import ServiceCase
@@ -31,7 +31,7 @@ class Patches(ServiceCase):
         for states in ways:
             with self.subTest(states):
                 session, (first, second, third) = self.history(*states)
-                # A reader of patches that followed: of `a` it was told nothing yet.
+                # A reader of patches that followed: it was told nothing of `a` yet.
                 has = second.exact["state"]
                 has["sections"][0]["items"][0] = first.exact["state"]["sections"][0]["items"][0]
                 patch = self.get_changes(session, {"dialect": "json-patch", "since": second.json["revision"]}).exact["changes"]
@@ -49,7 +49,7 @@ class Patches(ServiceCase):
         self.assertEqual(changes, [{"op": "replace", "path": "/sections/0/items/0/content", "value": states[2][0]["content"]}])
 
     def test_what_is_gone_for_a_while_is_gone_from_readers(self):
-        """Changed and back, or deleted and back: whoever reads from before sees no change of the row, and keeps what it had."""
+        """Changed and back, or deleted and back: an earlier reader sees no change of the row, and keeps its value."""
         first, last = [{"id": "a", "content": {"t": 1, "x": LONG, "ts": 5}}, "b"], {"t": 1, "x": LONG}
         for between in ([{"id": "a", "content": {"t": 9, "x": LONG}}], ["b"]):
             with self.subTest(between):
@@ -72,7 +72,7 @@ class Patches(ServiceCase):
         self.assertEqual(step["changes"][0]["items"], [{"id": "a", "content": {"t": 2, "x": LONG}}])
 
     def test_whoever_read_before_is_patched(self):
-        """Another row has lost its value, which whoever reads from before is told of."""
+        """Another row has lost its value, which a reader from before is told."""
         rows = [{"id": "a", "content": {"t": LONG, "o": 0}}, {"id": "f", "content": {"ts": 1, "t": "two"}}]
         session, (first,) = self.history(rows)
         after = [{"id": "a", "content": {"t": LONG, "o": 1}}, {"id": "f", "content": {"t": "changed"}}]
@@ -106,7 +106,7 @@ class Patches(ServiceCase):
         self.post_changes(session, [{"id": "a", "content": {**last, "t": 2}}])
         item = self.get_changes(session, {"since": over["to"], "content": "patch"}).json["changes"][0]["items"][0]
         self.assertEqual(item, {"id": "a", "content": {**last, "t": 2}})
-        # Of another state nobody goes on.
+        # Nobody continues from another state.
         self.put_session(session, {"state": [{"id": "a", "content": {**last, "t": 3}}], "ignore": ["/ts"]})
         answer = self.post_changes(session, [{"id": "a", "content": {**last, "t": 4}}], {"content": "patch"}).json
         self.assertEqual(answer["changes"][0]["items"], [{"id": "a", "patch": {"t": 4}}])

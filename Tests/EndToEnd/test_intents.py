@@ -51,7 +51,7 @@ class Edits(Intents):
         self.run_together(*[likes] * 8, renames)
         wanted = {"likes": 201, "of": [{"n": 2}], "title": 24}
         self.assertEqual(self.get(element(session, "a")).json["content"], wanted)
-        # A reader that follows ends with the same, by patches of the content that it has.
+        # A reader that follows ends with the same, by patches of its content.
         shown, revision = dict(LIKED["sections"][0]["items"][0]["content"]), first
         head = self.get_session(session).json["revision"]
         while revision != head:
@@ -135,7 +135,7 @@ class Edits(Intents):
         for _ in range(3):
             self.assertStatus(self.post_changes(session, update("a", add={"/likes": 1}), Idempotency_Key="k"), 200)
         self.assertEqual(self.get(element(session, "a")).json["content"]["likes"], 2)
-        # Of two equal edits from one revision the second is a retry only if it could be one.
+        # Of two equal edits from one revision the second is a retry only if it can be one.
         for key, status in ((None, 200), ("l", 412)):
             session, first = self.made(LIKED)
             headers = [{"If_Match": f'"{first}"', "Idempotency_Key": key and f"{key}{number}"} for number in range(2)]
@@ -207,7 +207,7 @@ class Patch(Intents):
             self.assertProblem(self.patch(session, "zzz", {}, kind=kind, If_Match=stale), 412, "revision-mismatch")
             self.assertProblem(self.patch("none", "zzz", {}, kind=kind), 404, "session-not-found")
         self.assertProblem(self.patch(session, "a", {}, If_Match=stale), 412, "revision-mismatch", current=first)
-        # What can be no id is nowhere, which is told when all else has been checked.
+        # An impossible id does not exist, which is reported after all other checks.
         self.assertProblem(self.patch("none", "%01", {}), 404, "session-not-found")
         self.assertProblem(self.patch(session, "%01", {}, If_Match=stale), 412, "revision-mismatch")
         self.assertProblem(self.patch(session, "x" * 3000, {}), 404, "item-not-found")
@@ -234,7 +234,7 @@ class Patch(Intents):
         self.assertEqual((once.status, again.status, again.json["to"]), (200, 200, once.json["to"]))
         for identity, patch in (("b", {"x": 1}), ("a", {"x": 2})):
             self.assertProblem(self.patch(session, identity, patch, Idempotency_Key="k"), 422, "idempotency-key-reused")
-        # The edit that it stands for is the same request.
+        # The equivalent edit is the same request.
         self.assertStatus(self.post_changes(session, update("a", patch={"x": 1}), Idempotency_Key="k"), 200)
         session, first = self.made(LIKED)
         for identity, status in (("a", 200), ("a", 200), ("b", 412)):
@@ -279,7 +279,7 @@ class Rights(Guarded):
                     self.assertEqual(set(answer.json), {"session", "from", "to"})
         self.assertStatus(self.ask("PATCH", path, None, {"x": 1}, Content_Type=MERGE_PATCH), 401)
         self.assertStatus(self.ask("PATCH", path, token("other", "edit"), {"x": 1}, Content_Type=MERGE_PATCH), 403)
-        # Whether it is there is not told to those who may not.
+        # Unauthorized callers do not learn whether it exists.
         self.assertStatus(self.ask("PATCH", element(session, "zzz"), token(session), {}, Content_Type=MERGE_PATCH), 403)
         self.assertStatus(self.ask("PATCH", path, token(session, "edit"), {}, Content_Type=MERGE_PATCH, ), 200)
         self.assertStatus(self.ask("PATCH", path + "?view=%7B%7D", token(session, "edit"), {}, Content_Type=MERGE_PATCH), 403)
@@ -308,7 +308,7 @@ class Hooks(HookCase):
         for _ in range(3):
             self.assertStatus(self.edit(name, like, Idempotency_Key="k"), 200)
         self.assertEqual((likes(), len({request["webhook-id"] for request in self.upstream.requests(path)})), (2, 1))
-        # The owner has seen one id three times, and the last one was the one that counted.
+        # The owner has seen one id three times, and the last one counted.
         self.assertEqual(self.upstream.count(path), 3)
         for number in range(5):
             self.assertStatus(self.edit(name, like, Idempotency_Key=f"k{number}"), 200)

@@ -1,4 +1,4 @@
-"""What a posted state does not say stays as it is: `keep` (CONTRACT §3)."""
+"""Members that a posted state omits stay as they are: `keep` (CONTRACT §3)."""
 
 import unittest
 
@@ -34,17 +34,17 @@ class Keeping(ServiceCase):
     def test_what_is_not_said_stays_as_it_is(self):
         session = self.kept()
         before = self.post_changes(session, COLLAPSE).json["to"]
-        # The same again is no change, and a row that is hidden is none.
+        # The same again is no change, and a hidden row is none.
         self.assertEqual(self.wrote(session, THREADS), before)
         changes = self.post_changes(session, [{"id": "a", "items": ["b", "c", "f"]}, {"id": "d", "items": ["e"]}]).json["changes"]
         self.assertEqual([each["op"] for each in changes], ["update"])
         self.assertEqual(self.collapsed(session), ["a"])
-        # Said once, it is as it is from then on.
+        # Once said, it holds from then on.
         self.wrote(session, [{"id": "a", "items": ["b"], "expanded": True}, {"id": "d", "items": ["e"], "expanded": False}])
         self.assertEqual(self.collapsed(session), ["d"])
         self.wrote(session, THREADS)
         self.assertEqual(self.collapsed(session), ["d"])
-        # What goes and comes again is new.
+        # Items that go and come again are new.
         self.wrote(session, ["x"])
         self.wrote(session, THREADS)
         self.assertEqual(self.collapsed(session), [])
@@ -70,7 +70,7 @@ class Keeping(ServiceCase):
         self.assertEqual(self.collapsed(session), [1, 3])
         self.wrote(session, [{"k": 1, "c": []}, {"k": 3, "open": True}])
         self.assertEqual(self.collapsed(session), [1])
-        # A shape that holds for one request, and leads to no such value.
+        # A shape for one request, without such a value.
         self.wrote(session, [{"n": 1}, {"n": 3}], query={"idAt": "/n"})
         self.assertEqual(self.collapsed(session), [1])
 
@@ -88,7 +88,7 @@ class Keeping(ServiceCase):
         for _ in range(2):
             self.assertEqual(self.post_changes(session, THREADS, Idempotency_Key="k").json["from"], after)
         self.assertEqual(self.collapsed(session), ["a"])
-        # The digest is that of the state, whoever said what of it.
+        # The digest is that of the state, whoever mentioned what of it.
         now = self.get_session(session).json
         self.assertEqual(now["revision"].partition("-")[2], first.partition("-")[2])
         self.assertEqual(self.wrote(session, now["state"]), now["revision"])
@@ -131,7 +131,7 @@ class AwayAndBack(SQLiteCase):
         self.assertEqual(self.post("s", COLLAPSE).status, 200)
         for _ in range(2):
             self.restarted()
-            # It is not in memory: what the state does not say is only known when it is loaded.
+            # It is not in memory: what the state omits is only known once it is loaded.
             self.assertEqual(self.post("s", THREADS).json["changes"], [])
         self.assertEqual(self.shown("s"), ["a", "d"])
 
@@ -147,7 +147,7 @@ class OfTwoNodes(unittest.TestCase):
         self.assertEqual(one.request("PUT", session_path("s"), {"state": THREADS, **KEEP}).status, 201)
         self.assertEqual(other.request("POST", path, THREADS).json["changes"], [])
         for op in ("collapse", "expand", "collapse"):
-            # The other node reads the body upon a head that is no longer one.
+            # The other node reads the body with an outdated head.
             edits = {"edits": [{"op": op, "items": ["a"]}]}
             revision = one.request("POST", path, edits).json["to"]
             answer = other.request("POST", path, THREADS).json

@@ -36,7 +36,7 @@ class Manifests(unittest.TestCase):
         self.folder = folder.name
 
     def started(self, container, changes):
-        """A server with a container's arguments, of which some are replaced by what there is here."""
+        """A server with a container's arguments, some of which are replaced by local ones."""
         arguments = container["args"]
         self.assertEqual(arguments[0], "serve")
         self.assertIn("--listen=:8080", arguments)
@@ -85,7 +85,7 @@ class Manifests(unittest.TestCase):
         self.assertLess(found["PodDisruptionBudget"]["spec"]["minAvailable"], deployment["replicas"])
         self.assertEqual(found["Service"]["spec"]["ports"][0]["targetPort"], container["ports"][0]["name"])
         self.assertIsConfined(container)
-        # As the image has it.
+        # As in the image.
         self.assertIn(f"USER {pod['securityContext']['runAsUser']}:{pod['securityContext']['runAsGroup']}\n",
                       (ROOT / "Dockerfile").read_text())
         self.assertHasTimeToEnd(pod, container)

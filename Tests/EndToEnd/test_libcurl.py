@@ -1,4 +1,4 @@
-"""libcurl is loaded by what fetches from other servers, and by nothing else; what needs it says so where it is missing."""
+"""libcurl is loaded by what fetches from other servers, and by nothing else; if it is missing, they say so."""
 
 import pathlib
 import tempfile
@@ -20,11 +20,11 @@ class Libcurl(unittest.TestCase):
         self.url = upstream.url + "/list"
         self.lists = self.folder / "lists.json"
         self.lists.write_text('{"a": {"source": {"url": "%s"}}}' % self.url, encoding="utf-8")
-        # Found before the one that is installed, and no library.
+        # Found before the installed one, and no library.
         (self.folder / "libcurl.so.4").touch()
 
     def libraries(self, *options):
-        """Those of a server's process."""
+        """The libraries of a server's process."""
         server = Server(*options)
         try:
             maps = pathlib.Path(f"/proc/{server.pid}/maps").read_text(encoding="utf-8")

@@ -189,7 +189,7 @@ class States(ServiceCase):
 
 
 class Defaults(ServiceCase):
-    """The limits nobody set."""
+    """The default limits."""
 
     def test_depth_64_nesting_8_edits_1000_sections_10000(self):
         session, _ = self.made([])
@@ -292,7 +292,7 @@ class Sessions(ServiceCase):
     options = ("--max-sessions", "3")
 
     def is_here(self, session):
-        """Asked without using it: a 412 or 404 of a write that cannot succeed tells."""
+        """A way to ask without using it: a 412 or 404 of a write that cannot succeed tells."""
         return self.get_session(session).status == 200
 
     @memory_only

@@ -88,10 +88,10 @@ class Listing(ServiceCase):
         revision = self.get_session("list", Authorization=f"Bearer {KEY}").json["revision"]
         entry, = self.listed()["sessions"]
         self.assertEqual(set(entry), {"session", "revision", "rows", "bytes", "expiresAt", "readers"})
-        # The state's rows: children of what is collapsed are none.
+        # The state's rows: children of collapsed items are none.
         self.assertEqual((entry["session"], entry["revision"], entry["rows"], entry["readers"]), ("list", revision, 4, 0))
         self.assertGreater(left(entry), 580)
-        # Where a store writes ends down, they are later than promised by a sixteenth and a half.
+        # A store that records ends reports them late, by a sixteenth and a half.
         self.assertLess(left(entry), 600 * 1.1 + 5)
         streams = [Stream(self.server, session_path("list", "changes"), None, bearer(KEY)) for _ in range(2)]
         for stream in streams:
@@ -159,7 +159,7 @@ class Open(ServiceCase):
 
 
 class OutOfMemory:
-    """Sessions that this process has not in memory."""
+    """Sessions that this process does not have in memory."""
 
     def check(self, *store, nodes=1):
         nodes = [Node(*store) for _ in range(nodes)]

@@ -116,7 +116,7 @@ class Invalid(Shaped):
         self.assertEqual([each["id"] for each in items], [1, 4, 3])
         self.assertEqual([each["id"] for each in items[0]["items"]], [2])
         for _ in range(2):
-            # Told each time, also where the document is as it was.
+            # Reported each time, also if the document is unchanged.
             answer = self.post_changes(session, rows, query)
             self.assertEqual(answer.json["warnings"], [{"code": "skipped", "pointer": each} for each in ("/0/kids/1", "/0/kids/2", "/1")])
             self.assertEqual(answer.json["changes"], [])
@@ -164,7 +164,7 @@ class Invalid(Shaped):
         rows = [{}] * 80000
         answer = self.diff([], rows, {"idAt": parts, "invalid": "skip", "dialect": "counts"})
         self.assertEqual((answer.json["changes"], len(answer.json["warnings"])), ({}, 20))
-        # What is wrong in elements that are left out is no reason to accept what is wrong in others.
+        # Faults in omitted elements are no reason to accept faults in others.
         wrong = [{"k": []}] * 20000 + [{"id": 1, "k": []}]
         problem = self.assertProblem(self.post_changes(self.new_name(), wrong, {"kindAt": "/k", "invalid": "skip"}), 422, "invalid-state")
         self.assertLess(len(problem["errors"]), 3)

@@ -1,4 +1,4 @@
-"""What the log says of requests, by which ids both sides know them, what it never says, and that docs/operations.md quotes it."""
+"""What the log says of requests, their ids on both sides, what it never says, and that docs/operations.md quotes it."""
 
 import hashlib
 import json
@@ -40,7 +40,7 @@ class LogCase(ServiceCase):
         return connection.answer()
 
     def line(self, path):
-        """The one line of the log that holds the path."""
+        """The one line of the log that contains the path."""
         self.server.wait_for_line(path)
         lines = [each for each in self.server.lines if path in each]
         self.assertEqual(len(lines), 1, lines)
@@ -84,11 +84,11 @@ class Text(LogCase):
 
 class Requests(LogCase):
     form = "json"
-    # Of a server that has most limits within reach, so that each kind of answer comes up.
+    # From a server with most limits within reach, so that each kind of answer occurs.
     more = ("--head-timeout", "1s", "--max-body", "1KiB", "--origin", "https://named.example")
 
     def logged(self, answer, status):
-        """The line of the request that was answered so, by the id that the client was told."""
+        """The log line of the request with this answer, by the id that the client was told."""
         self.assertStatus(answer, status)
         ids = answer.headers.get_all("X-Request-Id")
         self.assertEqual(len(ids), 1, answer)
@@ -203,10 +203,10 @@ class JSON(LogCase):
 
 @names_its_stores
 class AllOfItIsJSON(unittest.TestCase):
-    """Whatever happens, from the first line behind the options to the last."""
+    """Whatever happens, from the first line after the options to the last."""
 
     def lines(self, *options, status, before=(), while_it_runs=lambda process: None, **popen):
-        """What a server wrote until it ended, each line parsed."""
+        """A server's output until it ended, each line parsed."""
         with subprocess.Popen([*before, binary(), "serve", "--log", "json", *options], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), **popen) as process:
             try:
@@ -244,7 +244,7 @@ class AllOfItIsJSON(unittest.TestCase):
                 time.sleep(0.3)
                 process.terminate()
 
-            # Where somebody else chose the address, it is not known to be the loopback's.
+            # An inherited address is not known to be the loopback's.
             given = f'LISTEN_FDS=1 LISTEN_PID=$$ exec "$@" 3<&{inherited.fileno()}'
             lines = self.lines("--log-requests", "--token-secret-file", secrets.name, status=0, while_it_runs=use,
                                before=("bash", "-c", given, "bash"), pass_fds=(inherited.fileno(),))
@@ -256,7 +256,7 @@ class AllOfItIsJSON(unittest.TestCase):
 
 @names_its_stores
 class Stalled(unittest.TestCase):
-    """A log that nobody takes away."""
+    """A log that nobody reads."""
 
     REQUESTS, TIMES = 500, 40
 
@@ -314,7 +314,7 @@ class ToAFile(unittest.TestCase):
 
 class Documented(unittest.TestCase):
     def test_the_lines_of_the_page_are_those_of_the_server(self):
-        """Literally, but for what stands for a value, `…`."""
+        """Literally, except for `…`, which stands for a value."""
         code = "\n".join(path.read_text() for path in (ROOT / "Sources").rglob("*.swift"))
         table = re.search(r"^\| line \| what to do \|\n\|.*\n((?:\|.*\n)+)", (ROOT / "docs/operations.md").read_text(), re.MULTILINE)[1]
         lines = re.findall(r"`([^`]+)`", table)

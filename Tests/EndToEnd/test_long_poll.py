@@ -10,7 +10,7 @@ from support.client import Client, session_path, target
 
 
 class Waiting:
-    """A request on a connection and thread of its own."""
+    """A request on a separate connection and thread."""
 
     def __init__(self, case, session, query, **headers):
         self.client = Client(case.server, 90)
@@ -161,7 +161,7 @@ class GivenUp(ServiceCase):
         for state in ["a", "b"], ["a", "b", "c"]:
             connection = self.held(session, first, 50)
             connection.socket.shutdown(socket.SHUT_WR)
-            # The one loop has seen it by the time that it has answered others.
+            # The one loop has seen it once it has answered others.
             for _ in range(5):
                 self.assertStatus(self.get("/livez"), 200)
             connection.socket.setblocking(False)

@@ -1,4 +1,4 @@
-"""What takes long because the session is large is no loop's work, however small the request is."""
+"""Work that takes long because the session is large is not a loop's, however small the request is."""
 
 import unittest
 from urllib.parse import urlencode
@@ -8,12 +8,12 @@ from support.client import session_path
 from support.events import Stream
 from support.store import KIND
 
-# So many that to copy what is known of them, which is all that an edit costs, is more than to answer it.
+# Enough rows that copying their records, which is all that an edit costs, is more than answering it.
 ROWS = 90_000
 
 
 class LongSession(ServiceCase):
-    """Asked by what the threads use of the processor: on a loop it is far less than on a worker."""
+    """Checked by the threads' processor time: on a loop it is far less than on a worker."""
 
     def setUp(self):
         self.session = self.new_name()
@@ -22,7 +22,7 @@ class LongSession(ServiceCase):
 
     def is_work_of_workers(self, work):
         before = [self.server.processor_ticks(each) for each in ("loop", "worker")]
-        for _ in range(20):  # until it is enough to compare
+        for _ in range(20):  # until there is enough to compare
             work()
             loop, worker = (self.server.processor_ticks(each) - ticks for each, ticks in zip(("loop", "worker"), before))
             if loop + worker > 40:
@@ -48,7 +48,7 @@ class LongSession(ServiceCase):
 
     @unittest.skipIf(KIND == "redis", "the loop's round trip for each list takes as long as its changes")
     def test_many_lists_that_are_short(self):
-        """Each of which alone is no long work."""
+        """None of which is long work by itself."""
         rows = [{"id": str(number), "content": "x" * 1000} for number in range(400)]
         names = [self.new_name() for _ in range(64)]
         bases = []

@@ -1,4 +1,4 @@
-"""Without keys all is open on the loopback, and only there: CONTRACT §9."""
+"""Without keys everything is open on the loopback, and only there: CONTRACT §9."""
 
 import re
 import socket
@@ -10,7 +10,7 @@ from support.server import Server
 
 
 def outside_address():
-    """An address of this machine that is no loopback; asking for a route sends nothing."""
+    """An address of this machine other than the loopback's; asking for a route sends nothing."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         try:
             asking.connect(("198.51.100.1", 9))
@@ -130,7 +130,7 @@ class OffTheLoopback(ServiceCase):
 
 
 class Open(ServiceCase):
-    """--open: no authentication is wanted, on no address."""
+    """--open: no authentication is required, on any address."""
 
     options = ("--open",)
 

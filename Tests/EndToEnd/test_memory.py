@@ -47,7 +47,7 @@ class Memory:
     budget = None
 
     def setUp(self):
-        # A server of its own for each: what one attack leaves in the allocator's holes is not the next one's.
+        # A new server for each: one attack's holes in the allocator are not the next one's.
         self.tearDownClass()
         self.setUpClass()
         self.sockets = []
@@ -86,7 +86,7 @@ class Memory:
         return json.dumps([{"id": f"{mark}-{n}", "content": "x" * 1000} for n in range(bytes // 1030)]).encode()
 
     def holding(self, attack, seconds=SECONDS):
-        """Attacks for so long, and checks the promise and the innocent."""
+        """Attacks for that long, and checks the promise and the innocent."""
         refusals = []
         with Peak(self.server) as peak:
             end = time.monotonic() + seconds
@@ -101,7 +101,7 @@ class Memory:
         self.assertEqual(len(refusals), 0, f"of {step} posts of the innocent client were refused, first {refusals[:1]}")
 
     def test_bodies_that_are_held_back(self):
-        """In chunks without an end, and as gzip without an end."""
+        """In chunks without end, and as gzip without end."""
         body = b" " * 15_000_000
         chunked = b"POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nf00000\r\n" + body
         small = gzip.compress(self.state(15_000_000))
@@ -130,7 +130,7 @@ class Memory:
         self.holding(attack)
 
     def test_readers_that_drip(self):
-        """Of large states, each of a revision of its own."""
+        """Of large states, each of a different revision."""
         def attack(step):
             self.send(self.open(), self.message("PUT", "/v1/sessions/large", b'{"state":' + self.state(12_000_000, step) + b"}"))
             for _ in range(5):
@@ -147,7 +147,7 @@ class Memory:
         self.holding(attack)
 
     def test_readers_of_many_middling_states(self):
-        """Each of a few hundred KB: so small that none takes long, and many in one turn."""
+        """Each of a few hundred KB: small enough that none takes long, and many fit into one turn."""
         for n in range(20):
             self.put_session(f"middling-{n}", self.state_of(450_000, n))
 
@@ -171,7 +171,7 @@ class Memory:
         return {"state": json.loads(self.state(bytes, mark))}
 
     def test_resets_for_many_readers(self):
-        """Who come back with a thousand different revisions that nobody remembers."""
+        """Readers with a thousand different forgotten revisions."""
         self.put_session("past", self.state_of(1_000_000, 0))
 
         def attack(step):
@@ -213,7 +213,7 @@ class Memory:
         self.holding(attack)
 
     def put_from(self, writers, path):
-        """Each of so many threads puts states of many short items, of ever other sizes, for SECONDS."""
+        """Each of this many threads puts states of many short items, of ever other sizes, for SECONDS."""
         bodies = [b'{"state":' + json.dumps([{"id": f"{n}-{k}", "content": {"n": k % 1000 + n}} for k in range(size // 48)]).encode() + b"}"
                   for size in (300_000, 1_000_000, 4_000_000) for n in range(2)]
         end = time.monotonic() + SECONDS
@@ -262,7 +262,7 @@ class Memory:
         self.holding(attack)
 
     def test_changes_of_lists_with_few_rows(self):
-        """Sections without items, and rows of which few have nearly all of the text."""
+        """Sections without items, and rows, a few of which have nearly all of the text."""
         sections = [{"id": str(n), "content": "x" * 500, "items": []} for n in range(9_000)]
         rows = [{"id": str(n), "content": "x" * (150_000 if n < 20 else 3)} for n in range(2_000)]
         pairs = [({"sections": []}, {"sections": sections}), (rows, rows[:20] + [{"id": str(n), "content": 1} for n in range(20, 2_000)])]

@@ -1,4 +1,4 @@
-"""The figures of /metrics: each counts what happened, and Prometheus' own tool finds nothing to say about them."""
+"""The figures of /metrics: each counts what happened, and Prometheus' own tool finds no fault with them."""
 
 import os
 import pathlib
@@ -27,7 +27,7 @@ class Figures(ServiceCase):
         return {name: float(value) for name, value in re.findall(r"^(\w+(?:\{[^}]*\})?) (\S+)$", text, re.M)}
 
     def grown(self, before, expected):
-        """Asserts how much each figure has grown since; what follows the last byte of an answer is waited for."""
+        """Asserts the growth of each figure; what follows the last byte of an answer is waited for."""
         for _ in range(50):
             after = self.figures()
             found = {name: after.get(name, 0) - before.get(name, 0) for name in expected}
@@ -151,7 +151,7 @@ class Figures(ServiceCase):
 
     def test_what_is_held_and_streamed_is_no_slow_answer(self):
         session, base = self.made(["a"])
-        # Of a server that other tests of the class have used, these are there already.
+        # On a server used by other tests of the class, these exist already.
         self.get_changes(session)
         before = self.figures()
         answered = 'diffserver_request_duration_seconds_count{route="changes",method="GET"}'
@@ -166,7 +166,7 @@ class Figures(ServiceCase):
             stream.next_event()
             stream.close()
             self.grown(before, {held: 0, "diffserver_streams": 0, kinds % "poll": 1, kinds % "stream": 1, answered: 0})
-            # One that is answered at once was not held, and one that is given up has no answer.
+            # A request answered at once was not held, and one given up has no answer.
             waiting.send(f"GET {session_path(session, 'changes')}?since={base}&wait=30 HTTP/1.1\r\nHost: localhost\r\n\r\n")
             self.assertEqual(waiting.answer().status, 200)
             self.grown(before, {kinds % "poll": 1, answered: 1})
@@ -203,7 +203,7 @@ class Figures(ServiceCase):
 
 
 class Reloading(ServiceCase):
-    """Files that are read again, among them a certificate."""
+    """Reloaded files, including a certificate."""
 
     @classmethod
     def setUpClass(cls):

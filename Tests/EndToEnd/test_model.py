@@ -18,7 +18,7 @@ from support.states import canonical, changed, random_state
 
 
 class Network:
-    """Answers on their way to one client."""
+    """Answers under way to one client."""
 
     def __init__(self, chance):
         self.chance = chance
@@ -33,7 +33,7 @@ class Network:
             self.waiting.append(changeset)
 
     def delivered(self):
-        """Some of what is on the way, in any order."""
+        """Some of those under way, in any order."""
         self.chance.shuffle(self.waiting)
         number = self.chance.randint(0, len(self.waiting))
         now, self.waiting = self.waiting[:number], self.waiting[number:]
@@ -50,7 +50,7 @@ class ModelCase(ServiceCase):
         return answer.exact
 
     def settled(self, session, replica):
-        """Asks as the rule says until it is at the head."""
+        """Asks by the rule until it has reached the head."""
         for _ in range(5):
             changeset = self.asked(session, replica)
             verdict = replica.receive(changeset)
@@ -130,7 +130,7 @@ class Model(ModelCase):
 
 
 class LosingWriters(ModelCase):
-    """Three writers whose requests or answers are lost; each repeats its write until it knows."""
+    """Three writers whose requests or answers are lost; each repeats its write until it knows the outcome."""
 
     def lost_or(self, chance, send):
         """Before the server, after it, or not at all."""
@@ -203,7 +203,7 @@ class LosingWriters(ModelCase):
 
 
 class Following(ModelCase):
-    """Readers that follow while a writer goes on."""
+    """Readers that follow while a writer continues."""
 
     FINAL = {"sections": [{"id": "final", "items": ["last"]}]}
 

@@ -1,4 +1,4 @@
-"""Which dialect, which encoding, which body is taken: CONTRACT §3 and §6."""
+"""Which dialect, encoding and body is accepted: CONTRACT §3 and §6."""
 
 import gzip
 import zlib

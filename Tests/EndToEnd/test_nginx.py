@@ -57,7 +57,7 @@ class Behind(unittest.TestCase):
 
 
 class PassesOn:
-    """What holds for both configurations: both include the same file."""
+    """Holds for both configurations, which include the same file."""
 
     def test_it_reads_its_configuration_without_a_warning(self):
         self.assertEqual(self.nginx.warnings(), [])
@@ -67,7 +67,7 @@ class PassesOn:
         stream = self.stream("events", first)
         for number in range(5):
             head = self.wrote("events", ["a", str(number)])
-            # Held back, so small an event would never come.
+            # If held back, such a small event would never come.
             self.assertEqual(stream.next_event(2).id, head)
 
     def test_a_held_poll_is_answered_when_something_happens(self):
@@ -243,8 +243,8 @@ class AwayAndBack(Behind):
         self.nodes[0].start()
         there = session_path(away[0])
         self.assertTrue(self.becomes_true(lambda: self.request("GET", there).status == 404, 15), "its sessions never came back to it")
-        # Each of nginx's workers finds that out by itself: after `fail_timeout` it tries one request, which may be a stream of 4 s, and
-        # until that is over all others go elsewhere.
+        # Each of nginx's workers finds that out by itself: after `fail_timeout` it tries one request, which may be a
+        # stream of 4 s, and until that is over all others go elsewhere.
         time.sleep(12)
         self.assertTrue(self.becomes_true(lambda: all(self.request("GET", there).status == 404 for _ in range(20)), 15))
         for name in names:
@@ -293,7 +293,7 @@ class DurableNodes(Behind):
 
 
 class Follower(threading.Thread):
-    """A reader that follows the rule over streams until it is told to end."""
+    """A reader that follows the rule over streams until told to end."""
 
     def __init__(self, server, session):
         super().__init__(daemon=True)
@@ -356,7 +356,7 @@ class _Port:
 
 
 class _Echo(http.server.BaseHTTPRequestHandler):
-    """Answers with the head that it got."""
+    """Answers with the request head it received."""
 
     protocol_version = "HTTP/1.1"
 

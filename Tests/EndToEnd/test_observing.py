@@ -79,7 +79,7 @@ CASES = {
 
 
 def anchors(text):
-    """What a page's headings are linked by."""
+    """The anchors of a page's headings."""
     headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -121,9 +121,9 @@ class Alerts(unittest.TestCase):
             self.assertIn(f"alertname:{name},", (ran.stdout + ran.stderr).replace(" ", ""))
 
     def expected(self, rule, samples):
-        """What fires for the node that is ill: its labels, and annotations with them filled in."""
+        """The alerts for the ill node: labels, and annotations with them filled in."""
         labels = {"instance": "ill", **dict(re.findall(r'(\w+)="([^"]*)"', next(iter(samples))))}
-        # What the expression keeps of these: all, or those that it sums by.
+        # The labels that the expression keeps: all, or those that it sums by.
         summed = re.search(r"sum by \(([\w, ]+)\)", rule["expr"])
         if summed:
             labels = {name: labels[name] for name in summed[1].split(", ") if name in labels and name != "le"}
@@ -200,7 +200,7 @@ class Scraped(SourceCase):
         client.close()
 
     def wait(self, claim, seconds=90):
-        """Until nothing is amiss of what `claim` returns."""
+        """Waits until `claim` returns no faults."""
         deadline = time.monotonic() + seconds
         while amiss := claim():
             if time.monotonic() > deadline:
@@ -242,7 +242,7 @@ class Scraped(SourceCase):
         self.wait(amiss)
 
     def has_data(self, query):
-        """Whether it returns a number. Grafana fills in a range and the nodes that one looks at."""
+        """Whether it returns a number. Grafana fills in a range and the selected nodes."""
         query = query.replace("$__rate_interval", "20s").replace("$instance", ".*").replace("$job", ".*")
         found = self.prometheus.ask("query", query=query)["result"]
         return any(math.isfinite(float(each["value"][1])) for each in found)

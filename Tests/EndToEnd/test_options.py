@@ -1,4 +1,4 @@
-"""Every option with values of no use: a clean start, or one line and status 2. And where secrets may be seen."""
+"""Every option with useless values: a clean start, or one line and status 2. And where secrets may be seen."""
 
 import os
 import re
@@ -23,7 +23,7 @@ class Amounts(unittest.TestCase):
     """A start with each option at each amount, some at once."""
 
     def started(self, option, amount, variables=None):
-        """Starts a server, posts to it, ends it; what is wrong with that, or None."""
+        """Starts a server, posts to it, ends it; returns what is wrong with that, or None."""
         arguments = [] if variables else [f"{option}={amount}"]
         name = next(iter(variables)) if variables else option
         with tempfile.TemporaryDirectory() as folder:
@@ -62,7 +62,7 @@ class Amounts(unittest.TestCase):
                 while connection.recv(65536):
                     pass
         except OSError:
-            pass  # Closed at once for want of a byte, or of time.
+            pass  # Closed at once for lack of a byte, or of time.
 
     def test_a_clean_start_or_one_line_and_status_2(self):
         options = re.findall(r"^  (--[a-z-]+)", command("serve", "--help").stdout, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""What protects a browser: nosniff with every answer, and policies that run nothing but what stands in a page."""
+"""Protection of browsers: nosniff with every answer, and policies that run nothing but a page's own scripts."""
 
 import base64
 import hashlib
@@ -11,7 +11,7 @@ from support.events import Stream
 
 
 class Inline(html.parser.HTMLParser):
-    """The scripts and styles that stand in a page, and attributes that no policy without unsafe-inline lets run."""
+    """A page's inline scripts and styles, and attributes that no policy without unsafe-inline lets run."""
 
     def __init__(self, page):
         super().__init__()

@@ -12,7 +12,7 @@ ONE, OTHER, THIRD = "127.0.0.1", "127.0.0.2", "127.0.0.3"
 
 
 class Peers(ServiceCase):
-    """Speaks from an address of its choice."""
+    """Speaks from a chosen address."""
 
     def connection(self, source):
         connected = socket.create_connection((self.server.host, self.server.port), 20, (source, 0))
@@ -26,7 +26,7 @@ class Peers(ServiceCase):
         return connection.answer(method)
 
     def ask(self, source, *arguments, **named):
-        """One request on a connection of its own."""
+        """One request on a new connection."""
         with self.connection(source) as connection:
             return self.asked(connection, *arguments, **named)
 
@@ -43,7 +43,7 @@ class ConnectionsOfOne(Peers):
     options = ("--peer-connections", "3")
 
     def setUp(self):
-        """Waits until the connections of another test are gone, also those that had not been accepted yet."""
+        """Waits until another test's connections are gone, including those not yet accepted."""
         watcher = self.connection(THIRD)
         alone = 0
         for _ in range(100):
@@ -54,14 +54,14 @@ class ConnectionsOfOne(Peers):
         self.fail("connections are left open")
 
     def assertServed(self, source, count):
-        """Opens so many connections, all of which are served."""
+        """Opens this many connections, all of which are served."""
         connections = [self.connection(source) for _ in range(count)]
         for each in connections:
             self.assertStatus(self.asked(each), 200)
         return connections
 
     def assertRefused(self, source):
-        """That one more is answered before it has sent anything, which names no `instance` then."""
+        """One more is answered before it has sent anything, and so without an `instance`."""
         connection = self.connection(source)
         answer = connection.answer()
         self.assertEqual((answer.status, answer.media_type), (503, "application/problem+json"), answer)

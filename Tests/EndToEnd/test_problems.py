@@ -228,7 +228,7 @@ class JSONBodies(ServiceCase):
 
 
 class Order(ServiceCase):
-    """Each request breaks several rules; the first in the contract's order answers."""
+    """Each request breaks several rules; the first in the contract's order decides."""
 
     options = ("--max-body", "2000")
 
@@ -320,7 +320,7 @@ class Framing(ServiceCase):
         answer = connection.answer()
         problem = json.loads(answer.body)
         self.assertEqual((answer.status, problem["type"]), (status, f"/problems/{name}"), answer)
-        # The target is named wherever the request line was a good one.
+        # The target is named if the request line was good.
         line = re.match(r"[A-Z]+ (\S+) HTTP/1", request)
         self.assertEqual(problem.get("instance"), line and line[1], answer)
         self.assertTrue(connection.is_closed())

@@ -37,7 +37,7 @@ class CompactionCase(unittest.TestCase):
         return node
 
     def fields(self, redis, session):
-        """What Redis holds of a session: names and values, as text where they are such."""
+        """What Redis holds of a session: names and values, as text where they are text."""
         words = re.findall(rb"\$\d+\r\n([^\r]*)\r\n", redis.say("HKEYS", f"diffserver:{{{session}}}"))
         return {word.decode() for word in words}
 
@@ -78,7 +78,7 @@ class MissingParts(CompactionCase):
 
 class Doubled(CompactionCase):
     def test_a_checkpoint_that_is_written_again_later_takes_nothing_away(self):
-        """Somebody on the way may send again what he takes for lost, when others have written since."""
+        """A middlebox may resend what it considers lost, after others have written."""
         redis, sent = self.redis(), []
 
         def kept(_, data, is_request):
@@ -105,7 +105,7 @@ class Doubled(CompactionCase):
 
 
 class Always:
-    """No chance at all."""
+    """Without randomness."""
 
     def random(self):
         return 0
@@ -171,7 +171,7 @@ class TwoNodes(CompactionCase):
         self.assertEqual(problems(readers), [])
         self.assertEqual(client.request("GET", session_path("s")).exact["state"], final)
         self.assertNothingIsLeftOver(redis, "s")
-        # Each checkpoint is a transaction; those that came too late are among them.
+        # Each checkpoint is a transaction, including those that came too late.
         calls = int(re.search(rb"cmdstat_multi:calls=(\d+)", redis.say("INFO", "commandstats")).group(1))
         self.assertGreater(calls, len(self.WRITERS) * self.TIMES / 4)
         self.assertGreater(min(self.conflicts(node) for node in nodes), 0)
@@ -211,7 +211,7 @@ class Failover(CompactionCase):
         self.addCleanup(self.front.close)
         self.chance = random.Random(11)
         self.lock = threading.Lock()
-        # Of each session its states by what distinguishes them, and by digest.
+        # The states of each session, by what distinguishes them, and by digest.
         self.posted, self.known = {}, {}
         self.follow()
 
@@ -255,7 +255,7 @@ class Failover(CompactionCase):
         return re.search(rb"(?:master|slave)_repl_offset:(\d+)", redis.say("INFO", "replication")).group(1)
 
     def write(self, nodes, number, once=False):
-        """Posts states to a session, over any node; half of them small changes of the last."""
+        """Posts states to a session, over any node; half of them are small changes of the previous one."""
         chance, rows = random.Random(self.chance.random()), None
         while True:
             count = len(self.posted.setdefault(number, []))
@@ -279,13 +279,13 @@ class Failover(CompactionCase):
                 return
 
     def note(self, number, revision, state):
-        """Equal digests are equal states."""
+        """Equal digests mean equal states."""
         with self.lock:
             known = self.known.setdefault((number, revision.split("-")[1]), (revision, state))
         assert known[1] == state, (number, revision)
 
     def check(self, node, number):
-        """The node shows some state that was posted, and leads there from any other, or has the reader begin anew."""
+        """The node shows some posted state, and leads there from any other, or resets the reader."""
         client, path, answers = Client(node, 5), session_path(f"s{number}"), []
 
         def is_there():

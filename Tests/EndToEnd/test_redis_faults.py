@@ -1,4 +1,4 @@
-"""A Redis that is away, full, emptied, or that forbids: the node is not ready, says why once, and finds back by itself."""
+"""A Redis that is away, full, emptied or forbidding: the node is not ready, says why once, and recovers by itself."""
 
 import concurrent.futures
 import itertools
@@ -174,7 +174,7 @@ class Passwords(RedisCase):
         self.file.chmod(0o600)
 
     def change(self, password):
-        """As an operator does: the new password beside the old one, then alone; and all connections end at some time."""
+        """Like an operator: the new password beside the old one, then alone; and all connections end at some time."""
         self.service.say("ACL", "SETUSER", "service", "resetpass", f">{password}")
         for kind in ("normal", "pubsub"):
             self.service.say("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
@@ -195,7 +195,7 @@ class Passwords(RedisCase):
         self.eventually(lambda: self.is_ready(self.running), "it is ready")
         self.assertEqual(self.post(self.running, "s", ["b"]).status, 200)
         self.running.server.wait_for_line("^store available again")
-        # Each reason once, however often and by however many connections it was met.
+        # Each reason once, however often and on however many connections it was met.
         told = [line for line in self.running.server.lines if "unavailable" in line]
         self.assertEqual(len(told), len(set(told)), told)
         self.assertEqual(sum("WRONGPASS" in line for line in told), 1, told)
@@ -233,7 +233,7 @@ class Prefixes(RedisCase):
 
 
 class Replicated(RedisCase):
-    """`--store-replicas`: what was acknowledged is at so many replicas."""
+    """`--store-replicas`: acknowledged writes are at that many replicas."""
 
     def setUp(self):
         self.group = Group()
@@ -259,7 +259,7 @@ class Replicated(RedisCase):
                 self.assertRegex(answer.json["detail"], "0 of 1 replicas had the write within 1 s; the write may stand")
                 self.assertIn("Retry-After", answer.headers)
             self.assertGreater(time.monotonic() - begun, 3)
-            # Reads wait for nobody, also while a write does.
+            # Reads wait for nobody, even during a write.
             with concurrent.futures.ThreadPoolExecutor(1) as threads:
                 writing = threads.submit(self.insert, node, "c")
                 for _ in range(10):
@@ -270,7 +270,7 @@ class Replicated(RedisCase):
         finally:
             self.group.replica.process.send_signal(signal.SIGCONT)
         self.eventually(lambda: self.is_ready(node), "it is ready")
-        # It stood, and its key tells.
+        # It was done, and its key tells.
         self.assertEqual(self.insert(node, "b").status, 200)
         self.assertEqual(self.insert(node, "b", "another").status, 422)
         items = self.ask(node, "GET", session_path("s")).json["state"]["sections"][0]["items"]
@@ -329,7 +329,7 @@ class Replicated(RedisCase):
 
 
 class Keys(RedisCase):
-    """Nodes with one key of the digests go on, whoever empties Redis; one with another key is refused."""
+    """Nodes with one digest key continue, whoever empties Redis; one with another key is refused."""
 
     def test_after_redis_was_emptied_and_one_node_was_started_again(self):
         redis = self.redis()
@@ -372,7 +372,7 @@ class Keys(RedisCase):
         finally:
             redis.process.send_signal(signal.SIGCONT)
         theirs.server.wait_for_line("store unavailable: redis")
-        # It has its connection again before that.
+        # By then it has its connection again.
         deadline = time.monotonic() + 3
         while time.monotonic() < deadline:
             for method, body in (("PUT", {"state": ["x"]}), ("DELETE", None), ("GET", None)):
@@ -419,7 +419,7 @@ class Failover(RedisCase):
         self.assertEqual(self.post(node, "s", ["a"]).status, 201)
         old, new = group.primary, group.replica
         old.say("WAIT", "1", "2000")
-        # Sentinels take the primary for dead while it is only deaf to them: it goes on to answer the node.
+        # Sentinels consider the primary dead while it is only deaf to them: it continues to answer the node.
         for sentinel in group.sentinels:
             sentinel.say("SENTINEL", "SET", group.NAME, "down-after-milliseconds", "100")
         self.assertIn(b"OK", group.sentinels[0].say("SENTINEL", "FAILOVER", group.NAME))
@@ -428,7 +428,7 @@ class Failover(RedisCase):
         states = itertools.count()
 
         def writes_to_the_new_one():
-            # What the old one takes before it is demoted is lost, as with any failover.
+            # Writes to the old one before it is demoted are lost, as with any failover.
             self.post(node, "s", ["a", next(states)])
             return b"\r\n1-" not in new.say("HGET", "diffserver:{s}", "r")
         self.eventually(writes_to_the_new_one, "it writes to the new one", 5)
@@ -468,7 +468,7 @@ class Clusters(RedisCase):
         for each in (primary, replica):
             each.start()
         self.eventually(lambda: self.metric(node), "all of it can be used again", 20)
-        # The primary kept nothing, the others all.
+        # The primary kept nothing, the others everything.
         self.assertEqual([self.post(node, each, ["b"]).status for each in self.SESSIONS], [201, 200, 200])
         node.server.wait_for_line("store available again")
         log = self.log(node)
@@ -536,7 +536,7 @@ class OtherRecords(RedisCase):
 
 
 class BadNetworks(RedisCase):
-    """A proxy between a node and Redis cuts, flips, doubles and delays; another node sees what is true."""
+    """A proxy between a node and Redis cuts, flips, doubles and delays; another node sees the truth."""
 
     def test_nothing_acknowledged_is_lost_and_nothing_wrong_is_shown(self):
         redis = self.redis()

@@ -1,4 +1,4 @@
-"""A real list's history, posted as an upstream wrote it, to readers of every dialect."""
+"""A real list's history, posted as its upstream wrote it, to readers of every dialect."""
 
 import time
 

@@ -64,7 +64,7 @@ class Revocation(ServiceCase):
                                    ("GET", "/sections/main", None), ("PUT", "", {"state": []}), ("GET", "/changes?sinse=1", None)):
             with self.subTest(method, path=path):
                 self.assertEqual(self.ask(method, self.path + path, before, body).status, 401)
-        # Who asks comes before whether they may, and before what is there.
+        # Identity is checked before permission, and before existence.
         self.assertEqual(self.ask("GET", session_path(self.other), before).status, 401)
         self.assertEqual(self.ask("GET", "/v1/nothing", before).status, 401)
         self.assertEqual(self.ask("POST", "/v1/diff", before, {"old": [], "new": []}).status, 401)
@@ -101,7 +101,7 @@ class Revocation(ServiceCase):
         before, others = self.mint(), self.mint(self.other)
         both = self.mint(self.session, self.other)
         mine = [Stream(self.server, f"{self.path}/changes", None, bearer(before)) for _ in range(3)]
-        # One that reads the other session with a token that is also of this one.
+        # One that reads the other session with a token that also covers this one.
         mine.append(Stream(self.server, session_path(self.other, "changes"), None, bearer(both)))
         theirs = [Stream(self.server, session_path(self.other, "changes"), None, bearer(others)),
                   Stream(self.server, f"{self.path}/changes", None, bearer(KEY))]

@@ -31,7 +31,7 @@ def path(number, *rest):
 
 
 class Writer:
-    """Inserts a row at the start of its own list and removes the oldest, and knows what has to be there."""
+    """Inserts a row at the start of its own list and removes the oldest, and knows what must be there."""
 
     def __init__(self, crowd, number):
         self.crowd, self.number, self.count = crowd, number, 0
@@ -56,7 +56,7 @@ class Writer:
 
 
 class Reader:
-    """Follows the rule, and is to show the last state of its list in the end."""
+    """Follows the rule, and must end with the last state of its list."""
 
     def __init__(self, crowd, writer):
         self.crowd, self.writer, self.replica = crowd, writer, Replica("keyed")
@@ -168,7 +168,7 @@ class Last:
 
 @names_its_stores
 class Rolling:
-    # A balancer has to see it within that time.
+    # A balancer must notice within that time.
     delay = "1s"
 
     def setUp(self):
@@ -193,7 +193,7 @@ class Rolling:
             while asyncio.run(Connection(node).request("GET", "/readyz")).status != 200:
                 assert time.monotonic() < deadline, "it is never ready again"
                 time.sleep(0.05)
-            # What the configurations say that a proxy needs to take it in again, and a little more.
+            # The time that the configurations give a proxy to take it in again, and a little more.
             time.sleep(2.5)
 
     def test_nobody_notices(self):
@@ -202,7 +202,7 @@ class Rolling:
         told = [line for line in self.proxy.log.read_text().splitlines() if "Connection refused" not in line]
         self.assertEqual(crowd.failures, [], "\n".join(told[-20:]))
         self.assertEqual(crowd.resets, 0)
-        # That there was something to notice.
+        # Proves that there was something to notice.
         self.assertGreater(len(crowd.retries), STREAMS)
         self.assertGreater(len(set(crowd.retries)), STREAMS // 4)
         self.assertTrue(500 <= min(crowd.retries) and max(crowd.retries) <= 1500, crowd.retries)

@@ -36,7 +36,7 @@ def long_state(chance):
 
 
 class Game:
-    """One list, what was committed of it, and its readers. `node` says which server to ask."""
+    """One list, its commits, and its readers. `node` says which server to ask."""
 
     def __init__(self, case, seed, node, state):
         self.case, self.node, self.chance = case, node, random.Random(seed)
@@ -73,7 +73,7 @@ class Game:
                 self.commit("POST", changed(chance, self.state), {"reload": "true"})
 
     def edits(self):
-        """Some that make no marks, since what has to be drawn again is no less than the least."""
+        """Some that make no marks, since redrawing adds to the minimum."""
         chance, found = self.chance, [each["id"] for each in items(self.state["sections"])]
         if not self.state["sections"]:
             return [{"op": "insert", "sections": [{"id": "s", "items": ["one", "two"]}]}]
@@ -85,7 +85,7 @@ class Game:
                      {"op": "move", "items": [one], "at": chance.choice(["start", "end"])},
                      {"op": "update", "items": [{"id": one, "content": chance.choice(CONTENTS)}]}, {"op": "delete", "items": others}]
         made += [{"op": chance.choice(["expand", "collapse"]), "sections": [chance.choice(self.state["sections"])["id"]]}]
-        # What is deleted takes its children along, which others may be about.
+        # Deletions take children along, which other edits may name.
         return sorted(chance.sample(made, min(len(made), 2)), key=lambda edit: edit["op"] == "delete")
 
     def play(self, moves):
@@ -124,7 +124,7 @@ class Reader:
         return f"{self.way} {self.query} {self.window} at {self.replica.revision}"
 
     def scroll(self):
-        """Asks for another part, or for all."""
+        """Asks for another part, or for everything."""
         chance = self.chance
         if self.replica.dialect == "json-patch" or chance.random() < 0.15:
             self.window = {}
@@ -178,7 +178,7 @@ class Reader:
         self.take(answer.exact, self.window)
 
     def counted(self, query):
-        """The same in numbers, where that is to be had."""
+        """The same in numbers, where available."""
         if self.window or "~" in (self.replica.revision or "") or self.replica.revision is None:
             return
         asked = {name: query[name] for name in ("view", "since") if name in query} | {"dialect": "counts"}
@@ -223,7 +223,7 @@ class Reader:
         self.game.case.assertEqual(self.stream.status, 200, (self, self.stream.body))
 
     def close(self):
-        """What resumes a stream is good for its own window only."""
+        """A stream can only be resumed for its own window."""
         if self.stream:
             self.stream.close()
         self.stream = self.cursor = None
@@ -277,7 +277,7 @@ class Scrolling(ServiceCase):
 @names_its_stores
 @unittest.skipUnless(IS_INSTALLED, MISSING)
 class Nodes(unittest.TestCase):
-    """Three nodes share the list, and each request is another one's: none of them knows the reader."""
+    """Three nodes share the list, and each request goes to another one: none of them knows the reader."""
 
     def setUp(self):
         redis = Redis()
@@ -288,7 +288,7 @@ class Nodes(unittest.TestCase):
             self.addCleanup(node.stop)
 
     def test_what_another_node_changed_and_nobody_sees_wakes_nobody(self):
-        # A node with room for one session: what is waited for has left its memory.
+        # A node with room for one session: the awaited one has left its memory.
         narrow = Node(*self.store, "--max-sessions", "1")
         self.addCleanup(narrow.stop)
         one, other = Client(self.nodes[0]), Client(narrow)
@@ -343,7 +343,7 @@ class Nodes(unittest.TestCase):
 
 
 class Restarts(SQLiteCase):
-    """The server is killed between the moves, and goes on from what is in its database."""
+    """The server is killed between the moves, and continues from its database."""
 
     def test_cursors_outlive_the_process(self):
         for seed in range(3):

@@ -78,7 +78,7 @@ class Sessions(ServiceCase):
         text = self.get_session(session).text
         self.assertIn('"content":' + content, text)
         self.assertIn('"id":"e\u0301"', text)
-        # A double cannot hold it.
+        # Too large for a double.
         self.assertIn('"id":"123456789012345678901234567890"', text)
 
     def test_the_shorthands_are_one_section_main(self):
@@ -154,7 +154,7 @@ class Sessions(ServiceCase):
 
 
 class StateRules(ServiceCase):
-    """What a state may not be: 422 invalid-state, each place named."""
+    """Invalid states: 422 invalid-state, each place named."""
 
     def refused(self, state, *pointers_and_codes):
         session = self.new_name()

@@ -37,7 +37,7 @@ class Settling(ServiceCase):
         changes = self.get_changes(session, {"since": first}).json
         self.assertEqual([each["op"] for each in changes["changes"]], ["insert"])
         self.assertEqual([each["id"] for each in self.get_session(session).json["state"]["sections"][0]["items"]], ["a", "b"])
-        # What was not named in the last is what it was before that.
+        # Settings that the last request did not name are unchanged.
         self.assertStatus(self.post_changes(session, [{"k": 7}]), 200)
         self.assertEqual(self.get_session(session).json["state"]["sections"][0]["items"][0]["id"], 7)
 
@@ -84,10 +84,10 @@ class Settling(ServiceCase):
         self.settle(session, {"ignore": ["/seen"]})
         answer = self.post_changes(session, SEEN).json
         self.assertEqual((answer["to"], answer["changes"]), (first, []))
-        # What was ignored is a difference again, from the state that is there.
+        # A place ignored before counts again, starting from the current state.
         self.assertEqual(self.settle(session, {"ignore": []}), first)
         self.assertEqual(self.post_changes(session, ROW).json["to"], first)
-        # A state that only differs in what was ignored has another digest than any before.
+        # A state that only differs in a place ignored before has a new digest.
         second = self.post_changes(session, [{"id": 1, "content": {"text": "a"}}]).json
         self.assertEqual(second["changes"][0]["items"], [{"id": 1, "content": {"text": "a"}}])
         self.settle(session, {"ignore": ["/seen"]})
@@ -100,7 +100,7 @@ class Settling(ServiceCase):
         self.assertStatus(self.put_session(session, {"state": ROW, "ignore": ["/seen"]}), 201)
         first = self.get_session(session).json["revision"]
         self.settle(session, {"ignore": []})
-        # Without the salt this would have the digest that the first one had.
+        # Without the salt this would have the digest of the first one.
         self.wrote(session, [{"id": 1, "content": {"text": "a"}}])
         self.assertEqual(len(self.get_changes(session, {"since": first}).json["changes"]), 1)
 
@@ -150,7 +150,7 @@ class Quietly(StreamCase):
                 time.sleep(0.1)
                 self.assertStatus(self.put_session(session, settings), 200)
             self.wrote(session, [{"id": 1, "content": {"text": "b", "seen": 1}}])
-            # Whoever was woken before would have been told that nothing changed.
+            # Woken earlier, readers would have been told that nothing changed.
             for answer in (held.result().json, stream.next().json):
                 self.assertEqual([each["op"] for each in answer["changes"]], ["update"])
 

@@ -1,4 +1,4 @@
-"""Shapes: all that `?kindAt=` and the like say of a document, and shapes that a session keeps (CONTRACT §2)."""
+"""Shapes: everything that `?kindAt=` and the like say of a document, and shapes kept by a session (CONTRACT §2)."""
 
 import unittest
 
@@ -321,13 +321,13 @@ class ByToken(ServiceCase):
 
 
 class AwayAndBack(SQLiteCase):
-    """A kept shape outlives the process; what is in a store only is read by it as well."""
+    """A kept shape outlives the process; sessions that are only in a store are read by it as well."""
 
     def test_a_shape_is_kept_with_the_session(self):
         body = {"state": FEED, "shape": {**SHAPE, "idAt": ["/type", "/no"]}}
         self.assertEqual(self.request("PUT", "s", body).status, 201)
         self.restarted()
-        # It is not in memory: what it says of a shape is only known when it is loaded.
+        # It is not in memory: its shape is only known once it is loaded.
         answer = self.post("s", {"data": FEED["data"][:1]})
         self.assertEqual(answer.status, 200, answer)
         self.assertEqual(self.shown("s"), ["post/1"])

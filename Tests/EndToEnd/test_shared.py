@@ -27,7 +27,7 @@ GONE = (OSError, ValueError, IndexError)
 
 
 class Member(threading.Thread):
-    """A client of some session that goes on until it is told to stop."""
+    """A client of some session that continues until told to stop."""
 
     def __init__(self, cluster, session, seed):
         super().__init__(daemon=True)
@@ -96,7 +96,7 @@ class Reader(Member):
 
 
 class Writer(Member):
-    """Inserts rows with ids of its own, now and then takes one of them away, and remembers what was acknowledged."""
+    """Inserts rows with its own ids, now and then removes one of them, and remembers what was acknowledged."""
 
     def __init__(self, cluster, session, seed):
         super().__init__(cluster, session, seed)
@@ -121,7 +121,7 @@ class Writer(Member):
         time.sleep(self.chance.random() * 0.05)
 
     def wrote(self, body, key):
-        """Repeats until there is an answer; false if the session was not there (the store was emptied), and then makes it."""
+        """Repeats until there is an answer; makes a missing session (the store was emptied), and returns false."""
         while not self.is_done:
             try:
                 client = Client(self.chance.choice(self.cluster.nodes), 10)
@@ -137,7 +137,7 @@ class Writer(Member):
                 self.cluster.made(self.session)
                 return False
             if answer.status == 422 and self.cluster.forgets:
-                return False  # It was done, and the key of it forgotten by Redis.
+                return False  # It was done, and Redis has forgotten its key.
             assert answer.status == 503 and answer.headers["Retry-After"], (key, answer)
             time.sleep(0.05)
         raise Unsure
@@ -243,7 +243,7 @@ class SharedSessions(unittest.TestCase):
             cluster.close()
 
     def assertAllIsThere(self, cluster, states):
-        """Each row that a writer knows to be there is, once, and none that it knows to be gone."""
+        """Each row that a writer knows to exist does, once, and none that it knows to be gone."""
         for session, state in states.items():
             ids = [item["id"] for section in state["sections"] for item in section["items"]]
             self.assertEqual(len(ids), len(set(ids)))

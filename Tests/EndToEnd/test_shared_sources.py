@@ -70,7 +70,7 @@ class NodeCase(unittest.TestCase):
         wait_for(holds, f"{name} is {expected}")
 
     def runs(self, work, *arguments):
-        """On a thread of its own, again and again, until the test is over."""
+        """Runs on a separate thread, again and again, until the test is over."""
         def run():
             while not self.over.is_set():
                 try:
@@ -92,7 +92,7 @@ class NodeCase(unittest.TestCase):
                     if stream.next(0.5) is None:
                         return
                 except TimeoutError:
-                    # What was being read cannot be read on.
+                    # What was being read cannot be continued.
                     return
         finally:
             stream.close()
@@ -116,7 +116,7 @@ class NodeCase(unittest.TestCase):
             self.runs(self.looks, node, name)
 
     def assertOncePerInterval(self, path, since, least, interval=INTERVAL):
-        """All requests from one on: at least so many, and none before it was due."""
+        """All requests from one on: at least this many, and none before it was due."""
         gaps = self.upstream.gaps(path)[since:]
         self.assertGreaterEqual(len(gaps), least)
         # One may have been noted late, but not all.
@@ -170,7 +170,7 @@ class Turns(NodeCase):
         for each in streams:
             event = each.next_event().json
             self.assertEqual(([op["op"] for op in event["changes"]], "stale" in event), (["insert"], False))
-        # Whoever asks next knows what another one was told.
+        # The next node to ask knows what another one was told.
         wait_for(lambda: [each["If-None-Match"] for each in self.upstream.requests("/l/2")[-4:]] == ['"2"'] * 4, "the tag goes back")
 
     def test_silence_is_told_on_all_nodes_and_its_end(self):
@@ -192,7 +192,7 @@ class Turns(NodeCase):
             self.assertEqual((event["changes"], "stale" in event), ([], False))
         for node in self.nodes:
             self.assertNotIn("Diffserver-Stale", self.get(node, "l:3").headers)
-        # Whichever node heard of its end tells of it.
+        # The node that heard of its end reports it.
         wait_for(lambda: self.told("is back") == 1, "a line says that it is back")
 
     def test_a_node_learns_that_another_one_has_heard_from_a_source_that_failed(self):
@@ -280,7 +280,7 @@ class Deaths(NodeCase):
         self.assertOncePerInterval("/l/1", 0, 12)
 
     def test_who_dies_in_the_middle_of_a_fetch_is_missed_soon(self):
-        """However seldom the source is to be asked."""
+        """However seldom the source is asked."""
         held = self.upstream.set("/seldom/1", Held(["late"]))
         dying = threading.Thread(target=lambda: self.dies("seldom:1"), daemon=True)
         dying.start()
@@ -329,12 +329,12 @@ class Deaths(NodeCase):
         for node in self.nodes:
             self.shows(node, "l:3", "b")
         self.upstream.wait_for("/l/3", before + 8)
-        # Behind the first of each node, which they could not have agreed on.
+        # After the first of each node, which they could not have agreed on.
         self.assertOncePerInterval("/l/3", before + len(self.nodes), 3)
 
 
 class OtherFiles(NodeCase):
-    """The store remembers what another file led to."""
+    """The store remembers the result of another file."""
 
     def test_a_node_that_starts_with_another_shape_reads_it_anew(self):
         document = {"items": [{"id": "a"}], "others": [{"id": "o"}]}
@@ -370,7 +370,7 @@ class AtRandom(NodeCase):
             tagged(state, f'"{version}"')(exchange)
 
         def hook(exchange):
-            """Does to its list what it agrees to, once, however often it is asked."""
+            """Applies to its list what it agrees to, once, however often it is asked."""
             if chance.random() < 0.2:
                 return exchange.answer({"detail": "no"}, chance.choice([403, 500]))
             request = exchange.request

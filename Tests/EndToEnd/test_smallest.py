@@ -1,4 +1,4 @@
-"""smallest=true: the state where the changes would be longer: CONTRACT §4."""
+"""smallest=true: the state if the changes would be longer: CONTRACT §4."""
 
 import random
 
@@ -9,7 +9,7 @@ from test_events import StreamCase
 
 
 def value(answer, name):
-    """The bytes of the last member of an answer, but for warnings."""
+    """The bytes of the last member of an answer, except warnings."""
     text = answer.text.split(f'"{name}":', 1)[1]
     return text.rsplit(',"warnings"', 1)[0] if '"warnings":["' in text else text[:-1]
 

@@ -1,4 +1,4 @@
-"""Sources that fail in every way there is: the list stays as it was, others go on, and nothing is lost. CONTRACT §11."""
+"""Sources that fail in every way: the list stays as it was, others continue, and nothing is lost. CONTRACT §11."""
 
 import gzip
 import json
@@ -65,7 +65,7 @@ def plain(exchange):
 
 
 LONG = b'["' + b"a" * LIMIT + b'"]'
-# What a source may do, and a part of what the log says of it.
+# What a source may do, and part of the log line about it.
 FAULTS = {
     "refuses": (says({}, 403), "403"),
     "fails": (says(b"<h1>oh</h1>", 500, Content_Type="text/html"), "500"),
@@ -126,7 +126,7 @@ class FaultCase(SourceCase):
 
     @classmethod
     def lists(cls, url):
-        """`h:NAME` is well. Of the others each test has its own, since so many of one list are told of at a time."""
+        """`h:NAME` is healthy. Each test has its own failing lists, since the log names few of one list at a time."""
         source = {"every": 0.2, "timeout": 0.5}
         return {kind + ":{name}": {"source": {"url": f"{url}/{kind}/{{name}}", **source}} for kind in "dfghm"}
 
@@ -166,11 +166,11 @@ class Faults(FaultCase):
                 self.assertRegex(self.lines(f"session={name}", "fails")[0], FAULTS[what][1] or ".")
                 answer = self.get_session(name)
                 self.assertEqual((answer.status, ids(answer.json["state"]), answer.json["revision"]), (200, ["a"], revision))
-        # Several times, of which the log says nothing.
+        # Several times, without a log line.
         counts = {path: self.upstream.count(path) for _, _, path, _ in failing}
         for path, count in counts.items():
             self.upstream.wait_for(path, count + 2)
-        # One event each says that there is silence, and one that it is over, though there is nothing else to say.
+        # One event each for silence and for its end, though there is nothing else to say.
         for what, name, path, revision in failing:
             with self.subTest(what):
                 self.assertSaysNothingBut(streams[what].next_event(), revision, isStale=True)
@@ -185,7 +185,7 @@ class Faults(FaultCase):
                 streams[what].close()
         self.assertOthersGoOn(healthy, 10)
         healthy.close()
-        # Connections that may be used again are kept, some of them.
+        # Some reusable connections are kept.
         wait_for(lambda: self.server.descriptors() <= before + 10, "its descriptors are few")
 
     def test_what_is_read_is_read_no_further_than_that(self):
@@ -199,7 +199,7 @@ class Faults(FaultCase):
         stream.close()
 
     def test_no_word_of_a_body_is_in_the_log(self):
-        """Whoever has a key is told it."""
+        """Holders of a key are told it."""
         name, _ = self.new_list(says(["my-own-id", "my-own-id", {"id": "b", "my-member": 1}]), "d")
         self.assertProblem(self.get_session(name), 503, "source-unavailable")
         self.wait_for_lines(1, f"session={name}", "unusable: 3 violations, such as unknown-member")
@@ -207,7 +207,7 @@ class Faults(FaultCase):
         self.assertIn("my-member", self.request("POST", session_path(name, "fetch")).json["detail"])
 
     def test_an_envelope_may_bring_a_state(self):
-        """It is a body like a POST's; settings are the file's."""
+        """It is a body like a POST's; settings come from the file."""
         name, path = self.new_list(says({"state": ["b"]}))
         answer = self.get_session(name)
         self.assertEqual((answer.status, ids(answer.json["state"])), (200, ["b"]))
@@ -240,7 +240,7 @@ class Faults(FaultCase):
         for each in asked:
             self.assertIn(each.answer().status, (404, 503))
         self.upstream.hang_up()
-        # Connections are looked at when the next one is wanted.
+        # Connections are checked when the next one is needed.
         def are_few():
             self.get_session("h:well")
             return self.server.descriptors() <= before + 10
@@ -248,7 +248,7 @@ class Faults(FaultCase):
 
 
 class Density(SourceCase):
-    """How far an answer inflates: as far as a body that is posted."""
+    """How far an answer may inflate: as far as a posted body."""
 
     def test_it_is_the_rule_for_bodies(self):
         few, many = (b'["a"%b]' % (b" " * count) for count in (200_000, 600_000))
@@ -288,7 +288,7 @@ class Density(SourceCase):
 
 
 class LittleMemory(SourceCase):
-    """What is asked of sources at once has an end."""
+    """Concurrent requests to sources are limited."""
 
     options = ("--memory", "64MiB")
 
@@ -297,7 +297,7 @@ class LittleMemory(SourceCase):
         return {kind + ":{name}": {"source": {"url": f"{url}/{kind}/{{name}}", "timeout": 4}} for kind in "fn"}
 
     def test_who_waits_for_a_source_takes_little(self):
-        """Readers who have gone: each has asked for a list that nobody had asked for."""
+        """Readers that have gone: each asked for a list that nobody had asked for."""
         self.upstream.set("*", never_answers)
         self.addCleanup(self.upstream.set, "*", says({}, 404))
         before = self.server.resident_bytes()
@@ -382,7 +382,7 @@ class OutOfReach(SourceCase):
 
 
 def certified(directory, name, host):
-    """A certificate of a host that nobody else has signed, and its key, in files of this name."""
+    """A certificate of a host, signed by itself, and its key, in files with this name."""
     certificate, key = f"{directory}/{name}.pem", f"{directory}/{name}.key"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", f"/CN={name}",
@@ -391,7 +391,7 @@ def certified(directory, name, host):
 
 
 class Certificates(SourceCase):
-    """HTTPS: somebody whom nobody knows, and somebody whom SSL_CERT_FILE names."""
+    """HTTPS: with an unknown certificate, and with one that SSL_CERT_FILE names."""
 
     @classmethod
     def setUpClass(cls):

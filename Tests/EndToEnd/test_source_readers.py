@@ -1,4 +1,4 @@
-"""Readers of lists that fetch themselves: what they hear of silence, whose lists they may have made, and what ends them. CONTRACT §11."""
+"""Readers of lists that fetch themselves: silence, the lists that they make, and what ends them. CONTRACT §11."""
 
 import json
 import os
@@ -46,7 +46,7 @@ class Silence(SourceCase):
             self.addCleanup(stream.close)
             streams.append((query, stream))
         for query, stream in streams:
-            # Who names no revision is told all first.
+            # Readers that name no revision get everything first.
             sessions = [query["session"]] if isinstance(query.get("session"), str) else query.get("session", [query.get("since", "")])
             for each in sessions:
                 if revision not in each and seen not in each:
@@ -84,7 +84,7 @@ class Silence(SourceCase):
             self.assertTold(stream.next_event(), name, "keyed", False)
 
     def test_whoever_comes_after_a_long_time_in_which_nobody_looked(self):
-        """Old at once, and well as soon as the source has answered, which says the same as before."""
+        """Old at once, and well as soon as the source has answered, even with the same state."""
         name, path = self.new_list(tagged(ROWS, '"1"'))
         revision = self.get_session(name).json["revision"]
         held = Held(tagged(ROWS, '"1"'))
@@ -157,7 +157,7 @@ class Counted(SourceCase):
 
 
 class Names(SourceCase):
-    """Whoever may read a list has it made, and nobody else."""
+    """A caller who may read a list causes its creation, and nobody else."""
 
     options = KEYS
 
@@ -225,7 +225,7 @@ class Names(SourceCase):
 
 @memory_only
 class Room(SourceCase):
-    """What can be fetched again makes room for what cannot."""
+    """Lists that can be fetched again make room for those that cannot."""
 
     options = ("--max-sessions", "10", "--memory", "8MiB")
 
@@ -264,7 +264,7 @@ class Room(SourceCase):
             each.close()
 
     def made_room(self, state):
-        """A list that was read, as soon as those that were read just now do not take all the room."""
+        """A list that has been read, as soon as recently read ones do not take all the room."""
         name, path = self.new_list(state)
         self.shows(name, *state)
         return name, path
@@ -275,7 +275,7 @@ class Room(SourceCase):
 
 @memory_only
 class Shares(SourceCase):
-    """What one entry of the file leaves to the others."""
+    """The room that one entry of the file leaves to the others."""
 
     options = ("--max-sessions", "16")
 
@@ -309,7 +309,7 @@ class Reloads(SourceCase):
         self.reload(self.lists(self.upstream.url))
 
     def changed(self, **members):
-        """The file with other lists: None is none."""
+        """The file with other lists; None means none."""
         lists = {name: list for name, list in {**self.lists(self.upstream.url), **members}.items() if list is not None}
         return lists
 
@@ -440,7 +440,7 @@ class Reloads(SourceCase):
 
 
 class Secrets(SourceCase):
-    """What proves who asks is told to the source, and to nobody else."""
+    """The source gets the proof of the caller's identity, and nobody else does."""
 
     WORDS = ("shibboleth-1", "shibboleth-2")
     variables = {"UPSTREAM_KEY": f"Bearer {WORDS[0]}", "OTHER_KEY": WORDS[1]}

@@ -1,4 +1,4 @@
-"""Lists that fetch themselves: when their sources are asked, and what is made of the answers. CONTRACT §11."""
+"""Lists that fetch themselves: when their sources are asked, and what becomes of the answers. CONTRACT §11."""
 
 import gzip
 import hashlib
@@ -11,7 +11,7 @@ from support.redis import wait_for
 from support.sources import KEY, KEYS, SourceCase, ids
 from support.upstream import Held, brotli, dated, never_answers, says, tagged
 
-# Of the time that some intervals take at least: the first request may have been noted late.
+# The share of the time that some intervals take at least: the first request may have been noted late.
 ALMOST = 0.7
 
 
@@ -83,7 +83,7 @@ class FirstReads(SourceCase):
         self.assertEqual((stream.status, stream.problem["type"]), (503, "/problems/source-unavailable"))
         stream.close()
         self.assertProblem(self.get_changes(name, {"wait": 5}), 503, "source-unavailable")
-        # What a source says for itself is for those who may know, not for readers.
+        # A source's own message is for callers who may know, not for readers.
         self.assertNotIn("500", problem.json["detail"])
         self.upstream.set(path, ["a"])
         self.shows(name, "a")
@@ -106,7 +106,7 @@ class FirstReads(SourceCase):
         name, _, revision = self.fetched(["a"])
         self.assertProblem(self.post_changes(name, {"state": ["b"]}), 409, "has-source")
         self.assertProblem(self.post_changes(name, ["b"]), 409, "has-source")
-        # Behind JSON, and before shape.
+        # After JSON, and before shape.
         for write in (self.post_changes, self.put_session):
             for body in ({"ttl": 60}, 7, "null", {}, {"edits": [], "state": []}, {"state": {"x": 1}}, [{"no": "id"}]):
                 with self.subTest(write.__name__, body=body):
@@ -155,7 +155,7 @@ class FirstReads(SourceCase):
         time.sleep(self.interval)
         asked = self.ask(session_path(name))
         self.upstream.wait_for(path, 2)
-        # It is answered with what there is, after a second.
+        # After a second, it is answered with the existing state.
         self.assertStatus(asked.answer(), 200)
         self.assertStatus(self.delete_session(name), 204)
         held.release()
@@ -169,7 +169,7 @@ class FirstReads(SourceCase):
         return self.get("/v1/sessions", {"prefix": prefix}).json["sessions"]
 
     def test_a_large_list(self):
-        """It is read, compared and written by workers, between others that are small."""
+        """It is read, compared and written by workers, between small ones."""
         rows = [{"id": f"row-{number}", "content": {"n": 0, "text": "x" * 60}} for number in range(4000)]
         name, path, first = self.fetched(rows)
         stream = self.stream(name, {"since": first})
@@ -178,7 +178,7 @@ class FirstReads(SourceCase):
             self.upstream.set(path, [dict(row) for row in rows])
             changes = self.news(stream)["changes"]
             self.assertEqual([(each["op"], [row["id"] for row in each["items"]]) for each in changes], [("update", [f"row-{number}"])])
-        # Edits come between: nothing of them is lost, and nothing stands twice.
+        # Edits come between: none of them is lost, and none is repeated.
         self.upstream.set(path, [dict(row) for row in rows[1:]])
         self.assertStatus(self.post_changes(name, {"edits": [{"op": "delete", "items": ["row-0"]}]}), 200)
         self.assertEqual(self.news(stream)["changes"], [{"op": "remove", "items": ["row-0"]}])
@@ -256,7 +256,7 @@ class KeptMissing(SourceCase):
 
 
 class Questions(SourceCase):
-    """What a source is asked, and how its answers are read."""
+    """Requests to a source, and the reading of its answers."""
 
     options = ("--max-body", "200000")
 
@@ -307,7 +307,7 @@ class Questions(SourceCase):
             second = self.upstream.wait_for(path, 2)[1]
             self.assertEqual(second["If-None-Match"], etag)
             self.assertIsNone(second["If-Modified-Since"])
-            # What has not been modified is a success.
+            # A 304 is a success.
             self.upstream.wait_for(path, 3)
             self.assertEqual(self.get_session(name).json["revision"], revision)
             self.upstream.set(path, tagged(["a", "b"], '"two"'))
@@ -382,7 +382,7 @@ class Intervals(SourceCase):
                 gaps = self.upstream.gaps(path)
                 self.assertGreaterEqual(sum(gaps), interval * len(gaps) * ALMOST)
                 if interval < 1:
-                    # Once every five seconds, or a minute, it would not be by now.
+                    # Once every five seconds, or a minute, would be too late by now.
                     self.assertLess(sum(gaps), 5)
             stream.close()
 
@@ -429,7 +429,7 @@ class Intervals(SourceCase):
         held = self.upstream.set(path, Held(["b"]))
         time.sleep(self.interval)
         start = time.monotonic()
-        # Each sees what there is, and how old that is.
+        # Each sees the existing state, and how old it is.
         answer = self.get_session(name)
         took = time.monotonic() - start
         self.assertEqual(ids(answer.json["state"]), ["a"])
@@ -447,7 +447,7 @@ class Intervals(SourceCase):
         stream.close()
         held = self.ask(session_path(name, "changes"), {"since": self.get_session(name).json["revision"], "wait": 1})
         held.answer()
-        # What is under way when the last reader leaves is the last.
+        # The fetch under way when the last reader leaves is the last.
         wait_for(lambda: self.is_quiet(path), "no more requests")
         count = self.upstream.count(path)
         time.sleep(5 * self.interval)
@@ -576,7 +576,7 @@ class Fetches(SourceCase):
         name, path = self.new_list(says({}, 500))
         problem = self.fetch(name)
         self.assertProblem(problem, 503, "source-unavailable")
-        # Whoever has a key may know why.
+        # Holders of a key may know why.
         self.assertIn("500", problem.json["detail"])
         name, path = self.new_list(says({}, 404))
         self.assertProblem(self.fetch(name), 404, "session-not-found")
@@ -595,7 +595,7 @@ class Fetches(SourceCase):
 
 
 class AsTheyCome(SourceCase):
-    """What sources write for empty lists, and texts that were cut inside a character."""
+    """What sources write for empty lists, and texts cut inside a character."""
 
     CUT = rb'{"rows":[{"id":1,"t":"cut \ud83d"},{"id":"\udc00","\ud83d":1},{"id":3}]}'
 
@@ -628,7 +628,7 @@ class AsTheyCome(SourceCase):
         counted = [line for line in self.get("/metrics").text.splitlines() if line.startswith("diffserver_source_replaced_surrogates_total{list=\"f:")]
         self.assertEqual(len(counted), 1)
         self.assertGreaterEqual(int(counted[0].split()[1]), 3)
-        # Told once, however often it is fetched, and again after it was well.
+        # Reported once, however often it is fetched, and again after it was well.
         stream = self.stream(name)
         stream.next_event()
         self.upstream.wait_for(path, 4)

@@ -1,4 +1,4 @@
-"""Sessions in SQLite: what was acknowledged is there, however the process ends; memory is a cache; backup and restore."""
+"""Sessions in SQLite: acknowledged writes survive any end of the process; memory is a cache; backup and restore."""
 
 import concurrent.futures
 import os
@@ -17,7 +17,7 @@ from support.rewriter import Rewriter
 
 GONE = (OSError, ValueError, IndexError)
 MINIMAL = {"Prefer": "return=minimal"}
-# All that is posted here is remembered, so that no reader ever needs a reset.
+# Everything posted here is remembered, so that no reader ever needs a reset.
 LONG_HISTORY = ("--history-revisions", "4000", "--history-bytes", "64MiB", "--loops", "2")
 
 
@@ -53,7 +53,7 @@ class Writer:
 
 
 class StateWriter(Writer):
-    """Posts whole states, each row of which says which one it is. The only writer of its session."""
+    """Posts whole states, each row of which names its state. The only writer of its session."""
 
     def next(self):
         self.count += 1
@@ -72,7 +72,7 @@ class StateWriter(Writer):
 
 
 class EditWriter(Writer):
-    """Inserts rows of its own into a session that others write to, and takes some of them away."""
+    """Inserts its own rows into a session that others write to, and removes some of them."""
 
     def __init__(self, node, session, seed):
         super().__init__(node, session, seed)
@@ -145,7 +145,7 @@ class KilledServers(SQLiteCase):
             self.follow(session, replica, answer)
 
     def follow(self, session, replica, answer):
-        """A reader goes on from what it had before."""
+        """A reader continues from what it had before."""
         query = {"since": replica.revision} if replica.revision else {}
         changeset = self.request("GET", session, None, query, "changes").exact
         self.assertEqual("reset" in changeset, not query, changeset)
@@ -167,7 +167,7 @@ class KilledRelaxedServer(KilledServers):
 
 
 class KilledCompaction(SQLiteCase):
-    """kill -9 while many commits write a checkpoint, and take away what only led to a past that is forgotten."""
+    """kill -9 while many commits write a checkpoint, and remove what only led to a forgotten past."""
 
     REMEMBERED = 4
     options = ("--history-revisions", str(REMEMBERED), "--loops", "2")

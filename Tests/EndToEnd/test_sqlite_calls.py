@@ -61,7 +61,7 @@ class SQLiteCalls(unittest.TestCase):
         self.addCleanup(self.node.stop)
         self.client = Client(self.node, 20)
         self.addCleanup(self.client.close)
-        # What may be there: the state that was acknowledged, and behind it those of which it is not known.
+        # The possible states: the acknowledged one, and after it those with an unknown outcome.
         self.known = {}
 
     def ask(self, method, session, body=None, *rest):
@@ -70,7 +70,7 @@ class SQLiteCalls(unittest.TestCase):
         return answer
 
     def post(self, session, number):
-        """What a failure leaves is the state before or the one that was posted."""
+        """A failure leaves the previous state or the posted one."""
         rows = [{"id": row, "content": [number, "x" * 300]} for row in range(number % 40)] + [{"id": f"n{number}"}]
         answer = self.ask("POST", session, {"state": rows}, "changes")
         if answer.status in (200, 201):
@@ -107,7 +107,7 @@ class SQLiteCalls(unittest.TestCase):
             self.check(session)
 
     def work(self, turn):
-        """Makes, changes, reads and deletes; one session is in memory, so that the others are read from the database."""
+        """Makes, changes, reads and deletes; one session is in memory, so the others are read from the database."""
         for session, number in (("a", 3 * turn), (f"b{turn % 4}", 3 * turn + 1), ("a", 3 * turn + 2)):
             self.post(session, number)
         self.check(f"b{(turn + 1) % 4}", may_fail=True)
@@ -119,7 +119,7 @@ class SQLiteCalls(unittest.TestCase):
         for warm in range(5):
             self.work(warm)
         number, quiet, failures = 1, 0, 0
-        # Not each turn makes as many calls as the one before: checkpoints come now and then.
+        # Not each turn makes as many calls as the previous one: checkpoints come now and then.
         while quiet < 3 and number < most:
             self.control.arm(kind, number, lasts)
             self.work(number + 5)

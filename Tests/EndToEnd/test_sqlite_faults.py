@@ -1,4 +1,4 @@
-"""Databases that cannot be used, disks that are full, records that are damaged: a clear error, and nothing is overwritten."""
+"""Unusable databases, full disks, damaged records: a clear error, and nothing is overwritten."""
 
 import itertools
 import os
@@ -104,7 +104,7 @@ class SecondProcess(SQLiteCase):
 
 
 class FullDisk(SQLiteCase):
-    """A limit on the size of files, which can be set and lifted while the process runs, stands for the disk."""
+    """A limit on the size of files, which can be set and lifted while the process runs, stands in for the disk."""
 
     def limit(self, size):
         resource.prlimit(self.node.server.pid, resource.RLIMIT_FSIZE, (size, UNLIMITED))
@@ -116,7 +116,7 @@ class FullDisk(SQLiteCase):
         self.addCleanup(stream.close)
         self.limit(max(each.stat().st_size for each in self.directory.iterdir()))
         for session, body in (("s", {"state": ["b"]}), ("new", {"state": ["c"]}), ("s", {"edits": [{"op": "clear"}]})):
-            # Some may find room in the log; what does not is refused.
+            # Some may find room in the log; the rest is refused.
             for number in range(20):
                 refused = self.post(session, {"state": [{"id": number, "content": large}]})
                 if refused.status == 503:
@@ -161,7 +161,7 @@ class FullDisk(SQLiteCase):
 
 @names_its_stores
 class FullVolume(unittest.TestCase):
-    """A volume of its own, which sessions fill up: DELETE still works, and makes room."""
+    """A separate volume, which sessions fill up: DELETE still works, and makes room."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="diffserver-volume-")
@@ -253,7 +253,7 @@ class OpenModes(SQLiteCase):
 
 
 class ChangedFiles(SQLiteCase):
-    """Files that are not there any more, or not the same, while the process uses them."""
+    """Files that are removed or replaced while the process uses them."""
 
     def setUp(self):
         super().setUp()
@@ -284,7 +284,7 @@ class ChangedFiles(SQLiteCase):
             with self.subTest(ending):
                 moved = self.path_of(ending + ".moved")
                 self.path_of(ending).rename(moved)
-                # At once, and not only when somebody looks in a second.
+                # At once, and not only at the next check.
                 self.assertEqual(self.post("s", {"state": ["lost"]}).status, 503)
                 self.assertNoticed(f"{ending} was removed while in use$")
                 moved.rename(self.path_of(ending))
@@ -343,7 +343,7 @@ class ChangedFiles(SQLiteCase):
 
 
 class Damage(SQLiteCase):
-    """Bytes that are not what they were."""
+    """Changed bytes."""
 
     def setUp(self):
         super().setUp()
@@ -361,7 +361,7 @@ class Damage(SQLiteCase):
         return [f"{mark}-{row}-of-{session[1:]}" for row in range(60)]
 
     def edited(self, change):
-        """Stops the node, has the database changed, and starts it again."""
+        """Stops the node, changes the database, and starts it again."""
         self.node.stop()
         database = sqlite3.connect(self.path)
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -372,7 +372,7 @@ class Damage(SQLiteCase):
         self.node.start()
 
     def damage(self, table, column, text, where):
-        """Flips a bit of a text within a value, behind the database's back as a disk would."""
+        """Flips a bit of a text within a value, behind the database's back, like a disk would."""
         def change(database):
             key, old = database.execute(f"SELECT rowid, {column} FROM {table} WHERE {where}").fetchone()
             place = bytes(old).index(text.encode())
@@ -401,7 +401,7 @@ class Damage(SQLiteCase):
         self.assertEqual(self.shown("s1"), ["new"])
         self.assertEqual(self.request("DELETE", "s2").status, 204)
         self.assertEqual(self.post("s2", {"state": ["new"]}).status, 201)
-        # Who demands what was there is not given something else.
+        # A caller who demands the old state does not get another.
         answer = self.request("PUT", "s3", {"state": ["new"]}, If_Match=f'"{self.revisions["s3"][1]}"')
         self.assertEqual(answer.status, 500, answer)
         self.restarted()
@@ -445,7 +445,7 @@ class Damage(SQLiteCase):
         self.assertGreater(refused, 5)
 
     def asked(self):
-        """How many sessions are refused; the others have to be right."""
+        """How many sessions are refused; the others must be right."""
         refused = 0
         for session, (first, second) in self.revisions.items():
             answer = self.request("GET", session)

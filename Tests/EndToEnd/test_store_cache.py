@@ -1,4 +1,4 @@
-"""A store's memory is a cache: whatever leaves it is nobody's end, and all are answered who read more than fits."""
+"""A store's memory is a cache: leaving it ends nothing, and readers of more than fits are all answered."""
 
 import concurrent.futures
 import pathlib
@@ -23,7 +23,7 @@ def state(number, mark):
 
 
 class SmallMemory:
-    """What holds over each store that is not memory, where one session of twelve fits."""
+    """Holds over each store other than memory, where one session of twelve fits."""
 
     SESSIONS = 12
 
@@ -40,7 +40,7 @@ class SmallMemory:
         return answer.json["to"]
 
     def push_out(self):
-        """Uses all sessions but the first two until these have left memory."""
+        """Uses all sessions except the first two until these have left memory."""
         for number in range(2, self.SESSIONS):
             self.assertEqual(self.client.request("GET", session_path(f"s{number}")).status, 200)
 
@@ -78,7 +78,7 @@ class SmallMemory:
         self.assertEqual([len(each["items"]) for each in answer.json["changes"]], [20], answer)
 
     def test_who_reads_more_at_once_than_fits_is_answered(self):
-        """A node of Redis that was asked so answered 493 of 1,500, and spent all its time on reading the same again."""
+        """A Redis node asked like this answered 493 of 1,500, and spent all its time rereading the same sessions."""
         known = [{self.firsts[number]: state(number, "first")["state"]} for number in range(5)]
 
         def work(seed):
@@ -97,7 +97,7 @@ class SmallMemory:
         with concurrent.futures.ThreadPoolExecutor(20) as threads:
             for each in [threads.submit(work, seed) for seed in range(20)]:
                 each.result(60)
-        # 1,200 requests; each may have to read its session a few times, and not for ever.
+        # 1,200 requests; each may have to read its session a few times, but not for ever.
         self.assertLess(self.server_seconds() - before, 15)
         for number in range(5):
             replica = Replica("keyed")

@@ -1,4 +1,4 @@
-"""Who may: keys of writers, tokens of thin clients: CONTRACT §9."""
+"""Permissions: keys of writers, tokens of thin clients: CONTRACT §9."""
 
 import base64
 import collections
@@ -100,7 +100,7 @@ class Keys(Guarded):
                 ("GET", "/v1/sessions", read, "this requires a key; a token is not enough"),
                 ("POST", path + "/changes", read, "this token does not allow edits: its scope is not enough"),
                 ("GET", path, token(name, "edit"), "this token does not allow reading: its scope is not enough"),
-                # Whether there is such a session is not told.
+                # Whether the session exists is not revealed.
                 ("GET", session_path("none"), read, "this token is not for this session"),
                 ("GET", path, token("none", "read"), "this token is not for this session")):
             with self.subTest(method, path=place, detail=detail):
@@ -241,7 +241,7 @@ class Tokens(Guarded):
             self.assertStatus(self.ask("GET", session_path(name), given), 200)
             answer = self.ask("POST", session_path(name, "changes"), given, self.EDIT, Idempotency_Key="k")
             self.assertStatus(answer, 200)
-            # A client that was given another token repeats its request.
+            # A client with a new token repeats its request.
             again = self.ask("POST", session_path(name, "changes"), token(name, "edit"), self.EDIT, Idempotency_Key="k")
             self.assertEqual((again.status, again.json["to"]), (200, answer.json["to"]))
         self.assertProblem(self.ask("GET", session_path(names[2]), given), 403, "forbidden")
@@ -478,7 +478,7 @@ class RateOrder(Guarded):
 
 
 class Rotation(ServiceCase):
-    """One secret takes another's place while clients of both are served."""
+    """One secret replaces another while clients of both are served."""
 
     OLD, NEW = "the old secret of at least 32 bytes", "the new secret of at least 32 bytes"
 
@@ -499,7 +499,7 @@ class Rotation(ServiceCase):
             cls.folder.cleanup()
 
     def say(self, *secrets, line="token secrets reloaded"):
-        """Has the server read its secrets again, and waits until it has."""
+        """Makes the server read its secrets again, and waits until it has."""
         told = sum(line in each for each in self.server.lines)
         new = self.file.with_suffix(".new")
         new.write_text("".join(f"{each}\n" for each in secrets))
@@ -685,7 +685,7 @@ class KeyFile(ServiceCase):
 
 
 class NoSecret(ServiceCase):
-    """No secret is configured: one is made at the start, so tokens end with the process."""
+    """No secret is configured: one is generated at the start, so tokens end with the process."""
 
     options = ("--key", f"writer:{hashed(KEY)}")
 

@@ -1,4 +1,4 @@
-"""Mistakes that differs and their clients are known for, each with a list that shows it."""
+"""Known mistakes of differs and their clients, each with a list that shows it."""
 
 import re
 from support.appliers import DIALECTS
@@ -158,7 +158,7 @@ class Identity(ServiceCase):
 
 
 class Stored(ServiceCase):
-    """What a session holds, whatever its readers are shown."""
+    """The state of a session, whatever its readers are shown."""
 
     def replicas(self, session):
         """A client of each dialect that shows the head."""
@@ -167,7 +167,7 @@ class Stored(ServiceCase):
         return chosen
 
     def follow(self, session, replicas):
-        """Each asks once, and shows the head then."""
+        """Each asks once, and then shows the head."""
         head = self.get_session(session)
         for dialect, replica in replicas.items():
             answer = self.get_changes(session, {"dialect": dialect, "since": replica.revision or ""})
@@ -239,7 +239,7 @@ class Stored(ServiceCase):
                 second = self.wrote(session, new)
                 self.assertEqual(second == first, same)
                 held = self.get_session(session).exact["state"]["sections"][0]["items"]
-                # An id that a double cannot hold is shown as a string.
+                # An id beyond what a double holds is shown as a string.
                 shown = re.sub(r'"id":(\d{16,})', r'"id":"\1"', old if same else new)
                 self.assertEqual(held, exact(shown))
                 third = self.wrote(session, old)

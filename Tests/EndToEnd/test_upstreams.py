@@ -11,7 +11,7 @@ from support.case import ServiceCase
 
 
 class Upstream:
-    """A document, where its list stands in it, the ids there, and changes: each what is done to it, and what is told of that."""
+    """A document, the place of its list, its ids, and changes: each with its edit and the expected report."""
 
     def __init__(self, name, shape, document, ids, *changes):
         self.name, self.shape, self.document, self.ids, self.changes = name, shape, document, ids, changes
@@ -23,7 +23,7 @@ class Upstream:
 
 
 def put(*path):
-    """A change of the value at a path; of what is there, where the last part is a function."""
+    """A change of the value at a path, or, if the last part is a function, by that function."""
     *way, last, value = path
 
     def change(document):
@@ -316,7 +316,7 @@ class Upstreams(ServiceCase):
         pages = [{"message": "Bad credentials", "documentation_url": "https://docs.example"}, {"error": {"code": 429}}, '"oops"', "null", "0", "{}"]
         for upstream in UPSTREAMS:
             session, revision = self.made(upstream.document, query=upstream.shape)
-            # Where the list is the document, null is an empty one.
+            # If the list is the document, null is an empty one.
             is_root = upstream.shape.get("sectionsAt", upstream.shape.get("itemsAt", "")) == ""
             for page in pages:
                 if page == "null" and is_root:

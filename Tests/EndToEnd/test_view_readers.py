@@ -1,4 +1,4 @@
-"""Readers who wait, and see less than there is: what is not seen wakes nobody: CONTRACT §3 and §10."""
+"""Waiting readers that see a part: invisible changes wake nobody: CONTRACT §3 and §10."""
 
 import time
 
@@ -48,7 +48,7 @@ class Held(ViewCase):
 
 
 class Ignored(ViewCase):
-    """A view may look at what equality leaves out: then states that are equal show different things."""
+    """A view may look at ignored places: then equal states show different things."""
 
     VIEW = {"where": [{"at": "/content/seen", "is": True}]}
 
@@ -120,7 +120,7 @@ class Streams(ViewCase):
         self.wait_for_readers(session)
         for number in range(2, 8):
             self.wrote(session, board(1, number))
-            # A reader is told later than the writer, and four writes at once are all that is remembered.
+            # A reader is told later than the writer, and only four writes are remembered.
             time.sleep(0.2)
         event = stream.next()
         self.assertEqual(set(event.fields), {"id"}, event)
@@ -138,7 +138,7 @@ class Streams(ViewCase):
         stream = self.opened(session, self.base(session, SHOWN), **view_query(SHOWN, every=3))
         self.wrote(session, board(2, 1))
         row = self.assertBatch(stream.next_event())["changes"][0]["items"][0]["id"]
-        # Until the pace allows the next event, the base moves on over what is hidden.
+        # Until the pace allows the next event, the base moves on over hidden changes.
         for number in (2, 3, 4):
             self.wrote(session, board(2, number))
             time.sleep(0.2)
@@ -213,7 +213,7 @@ class CountsThroughViews(ViewCase):
                 stream = self.stream(session, view_query(view, dialect="counts"))
                 self.assertEqual(stream.next_event().json["reset"], "initial")
                 self.assertStatus(self.post_changes(session, {"edits": [edit]}), 200)
-                # Longer than two events are apart, or both would be one.
+                # Longer than the gap between two events, or both would be one.
                 time.sleep(0.3)
                 self.wrote(session, {"edits": [{"op": "insert", "items": [{"id": "new", "content": {"n": 2}}], "into": {"section": "s"}}]})
                 self.assertEqual(stream.next_event().json["rows"], 4)
@@ -221,7 +221,7 @@ class CountsThroughViews(ViewCase):
 
 class StartedOver(ViewCase):
     def test_a_reader_of_what_stays_the_same_can_resume(self):
-        """After a PUT of an equal state nothing changed, but the revision that the reader has is forgotten."""
+        """After a PUT of an equal state nothing changed, but the reader's revision is forgotten."""
         session, _ = self.made(board(1, 1))
         stream = self.stream(session, view_query(SHOWN))
         first = stream.next_event()

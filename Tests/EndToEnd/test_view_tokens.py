@@ -56,7 +56,7 @@ def of(*rows, bare=()):
     return {"sections": [{"id": "open", "items": list(rows)}, {"id": "bare", "expanded": not bare, "items": list(bare)}]}
 
 
-# What the view shows at each revision: the same twice where only hidden things change.
+# What the view shows at each revision: the same twice if only hidden things change.
 STATES = [
     of(row("a", 1), row("b", 2, row("b1", 1), row("b2", 2))), of(row("a", 1), row("b", 2, row("b1", 1), row("b2", 2))),
     of(row("b", 2, row("b2", 2)), row("a", 3), row("c", 9)), of(row("b", 2, row("b2", 2), expanded=False), row("a", 3), row("c", 9)),
@@ -97,7 +97,7 @@ class Veiled(Guarded):
 
 
 class Requests:
-    """All that somebody with a token may ask of a session, and what was answered."""
+    """Everything that a token holder may ask of a session, and the answers."""
 
     def __init__(self, case, session, cursors):
         self.case, self.session, self.cursors = case, session, cursors
@@ -206,7 +206,7 @@ class NothingHidden(Veiled):
             requests = Requests(self, self.session, cursors)
             for path, query in requests.targets() if number in (1, len(STATES) - 1) else []:
                 with self.subTest(path, query=query):
-                    # The same, asked by somebody who may see all, is not what the token gets.
+                    # Asked by somebody who may see everything, the answer differs from the token's.
                     self.asked(KEY, path, query)
                     self.assertUnmarked(requests.answer(path, query))
                     packed = requests.answer(path, query, Accept_Encoding="gzip")

@@ -1,4 +1,4 @@
-"""Views: what a reader shows that is less than the session holds: CONTRACT §10."""
+"""Views: readers that show less than the session holds: CONTRACT §10."""
 
 import random
 import threading
@@ -57,7 +57,7 @@ class ViewCase(StreamCase):
         return answer
 
     def wait_for_readers(self, session):
-        """Until somebody waits for the session."""
+        """Waits until somebody waits for the session."""
         while True:
             listed = self.get("/v1/sessions", {"prefix": session}).json["sessions"]
             if any(each["session"] == session and each["readers"] for each in listed):
@@ -120,7 +120,7 @@ class Comparisons(ViewCase):
                 self.assertEqual(self.passing(test), wanted)
 
     def test_the_order_of_values(self):
-        """Each value stands where the table has it; what is equal keeps the order of the state."""
+        """Each value is where the table has it; equal ones keep the order of the state."""
         equal = [["zero", "-zero"], ["one", "1.0", "10e-1"], ["huge", "HUGE"], ["[]", "[1]", "{}", "{a}"]]
         rank = {name: number for number, (name, _) in enumerate(self.VALUES)}
         for group in equal:
@@ -130,7 +130,7 @@ class Comparisons(ViewCase):
         self.assertEqual(turned, sorted(self.order, key=lambda name: -rank[name]))
 
     def random_value(self, chance):
-        """Numbers near each other written in many ways, and strings that begin alike."""
+        """Adjacent numbers in many notations, and strings with common beginnings."""
         if chance.random() < 0.3:
             letters = ["a", "b", "\u00e9", "\U0001f600", "\uffff", "\x00", "\\"]
             return text("".join(chance.choice(letters) for _ in range(chance.randint(0, 9))))
@@ -537,7 +537,7 @@ class Errors(ViewCase):
     ]
 
     def asked(self, session, query):
-        """Each way to ask with a view."""
+        """Each way of asking with a view."""
         yield self.get(session_path(session), query)
         yield self.get_changes(session, query)
         yield self.post_changes(session, ["b"], query)

@@ -1,4 +1,4 @@
-"""A loop that does not turn: the process says so and ends itself, and going down does not wait for it."""
+"""A stuck loop: the process says so and ends itself, and shutting down does not wait for it."""
 
 import signal
 import unittest

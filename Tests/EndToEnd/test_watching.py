@@ -45,7 +45,7 @@ class Upstreams(unittest.TestCase):
 
 class Shape(Upstreams):
     def told(self, *arguments, **how):
-        """What is printed, by its labels."""
+        """The printed values, by label."""
         ran = run("shape", *arguments, **how)
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
         lines = ran.stdout.splitlines()

@@ -1,4 +1,4 @@
-"""Windows: some rows of what a reader sees: CONTRACT §10."""
+"""Windows: some of the rows that a reader sees: CONTRACT §10."""
 
 import random
 
@@ -27,7 +27,7 @@ class Windows(ViewCase):
     """Which rows and sections a window shows."""
 
     def window(self, session, query, view=None):
-        """What a new reader gets, held against the oracle."""
+        """What a new reader gets, compared with the oracle."""
         answer = self.get_changes(session, {**(view_query(view) if view else {}), **query})
         self.assertStatus(answer, 200)
         changeset = answer.exact
@@ -88,7 +88,7 @@ class Windows(ViewCase):
             "sections": {"deleted": [4]}, "items": {"deleted": [[3, 1]], "inserted": [{"at": [3, 1], "item": {"id": "new"}}]}})
 
     def followed(self, states, query, steps):
-        """Readers of each dialect who ask with these queries while the state becomes the next; what the window says each time."""
+        """Readers of each dialect with these queries while the state changes; returns the window's words each time."""
         told = []
         session, _ = self.made(states[0])
         replicas = [Replica(dialect) for dialect in WINDOW_DIALECTS]

@@ -97,10 +97,10 @@ fun Suite.coroutineTests() {
         client.post(JsonValue.of(listOf("b", "c", "a")))
         same(model.followed.revision, revision)
         val updates = ArrayList<ListUpdate>()
-        // The same adapter is told a move, not a reset.
+        // The same adapter gets a move, not a reset.
         shown("bca", adapter) { }
         same(moves, 2, "moves")
-        // Another one, as after a rotation, shows the rows that are there, and goes on.
+        // Another one, as after a rotation, shows the existing rows, and continues.
         shown("bcad", PlainAdapter()) { client.post(JsonValue.of(listOf("b", "c", "a", "d"))) }
         runBlocking {
             val job = launch { model.follow { updates.add(it) } }

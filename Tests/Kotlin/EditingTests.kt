@@ -33,7 +33,7 @@ private val Change.size
 
 private val Change.Keyed.moves get() = operations.array!!.count { it["op"]!!.string == "move" }
 
-/** Does a change to a list, as one who draws rows by it does. */
+/** Applies a change to a list, as a view that draws rows by it does. */
 private fun checkWay(old: RowList, new: RowList) {
     val keyed = old.change(new, Dialect.KEYED, emptyMap()) as Change.Keyed
     same(old.applyingKeyed(keyed.operations).sections, new.sections, "$old ${keyed.operations}")
@@ -135,7 +135,7 @@ fun Suite.editingTests() {
     }
 }
 
-/** A following of a script's stream, and what it showed. */
+/** A following of a scripted stream, and what it showed. */
 private class Scripted(answer: (Talk) -> Unit, vararg more: (Talk) -> Unit) {
     @Volatile private var talk: Talk? = null
     val fake = Fake({ it.stream(reset("1-a", "a", "b", "c")).also { own -> talk = own }.hold() }, answer, *more)
@@ -304,14 +304,14 @@ private fun Suite.queueTests() {
     }
 }
 
-/** A state of which all is shown. */
+/** A state with everything expanded. */
 private fun unfolded(value: Any?): Any? = when (value) {
     is Map<*, *> -> value.filterKeys { it != "expanded" }.mapValues { unfolded(it.value) }
     is List<*> -> value.map(::unfolded)
     else -> value
 }
 
-/** An edit, fitting or not, of what the rows show. */
+/** An edit, fitting or not, of the rows shown. */
 private fun Random.anyEdit(list: RowList, count: String): JsonValue {
     val ids = list.rows.map { it.id } + "nobody"
     val sections = list.sections.map { it.id } + "nowhere"
@@ -366,7 +366,7 @@ private fun Random.boardEdit(list: RowList, count: String): JsonValue {
     }
 }
 
-/** Each update leads from the one before, and both show in the end what the server has. */
+/** Each update starts from the previous one, and in the end both show what the server has. */
 private fun together(dialect: Dialect, poll: Boolean) {
     class Side(session: String) {
         val client = DiffClient(serverURL, session, dialect = dialect, transport = HttpClientTransport())

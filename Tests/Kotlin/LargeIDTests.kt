@@ -1,4 +1,4 @@
-// Integer ids beyond 2^53, which other parsers would round: they come as strings, and have to stay apart.
+// Integer ids beyond 2^53, which other parsers would round: they come as strings, and must stay distinct.
 
 import diffserver.Dialect
 import diffserver.DiffClient

@@ -1,4 +1,4 @@
-// Sessions that are not there: an app is told so, by as few requests as can be.
+// Missing sessions: an app is told, with as few requests as possible.
 
 import diffserver.DiffClient
 import diffserver.Followed

@@ -1,5 +1,5 @@
-// Through proxies that cut, delay and refuse: whatever happens on the way, each client shows the server's rows in the
-// end.
+// Through proxies that cut, delay and refuse: whatever happens on the way, in the end each client shows the server's
+// rows.
 
 import diffserver.Dialect
 import diffserver.DiffClient
@@ -13,7 +13,7 @@ import diffserver.UrlConnectionTransport
 import java.util.Collections
 import kotlin.random.Random
 
-/** One that follows, and checks that each update leads on from the one before, on the screen as well. */
+/** Follows, and checks that each update starts from the previous one, on the screen as well. */
 private class Reader(val name: String, client: DiffClient, poll: Boolean) {
     private val adapter = PlainAdapter()
     private val screen = Screen(adapter)
@@ -85,7 +85,7 @@ fun Suite.proxyTests() {
         readers.forEach { it.check() }
         holds(readers.map { it.waits }.sum() > 8, "faults: ${readers.map { it.waits }}")
         readers.forEach { it.following.cancel() }
-        // What a desktop's HttpURLConnection reads ends with the next event.
+        // On a desktop, HttpURLConnection's read ends with the next event.
         post(session, listOf("and", "on"))
         eventually("all threads end", 20) { clientThreads().isEmpty() }
     }

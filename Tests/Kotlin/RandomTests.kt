@@ -1,4 +1,4 @@
-// Random changes, as the real server tells them, done to rows and to what RecyclerView draws.
+// Random changes from the real server, applied to rows and to what RecyclerView draws.
 
 import diffserver.Change
 import diffserver.Followed
@@ -70,7 +70,7 @@ fun Suite.randomTests() {
             screen.layOut()
             val counts = "$stages stages, $moves moves, ${screen.rebound} rebound"
             holds(stages > 300 && moves > 50 && screen.rebound > 20, counts)
-            // In a compact stage a row may leave a section that goes for one that comes, which nobody calls a move.
+            // In a compact stage a row may leave a deleted section for an inserted one, which nobody calls a move.
             holds(screen.moves <= moves || staging == "compact", "${screen.moves} moves for $moves")
         }
     }

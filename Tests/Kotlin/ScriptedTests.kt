@@ -1,4 +1,4 @@
-// A server that answers by a script, so that every fault can be had at will.
+// A server that answers by a script, to provoke every fault at will.
 
 import com.sun.net.httpserver.HttpExchange
 import com.sun.net.httpserver.HttpServer
@@ -16,7 +16,7 @@ import java.util.concurrent.Executors
 
 class Asked(val query: Map<String, String>, val headers: Map<String, String>, val at: Long)
 
-/** Runs a script, one function a request; the last one answers the rest. */
+/** Runs a script with one function per request; the last one answers all further requests. */
 class Fake(private vararg val script: (Talk) -> Unit) : java.io.Closeable {
     val asked: MutableList<Asked> = Collections.synchronizedList(ArrayList())
     private val server = HttpServer.create(InetSocketAddress("127.0.0.1", 0), 0)
@@ -91,7 +91,7 @@ val transports = listOf<Pair<String, () -> Transport>>(
     "java.net.http" to { HttpClientTransport() }, "HttpURLConnection" to { UrlConnectionTransport() }
 )
 
-/** What a following has shown, and said. */
+/** The updates and statuses of a following. */
 class Seen {
     val updates: MutableList<ListUpdate> = Collections.synchronizedList(ArrayList())
     val statuses: MutableList<Status> = Collections.synchronizedList(ArrayList())
@@ -265,7 +265,7 @@ fun Suite.scriptedTests() {
         val client = DiffClient(fake.url, "s")
         val following = client.follow(onStatus = { seen.statuses.add(it) }) { seen.updates.add(it) }
         eventually("it waits") { seen.statuses.size == 1 }
-        // Who asked to be left alone is.
+        // A server that asked for a pause gets it.
         following.wake()
         Thread.sleep(100)
         same(fake.asked.size, 1)

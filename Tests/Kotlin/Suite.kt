@@ -1,4 +1,4 @@
-// What the tests have in common: a list of them, claims, and waiting for what comes in its own time.
+// Common to the tests: a list of them, claims, and waiting for asynchronous results.
 
 import java.util.concurrent.TimeUnit.SECONDS
 import kotlin.system.exitProcess
@@ -54,7 +54,7 @@ fun eventually(words: String, seconds: Long = 30, state: () -> Any? = { "" }, cl
     }
 }
 
-/** Threads of the client that are at work. */
+/** Working threads of the client. */
 fun clientThreads(): List<String> =
     Thread.getAllStackTraces().keys.map { it.name }.filter { it.startsWith("diffserver ") }
 

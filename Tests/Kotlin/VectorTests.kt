@@ -1,4 +1,4 @@
-// docs/vectors.json: what the server answers, and what comes out.
+// docs/vectors.json: the server's answers, and their results.
 
 import diffserver.Followed
 import diffserver.JsonValue

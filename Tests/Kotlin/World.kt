@@ -14,11 +14,11 @@ import kotlin.random.Random
 
 val serverURL: String = System.getenv("DIFFSERVER_URL")
 
-/** The same server, behind proxies that can be told to fail: see `run`. */
+/** The same server, behind proxies that can be made to fail: see `run`. */
 val proxyURL: String = System.getenv("PROXY_URL") ?: serverURL
 
 object Proxies {
-    /** Tells `run` what to do, and waits until it is done. */
+    /** Sends `run` a command, and waits until it is done. */
     fun tell(command: String) {
         println("!$command")
         System.out.flush()
@@ -42,7 +42,7 @@ fun request(method: String, path: String, body: Any? = null): JsonValue {
 
 fun post(session: String, state: Any) = request("POST", "sessions/$session/changes", mapOf("state" to state))
 
-/** What a reader without a base is told. */
+/** The rows that a reader without a base gets. */
 fun rowsOf(session: String) = RowList.of(request("GET", "sessions/$session/changes")["state"]!!)
 
 /** A random state: sections, nesting, kinds, contents, collapsed parts, awkward ids. */
@@ -78,7 +78,7 @@ fun Random.state(): Map<String, Any?> {
     return state
 }
 
-/** A state in which only the contents of some items of the top level are others. */
+/** A state in which only the contents of some top-level items differ. */
 @Suppress("UNCHECKED_CAST")
 fun Random.touched(state: Map<String, Any?>): Map<String, Any?> =
     state + ("sections" to (state["sections"] as List<Map<String, Any?>>).map { section ->
@@ -101,8 +101,7 @@ class PlainAdapter : RowsAdapter<PlainAdapter.Holder>() {
 }
 
 /**
- * What RecyclerView draws: holders by position. It throws where notifications or counts do not fit, as RecyclerView
- * does.
+ * What RecyclerView draws: holders by position. It throws if notifications or counts do not fit, as RecyclerView does.
  */
 class Screen(private val adapter: PlainAdapter) : RecyclerView.Observer {
     private class Cell(val holder: PlainAdapter.Holder?, val viewType: Int, val isDirty: Boolean)
@@ -147,7 +146,7 @@ class Screen(private val adapter: PlainAdapter) : RecyclerView.Observer {
         cells.add(to, cells.removeAt(from))
     }
 
-    /** Draws what is new or changed, and checks what is not. */
+    /** Draws what is new or changed, and checks the rest. */
     fun layOut() {
         val count = adapter.getItemCount()
         check(cells.size == count) { "Inconsistency detected: ${cells.size} cells, $count items" }

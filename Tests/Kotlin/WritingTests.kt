@@ -1,4 +1,4 @@
-// Writing, with answers that are lost on the way: all is done once.
+// Writing, with answers lost on the way: everything is done once.
 
 import diffserver.DiffClient
 import diffserver.HttpClientTransport
@@ -10,7 +10,7 @@ import diffserver.Violation
 import java.io.IOException
 import kotlin.concurrent.thread
 
-/** Carries requests out, and loses the answers of the first ones. */
+/** Sends requests, and loses the answers of the first ones. */
 class Losing(private val transport: Transport, @Volatile var losses: Int) : Transport {
     override fun call(request: diffserver.Request): diffserver.Call {
         val call = transport.call(request)
@@ -39,7 +39,7 @@ fun Suite.writingTests() {
             val first = client.post(JsonValue.of(listOf("a")))
             holds(first.startsWith("1-"), first)
             losing.losses = 2
-            // Done twice, it would be refused: the id is there already. With If-Match the server would know without a
+            // Done twice, it would be refused: the id exists already. With If-Match the server would know without a
             // key.
             val second = client.edit(insert("b"))
             holds(second.startsWith("2-"), second)

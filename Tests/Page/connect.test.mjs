@@ -5,7 +5,7 @@ import { connect, eventParser } from '../../Clients/js/client.js';
 import { append, fake, reset, watch } from './support/fake.mjs';
 import { call, chance, freePort, start } from './support/server.mjs';
 
-/** Follows a scripted server until `claim` holds; gives what was asked and seen. */
+/** Follows a scripted server until `claim` holds; returns the requests and what was seen. */
 async function follow(script, claim, more = {}) {
   const server = await fake(...script);
   const { seen, options, until } = watch();
@@ -402,7 +402,7 @@ const said = ({ statuses }) => statuses.map(({ status, problem, delay }) => (
   problem ? `${status} ${problem.status ?? problem.title}${delay ? '' : ' 0'}` : status));
 const pause = (delay) => new Promise((resolve) => { setTimeout(resolve, delay); });
 
-/** Follows a script for a while; a function in place of a claim decides when it is enough. */
+/** Follows a script for a while; a function instead of a claim decides when it is enough. */
 async function watched(script, until, more = {}) {
   const server = await fake(...script);
   const view = watch();
@@ -680,7 +680,7 @@ for (const transport of ['stream', 'poll']) {
         { op: 'delete', items: [gone] }, { op: 'insert', items: [row(200 + round)], at: ['start', 'end'][pick(2)] },
         { op: 'move', items: [anchor], after: ids.find((id) => id !== gone && id !== anchor) },
       ];
-      // Now before the list changes, now behind it, now both at once.
+      // Sometimes before the list changes, sometimes after, sometimes both at once.
       if (pick(2)) connection.show(window);
       const writing = call('POST', path, { edits });
       if (pick(2)) await writing;
@@ -694,7 +694,7 @@ for (const transport of ['stream', 'poll']) {
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
       assert.deepEqual(connection.state, body.state, `round ${round}: ${query}`);
-      // A write that changes nothing shown is not told.
+      // A write that changes nothing shown is not reported.
       if (connection.revision === body.to) assert.deepEqual(seen.answers.at(-1).window, body.window);
     }
     assert.ok(seen.answers.slice(1).every(({ reset }) => !reset), 'one reset, the first');

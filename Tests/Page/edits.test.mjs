@@ -106,7 +106,7 @@ test('edited: a form that the server refuses is refused', async () => {
   assert.ok(refusals > 60 && forms.length - refusals > 25, `${refusals} of ${forms.length}`);
 });
 
-/** Some edits, fitting or not, of what the rows show. */
+/** Some edits, fitting or not, of the rows shown. */
 function randomEdits(pick, state, fresh) {
   const ids = [...state.sections.flatMap(({ items }) => items.map(({ id }) => id)), 'nobody'];
   const sections = [...state.sections.map(({ id }) => id), 'nowhere'];
@@ -142,7 +142,7 @@ function randomEdits(pick, state, fresh) {
   });
 }
 
-/** A state of which all is shown. */
+/** A state with everything expanded. */
 const unfolded = (value) => JSON.parse(JSON.stringify(value, (name, part) => (name === 'expanded' ? undefined : part)));
 
 test('edited: 600 random batches are done, or refused, as the server does them', async () => {
@@ -191,7 +191,7 @@ const board = () => ({
     { id, items: [...ids].map((id) => ({ id, content: { n: 0 }, items: [] })) })),
 });
 
-/** Follows a world, and holds what is shown against it after each step. */
+/** Follows a world, and checks what is shown after each step. */
 function follow(world) {
   const host = `world${hosts += 1}`;
   worlds.set(host, world);
@@ -203,7 +203,7 @@ function follow(world) {
     onChange(state, { changes, reset, from, to, state: given }) {
       ui.steps += 1;
       if (reset) assert.equal(given, state);
-      // Who does the changes to what is shown comes to the same.
+      // Applying the changes to what is shown gives the same.
       const done = reset ? state : apply(ui.state, changes);
       if (!isDeepStrictEqual(done, state)) errors.push(`${JSON.stringify(changes)} do not lead to ${JSON.stringify(state)}`);
       for (const { op, items } of changes ?? []) {
@@ -216,7 +216,7 @@ function follow(world) {
     },
   });
 
-  /** The head with what is pending: for what may or may not be known to be done, either. */
+  /** The head with the pending edits: those that may or may not be known to be done, either way. */
   function check(state) {
     const { doc, history } = world.docs.get(connection.revision);
     const sequence = Number.parseInt(connection.revision, 10);
@@ -225,7 +225,7 @@ function follow(world) {
       return isRefused || at && (world.docs.get(at).history !== history || Number.parseInt(at, 10) <= sequence);
     };
     const open = batches.filter(({ isSettled }) => !isSettled);
-    // A module is awaited between the call and what it shows.
+    // A module is awaited between the call and its effect.
     const isNew = ({ at }) => performance.now() - at < 20;
     const maybe = open.filter((batch) => isMaybe(batch) || isNew(batch));
     for (let choice = 0; choice < 2 ** maybe.length; choice += 1) {
@@ -258,7 +258,7 @@ function follow(world) {
   return { connection, ui, edit, until, rest, batches, close: () => { connection.close(); worlds.delete(host); } };
 }
 
-/** One edit of one row, of what is shown. */
+/** One edit of one row shown. */
 function randomEdit(pick, state, count) {
   const ids = state.sections.filter(({ id }) => id !== 'others').flatMap(({ items }) => items.map(({ id }) => id));
   const some = () => ids[pick(ids.length)];
@@ -323,7 +323,7 @@ test('a move that is confirmed is one move on the screen, a refused one two: 20 
       let edit;
       do edit = randomEdit(pick, shown, round); while (edit.op !== 'move' || edited(shown, [edit]) === shown);
       const done = view.edit([edit]);
-      // Others change contents, and what is there, meanwhile.
+      // Meanwhile, others change contents and rows.
       while (pick(3)) {
         world.write([{ op: 'insert', items: [{ id: `w${seed}.${round}.${pick(1e9)}` }], into: { section: 'others' } }]);
         await sleep(pick(60));
@@ -356,7 +356,7 @@ test('many edits at once: no more moves than edits, and each row comes once: 16 
     }
     await view.rest();
     const cost = view.batches.reduce((sum, { edits: [{ op }], error }) => sum + (op === 'move' ? error ? 2 : 1 : 0), 0);
-    // A row that goes back may have been an anchor of those behind it.
+    // A row that goes back may have been an anchor of later ones.
     if (view.batches.every(({ error }) => !error)) assert.ok(view.ui.moves <= cost, `${view.ui.moves} moves for ${cost}`);
     for (const { edits: [{ op, items: [{ id }] }], error } of view.batches) {
       if (op === 'insert' && !error) assert.equal(view.ui.inserts.get(id), 1, `${id} came once`);
@@ -393,7 +393,7 @@ const onlyPosts = (script) => {
   };
 };
 
-/** Edits a scripted server; gives what was seen, and what became of it. */
+/** Edits a scripted server; returns what was seen, and the fate of the edits. */
 async function edit(script, edits, options) {
   const server = await fake(onlyPosts(script));
   const { seen, options: more, until } = watch();
@@ -573,7 +573,7 @@ for (const transport of ['stream', 'poll']) {
         session: `both-${transport}`, transport: transport === 'poll' ? 'poll' : undefined, content: 'patch',
         onChange(state, { changes, reset, from, to }) {
           if (!reset && !isDeepStrictEqual(apply(client.state, changes), state)) client.errors.push(JSON.stringify(changes));
-          // At once: one's own edit, done to what is shown.
+          // At once: the client's own edit, applied to what is shown.
           if (from === to && !client.atOnce) client.atOnce = [edited(client.state, client.edits), state];
           client.state = state;
         },

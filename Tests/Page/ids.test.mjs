@@ -16,7 +16,7 @@ after(() => {
   return server.stop();
 });
 
-/** Posts a text, as a writer that has integers of any size. */
+/** Posts a text, like a writer with integers of any size. */
 async function post(session, text, query = '') {
   const url = `${server.url}/v1/sessions/${session}/changes${query}`;
   const answer = await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: text });
@@ -33,7 +33,7 @@ function follow(session, { connect: begin = (options) => connect(server.url, opt
   const connection = begin({
     session, ...more,
     onChange(state, answer) {
-      // Who does the changes to what was shown comes to what is shown.
+      // Applying the changes to what was shown gives what is shown.
       if (seen.shown && answer.changes && state) assert.deepEqual(apply(seen.shown, answer.changes), state);
       seen.shown = state;
       seen.answers.push(answer);

@@ -14,7 +14,7 @@ const manifest = JSON.parse(text('package.json'));
 const react = '/usr/share/nodejs/react';
 const vue = path('support/vue-stub');
 
-/** What a module of one's own prints, in a folder with the package. */
+/** The output of an own module, in a folder with the package. */
 function print(folder, lines) {
   writeFileSync(join(folder, 'own.mjs'), lines);
   return execFileSync(process.execPath, ['own.mjs'], { cwd: folder, encoding: 'utf8', env: { ...process.env, NODE_PATH: '/usr/share/nodejs' } }).trim();
@@ -91,7 +91,7 @@ test('guide: its examples for Node run', async (t) => {
   await call('PUT', `${server.url}/v1/sessions/feed`, { state: ['a', 'b'] });
   const page = readFileSync(path('../../docs/javascript.md'), 'utf8');
   const example = (title) => page.split(`\n## ${title}\n`)[1].match(/^```js\n(.*?)^```$/ms)[1].replace('http://127.0.0.1:8080', server.url);
-  // Until its first line; it would follow for ever.
+  // Until its first line: it would follow for ever.
   writeFileSync(join(folder, 'node.mjs'), `${example('Node')}`.replace(/(console\.log\(.*\);)/, '$1 break;'));
   assert.equal(execFileSync(process.execPath, ['node.mjs'], { cwd: folder, encoding: 'utf8' }), 'a b\n');
   const written = await print(folder, `${example('Write')}\nconsole.log(board.state.sections[0].items.map(({ id }) => id).join());\nboard.close();`);

@@ -18,7 +18,7 @@ const isShared = ({ url }) => url.startsWith('/v1/changes?');
 const wantsStream = ({ headers }) => headers.accept === 'text/event-stream';
 const statuses = ({ seen }) => seen.statuses.map(({ status, problem }) => (problem ? `${status} ${problem.status ?? ''}`.trim() : status));
 
-/** A shared line to a scripted server; `list` connects one more list, and gives what it shows. */
+/** A shared line to a scripted server; `list` connects one more list, and returns what it shows. */
 async function shared(t, script, more) {
   const server = await fake(...script);
   const lists = share(server.url, more);

@@ -158,7 +158,7 @@ test('loops and edits together: an edit is in the next state at once', async () 
 
 // MARK: Waking
 
-/** Events as a browser sends them, and whether its page is seen. */
+/** Events as a browser sends them, and whether its page is visible. */
 function page(t) {
   const events = new EventTarget();
   const names = { addEventListener: events.addEventListener.bind(events), removeEventListener: events.removeEventListener.bind(events), document: { hidden: false } };

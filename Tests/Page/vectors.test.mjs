@@ -15,7 +15,7 @@ for (const { name, content, before, answer, after } of keyed) {
     const copy = structuredClone(before);
     try {
       await until(() => connection.revision === answer.to && seen.statuses.length);
-      // Where nothing changed nothing is handed on.
+      // If nothing changed, nothing is passed on.
       if (answer.from !== answer.to) await until(({ answers }) => answers.length);
     } finally {
       connection.close();

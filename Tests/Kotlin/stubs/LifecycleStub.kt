@@ -22,7 +22,7 @@ class OwnerStub(val scope: CoroutineScope) : LifecycleOwner {
     override val lifecycle = Lifecycle()
 }
 
-/** The real one begins again at each start; this one is started once. */
+/** The real one starts again at each start; this one is started once. */
 suspend fun Lifecycle.repeatOnLifecycle(state: Lifecycle.State, block: suspend CoroutineScope.() -> Unit) {
     coroutineScope(block)
     suspendCancellableCoroutine<Unit> { }

@@ -1,5 +1,5 @@
-// A stand-in for RecyclerView: what it draws by the notifications that it is given, and what it throws where they, or
-// the adapter's counts, do not fit.
+// A stand-in for RecyclerView: what it draws from its notifications, and what it throws if they, or the adapter's
+// counts, do not fit.
 
 package androidx.recyclerview.widget
 

@@ -1,4 +1,4 @@
-// A network before a server that cuts connections at random, while it is told to.
+// A network before a server that cuts connections at random, while told to.
 
 import { connect, createServer } from 'node:net';
 

@@ -1,10 +1,13 @@
-// A server that answers by a script, so that every fault can be had at will.
+// A server that answers by a script, to provoke every fault at will.
 
 import { createServer } from 'node:http';
 
 const type = { stream: 'text/event-stream', json: 'application/json', problem: 'application/problem+json' };
 
-/** Runs `script`, one function a request; the last one answers the rest. Requests are kept in `asked`. */
+/**
+ * Runs `script`, with one function per request; the last one answers all further requests. Requests are kept in
+ * `asked`.
+ */
 export async function fake(...script) {
   const asked = [];
   const server = createServer((request, response) => {

@@ -1,5 +1,4 @@
-// The package as it is installed: a folder of node_modules with the files that package.json names, beside what a test
-// gives to it.
+// The package as installed: a folder of node_modules with the files that package.json names, beside those of a test.
 
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

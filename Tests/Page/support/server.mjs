@@ -1,4 +1,4 @@
-// A diffserver of one's own for a test, and states to send it.
+// A diffserver for one test, and states to send it.
 
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';

@@ -1,5 +1,5 @@
-// A server of one session in this process, with a network that loses, delays and reorders; and a naive model of what
-// edits do: nested lists that are copied, searched and spliced. All that happens is drawn by `pick`.
+// A server of one session in this process, with a network that loses, delays and reorders; and a naive model of edits:
+// nested lists that are copied, searched and spliced. Everything that happens is chosen by `pick`.
 
 import { difference } from '../../../Clients/js/edits.js';
 
@@ -25,7 +25,7 @@ const idsOf = (doc) => {
   return ids;
 };
 
-/** The document after edits; throws where one does not fit. */
+/** The document after edits; throws if one does not fit. */
 export function naive(doc, edits) {
   const next = structuredClone(doc);
   const at = (items, id) => items.findIndex((item) => same(item.id, id));
@@ -92,7 +92,7 @@ export class World {
   /** Another writer. */
   write(edits) { try { this.commit(naive(this.doc, edits)); } catch { /* not any more */ } }
 
-  /** The session is deleted and made anew: sequences begin again, answered keys are gone. */
+  /** The session is deleted and made again: sequences restart, and answered keys are gone. */
   recreate(doc) {
     this.history += 1;
     this.sequence = 0;
@@ -100,7 +100,7 @@ export class World {
     this.commit(doc);
   }
 
-  /** What became of the edits that were sent, in order: `at` which revision they were done, and whether they were refused. */
+  /** The fate of the edits sent, in order: `at` which revision they were done, and whether they were refused. */
   fate(number) { return [...this.fates.values()][number] ?? {}; }
 
   chance(name) { return this.pick(100) < (this.faults[name] ?? 0); }
@@ -114,7 +114,7 @@ export class World {
     return { ...head, changes: difference(rowsOf(base.doc), rowsOf(this.doc)) };
   }
 
-  /** In place of `fetch`. */
+  /** Stands in for `fetch`. */
   fetch = async (url, { method = 'GET', headers, body, signal }) => {
     const lost = new Promise((_, reject) => {
       if (signal.aborted) reject(signal.reason);
@@ -181,7 +181,7 @@ export class World {
             const event = `event: changes\nid: ${answer.to}\ndata: ${JSON.stringify(answer)}\n\n`;
             sent = answer.to;
             const wait = this.pick(this.faults.lag ?? 8);
-            // What is on its way stays in order.
+            // Messages under way stay in order.
             await later(wait);
             write(event);
             if (this.chance('twice')) write(event);

@@ -1,4 +1,4 @@
-// As much of React's types as the guides use; Debian has none.
+// The part of React's types that the guides use; Debian has none.
 
 declare module 'react' {
   export function memo<Props>(component: (props: Props) => unknown): (props: Props & { key?: string | number }) => any;

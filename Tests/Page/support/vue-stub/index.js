@@ -1,5 +1,5 @@
-// A stand-in for Vue 3, which Debian has not: what the adapter needs of it, and a component that is mounted by hand. It
-// shows that the adapter keeps to these few functions, not that it works in Vue.
+// A stand-in for Vue 3, which Debian lacks: the parts that the adapter uses, and a component mounted by hand. It shows
+// that the adapter keeps to these few functions, not that it works in Vue.
 
 let hooks;
 
@@ -7,7 +7,7 @@ export const shallowRef = (value) => ({ value });
 export const onMounted = (hook) => hooks.mounted.push(hook);
 export const onUnmounted = (hook) => hooks.unmounted.push(hook);
 
-/** Runs a component's set-up; gives what that gives, and how to mount and unmount. */
+/** Runs a component's set-up; returns its result, and how to mount and unmount. */
 export function component(setup) {
   const own = hooks = { mounted: [], unmounted: [] };
   const given = setup();
