@@ -43,7 +43,7 @@ def before_call(context, case, kwargs):
 
 
 def make_fit(case, query):
-    """Generated values rarely fit each other: mostly, sessions are few, conditions hold and no pointer leads astray."""
+    """Generated values rarely match: mostly, sessions are few, conditions hold and no pointer leads astray."""
     path = case.path_parameters or {}
     writes = case.method in ("PUT", "POST", "DELETE")
     if "session" in path and (mostly() or writes and path["session"] == SESSIONS[-1]):
@@ -84,7 +84,7 @@ def after_call(context, case, response):
 
 @schemathesis.check
 def described(context, response, case):
-    """Our own reading of the description, which is stricter: headers, and that nothing is accepted that is not described."""
+    """A stricter reading of the description: headers, and nothing is accepted that is not described."""
     request = response.request
     target = urlsplit(request.url)
     body = request.body if isinstance(request.body, (bytes, str)) else None

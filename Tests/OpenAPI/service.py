@@ -1,4 +1,4 @@
-"""A server of its own for the checks, and a client that holds every answer against the description."""
+"""A server for the checks, and a client that compares every answer with the description."""
 
 import gzip
 import http.client
@@ -14,7 +14,7 @@ import validator
 
 
 class Answer:
-    """One answer, read whole."""
+    """One answer, read completely."""
 
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body
@@ -41,7 +41,7 @@ class Service:
             [os.environ["DIFFSERVER_BINARY"], "serve", "--listen", "127.0.0.1:0", *options],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, text=True)
         self.port = self._port()
-        # The log goes on; nobody reads it, but the pipe must not fill up.
+        # The log continues; nobody reads it, but the pipe must not fill up.
         threading.Thread(target=self.process.stderr.read, daemon=True).start()
 
     def _port(self):
@@ -83,7 +83,7 @@ class Service:
             connection.close()
 
     def say(self, text, method="GET", target="/livez"):
-        """Sends bytes that are no proper request, and checks the answer as that to `method` and `target`."""
+        """Sends bytes that are no proper request, and checks the answer as one to `method` and `target`."""
         with self.connection() as connection:
             connection.sendall(text if isinstance(text, bytes) else text.encode("utf-8"))
             return self.note(method, target, read(connection, method))

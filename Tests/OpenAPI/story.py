@@ -1,4 +1,4 @@
-"""The two states of a list of groceries that the examples of the description tell of."""
+"""The two states of a grocery list in the examples of the description."""
 
 import validator
 

@@ -1,4 +1,4 @@
-"""The document by itself: that it is OpenAPI 3.1, hangs together, and that its examples are what its schemas say."""
+"""The document by itself: it is OpenAPI 3.1 and coherent, and its examples fit its schemas."""
 
 import re
 import unittest
@@ -41,7 +41,7 @@ class Document(unittest.TestCase):
         used = {value["$ref"] for _, value in places(DOCUMENT) if isinstance(value, dict) and "$ref" in value}
         named = {f"#/components/{kind}/{name}" for kind, each in DOCUMENT["components"].items() for name in each}
         schemes = {f"#/components/securitySchemes/{name}" for name in DOCUMENT["components"]["securitySchemes"]}
-        # What a method that no path lists is answered; no operation can refer to it.
+        # The answer to a method that no path lists; no operation can refer to it.
         self.assertEqual(named - used - schemes, {"#/components/responses/MethodNotAllowed"})
 
     def test_names_of_operations_are_unique(self):

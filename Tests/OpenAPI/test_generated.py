@@ -24,7 +24,7 @@ ROUTES = ["diff", "shape", "session", "changes", "changesOfMany", "item", "items
 
 
 def without_own_json(document):
-    """The description less the shape, with which a body may be any JSON, so that no body would be against it."""
+    """The description without the shape, with which a body may be any JSON, so that none would violate it."""
     document = json.loads(json.dumps(document))
     for name in validator.SHAPE:
         del document["components"]["parameters"][name]
@@ -50,7 +50,7 @@ class Generated(unittest.TestCase):
         self.assertEqual(self.service.stop(), 0, "the server did not end in order")
 
     def generate(self, document, checks, seconds, *options, **variables):
-        """Runs schemathesis; the number of its cases, all of which must have passed."""
+        """Runs schemathesis; returns the number of its cases, all of which must have passed."""
         with tempfile.TemporaryDirectory() as place:
             here = pathlib.Path(__file__).parent
             file = pathlib.Path(place, "openapi.json")
@@ -79,7 +79,7 @@ class Generated(unittest.TestCase):
             route: sum(map(int, re.findall(rf'requests_total{{route="{route}",status="2.."}} (\d+)', figures)))
             for route in ROUTES}
         print(f"of them accepted {accepted}", end=" ", flush=True)
-        # How many more depends on the machine: the generator has so many seconds.
+        # How many more depends on the machine: the generator has a time limit.
         self.assertGreater(min(accepted.values()), 0, accepted)
 
     def test_what_is_not_described_is_refused(self):

@@ -1,4 +1,4 @@
-"""Through all endpoints, dialects and shapes of bodies: every answer is held against the description as it comes."""
+"""Through all endpoints, dialects and shapes of bodies: every answer is compared with the description as it comes."""
 
 import gzip
 import json
@@ -33,7 +33,7 @@ class Tour(unittest.TestCase):
         self.ask = self.service.ask
 
     def made(self, state, path=SESSION):
-        """Starts the session over; its revision."""
+        """Starts the session over; returns its revision."""
         self.ask("DELETE", path)
         answer = self.ask("PUT", path, {"state": state})
         self.assertEqual(answer.status, 201, answer)

@@ -1,4 +1,4 @@
-"""What the tour has seen, against what is described: nothing is described that was not answered, and the examples are answers."""
+"""The tour's answers against the description: everything described was answered, and the examples are answers."""
 
 import re
 import unittest
@@ -8,12 +8,12 @@ import validator
 
 DESCRIPTION = validator.description()
 
-# What no request can provoke: a fault of our own, and a store that this server does not have.
+# Problems that no request can provoke: an internal fault, and a store that this server does not have.
 UNPROVOKED = {"internal", "store-unavailable"}
 
 
 def neutral(value):
-    """An answer without what differs from run to run: digests, times, tokens and memory."""
+    """An answer without anything that differs from run to run: digests, times, tokens and memory."""
     if isinstance(value, dict):
         return {name: "bytes" if name == "bytes" else neutral(each) for name, each in value.items()}
     if isinstance(value, list):
@@ -75,7 +75,7 @@ class Whole(unittest.TestCase):
 
     @staticmethod
     def outline(problem):
-        """A problem but for the sentence, which may be worded anew."""
+        """A problem without its sentence, which may be reworded."""
         members = {name: value for name, value in problem.items() if name not in ("detail", "errors", "instance")}
         errors = [(error["pointer"], error["code"]) for error in problem.get("errors", [])]
         return members, errors, "instance" in problem

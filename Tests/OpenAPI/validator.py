@@ -63,7 +63,7 @@ def description():
     return _description
 
 
-# What HTTP itself, a cache, a proxy or a browser is told; the description need not repeat it for each answer.
+# For HTTP itself, a cache, a proxy or a browser; the description need not repeat these for each answer.
 GENERIC_HEADERS = {
     "accept-encoding", "access-control-allow-headers", "access-control-allow-methods", "access-control-allow-origin",
     "access-control-expose-headers", "access-control-max-age", "cache-control", "connection", "content-encoding",
@@ -79,12 +79,12 @@ SHAPE = {
 
 
 class Description:
-    """An OpenAPI document, ready to be asked."""
+    """An OpenAPI document, prepared for look-ups."""
 
     def __init__(self, document):
         self.document = document
         self._validators = {}
-        # The paths of sessions that were told to keep a shape: their bodies may be any document.
+        # The paths of sessions that keep a shape: their bodies may be any document.
         self.shaped = set()
         # Literal segments before templates, so that no template hides a path.
         self._paths = sorted(
@@ -93,7 +93,7 @@ class Description:
     # What was asked
 
     def template(self, path):
-        """The described path that a target stands for; None if there is none."""
+        """The described path that matches a target; None if there is none."""
         plain = urlsplit(path).path if not path.startswith("//") else path.split("?")[0]
         return next((template for expression, template in self._paths if expression.fullmatch(plain)), None)
 
@@ -117,7 +117,7 @@ class Description:
         return value
 
     def response(self, method, path, status):
-        """What the description says of an answer of this status, and by which name."""
+        """The description of an answer with this status, and its name there."""
         component = self.document["components"]["responses"]
         if method.upper() == "OPTIONS" and status == 204:
             return component["Options"], "204"
@@ -142,7 +142,7 @@ class Description:
                 case.check_request_body(request_body, request_headers)
 
     def errors(self, schema, value):
-        """What a value breaks of a schema of the document: pairs of place and message."""
+        """How a value violates a schema of the document: pairs of place and message."""
         schema = self._by_dialect(schema, value)
         key = json.dumps(schema, sort_keys=True)
         if key not in self._validators:
@@ -325,7 +325,7 @@ def _expression(template):
 
 
 def parsed(text):
-    """A JSON value; a member given twice, NaN and Infinity are errors, and integers may be long."""
+    """A JSON value; a repeated member, NaN and Infinity are errors, and integers may be long."""
     def members(pairs):
         if len({name for name, _ in pairs}) != len(pairs):
             raise ValueError("a member is given twice")
@@ -338,7 +338,7 @@ def parsed(text):
         return int(digits) if len(digits) < 4000 else float(digits)
 
     def fraction(token):
-        # What is beyond all floats is a number still.
+        # A number beyond all floats is still a number.
         return max(-sys.float_info.max, min(float(token), sys.float_info.max))
 
     text = text.decode("utf-8") if isinstance(text, bytes) else text

@@ -1,4 +1,4 @@
-"""The server, which may be started again over the store that it had."""
+"""The server, which may be restarted over its store."""
 
 from support.server import Server
 from support.store import KIND, Store
@@ -9,7 +9,7 @@ OPTIONS = ["--digest-key", "the key of the tests of dialects", "--history-revisi
 
 
 class Node:
-    """What clients take for a server, whichever process it is."""
+    """The server as clients see it, whichever process it is."""
 
     def __init__(self):
         self.store = Store(())

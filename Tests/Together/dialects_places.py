@@ -5,13 +5,13 @@ Values are as `jsontext.exact` reads them. A content is a list of one value, or 
 
 from support.jsontext import key
 
-# Stands in an array where an ignored element stood; no JSON value equals it.
+# Takes the place of an ignored element in an array; no JSON value equals it.
 HOLE = ("an ignored element",)
 END = None
 
 
 def tree(pointers):
-    """The places as names in names, END where a pointer ends. The whole content is no place in it."""
+    """The places as nested names, END where a pointer ends. The whole content is not a place in it."""
     root = {}
     for pointer in pointers:
         place = root

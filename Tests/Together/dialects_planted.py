@@ -163,7 +163,7 @@ FAULTS = [lacks_an_ignored_member, has_an_old_ignored_member, writes_a_number_ot
 
 
 def run(server, client, seed, tally):
-    """Plants each fault some times; those that were not found."""
+    """Plants each fault some times; returns those that were not found."""
     missed = collections.Counter()
     for fault in FAULTS:
         name, planted, forms = fault.__name__.replace("_", " "), 0, set()

@@ -18,7 +18,7 @@ from support.states import items
 from support.tokens import bearer, token
 from support.views import Window, viewed
 
-# What a reader is called: its dialect, and what more it asks for.
+# The name of a reader: its dialect, and what more it asks for.
 FORMS = {
     "keyed": ("keyed", {}), "staged": ("staged", {}), "compact": ("staged", {"staging": "compact"}), "diffable": ("diffable", {}),
     "sequential": ("sequential", {}), "indexed": ("indexed", {}), "json-patch": ("json-patch", {}), "bare": ("json-patch", {}),
@@ -30,7 +30,7 @@ LARGEST = 2 ** 53 - 1
 
 
 class Wrong(AssertionError):
-    """An answer that is not what the contract says; `kind` says of which kind that is."""
+    """An answer that violates the contract; `kind` says how."""
 
     def __init__(self, kind, *told):
         super().__init__(kind)
@@ -41,7 +41,7 @@ class Entry:
     """What a reader shows at a cursor, and the entry from which it came there."""
 
     def __init__(self, replica, parent=None, writes=0, reset=0, is_empty=False):
-        """How many writes there were by then, which revision was brought whole, and whether nothing was told since the parent."""
+        """How many writes there had been, which revision came whole, and whether nothing was told since the parent."""
         self.replica, self.parent, self.writes, self.reset, self.is_empty = replica, parent, writes, reset, is_empty
 
     @property
@@ -60,7 +60,7 @@ def number(cursor):
 
 class Reader:
     def __init__(self, form, way="get", patches=False, view=None, window=None, more=None, lent=None):
-        """`lent` is the view of a token by which it reads; its own `view` is of what that shows."""
+        """`lent` is the view of a token by which it reads; its own `view` applies to the result."""
         self.form, self.way, self.patches, self.view, self.window = form, way, patches, view, window
         self.more, self.lent = more or {}, lent
         # A token shows contents of sections and of the list only if it says so.
@@ -95,7 +95,7 @@ class Reader:
     # Asking
 
     def ask(self, session, entry):
-        """One answer over GET, checked; the entry that it leads to."""
+        """One answer over GET, checked; returns the entry that it leads to."""
         query = {**self.query, **self.since(entry)}
         if self.way == "many" and self.form != "bare":
             query = {**self.query, "session": f"{session.name}@{entry.cursor or ''}"}
@@ -146,7 +146,7 @@ class Reader:
             raise Wrong("misfit", f"it leads from another base than {entry.cursor}:", text(changeset))
         reset = "reset" in changeset
         if reset:
-            # A stream through a view says nothing of a state that begins anew and shows the same.
+            # A stream through a view is silent about a state that starts over and shows the same.
             is_empty = entry.cursor is not None and replica.content == entry.replica.content \
                 and self.is_same(replica.model, entry.replica.model, session.ignored())
         else:
@@ -163,7 +163,7 @@ class Reader:
     # Listening
 
     def listen(self, session):
-        """Takes what a stream tells until there is no more to tell; whether there was anything."""
+        """Takes what a stream tells until there is no more to tell; returns whether there was anything."""
         begin, there = self.last, self.ask(session, self.last)
         if self.hears(session, there) and (self.stream is None or session.chance.random() < 0.2):
             self.open(session)
@@ -173,10 +173,10 @@ class Reader:
         return self.last is not begin
 
     def hears(self, session, there):
-        """Whether a stream has to tell what a request is told now."""
+        """Whether a stream must tell what a request would now be told."""
         if there.is_empty or self.last.cursor is None or not session.has_other_settings(number(self.last.cursor)):
             return not there.is_empty
-        # It had nothing to tell of a change at places that were ignored then; a request sees them as they are compared now.
+        # It had nothing to tell of a change at places ignored then; a request compares them as they are ignored now.
         now, before = there.replica, self.last.replica
         return now.content != before.content \
             or not self.is_same(now.model, before.model, session.places(self.last.reset, number(there.cursor)))
@@ -250,14 +250,14 @@ class Reader:
             self.check_updates(session, old, brought, base, shown, changeset)
 
     def check_reset(self, session, old, changeset):
-        """A base that is remembered is used."""
+        """A remembered base is used."""
         if old.number is None or set(self.more) & {"smallest", "maxChanges"} or old.number < session.floor:
             return
         if len([each for each in session.documents if each > old.number]) < session.remembered:
             raise Wrong("reset", f"{old.cursor} is remembered, yet the answer is a reset:", changeset.get("reset"))
 
     def wanted(self, session, changeset, shown):
-        """The model that GET makes."""
+        """The model that GET gives."""
         if not self.window:
             return session.expected(self.dialect, number(changeset["to"]), self.views)
         bases = [None]
@@ -305,7 +305,7 @@ class Reader:
             walk(one["items"], other["items"])
 
     def compare(self, mine, theirs, identity, brought, places, session, base, new):
-        """One row. What was brought now is as it is now, all else as it is but for ignored places."""
+        """One row. What was brought now is as it is now, everything else as well except for ignored places."""
         if mine == theirs:
             return
         if not is_same(mine, theirs, places):
@@ -317,12 +317,12 @@ class Reader:
         kind = "not as it is now" if known else "neither the base nor the head has the value"
         if session.has_other_settings(new.reset):
             kind += ", after other settings"
-        # The history goes on: what is wrong stands at ignored places alone.
+        # The history continues: only ignored places are wrong.
         wrong = Wrong(kind, "expected", text(theirs), "got", text(mine), "the answer was", text(brought.changeset))
         session.trouble(wrong, self, new.parent)
 
     def is_same(self, one, other, places):
-        """Whether two models are equal but for ignored places."""
+        """Whether two models are equal except for ignored places."""
         if self.dialect == "json-patch":
             return is_same_state(one, other, places)
         mine, theirs = lines(one), lines(other)
@@ -331,7 +331,7 @@ class Reader:
             for line, same in zip(mine, theirs))
 
     def check_updates(self, session, old, brought, base, shown, changeset):
-        """Nothing is updated that did not change, and no content is patched that has a value at an ignored place."""
+        """Nothing unchanged is updated, and no content with a value at an ignored place is patched."""
         before, after = (contents(state, brought.patched) if brought.patched else {} for state in (base, shown))
         # Settings may have changed while an event was on its way.
         ignored = session.ignored_at(number(changeset["to"])) if self.is_listening else [session.ignored()]
@@ -350,7 +350,7 @@ class Reader:
                 raise Wrong("needless", "an update of what did not change:", identity, text(mine[identity]), text(theirs[identity]))
 
     def some_rows(self, session, number_of, ids):
-        """The rows, of a document the items, that have these ids."""
+        """The rows, or items of a document, that have these ids."""
         shown = session.expected(self.dialect, number_of, self.views)
         if self.dialect != "json-patch":
             return {identity: line for sort, identity, line in lines(shown) if sort == "row" and identity in ids}
@@ -391,7 +391,7 @@ def contents(state, ids):
 
 
 class Brought:
-    """The items whose contents an answer brings: those updated or inserted, those patched among them, and those added."""
+    """The items whose contents an answer brings: updated or inserted, patched among them, and added."""
 
     def __init__(self, reader, old, changeset):
         self.changeset, self.items, self.patched, self.added = changeset, set(), set(), set()
@@ -433,7 +433,7 @@ class Brought:
             model = document.apply(model, operation)
 
     def of_operation(self, model, path, operation):
-        """What is at the path before the operation says whose content it is about."""
+        """The value at the path before the operation says whose content it is about."""
         place, item = model, None
         for at, name in enumerate(path):
             if isinstance(place, dict) and name == "content":

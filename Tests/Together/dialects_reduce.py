@@ -1,4 +1,4 @@
-"""A failure told with as little as still shows it: fewer writes, reads, items and members."""
+"""A failure reduced to what still shows it: fewer writes, reads, items and members."""
 
 import copy
 import itertools
@@ -15,7 +15,7 @@ _numbers = itertools.count(1)
 
 
 class Story:
-    """Writes and reads in order, of which the last goes wrong; a write does by its own answer, or where there is no reader."""
+    """Writes and reads in order, of which the last fails; a write does by its own answer, or without a reader."""
 
     def __init__(self, trouble):
         self.server, self.client, chain, entry = trouble.session.server, trouble.session.client, [], trouble.entry
@@ -31,7 +31,7 @@ class Story:
             self.events.append(None)
 
     def wrong(self, events, reader, kind):
-        """What goes wrong of this kind when it is played, and the session in which it did."""
+        """The failure of this kind when it is played, and the session in which it occurred."""
         session = Session(self.server, self.client, f"r{next(_numbers)}", random.Random(0))
         entry = Entry(Replica(reader.dialect)) if reader else None
         try:
@@ -49,7 +49,7 @@ class Story:
 
 
 def reduced(trouble):
-    """Lines that tell it."""
+    """Lines that describe it."""
     story, kind, tries = Story(trouble), trouble.wrong.kind, itertools.count()
     events, reader = story.events, trouble.reader and plain(trouble.reader)
 
@@ -72,7 +72,7 @@ def plain(reader, **other):
 
 
 def simpler(reader):
-    """The reader without some of what it asks for."""
+    """The reader without some of its requests' options."""
     if reader:
         none = {"view": None, "lent": None, "window": None, "more": {}}
         for other in ({"view": None, "lent": None}, {"window": None}, {"more": {}}, none, {"patches": False}):

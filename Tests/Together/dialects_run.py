@@ -50,7 +50,7 @@ class Tally:
 
 
 def readers(chance):
-    """Some of all kinds."""
+    """Some readers of all kinds."""
     made = []
     for form in chance.sample(list(FORMS), 6) + chance.choices(["json-patch", "bare", "keyed"], k=1):
         way = chance.choice(["get", "get", "many", "stream", "gzip"])
@@ -62,7 +62,7 @@ def readers(chance):
         if FORMS[form][0] != "json-patch" and way != "many" and chance.random() < 0.25:
             window = writers.window(chance)
             if way in STREAMED:
-                # A stream follows the anchor that it named last, a request the one that it names.
+                # A stream follows the anchor that it last named, a request the one that it names.
                 window = {"at": "start", **{name: window[name] for name in ("before", "after")}}
         lent = writers.view(chance) if way != "many" and chance.random() < 0.12 else None
         made.append(Reader(form, way, chance.random() < 0.55, view, window, more, lent))
@@ -70,7 +70,7 @@ def readers(chance):
 
 
 def play(server, client, chance, tally, doctor=None, steps=14):
-    """Plays one history; the troubles."""
+    """Plays one history; returns the troubles."""
     writer = writers.Writer(chance, has_large_ids=chance.random() < 0.25)
     session = Session(server, client, f"h{next(_numbers)}", chance, doctor=doctor)
     following, reader, entry = readers(chance), None, None
@@ -90,11 +90,11 @@ def play(server, client, chance, tally, doctor=None, steps=14):
                     entry = chance.choice(reader.entries[-8:-1])
                     new = reader.ask(session, entry)
                     tally.count(reader, "older")
-                    # What is shown now came by another way, and the reader goes on from it.
+                    # The current rows came another way, and the reader continues from them.
                     if reader.stream is None and chance.random() < 0.6:
                         reader.entries.append(new)
             write = writer.next(session.document, list(session.documents.values()))
-            # One of the readers writes, and takes what its own answer says.
+            # One of the readers writes, and takes its own answer.
             authors = [each for each in following if not each.lent]
             reader = chance.choice(authors) if authors and write["method"] == "POST" and chance.random() < 0.7 else None
             entry = reader and (reader.last if chance.random() < 0.6 else chance.choice(reader.entries[-8:]))
@@ -106,7 +106,7 @@ def play(server, client, chance, tally, doctor=None, steps=14):
     except Wrong as wrong:
         session.trouble(wrong, reader, reader.last if reader and reader.stream else entry)
     except Exception:
-        # Told with the history, as any other failure.
+        # Reported with the history, like any other failure.
         session.trouble(Wrong("broken", traceback.format_exc()), reader, entry)
     finally:
         for each in following:
@@ -131,7 +131,7 @@ STEPS = 4
 
 
 def large_history(server, client, chance, rows, tally):
-    """A few steps of one list of so many rows, few of which change; the troubles."""
+    """A few steps of one list of this many rows, few of which change; returns the troubles."""
     session = Session(server, client, f"large{next(_numbers)}", chance)
     state = {"sections": [{"id": name, "items": []} for name in ("s", "t")]}
     for index in range(rows):
@@ -160,7 +160,7 @@ def large_history(server, client, chance, rows, tally):
 
 
 def large_readers(session):
-    """One of each form and content. Those whose models are alike begin with the same answer."""
+    """One of each form and content. Those with equal models begin with the same answer."""
     made, models = [], {}
     for form, patches in itertools.product(FORMS, (False, True)):
         if patches != (form == "bare") and form in ("json-patch", "bare"):
@@ -177,7 +177,7 @@ def large_readers(session):
 
 
 def few_changed(chance, state, pointers, step):
-    """The state with some contents changed, some at ignored places alone, some rows moved, gone, and new."""
+    """The state with some contents changed, some only at ignored places, some rows moved, removed, and new."""
     sections = [{**section, "items": list(section["items"])} for section in state["sections"]]
     for _ in range(12):
         for deed in ("content", "ignored", "both", "move"):

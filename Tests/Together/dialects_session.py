@@ -1,4 +1,4 @@
-"""One session as its writer knows it: what GET showed at each revision, what was ignored when, and all that was written."""
+"""One session as its writer knows it: what GET showed at each revision, what was ignored when, and all writes."""
 
 
 from dialects_places import is_same_state, spelled, tree
@@ -12,7 +12,7 @@ from support.views import viewed
 
 
 class Trouble:
-    """What went wrong, by whom it was read and from which entry, whether in a write's own answer, and what was written by then."""
+    """A failure, its reader and entry, whether it was in a write's own answer, and what had been written."""
 
     def __init__(self, wrong, session, reader=None, entry=None):
         self.wrong, self.session, self.reader, self.entry = wrong, session, reader, entry
@@ -21,14 +21,14 @@ class Trouble:
 
 class Session:
     def __init__(self, server, client, name, chance, remembered=6, doctor=None):
-        """`remembered` revisions before the head are certainly kept; a `doctor` changes answers, so that a check has what to find."""
+        """`remembered` revisions before the head are certainly kept; a `doctor` alters answers for a check to find."""
         self.server, self.client, self.name, self.chance = server, client, name, chance
         self.remembered, self.doctor = remembered, doctor
-        # Ignored pointers stand with the revision from which they hold, and whether it began with them.
+        # Ignored pointers are stored with their first revision, and whether it began with them.
         self.documents, self.ignores, self.marks = {}, [], []
         self.shown, self.is_answering = {}, False
         self.cursor, self.floor, self.head = None, 0, 0
-        # What is wrong, yet does not keep the history from going on: the first of each kind.
+        # Failures after which the history can continue: the first of each kind.
         self.written, self.troubles, self.refused = [], {}, 0
 
     @property
@@ -36,7 +36,7 @@ class Session:
         return self.documents[self.head]
 
     def in_force(self, first, last):
-        """The pointers that were ignored at some revision from the first to the last, each time they were set."""
+        """The pointers ignored at some revision from the first to the last, each time they were set."""
         for index, (since, pointers, _) in enumerate(self.ignores):
             until = last
             if index + 1 < len(self.ignores):
@@ -46,19 +46,19 @@ class Session:
                 yield pointers
 
     def places(self, first, last):
-        """All places that were ignored at some revision from the first to the last."""
+        """All places ignored at some revision from the first to the last."""
         return tree([each for pointers in self.in_force(first, last) for each in pointers])
 
     def ignored_at(self, number_of):
-        """The places that were ignored at a revision: several sets of them if settings changed meanwhile."""
+        """The places ignored at a revision: several sets of them if settings changed meanwhile."""
         return [tree(pointers) for pointers in self.in_force(number_of, number_of)]
 
     def ignored(self):
-        """The places that are ignored now."""
+        """The places ignored now."""
         return tree(self.ignores[-1][1] if self.ignores else [])
 
     def has_other_settings(self, first):
-        """Whether what is ignored has changed, without a new state, since a revision."""
+        """Whether the ignored places have changed, without a new state, since a revision."""
         return any(since >= first and not is_start for since, _, is_start in self.ignores)
 
     def expected(self, dialect, number_of, views):
@@ -79,7 +79,7 @@ class Session:
         return items, sections
 
     def write(self, write, reader=None, entry=None):
-        """Writes; with a reader its answer is what the reader asks for from the entry, which leads to the entry returned."""
+        """Writes. With a reader, the answer is what it asks for from the entry; returns the new entry."""
         query, headers = dict(write["query"]), {}
         if reader:
             headers = reader.headers(self)
@@ -121,7 +121,7 @@ class Session:
         self.documents[head] = document
 
     def check_stored(self, write, state, before, document, cursor):
-        """A state is stored as it was written, unless it equals the head."""
+        """A state is stored as written, unless it equals the head."""
         if write["method"] == "POST" and before is not None and is_same_state(state, before, self.ignored()):
             kept = [before] if "reload" not in write["query"] else [before, state]
             if spelled(document) not in map(spelled, kept) or "reload" not in write["query"] and cursor != self.cursor:
@@ -133,7 +133,7 @@ class Session:
             raise Wrong("stored", "another state has the same revision", cursor, text(before), text(document))
 
     def check_ids(self, written, reader=None, entry=None):
-        """An integer id beyond what doubles hold is written as a string."""
+        """An integer id beyond the range of doubles is written as a string."""
         for found in UNQUOTED.findall(written):
             if abs(int(found)) > LARGEST and found != LARGE_CONTENT.token:
                 self.trouble(Wrong("large id", f"{found} is written as a number in", written[:600]), reader, entry)

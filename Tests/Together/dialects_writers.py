@@ -13,10 +13,10 @@ from support.jsontext import Number, exact, key, text
 from support.states import containers, items
 
 IDS = ["a", "b", "c", "d", "e", "f", "x/y~z", "é", "e\u0301", "with space", Number("1"), Number("22"), Number("9007199254740991")]
-# A parser that takes numbers for doubles rounds these.
+# A parser that reads numbers as doubles rounds these.
 LARGE = [Number("9007199254740992"), Number("9007199254740993"), Number("-9007199254740993"), Number("184467440737095516170")]
 SECTIONS = ["s", "t", "main", Number("7"), "é"]
-# In contents numbers stay as they are written, however large.
+# In contents numbers stay as written, however large.
 LARGE_CONTENT = Number("12345678901234567890")
 NUMBERS = [Number(token) for token in ("0", "1", "1.0", "1e0", "2", "-0", "2.50")] + [LARGE_CONTENT]
 TEXTS = ["", "one", "two", "a text that is long enough to be worth a patch, and longer than what says where it stands"]
@@ -27,14 +27,14 @@ FIELDS = ["/content/t", "/content/ts", "/content/n", "/content/m", "/content/m/k
 
 
 def pointers(chance):
-    """What a session ignores."""
+    """The places that a session ignores."""
     if chance.random() < 0.04:
         return []
     return chance.sample(POINTERS, chance.choice([1, 1, 2, 3, 6]))
 
 
 def value(chance, depth=0):
-    """What stands at one member."""
+    """A value for one member."""
     kind = chance.random()
     if kind < 0.5 or depth > 2:
         return chance.choice(NUMBERS + TEXTS + [True, False, None])
@@ -44,7 +44,7 @@ def value(chance, depth=0):
 
 
 def member(chance, name):
-    """A value as such a member has it, most of the time."""
+    """A value that such a member has, most of the time."""
     if chance.random() < 0.12:
         return value(chance)
     match name:
@@ -81,7 +81,7 @@ def content(chance):
 
 
 def put_content(chance, owner):
-    """Changes the content a little, or wholly."""
+    """Changes the content a little, or completely."""
     old = owner.pop("content", None)
     if isinstance(old, dict) and chance.random() < 0.85:
         new = copy.deepcopy(old)
@@ -104,7 +104,7 @@ def put_content(chance, owner):
 
 
 def touch_ignored(chance, owner, pointers):
-    """Changes what stands at one of the places, or takes it away, or puts something there where the way leads."""
+    """Changes the value at one of the places, or removes it, or adds one where the way exists."""
     if not pointers or "content" not in owner:
         return
     names = [name.replace("~1", "/").replace("~0", "~") for name in chance.choice(pointers).split("/")[1:]]
@@ -128,7 +128,7 @@ def touch_ignored(chance, owner, pointers):
 
 
 class Writer:
-    """Makes the writes of one history, each from the state as it stands."""
+    """Makes the writes of one history, each from the current state."""
 
     def __init__(self, chance, has_large_ids=True):
         self.chance = chance
@@ -262,7 +262,7 @@ class Writer:
         return write("PUT", {}, {"state": state, "ignore": self.pointers})
 
     def back(self, documents):
-        """An earlier state, whose ignored places hold other values or none, and perhaps with a change besides."""
+        """An earlier state, whose ignored places hold other values or none, and perhaps with another change."""
         state, bare = copy.deepcopy(self.chance.choice(documents)), tree(self.pointers)
         for each in items(state["sections"]):
             if "content" in each and self.chance.random() < 0.5:
@@ -273,7 +273,7 @@ class Writer:
         return self.changed(state) if self.chance.random() < 0.5 else state
 
     def next(self, state, documents):
-        """The next write, where these documents were the states so far."""
+        """The next write, given the states so far."""
         deed = self.chance.random()
         if deed < 0.3:
             return self.edits(state)
@@ -291,7 +291,7 @@ class Writer:
         return write("POST", query, {"state": new} if self.chance.random() < 0.5 else new)
 
     def shaped(self, state):
-        """The items as somebody's own document has them, and what says where its list stands."""
+        """The items as in a foreign document, and the place of its list."""
         taken = set()
 
         def element(item, group):
@@ -326,7 +326,7 @@ class Writer:
         return write("POST", {}, {"edits": made})
 
     def edit(self, state):
-        """One edit that fits the state, or none; the state is kept as it will be as far as the next one has to know."""
+        """One edit that fits the state, or none; the state is kept as far as the next edit must know it."""
         chance, there, heads = self.chance, items(state["sections"]), state["sections"]
         deed = chance.choice(["update", "update", "update", "silent", "insert", "move", "delete", "fold", "mark", "section", "kind",
                               "marked silence", "intent", "intent"])
@@ -383,7 +383,7 @@ class Writer:
 
 
     def intents(self, content):
-        """A patch, something to add, or both, that fit the content; perhaps nothing."""
+        """A patch, an addition, or both, that fit the content; perhaps nothing."""
         chance, made = self.chance, {}
         if chance.random() < 0.7:
             names = chance.sample(MEMBERS, chance.choice([1, 1, 2]))
@@ -398,14 +398,14 @@ class Writer:
 
 
 def holds_a_hole(value):
-    """Whether an element of an array was left out, so that this is no JSON value."""
+    """Whether an element of an array was left out, so that this is not a JSON value."""
     if isinstance(value, dict):
         return any(map(holds_a_hole, value.values()))
     return value is HOLE or isinstance(value, list) and any(map(holds_a_hole, value))
 
 
 def depth(state, wanted):
-    """How many items stand above this one."""
+    """How many items are above this one."""
     def found(given, level):
         for each in given:
             if each is wanted:
@@ -437,7 +437,7 @@ def write(method, query, body):
 
 
 def posted(write):
-    """The state that it brings as GET writes it, or None: edits, and settings alone."""
+    """The state that it brings as GET writes it, or None for edits, and for mere settings."""
     body = write["body"]
     document = body.get("state") if "state" in body else None if "edits" in body or write["method"] == "PUT" else body
     if document is None:
@@ -448,7 +448,7 @@ def posted(write):
 
 
 def marked(write):
-    """The ids of the items and of the sections that are to be drawn again."""
+    """The ids of the items and of the sections to redraw."""
     edits = [each for each in write["body"].get("edits", []) if each["op"] in ("reload", "reconfigure")]
     return [{key(identity) for each in edits for identity in each.get(name, [])} for name in ("items", "sections")]
 

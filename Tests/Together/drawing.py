@@ -1,4 +1,4 @@
-"""What is drawn: settings, shapes, documents, edits. Whatever a run wants to see is drawn more often."""
+"""Random choices: settings, shapes, documents, edits. What a run wants to see is chosen more often."""
 
 import copy
 import random
@@ -20,7 +20,7 @@ DIALECTS = {"rows": ["keyed", "indexed", "staged", "diffable"], "sequential": ["
 # Members of contents, and what they may be.
 MEMBERS = {"n": [0, 1, 1.0, 2, 22], "title": ["one", "two", "t\u00e9xt"], "tags": [["x", "y"], [], None], "long": ["x" * 60, "y" * 60],
            "deep": [{"x": 1, "y": 2}, {"x": 2, "y": 2}, {"y": 2}, {}], "a/b": [{"c~d": 1}, {"c~d": 2, "e": 0}, 5], "big": [BIG, 10**30]}
-# Features, and what else is drawn here by a name, that are left out.
+# Features, and other named choices here, that are left out.
 WITHOUT = set()
 
 
@@ -47,7 +47,7 @@ class Draw(random.Random):
 
 
 def settings(draw):
-    """Of a session: what PUT takes beside `state`."""
+    """The settings of a session: what PUT takes beside `state`."""
     made = {}
     if draw.likes("ignore", 0.3):
         made["ignore"] = draw.sample(IGNORED, draw.choice([1, 1, 2]))
@@ -150,7 +150,7 @@ def native(draw, old=None, is_flat=False):
 
 
 def posted(draw, state):
-    """The state as a writer may write it: shorthand, things left out."""
+    """The state as a writer may write it: shorthand, with parts left out."""
     state = copy.deepcopy(state)
     for each in [*state["sections"], *every_item(state)]:
         if "expanded" not in each and draw.random() < 0.2:
@@ -184,7 +184,7 @@ def put(value, pointer, inner):
 
 
 class Document:
-    """A state written as a shape says, with what is wrong with other people's JSON."""
+    """A state written by a shape, with the faults of other people's JSON."""
 
     def __init__(self, draw, state, shape):
         self.draw, self.shape = draw, shape
@@ -250,7 +250,7 @@ class Document:
         return [self.element(each, is_map) for each in items if self.is_free(each)]
 
     def is_free(self, item):
-        """Whether a row's own id is not in its section yet, or the document is to have it twice."""
+        """Whether a row's own id is new in its section, or the document should repeat it."""
         if "idScope" not in self.shape:
             return True
         name = own(item["id"])
@@ -325,11 +325,11 @@ class Document:
 
 
 def edits(draw, state):
-    """A few of them, of which some do not fit."""
+    """A few edits, some of which do not fit."""
     found = [each["id"] for each in every_item(state)]
     heads = [each["id"] for each in state["sections"]]
     if "intents" not in WITHOUT and draw.random() < 0.1:
-        # What PATCH does.
+        # The edits of PATCH.
         what, there = draw.choice([("items", found), ("items", found), ("sections", heads)])
         return [exact(text({"op": "update", what: [{"id": draw.choice([*there, "nobody"]), "patch": patch(draw)}]}))]
     return [exact(text(edit(draw, found, heads))) for _ in range(draw.choice([1, 1, 2, 3]))]
@@ -354,7 +354,7 @@ def edit(draw, found, heads):
 
 
 def updated(draw):
-    """What an update changes: a content, what is meant with one, or whether it is expanded."""
+    """The change of an update: a content, intents about one, or whether it is expanded."""
     if "intents" in WITHOUT or draw.random() < 0.6:
         return {"content": content(draw)} if draw.random() < 0.8 else {"expanded": draw.choice([True, False])}
     made = {}

@@ -1,4 +1,4 @@
-"""Which settings meet: what may be in force together, what the contract forbids, and the table of how often."""
+"""Which settings meet: what may be in force together, what the contract forbids, and the table of counts."""
 
 import itertools
 import random
@@ -14,7 +14,7 @@ FORMS = ["bare", "compact", "accept", "patch", "smallest", "maxChanges", "gzip"]
 WAYS = ["plain", "post", "held", "stream", "many", "many-stream", "lookup", "whole"]
 FEATURES = SETTINGS + WRITES + READERS + DIALECTS + FORMS + WAYS
 
-# What cannot even be asked for together: one answer has one way and one dialect.
+# Settings that cannot even be requested together: one answer has one way and one dialect.
 APART = {frozenset(pair) for group in (DIALECTS, WAYS) for pair in itertools.combinations(group, 2)}
 APART |= {frozenset(("compact", each)) for each in DIALECTS if each != "staged"}
 APART |= {frozenset(("bare", each)) for each in DIALECTS + ["compact"] if each != "json-patch"}
@@ -22,7 +22,7 @@ APART |= {frozenset((one, other)) for one in ("lookup", "whole") for other in ("
 APART |= {frozenset((way, each)) for way in ("stream", "many-stream") for each in ("accept", "bare")}
 APART |= {frozenset(pair) for pair in (("marks", "json-patch"), ("marks", "bare"), ("history-short", "history-off"))}
 
-# What the contract refuses.
+# Settings that the contract refuses.
 FORBIDDEN = {frozenset(pair) for pair in (
     ("window", "json-patch"), ("window", "bare"), ("window", "counts"), ("window", "many"), ("window", "many-stream"), ("window", "lookup"),
     ("window", "whole"), ("held", "counts"), ("many", "bare"), ("put", "source"), ("state", "source"),
@@ -38,13 +38,13 @@ PAIRS = [pair for pair in itertools.combinations(FEATURES, 2) if is_allowed(*pai
 
 
 def count(met, features):
-    """Counts each pair of what was in force in one answer."""
+    """Counts each pair of settings in force for one answer."""
     for pair in itertools.combinations([each for each in FEATURES if each in features], 2):
         met[pair] += 1
 
 
 def scarce(met, seed):
-    """What a session is to have in force: two of the rarest pairs that go together."""
+    """The settings for a session: two of the rarest pairs that go together."""
     chance = random.Random(seed)
     rarest = sorted([pair for pair in PAIRS if not WITHOUT & set(pair)], key=lambda pair: (met[pair], chance.random()))[:40]
     wanted = set(chance.choice(rarest))

@@ -14,7 +14,7 @@ from support.tokens import bearer, token
 
 
 def anchored(ask, reader):
-    """A copy of what a stream's reader asked for: its window follows the anchor that it was told of last."""
+    """A copy of a stream reader's request: its window follows the anchor that it was last told."""
     now = copy.copy(ask)
     if ask.window and "around" in ask.window and reader.anchor:
         now.window = {**ask.window, "around": reader.anchor}
@@ -22,10 +22,10 @@ def anchored(ask, reader):
 
 
 class Readers:
-    """Who reads, how, and what comes."""
+    """A reader, how it reads, and what comes."""
 
     def reader(self, board, credential=None, families=None, has_view=True, is_temporary=False):
-        """One that is free, or a new one."""
+        """A free reader, or a new one."""
         draw = self.draw
         fitting = [each for each in self.readers if each.board is board and each.is_free and (credential in (None, each.credential))
                    and (families is None or each.family in families) and (has_view or not each.view)]
@@ -93,7 +93,7 @@ class Readers:
         return ask
 
     def changeset(self, answer, ask):
-        """What an answer says, a bare patch too."""
+        """What an answer says, bare patches included."""
         if answer.is_packed:
             ask.features.add("gzip")
         if not ask.is_bare:
@@ -106,7 +106,7 @@ class Readers:
         return {**told, "changes": body}
 
     def doctored(self, told):
-        """What an answer says, falsified now and then if that is wanted."""
+        """What an answer says, falsified now and then on request."""
         kind, changes = self.stage.lie, told.get("changes")
         if not kind or self.draw.random() > 0.02:
             return told
@@ -163,7 +163,7 @@ class Readers:
             lengths.append((member, len(answer.body.split(member, 1)[1]) - 1))
             windows.append(answer.exact.get("window"))
         (member, changes), (_, state) = lengths
-        # A reader's window follows its anchor, and may be another than the one with which a new reader begins.
+        # A reader's window follows its anchor, and may differ from the one with which a new reader begins.
         if member == b'"changes":' and windows[0] == windows[1]:
             is_large = "reset" in told
             is_right = is_large == (changes > state) or is_large and "maxChanges" in ask.query
@@ -260,7 +260,7 @@ class Readers:
             self.settle(reader)
 
     def settle(self, reader, is_last=False):
-        """Reads what has come to those who wait, and waits for what must come."""
+        """Reads what has come to waiting readers, and waits for what must come."""
         if reader.held:
             connection, ask = reader.held
             head = reader.board.head
@@ -315,7 +315,7 @@ class Readers:
             require(event.id == (reader.revision if reader.family == "counts" else told["to"]), "the event's id:", event)
 
     def advance(self, reader, ask, cursor):
-        """An event with an id alone: nothing that the reader shows has changed."""
+        """An event with only an id: nothing that the reader shows has changed."""
         if cursor == reader.revision:
             return
         head = self.head_of(reader.board, cursor)
@@ -328,7 +328,7 @@ class Readers:
     # What is forbidden
 
     def refusal(self, board):
-        """Asks for what the contract does not allow."""
+        """Asks for what the contract forbids."""
         self.asking = None
         if self.draw.random() < 0.25:
             return self.refusal_of_token(board)
@@ -361,7 +361,7 @@ class Readers:
         self.passed += 1
 
     def refusal_of_token(self, board):
-        """What a token may not do: a view and edits together, seeing where it may edit alone, states."""
+        """What a token may not do: a view and edits together, seeing where it may only edit, states."""
         view, edits = '{"limit":1}', b'{"edits":[]}'
         path, changes = board.path + "/tokens", board.path + "/changes"
         able = {"scope": "edit", "client_id": "one"}

@@ -47,7 +47,7 @@ class Stage:
         self.servers, self.places, self.redis, self.databases = {}, [], None, itertools.count()
 
     def server(self, kind, history):
-        """One that runs; the oldest ends where there are many."""
+        """A running one; the oldest ends if there are many."""
         if (kind, history) not in self.servers:
             while len(self.servers) >= 6:
                 self.end(next(iter(self.servers)))
@@ -82,7 +82,7 @@ class Stage:
 
 
 class Session(Writers, Readers):
-    """Everything of a session follows from its seed: `<name>:<store>:<wanted features>`."""
+    """Everything in a session follows from its seed: `<name>:<store>:<wanted features>`."""
 
     def __init__(self, stage, seed, tell=None):
         self.stage, self.seed, self.tell = stage, seed, tell
@@ -90,7 +90,7 @@ class Session(Writers, Readers):
         self.draw = Draw(seed, wanted.split("+") if wanted else ())
         self.met, self.refused, self.passed = collections.Counter(), collections.Counter(), 0
         self.readers, self.last = [], None
-        # What was asked and told, each with the reader of whom it is; what is written is everybody's.
+        # The requests and answers, each with its reader; writes are everybody's.
         self.lines, self.asking = [], None
 
     # Requests
@@ -122,7 +122,7 @@ class Session(Writers, Readers):
         return answer
 
     def story(self):
-        """What was written, and what the reader was told who was told wrong; reads of others are left out."""
+        """The writes, and what the wrongly answered reader was told; reads of others are left out."""
         lines = [line for reader, line in self.lines if reader in (None, self.asking)]
         options = " ".join(map(shlex.quote, self.server.process.args[1:])) if hasattr(self, "server") else ""
         return f"diffserver {options}\n" + "\n".join(lines[-200:]) + f"\nthe last answer: {self.last!r}\n"
@@ -181,7 +181,7 @@ class Session(Writers, Readers):
         return made
 
     def token_view(self, view):
-        """Contents of the list and of sections are shown where a token's view names them alone."""
+        """Contents of the list and of sections are shown only where a token's view names them."""
         return {"sectionFields": [], "listFields": [], **json.loads(view)}
 
     def step(self, board):

@@ -1,4 +1,4 @@
-"""HTTP on one connection: as little as a fast reader needs, and a stream of events that can be looked at without waiting."""
+"""HTTP on one connection: as little as a fast reader needs, and a stream of events that can be polled."""
 
 import gzip
 import select
@@ -13,7 +13,7 @@ from support.tokens import bearer
 
 
 class Answer:
-    """One answer; its body inflated."""
+    """One answer, with its body inflated."""
 
     def __init__(self, status, headers, body):
         self.status, self.headers = status, headers
@@ -29,7 +29,7 @@ class Answer:
 
 
 class Connection:
-    """A keep-alive connection. `send` and `receive` are apart, so that a request can be held meanwhile."""
+    """A keep-alive connection. `send` and `receive` are separate, so that a request can be held meanwhile."""
 
     def __init__(self, server):
         self.server, self.socket = server, None
@@ -135,7 +135,7 @@ class Stream:
 
 
 class Credential:
-    """Who asks: a key, or a token with these claims, for all boards of the session or for one."""
+    """Credentials: a key, or a token with these claims, for all boards of the session or for one."""
 
     def __init__(self, text, features=(), view=None, edits=True, boards=None):
         self.headers, self.features, self.view, self.edits, self.boards = bearer(text), set(features), view, edits, boards

@@ -15,7 +15,7 @@ BOM = b"\xef\xbb\xbf"
 
 @dataclass
 class Write:
-    """What is written, what the state is after it, and the codes for which it is refused."""
+    """A write, the state after it, and the codes for which it is refused."""
 
     deed: str
     body: object = None
@@ -29,7 +29,7 @@ class Write:
 
 
 class Writers:
-    """What a session writes, and what it checks of the answers."""
+    """The writes of a session, and the checks of their answers."""
 
     # Boards
 
@@ -85,7 +85,7 @@ class Writers:
         return {name: value for name, value in board.settings.items() if name != "shape" or not board.by_query}
 
     def shape_query(self, board):
-        """The parameters that say where the list stands, where the session does not keep it."""
+        """The parameters for the place of the list, unless the session keeps it."""
         shape = {**board.settings["shape"]} if board.by_query else {}
         if isinstance(shape.get("rest"), list):
             shape["rest"] = shape["rest"][0]
@@ -95,7 +95,7 @@ class Writers:
         return drawing.features(board.settings) - {"ignore", "keep"}
 
     def document(self, board, old, is_native=False):
-        """What a writer posts: the state itself, or somebody's own JSON."""
+        """What a writer posts: the state itself, or foreign JSON."""
         draw, shape = self.draw, None if is_native else board.settings.get("shape")
         state = drawing.native(draw, old, bool(shape) and "childrenAt" not in shape)
         while shape:
@@ -116,13 +116,13 @@ class Writers:
         return Reading(document, shape)
 
     def serve(self, board, document):
-        """What the upstream answers from now on. A text may be cut inside an emoji: it is read as U+FFFD."""
+        """The upstream's answer from now on. A text may be cut inside an emoji: it is read as U+FFFD."""
         data = text(document)
         self.note(f"# upstream: {data}")
         self.stage.upstream.set(f"/list/{board.upstream}", says(data.replace("\ufffd", "\\ud83d").encode()))
 
     def learn(self, board, revision):
-        """The sequence of the head, told by the answer to the write that made it."""
+        """The sequence of the head, from the answer to the write that made it."""
         sequence = int(revision.split("-")[0])
         known = board.sequences.get(sequence)
         require(known in (None, board.head), "the sequence", sequence, "is that of", known and known.number)
@@ -174,7 +174,7 @@ class Writers:
         return write
 
     def post(self, board, write):
-        """Sends it, and holds the answer against the model."""
+        """Sends it, and compares the answer with the model."""
         draw, before = self.draw, board.head
         is_fetch = write.deed == "fetch"
         credential = self.writer(board, write)
@@ -233,7 +233,7 @@ class Writers:
                 require(found["changes"] == told["changes"], "not the same once more:", told, found)
 
     def writer(self, board, write):
-        """Who may write it: a key, or a token for edits."""
+        """The writer's credentials: a key, or a token for edits."""
         able = [each for each in self.credentials if each.may_read(board) and each.edits] if write.deed == "edits" else [KEYHOLDER]
         credential = able[-1] if "token" in self.draw.wanted or "hook" in self.draw.wanted and board.has_hook else self.draw.choice(able)
         if board.has_hook and write.deed == "edits" and credential is not KEYHOLDER:
@@ -241,7 +241,7 @@ class Writers:
         return credential
 
     def refused_status(self, board, write, credential, headers, is_unknown):
-        """200, or what the write is refused with; draws a condition, and an owner who says no."""
+        """200, or the refusal of the write; chooses a condition, and an owner who says no."""
         draw = self.draw
         if not is_unknown and draw.random() < 0.08:
             is_met = draw.random() < 0.6
@@ -291,7 +291,7 @@ class Writers:
 
 
 def patched(write):
-    """The element's path and its patch, where a write is no more than that; else None."""
+    """The element's path and its patch, if a write is no more than that; else None."""
     edits = write.body["edits"] if write.deed == "edits" else []
     if len(edits) != 1 or edits[0]["op"] != "update":
         return None

@@ -1,4 +1,4 @@
-"""What a patch and an addition make of a content, values as `jsontext.exact` reads them."""
+"""The effect of a patch and an addition on a content, values as `jsontext.exact` reads them."""
 
 import decimal
 import re
@@ -40,7 +40,7 @@ def added(value, names, amount):
 
 
 def plain(numbers):
-    """Each without an exponent and without zeros that say nothing."""
+    """Each without an exponent and insignificant zeros."""
     texts = []
     for each in numbers:
         text = format(each.copy_abs(), "f")

@@ -17,7 +17,7 @@ LARGEST = 2**53 - 1
 
 
 class Refused(Exception):
-    """A write that changes nothing: the codes of what is wrong with it."""
+    """A write that changes nothing: the codes of its faults."""
 
     def __init__(self, *codes):
         super().__init__(*codes)
@@ -25,7 +25,7 @@ class Refused(Exception):
 
 
 class Unsaid(Exception):
-    """A document of which the contract does not say what it is: whether sections that are left out count."""
+    """A document that the contract leaves open: whether omitted sections count."""
 
 
 # Pointers
@@ -36,7 +36,7 @@ def steps(pointer):
 
 
 def at(value, pointer):
-    """What stands there; NOTHING where the way ends at nothing or null; Refused where something else is in the way."""
+    """The value at the pointer; NOTHING if the way ends at nothing or null; Refused if something else blocks it."""
     for name in steps(pointer):
         if value is None or isinstance(value, dict) and name not in value:
             return NOTHING
@@ -47,7 +47,7 @@ def at(value, pointer):
 
 
 def seek(value, pointer):
-    """The same of what need not be there."""
+    """The same for an optional value."""
     try:
         return at(value, pointer)
     except Refused:
@@ -55,7 +55,7 @@ def seek(value, pointer):
 
 
 def without(value, pointer):
-    """The value less what stands there; NOTHING if that is all of it."""
+    """The value without what is at the pointer; NOTHING if that is all of it."""
     names = steps(pointer)
     if not names:
         return NOTHING
@@ -89,7 +89,7 @@ def is_id(value):
 
 
 def written(identity):
-    """An id as it is echoed."""
+    """An id as echoed."""
     return identity.token if isinstance(identity, Number) and abs(int(identity.token)) > LARGEST else identity
 
 
@@ -99,7 +99,7 @@ def escaped(identity):
 
 
 def own(identity):
-    """The id of a row within its section, where that is a part of its id."""
+    """The id of a row within its section, if that is a part of its id."""
     return key(identity).rpartition("/")[2].replace("~1", "/").replace("~0", "~")
 
 
@@ -109,7 +109,7 @@ def own(identity):
 class Reading:
     """A document, read natively or by a shape: a state, and warnings."""
 
-    # What stands before the ids of items: their section's, where that is their scope.
+    # The prefix of items' ids: their section's, if that is their scope.
     scope = ""
 
     def __init__(self, document, shape=None):
@@ -120,7 +120,7 @@ class Reading:
             raise Refused(*self.codes)
 
     def enters(self, what, identity):
-        """Whether an element with this id is taken in."""
+        """Whether an element with this id is accepted."""
         if not is_id(identity):
             if self.shape.get("invalid") == "skip":
                 self.warnings.append("skipped")
@@ -138,7 +138,7 @@ class Reading:
         return True
 
     def enters_section(self, identity):
-        """What is read from now on is in this section."""
+        """Everything read from now on is in this section."""
         if self.shape.get("idScope") == "section":
             self.scope = escaped(identity) + "/"
 
@@ -212,7 +212,7 @@ class Reading:
         return {**({} if content is NOTHING else {"content": content}), "sections": sections}
 
     def joined(self, heads, rows):
-        """Flat rows in the sections of their groups: first those that are listed, then the others, as they come."""
+        """Flat rows in the sections of their groups: first the listed ones, then the others, in order of appearance."""
         made = {}
         for name, element in heads:
             identity = self.identity(name, element, "sectionIdAt")
@@ -221,7 +221,7 @@ class Reading:
         for name, element in rows:
             group = self.group(element)
             if group is NOTHING:
-                # Of what is left out for its id it is not said whether its group counts.
+                # It is undefined whether the group of an element omitted for its id counts.
                 raise Refused("invalid-group") if is_id(self.identity(name, element, "idAt")) else Unsaid
             self.enters_section(group)
             item = self.shaped_item(name, element)
@@ -230,7 +230,7 @@ class Reading:
         return list(made.values())
 
     def group(self, element):
-        """The id of the section that a row goes into; NOTHING if its value can be none."""
+        """The id of the section that a row goes into; NOTHING if its value cannot be one."""
         value, most = seek(element, self.shape["groupAt"]), self.shape.get("groupPrefix")
         if value is NOTHING or value is None or value == "":
             return "none"
@@ -317,7 +317,7 @@ def every_item(state):
 
 
 def said(state, head=None):
-    """The state with `expanded` settled: by the writer, else as it is in the head, if that is kept; a default is left out."""
+    """The state with `expanded` settled: by the writer, else as in the head, if that is kept; a default is left out."""
     known = [{key(each["id"]): each.get("expanded", True) for each in owners} for owners in (
         head["sections"] if head else (), every_item(head) if head else ())]
     state = copy.deepcopy(state)
@@ -349,7 +349,7 @@ def comparable_item(item, ignored):
 
 
 def comparable(state, ignored):
-    """Equal for equal states alone."""
+    """Equal only for equal states."""
     sections = [{**each, "id": key(each["id"]), "items": [comparable_item(item, ignored) for item in each["items"]]}
                 for each in state["sections"]]
     return {**state, "sections": sections}
@@ -359,7 +359,7 @@ def comparable(state, ignored):
 
 
 def within(items, identity):
-    """The list below these that an item stands in, and its index."""
+    """The list below these that contains an item, and its index."""
     for index, each in enumerate(items):
         found = (items, index) if key(each["id"]) == key(identity) else within(each.get("items", []), identity)
         if found:
@@ -388,13 +388,13 @@ class Editing:
         return self.state["sections"]
 
     def place(self, identity):
-        """The list that the section or item stands in, and its index."""
+        """The list that contains the section or item, and its index."""
         if self.what == "items":
             return next((found for section in self.heads for found in [within(section["items"], identity)] if found), None)
         return next(((self.heads, index) for index, each in enumerate(self.heads) if key(each["id"]) == key(identity)), None)
 
     def owner(self, what, identity):
-        """A section or an item that must be there."""
+        """A required section or item."""
         self.what, before = what, self.what
         found = self.place(identity)
         self.what = before
@@ -426,7 +426,7 @@ class Editing:
         self.put(moved, batch)
 
     def anchor(self, batch):
-        """The sibling that the edit names; None where it names an end."""
+        """The sibling that the edit names; None if it names an end."""
         for name in ("before", "after"):
             given = self.edit.get(name)
             for each in given if isinstance(given, list) else []:
@@ -509,7 +509,7 @@ class Editing:
 
 
 class Commit:
-    """A revision: its state, and what a reader of an older one must be told besides."""
+    """A revision: its state, and what else a reader of an older one must be told."""
 
     def __init__(self, number, state, marks, reload, is_start, features):
         self.number, self.state, self.marks, self.reload, self.is_start, self.features = number, state, marks, reload, is_start, features
@@ -517,7 +517,7 @@ class Commit:
 
 
 class Board:
-    """A session: its settings, its commits, and how many before the head are remembered (None: it cannot be told)."""
+    """A session: its settings, its commits, and how many before the head are remembered (None: unknown)."""
 
     def __init__(self, name, settings, remembered):
         self.name, self.settings, self.remembered = name, settings, remembered
@@ -544,7 +544,7 @@ class Board:
         return max(each.number for each in self.commits[:head.number + 1] if each.is_start or not each.number)
 
     def is_remembered(self, commit, head):
-        """None where it cannot be told."""
+        """None if unknown."""
         if commit is head:
             return True
         if commit.number < self.start(head):
@@ -552,7 +552,7 @@ class Board:
         return None if self.remembered is None else head.number - commit.number <= self.remembered
 
     def bases(self, base, head, is_plain):
-        """The commits that a reader's revision may be taken for, and whether it may be taken for none."""
+        """The commits that a reader's revision may match, and whether it may match none."""
         known = self.is_remembered(base, head)
         if known:
             return [base], False
@@ -570,7 +570,7 @@ class Board:
         return self.commits[base.number + 1:head.number + 1]
 
     def marks(self, base, head):
-        """What is to be drawn again; a mark is forgotten with its revision."""
+        """What to redraw; a mark is forgotten with its revision."""
         found = {}
         for commit in self.between(base, head):
             for name, manner in commit.marks.items() if self.is_remembered(commit, head) else ():

@@ -1,4 +1,4 @@
-"""One answer held against the model: what it leads from and to, what it shows then, what it says besides."""
+"""One answer compared with the model: where it leads from and to, what it then shows, what else it says."""
 
 import collections
 import copy
@@ -15,7 +15,7 @@ from model import LARGEST, NOTHING, comparable, comparable_item, every_item, see
 
 
 class Wrong(AssertionError):
-    """An answer that the contract does not allow."""
+    """An answer that violates the contract."""
 
 
 def require(claim, *words):
@@ -42,7 +42,8 @@ class Reader:
         self.replica = Replica({"rows": "keyed", "counts": "keyed"}.get(family, family))
         # The commit that it shows, and which rows of it: those above, how many, the anchor's row.
         self.base = self.place = None
-        # What it waits with, if it does: nothing else asks for it then. The anchor that a stream named last, and the head it told.
+        # What it waits with, if it does: nothing else then asks for it. The anchor that a stream last named, and the
+        # head it told.
         self.held = self.stream = self.anchor = self.told = None
         self.is_free = True
 
@@ -51,7 +52,7 @@ class Reader:
         return self.replica.revision
 
     def shows_head_before(self, head, cursor):
-        """A writer that names no base is taken to show the head before its write."""
+        """A writer that names no base is assumed to show the head before its write."""
         self.base = head
         self.replica.revision = cursor
         state, shown = self.board.seen(head, self.through)
@@ -65,7 +66,7 @@ class Reader:
         return DIALECTS[self.replica.dialect]
 
     def place_differs(self, ask):
-        """Whether another window is asked for than it shows."""
+        """Whether another window is requested than the one it shows."""
         if self.family == "json-patch":
             return False
         wanted = next_window(self, ask, self.base).place if ask.window else None
@@ -81,7 +82,7 @@ class Reader:
 
 
 class Ask:
-    """How an answer was asked for."""
+    """How an answer was requested."""
 
     def __init__(self, dialect, query, window=None, since="", is_bare=False, features=()):
         self.dialect, self.query, self.window, self.since, self.is_bare = dialect, query, window, since, is_bare
@@ -96,13 +97,13 @@ class Ask:
 
 
 def next_window(reader, ask, head):
-    """What a window shows of the head, for who shows what the reader does."""
+    """What a window shows of the head, to a reader of the same rows."""
     state, _ = reader.board.seen(head, reader.through)
     base = None
     if reader.base is not None:
         shown, visible = reader.board.seen(reader.base, reader.through)
         ids = [row["id"] for _, own in visible.sections for row in own]
-        # Who shows all has no place of an anchor that it does not show.
+        # A reader of everything has no place of an anchor that it does not show.
         if reader.place or "around" in ask.window and row_of(shown, ids, ask.window["around"]) is not None:
             base = shown, reader.place[2] if reader.place else 0
     return Window(state, base, **ask.window)
@@ -124,7 +125,7 @@ def told_window(reader, ask, head, told):
 
 
 def differs(reader, head, ask):
-    """Whether anything that the reader shows is another thing in the head."""
+    """Whether anything that the reader shows differs in the head."""
     board, base = reader.board, reader.base
     if base is None:
         return True
@@ -149,7 +150,7 @@ def marks_seen(reader, base, head):
 
 
 def visible_marks(marks, before, after):
-    """Those of what is seen at both ends."""
+    """Marks of what is seen at both ends."""
     found = {}
     for what, ids in (("section", set(before.order()) & set(after.order())),
                       ("item", set(dict(minimum.rows_of(before))) & set(dict(minimum.rows_of(after))))):
@@ -158,13 +159,13 @@ def visible_marks(marks, before, after):
 
 
 def marked(shown, marks):
-    """The rows with what is to be drawn again made to differ."""
+    """The rows, with those to redraw made to differ."""
     return Shown(({**head, "mark": 1} if ("section", head["id"]) in marks else head,
                   [{**each, "mark": 1} if ("item", each["id"]) in marks else each for each in own]) for head, own in shown.sections)
 
 
 def judge(reader, ask, told, head):
-    """Adopts a changeset, or raises what is wrong with it. Returns the table's features that were in force."""
+    """Adopts a changeset, or raises its faults. Returns the table's features that were in force."""
     board, base = reader.board, reader.base if ask.since else None
     is_reset = "reset" in told
     beside = {"warnings", "window"} | ({"list"} if not is_reset else set())
@@ -261,16 +262,16 @@ def check_warnings(told, ask, through):
         require("warnings" not in told, "a reader is warned:", told)
     else:
         wanted = sorted(ask.may_warn)
-        if through:  # They tell of what is seen only.
+        if through:  # They only tell of what is seen.
             require(not collections.Counter(found) - collections.Counter(wanted), "the warnings", told.get("warnings"), "beyond", wanted)
             return
-        # What is left out may be told of with all that is below it.
+        # An omitted element may be reported with everything below it.
         require(len(found) == 20 or bool(found) == bool(wanted) and not collections.Counter(wanted) - collections.Counter(found),
                 "the warnings", told.get("warnings"), "in place of", wanted)
 
 
 def outcomes(reader, ask, base, head):
-    """The bases that changes may lead from, the reasons for which there may be a reset, and the marks (None: they cannot be told)."""
+    """The possible bases of changes, the possible reasons for a reset, and the marks (None: unknown)."""
     board, reasons = reader.board, set()
     is_plain = not reader.through
     bases, may_reset = board.bases(base, head, is_plain)
@@ -330,7 +331,7 @@ def adopt(reader, ask, told, head, window, after, before, marks):
 
 
 def check_whole(reader, told, ignored, after, head):
-    """A content that has a value at an ignored place, before or after, is sent whole, as it is now."""
+    """A content with a value at an ignored place, before or after, is sent whole, as it is now."""
     if reader.family == "json-patch":
         model, new = copy.deepcopy(reader.replica.model), {key(each["id"]): each for each in every_item(head)}
         for operation in told["changes"]:
@@ -360,7 +361,7 @@ def rows_in(model):
 
 
 def items_in(changes):
-    """Every item that changes of rows write, however they are nested."""
+    """Every item that changes written as rows contain, however they are nested."""
     if isinstance(changes, list):
         for each in changes:
             yield from items_in(each)
@@ -376,7 +377,7 @@ def items_in(changes):
 
 
 def check_spelling(value):
-    """Integers beyond what a double holds are no ids: they are written as strings."""
+    """Integers beyond the range of doubles are no ids: they are written as strings."""
     if isinstance(value, list):
         for each in value:
             check_spelling(each)

@@ -1,4 +1,4 @@
-"""Where things are: look-ups of items and sections, and what the model says of them."""
+"""Where things are: look-ups of items and sections, and the model's answers."""
 
 from urllib.parse import quote
 
@@ -7,7 +7,7 @@ from support.jsontext import Number, key
 
 
 def entries(state):
-    """What is told of each item and of each section, by id."""
+    """The answer about each item and each section, by id."""
     items, sections = {}, {}
     for index, section in enumerate(state["sections"]):
         rows = []
@@ -59,7 +59,7 @@ def check_lookup(answer, board, reader, query, wanted):
     if "revision" in query:
         base, has_content = reader.base, False
         known = board.is_remembered(base, board.head)
-        # What lies behind a reload is kept for nobody's changes.
+        # Revisions before a reload are kept for nobody's changes.
         is_behind = any(each.reload for each in board.between(base, board.head))
         if not known or is_behind and answer.status == 410:
             may_be_alike = known is None or not reader.through

@@ -1,4 +1,4 @@
-"""Callers of every kind: what each holds, and what it may see of its sessions."""
+"""Callers of every kind: their credentials, and what they may see of their sessions."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ SCOPED = [f"edit:{operation}" for operation in OPERATIONS]
 
 @dataclass
 class Caller:
-    """Somebody, and what it may see of its sessions."""
+    """A caller, and what it may see of its sessions."""
 
     kind: str
     given: str | None

@@ -15,7 +15,7 @@ from support.views import random_view
 
 
 class Diverged(Exception):
-    """The worlds are no longer at the same sequence, so nothing that follows can be compared."""
+    """The worlds are no longer at the same sequence, so nothing further can be compared."""
 
 
 class Episode:
@@ -33,7 +33,7 @@ class Episode:
         self.script = Script(chance, self.caller, self.caller.sessions, self.foreign, self.revisions[0])
         self.keys_left = [chance.sample(KEYS, len(KEYS)), [f"yek-{number}" for number in range(len(KEYS))]]
         self.secrets = {}
-        # Sessions whose last revision was made by edits that are not the same in both worlds.
+        # Sessions whose last revision was made by edits that differ between the worlds.
         self.edited = set()
         self.failures = 0
 
@@ -68,7 +68,7 @@ class Episode:
                 self.check_sight(session)
 
     def check_sight(self, session):
-        """That the view hides what the model says, and no more."""
+        """Checks that the view hides what the model says, and no more."""
         for world, state in zip(self.worlds, self.secrets[session].pair):
             answer = world.ask("GET", session_path(session), given=self.given)
             wanted = exact(self.secrets[session].seen(state))
@@ -78,7 +78,7 @@ class Episode:
                 self.fail(f"GET of the session through {text(self.caller.sight)}, and the model", str(found), str(wanted))
 
     def commit(self, session, method, rest, bodies, query=None, headers=({}, {}), given=(KEEPER, KEEPER), may_fail=False):
-        """Writes in both worlds, and holds that both are at the same sequence afterwards."""
+        """Writes in both worlds, and checks that both are at the same sequence afterwards."""
         answers = [world.ask(method, session_path(session, *rest), body, query, given=key, **more)
                    for world, body, more, key in zip(self.worlds, bodies, headers, given)]
         heads = [self.head(answer) for answer in answers]
@@ -118,19 +118,19 @@ class Episode:
         if deed == "again":
             for world in self.worlds:
                 world.ask("DELETE", session_path(session))
-        # Edits may have made the head the posted state in one world only.
+        # Edits may have made the head equal to the posted state in one world only.
         if deed == "hide" or deed == "same" and (self.caller.sight is NOTHING or session in self.edited):
             secrets.hide()
         elif deed != "same":
             secrets.change()
         self.edited.discard(session)
-        # What the caller wrote meanwhile is gone.
+        # The caller's own writes since are gone.
         headers = [{"Idempotency_Key": keys.pop()} if keys and deed == "key" else {} for keys in self.keys_left]
         query = {"reload": "true"} if deed == "reload" else {}
         self.post(session, secrets.posts, {**query, **secrets.query}, headers=headers)
 
     def write_for_stranger(self, session):
-        """Who may see nothing at all may not count commits either."""
+        """A caller who may see nothing at all may not count commits either."""
         secrets = self.secrets[session]
         secrets.hide()
         for world, body in zip(self.worlds, secrets.puts):
@@ -165,7 +165,7 @@ class Episode:
             self.edited.add(session)
 
     def others(self):
-        """What everybody else does: in each world something else, but for the number of commits to the caller's sessions."""
+        """Other callers' deeds: different in each world, except for the number of commits to the caller's sessions."""
         for index, world in enumerate(self.worlds):
             for _ in range(self.chance.choice([0, 0, 1, 2, 3])):
                 self.elsewhere(index, world)
@@ -201,7 +201,7 @@ class Episode:
                 world.ask("POST", session_path(own, "tokens"), {"scope": ["read", "edit"]})
 
     def others_edit(self):
-        """An edit of another client, the same in both worlds but for its Idempotency-Key, which in one is the caller's next."""
+        """Another client's edit, the same in both worlds, except that in one its key is the caller's next."""
         session = self.chance.choice(self.caller.sessions)
         givers = [OTHER, token(session, "read edit", TOKEN_LIFE, client_id="you"), token(session, "edit", TOKEN_LIFE, client_id="they")]
         if self.caller.client:
@@ -237,7 +237,7 @@ class Episode:
         return self.doctor(answers, self.revisions) if self.doctor else answers
 
     def is_fair(self, request):
-        """Whether its edits have the same fate in both worlds, which whoever sends them must learn."""
+        """Whether its edits have the same fate in both worlds, which their sender must learn."""
         if not request.path.startswith(session_path(self.caller.sessions[0]) + "/"):
             return True
         return len({str(self.oracle.outcome(world, self.caller.sessions[0], request)) for world in self.worlds}) == 1
@@ -253,13 +253,13 @@ class Episode:
             self.learn_base(request, json.loads(inflated(answers[0])))
 
     def learn_base(self, request, said):
-        """Which revision it may ask from, when it asks for the same again."""
+        """Which revision it may ask from, when it repeats a request."""
         to = (said.get("to") or said.get("revision")) if isinstance(said, dict) else None
         if to in self.revisions[0]:
             self.script.remember(request, len(self.revisions[0]) - 1 - self.revisions[0][::-1].index(to))
 
     def smallest(self, request):
-        """The same difference, by as few parameters and headers as need be; only where asking again changes nothing."""
+        """The same difference, with as few parameters and headers as possible; only if repeating changes nothing."""
         if request.method not in ("GET", "HEAD") or self.doctor:
             return request
         for other in request.smaller():

@@ -14,12 +14,12 @@ from noninterference_wire import REVISION
 from noninterference_worlds import KEEPER, Findings, Oracle, World
 from support.tokens import token
 
-# Episodes in which a fault that is planted has to be found, and answers until one is doctored.
+# Episodes in which a planted fault must be found, and answers until one is altered.
 TRIES, INTERVAL = 40, 25
 
 
 class Doctor:
-    """Alters one in so many of the second world's answers."""
+    """Alters one in this many of the second world's answers."""
 
     def __init__(self, alter):
         self.alter, self.number = alter, 0
@@ -27,13 +27,13 @@ class Doctor:
     def __call__(self, answers, revisions):
         self.number += 1
         if self.number % INTERVAL == 0:
-            # Those that it does not fit are left to the next.
+            # Answers that it does not fit are left to the next.
             self.number -= 0 if self.alter(answers[1], revisions[1]) else 1
         return answers
 
 
 def rewritten(answer, change):
-    """Alters the text; whether that made a difference."""
+    """Alters the text; returns whether that made a difference."""
     is_packed = answer.headers.get("Content-Encoding") == "gzip" and answer.body
     old = gzip.decompress(answer.body) if is_packed else answer.body
     new = change(old)
@@ -56,7 +56,7 @@ def has_another_status(answer, revisions):
 
 
 def has_another_length(answer, revisions):
-    """As an answer to HEAD whose length counts what is hidden."""
+    """Like an answer to HEAD whose length counts hidden things."""
     length = answer.headers.get("Content-Length")
     if length is None or answer.headers.get("Content-Encoding") == "gzip" or b'"bytes"' in answer.body:
         return False
@@ -69,7 +69,7 @@ def misses_a_space(answer, revisions):
 
 
 def says_that_nothing_changed(answer, revisions):
-    """A cursor with the hash of an older one, as if it were keyed by what is held alone."""
+    """A cursor with the hash of an older one, as if it only depended on the content."""
     found = re.findall(REVISION, answer.body.decode("utf-8", "replace"))
     older = [match for match in map(REVISION.match, revisions) if match]
     if not found or not older or older[0][2] == found[-1][1]:
@@ -77,7 +77,7 @@ def says_that_nothing_changed(answer, revisions):
     return rewritten(answer, lambda body: body.replace(found[-1][1].encode(), older[0][2].encode()))
 
 
-# What is heard by one of those that wait, in the second world.
+# What waiting readers hear in the second world.
 
 def one_event_more(heard):
     heard.insert(1, [heard[0][0], "id: 9-#9"])
@@ -96,14 +96,14 @@ def one_commit_later(heard):
 
 
 def deaf(alter):
-    """Alters what the first ear heard that heard three different things."""
+    """Alters the first ear that heard three different things."""
     def doctor(ears):
         heard = next(ear.heard[1] for ear in ears if len(ear.heard[1]) > 2 and ear.heard[1][0] != ear.heard[1][1])
         alter(heard)
     return doctor
 
 
-# Callers with a token that shows more than is assumed.
+# Callers with a token that shows more than assumed.
 
 def sees_all(caller):
     if len(caller.sessions) > 1:
@@ -151,7 +151,7 @@ class Check:
         self.passed, self.failed = self.passed + is_right, self.failed + (not is_right)
 
     def until_found(self, make, name, is_it=lambda difference: True, tries=TRIES, **more):
-        """The first difference that is it, and the number of episodes that it took."""
+        """The first difference caused by it, and the number of episodes that it took."""
         worlds, oracle = [World("--history-revisions", "8") for _ in (1, 2)], Oracle()
         try:
             for number in range(tries):
@@ -172,7 +172,7 @@ class Check:
         return found
 
     def wakes(self, what, is_found, **more):
-        """Always of the same seed, so that what is found with a fault is not there without it."""
+        """Always with the same seed, so that what is found with a fault is absent without it."""
         worlds, findings = [World("--history-revisions", "8") for _ in (1, 2)], Findings()
         try:
             compare_wakeups(lambda: random.Random(f"{self.seed} wakes"), worlds, findings, "f", **more)
@@ -184,7 +184,7 @@ class Check:
 
 
 def is_oracle(difference):
-    """The rows that a view or a window shows, told to who may only edit."""
+    """The rows that a view or a window shows, told to a caller who may only edit."""
     _, what, one, other = difference
     is_asked = "POST" in what and any(f"{name}=" in what for name in ("view", "at", "around"))
     return is_asked and '"to":' in f"{one}{other}" and "~" in f"{one}{other}"

@@ -18,7 +18,7 @@ KEYS = [f"key-{number}" for number in range(6)]
 FORGED = ["1-0123456789abcdef", "3-0123456789abcdef", "4-00000000000000ff~0.2.0", "2-fedcba9876543210~1.3.2"]
 PAGES = ["/livez", "/readyz", "/problems/internal", "/problems/none", "/openapi.json", "/client.js", "/", "/metrics", "/favicon.ico",
          "/v1/none", "/v1", "/v1/sessions/", "/playground/none", "/v1/sessions/a%2Fb", "/v1/sessions/.."]
-# Views with what the model in support.views does not know; a server that knows none of it refuses them.
+# Views with members that the model in support.views does not know; a server that knows none of them refuses these.
 STRANGE_VIEWS = [{"any": 1}, {"where": [{"any": [{"at": "/content/secret", "exists": True}, {"at": "/id", "is": "h0"}]}]},
                  {"where": [{"at": "/kind", "is": "SECRET", "fold": True}]}, {"group": {"at": "/content/secret"}},
                  {"group": {"at": "/content/title", "prefix": 1}, "order": [{"at": "/content/n"}]}, {"emptySections": False},
@@ -30,12 +30,12 @@ STRANGE_VIEWS = [{"any": 1}, {"where": [{"any": [{"at": "/content/secret", "exis
 
 
 class Script:
-    """Draws requests for one caller. `revisions` holds what it was told, in pairs; requests name them by number."""
+    """Makes random requests for one caller. `revisions` holds pairs it was told; requests name them by number."""
 
     def __init__(self, chance, caller, sessions, foreign, revisions):
         self.chance, self.caller, self.sessions, self.foreign, self.revisions = chance, caller, sessions, foreign, revisions
         self.numbers = 0
-        # What it was told of a session through a view of its own, or through none: the numbers of revisions.
+        # The revisions it was told of a session through its own view, or through none, by number.
         self.known = {}
 
     def next(self):
@@ -51,7 +51,7 @@ class Script:
         return self.chance.random() < share
 
     def remember(self, request, number):
-        """An answer told of a revision, through the view of the request."""
+        """Notes a revision from an answer, through the view of the request."""
         match = re.match("/v1/sessions/([^/]+)", request.path)
         if match:
             self.known.setdefault((unquote(match[1]), dict(request.query).get("view")), []).append(number)
@@ -59,7 +59,7 @@ class Script:
     # Parts
 
     def name(self):
-        """A session: one of its own, most likely."""
+        """A session: most likely one of its own."""
         if self.is_likely(0.95):
             return self.chance.choice(self.sessions)
         return self.chance.choice(self.foreign + [f"{self.sessions[0]}x"])
@@ -69,13 +69,13 @@ class Script:
 
     def revision(self):
         if self.revisions and self.is_likely(0.85):
-            # The newest ones most of all.
+            # Mostly the newest ones.
             back = min(int(self.chance.expovariate(0.25)), len(self.revisions) - 1)
             return told(len(self.revisions) - 1 - back)
         return self.chance.choice(FORGED)
 
     def followed(self, numbers):
-        """One of these revisions, most likely of the newest."""
+        """One of these revisions, most likely a recent one."""
         return told(numbers[-1 - min(int(self.chance.expovariate(0.35)), len(numbers) - 1)])
 
     def since(self):
@@ -114,7 +114,7 @@ class Script:
         return query
 
     def strange(self, query):
-        """Now and then a parameter that is unknown, there twice, or of a bad value."""
+        """Now and then an unknown, repeated or invalid parameter."""
         if self.is_likely(0.03):
             query.append(self.chance.choice([("sinse", 1), ("dialect", "keyed"), ("limit", 5), ("staging", "x"), ("wait", "x"),
                                              ("every", 0)]))
@@ -124,7 +124,7 @@ class Script:
         return self.chance.choice(NAMED)
 
     def fresh(self):
-        """What was never there."""
+        """Things that never existed."""
         self.numbers += 1
         return f"fresh {self.numbers}"
 
@@ -218,7 +218,7 @@ class Script:
         return f"@{self.revision()}" if self.is_likely(0.5) else ""
 
     def post(self):
-        """Edits, or by who may a state too."""
+        """Edits, or from some callers a state."""
         query = self.style() + (self.since() if self.is_likely(0.4) else []) + self.view(0.15) + self.window(0.15)
         if self.is_likely(0.05):
             query.append(("reload", "true"))

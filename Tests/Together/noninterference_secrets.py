@@ -1,4 +1,4 @@
-"""States in pairs: both show the same to a caller, and differ in all else."""
+"""States in pairs: both show the same to a caller, and differ in everything else."""
 
 import copy
 
@@ -7,10 +7,10 @@ from support.jsontext import exact, text
 from support.states import CONTENTS, IDS, SECTIONS, canonical, changed, containers, items, random_state
 from support.views import random_view, viewed
 
-# Ids of what no caller with a view ever sees; they may be named by it all the same.
+# Ids of what no caller with a view ever sees; the caller may name them all the same.
 HIDDEN = [f"h{number}" for number in range(12)]
 HIDDEN_SECTIONS = [f"hs{number}" for number in range(4)]
-# Many rows that one world has and the other has not: so many that the server works on them elsewhere than on a loop.
+# Many rows in one world only: enough to move the server's work off the loop.
 BULK = [{"id": f"bulk {number}", "kind": "secret", "content": {"secret": f"{number} " + "x" * 120}} for number in range(4000)]
 SECRETS = [*CONTENTS, {"secret": "s"}, {"title": "a", "n": -1, "secret": 2}, {"title": "zz", "n": 99}, {"n": "9"}]
 EVERYTHING, NOTHING = "everything", "nothing"
@@ -20,7 +20,7 @@ SHAPE = {"sectionsAt": "/sections", "sectionIdAt": "/_id", "sectionExpandedAt": 
 
 
 def random_sight(chance):
-    """A token's view: it shows something of states as they are below, and hides something of most."""
+    """A token's view: it shows something of the states below, and hides something of most."""
     samples = [canonical(begun(chance)) for _ in range(4)]
     for _ in range(20):
         view = narrowed(chance)
@@ -59,14 +59,14 @@ def begun(chance):
 
 
 def elements(owners, lists):
-    """Sections or items as the elements of somebody's document."""
+    """Sections or items as the elements of a foreign document."""
     return [{**(each["content"] if isinstance(each.get("content"), dict) else {"v": each.get("content")}), "_id": each["id"],
              "_open": each.get("expanded", True), **({"_kind": each["kind"]} if "kind" in each else {}),
              lists: elements(each.get("items", []), "_sub")} for each in owners]
 
 
 class Secrets:
-    """The states of one session in both worlds, as its writer has them: as states, or as documents that a shape reads."""
+    """The states of one session in both worlds, as its writer has them: as states, or as documents for a shape."""
 
     def __init__(self, chance, sight, may_be_bulky=True):
         self.chance, self.sight = chance, sight
@@ -85,7 +85,7 @@ class Secrets:
         return {**(content if isinstance(content, dict) else {}), "sections": elements(state["sections"], "list")}
 
     def held(self, state):
-        """The state that the session holds then."""
+        """The state that the session then holds."""
         return said(Reading(exact(text(self.document(state))), {**SHAPE, "rest": True}).state) if self.query else state
 
     def seen(self, state):
@@ -102,7 +102,7 @@ class Secrets:
         return [self.document(state) for state in self.pair] if self.query else self.puts
 
     def change(self):
-        """Changes what is seen, most likely, and with it all that is not."""
+        """Changes what is seen, most likely, and with it everything else."""
         self.base = changed(self.chance, self.base)
         self.hide()
 
@@ -111,7 +111,7 @@ class Secrets:
         self.hide()
 
     def hide(self):
-        """New secrets beside what is seen as before. Each state is new, so that both worlds make a revision."""
+        """New secrets beside unchanged visible parts. Each state is new, so that both worlds make a revision."""
         self.counter += 1
         if self.sight is EVERYTHING:
             self.pair = (self._noisy(self.base, 0),) * 2
@@ -120,7 +120,7 @@ class Secrets:
         assert self.seen(self.pair[0]) == self.seen(self.pair[1])
 
     def _noisy(self, state, world):
-        """The list's own content has a number that no other has; a view shows nothing of it but that it is an object."""
+        """The list's own content has a unique number; a view shows nothing of it except that it is an object."""
         content = state.get("content")
         noise = {"noise": f"{self.counter}/{world}"}
         return {**state, "content": {**noise, **content} if isinstance(content, dict) else noise}
@@ -135,7 +135,7 @@ class Secrets:
         return self._bulky(state, shown) if self.is_bulky and world else state
 
     def _bulky(self, state, shown):
-        """The state with many rows more, in a section of their own or behind all others, if they are not seen there."""
+        """The state with many more rows, in a separate section or after all others, if they are not seen there."""
         own = {**state, "sections": [*state["sections"], {"id": "bulk", "items": BULK}]}
         *heads, last = state["sections"] or [{"id": "none", "items": []}]
         behind = {**state, "sections": [*heads, {**last, "items": [*last["items"], *BULK]}]}
@@ -144,7 +144,7 @@ class Secrets:
     def _mutate(self, state):
         chance, sections = self.chance, state["sections"]
         found = items(sections)
-        # Who may edit knows ids by their refusals: what it names stays where it is, more often than not.
+        # Callers who may edit know ids by their refusals: what it names stays in place, more often than not.
         deeds = ["row", "row", "content", "content", "content", "member", "kind", "flip", "section", "header"]
         deeds += ["go", "move", "swap", "drop"] if self.sight is not NOTHING or chance.random() < 0.1 else []
         deed = chance.choice(deeds)
@@ -194,14 +194,14 @@ class Secrets:
                 [each["id"] for each in own if each["id"] in HIDDEN_SECTIONS])
 
     def stays_hidden(self, world, identity, **members):
-        """Whether an item with other members would still not be seen."""
+        """Whether an item with other members would still be invisible."""
         state = copy.deepcopy(self.held(self.pair[world]))
         before = seen(state, self.sight)
         next(each for each in items(state["sections"]) if each["id"] == identity).update(members)
         return seen(state, self.sight) == before
 
     def common_ids(self):
-        """Items that are there in both worlds."""
+        """Items that exist in both worlds."""
         there = [{str(each["id"]): each["id"] for each in items(self.held(state)["sections"])} for state in (*self.pair, self.base)]
         return [identity for name, identity in there[2].items() if name in there[0] and name in there[1]]
 

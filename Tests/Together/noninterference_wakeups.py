@@ -12,7 +12,7 @@ from noninterference_worlds import bearer
 from support.client import session_path
 
 WHO = [view_reader, view_reader, view_reader, view_reader, several_viewed, several_viewed, several, reader, key_holder, editor, stranger]
-# Between a commit and the next one, in seconds: longer than the pace of a stream, so that no two commits become one event.
+# Seconds between two commits: longer than the pace of a stream, so that no two commits become one event.
 SETTLE = 0.15
 LONGER = 0.6
 
@@ -27,7 +27,7 @@ class Ear:
         self.listeners = []
         self.status = None
         self.kinds = collections.Counter()
-        # What has come, a list in each world: the same when all is well.
+        # What has come, a list per world: the same when all is well.
         self.heard = [[], []]
         self.open()
 
@@ -86,7 +86,7 @@ class Ear:
         return next((line[7:] for line in event.split("\n") if line.startswith("event: ")), "other")
 
     def again(self):
-        """A held request that was answered is asked again, with what it was told."""
+        """An answered held request is repeated, with what it was told."""
         if not self.is_held or not all(self.is_told) or any(each.status != 200 for each in self.listeners):
             return
         said = [json.loads(inflated(listener.answer)) for listener in self.listeners]
@@ -106,16 +106,17 @@ class Ear:
 
 
 class Wakeups:
-    """Several callers wait at once, each for sessions of its own, while these are written."""
+    """Several callers wait at once, each for its own sessions, while these are written."""
 
     def __init__(self, chance, worlds, name, doctor=None, given=None):
         self.chance, self.worlds, self.name, self.doctor = chance, worlds, name, doctor
         self.given = given or (lambda caller: caller.given)
         self.callers = [make(chance, f"{name}-{number}") for number, make in enumerate(WHO)]
-        # A stream of several sessions sends first what is ready first. Many rows take time, so there the order would tell that.
+        # A stream of several sessions sends first what is ready first. Many rows take time, so the order would reveal
+        # them.
         self.secrets = {session: Secrets(chance, caller.sight, may_be_bulky=len(caller.sessions) == 1)
                         for caller in self.callers for session in caller.sessions}
-        # There in one world only.
+        # Exists in one world only.
         self.unsure = [caller.sessions[0] for caller in self.callers if not caller.sees_existence]
         self.ears = []
 
@@ -180,7 +181,7 @@ class Wakeups:
             self.write(session, "POST", secrets.posts, ["changes"], {**query, **secrets.query})
 
     def mark(self, session, secrets):
-        """Rows are drawn again that no view shows."""
+        """Redraws rows that no view shows."""
         names = [secrets.hidden_ids(world)[0] for world in (0, 1)]
         if session in self.unsure or secrets.sight is EVERYTHING or not all(names):
             return False
@@ -188,17 +189,17 @@ class Wakeups:
         return True
 
     def others(self):
-        """In one world something happens in another session."""
+        """Something happens in another session of one world."""
         self.chance.choice(self.worlds).ask("PUT", session_path(f"other:{self.name}:{self.chance.randint(0, 3)}"), {"state": ["a"]})
 
     def end(self):
-        """The sessions, or the tokens for them, are no more."""
+        """Ends the sessions, or the tokens for them."""
         for session in self.secrets:
             for world in self.worlds:
                 world.ask("DELETE", session_path(session, *(["tokens"] if len(session) % 2 else [])))
 
     def rest(self, settle, when):
-        """Whoever sees all is woken by each commit: when it was, and a pace has passed, all others have been."""
+        """A reader of everything is woken by each commit: once it was, and a pace has passed, all others have been."""
         deadline = time.monotonic() + settle
         while time.monotonic() < deadline:
             time.sleep(0.03)
@@ -223,7 +224,7 @@ def compare_wakeups(chance_of, worlds, findings, name, **more):
 
 
 def first_difference(one, other):
-    """Of two lists of what was heard."""
+    """The difference of two lists of what was heard."""
     for mine, theirs in zip(one, other):
         if mine != theirs:
             if mine[0] != theirs[0]:

@@ -1,4 +1,4 @@
-"""Requests as they are sent, answers as they are compared, and connections that wait without blocking."""
+"""Requests as sent, answers as compared, and connections that wait without blocking."""
 
 import base64
 import gzip
@@ -16,10 +16,10 @@ from support.client import Answer, RawConnection
 REVISION = re.compile(r"(?<![0-9A-Za-z])(\d+)-([0-9a-f]{16})(?![0-9a-f])")
 CURSOR = re.compile(REVISION.pattern + r"(?:~\d+\.\d+\.\d+)?")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
-# What a session takes of this process's memory, which depends on what its allocator gave.
+# A session's memory in this process, which depends on its allocator.
 MEMORY = re.compile(r'"bytes":\d+')
 TOKEN = re.compile(r"eyJ[\w-]+\.([\w-]+)\.[\w-]+")
-# In a request, the revision of this number that the caller was told; each world has its own.
+# In a request, the revision with this number that the caller was told; each world has its own.
 PLACE = re.compile("\x01(\\d+)\x02")
 UNCOMPARED = ("date", "x-request-id")
 
@@ -40,7 +40,7 @@ class Request:
     body: str | None = None
 
     def octets(self, authorization, revisions):
-        """What is sent to a world where the caller was told these revisions."""
+        """The bytes for a world where the caller was told these revisions."""
         def its(text):
             return PLACE.sub(lambda match: revisions[int(match[1])], str(text))
 
@@ -79,7 +79,7 @@ class Names:
     def __init__(self, kind):
         self.kind = kind
         self.known = {}
-        # Revisions that were no answer to this caller.
+        # Revisions that did not come from answers to this caller.
         self.foreign = set()
 
     def fixed(self, text):
@@ -116,13 +116,13 @@ def compared(answer, names, is_measure=False, is_listing=False):
 
 
 def cursors(answer):
-    """The revisions that an answer tells of, places of windows included."""
+    """The revisions in an answer, places of windows included."""
     text = "\n".join(answer.headers.values()) + inflated(answer).decode("utf-8", "surrogateescape")
     return [match[0] for match in CURSOR.finditer(text)]
 
 
 def difference(one, other, around=60):
-    """Where two lists of texts differ, and what stands there in each: in the last of them, as a length says less than a text."""
+    """Where two lists of texts last differ, and both values there: a length says less than a text."""
     if len(one) != len(other):
         mine, theirs = set(one), set(other)
         return [each for each in one if each not in theirs], [each for each in other if each not in mine]
@@ -133,7 +133,7 @@ def difference(one, other, around=60):
 
 
 class Line:
-    """A connection for requests that are answered at once; made again when it was closed."""
+    """A connection for requests that are answered at once; reopened when it was closed."""
 
     def __init__(self, server):
         self.server = server
@@ -157,7 +157,7 @@ class Line:
 
 
 class Listener:
-    """A connection on which something may come later: a stream's events, or the answer of a held request."""
+    """A connection on which something may come later: a stream's events, or the answer to a held request."""
 
     def __init__(self, server, octets):
         self.socket = socket.create_connection((server.host, server.port), 20)

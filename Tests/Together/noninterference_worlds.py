@@ -1,4 +1,4 @@
-"""Two servers that were told the same but for the secrets, a third that tells what edits would do, and what was found."""
+"""Two servers with the same data except for the secrets, a third that tells what edits would do, and the findings."""
 
 import collections
 import hashlib
@@ -29,12 +29,12 @@ class World:
     def __init__(self, *options):
         self.server = Server("--digest-key", DIGESTS, "--token-secret", SECRET, "--key", f"keeper:{hashed(KEEPER)}",
                              "--key", f"other:{hashed(OTHER)}", "--key", f"team:{hashed(TEAM)}:team:",
-                             # By their bytes, histories of more hidden things would be shorter.
+                             # Limited by bytes, histories of more hidden things would be shorter.
                              "--history-bytes", "64MiB", *options)
         self.line, self.elsewhere = Line(self.server), Line(self.server)
 
     def ask(self, method, path, body=None, query=None, given=KEEPER, **headers):
-        """One request of somebody else."""
+        """One request from another caller."""
         named = [(name.replace("_", "-"), value) for name, value in headers.items()]
         request = Request("", method, target(path, query), [], named, None if body is None else text(body))
         self.elsewhere.send(request.octets(bearer(given), []))
@@ -47,7 +47,7 @@ class World:
 
 
 class Oracle:
-    """A third server, where the same edits are tried first on copies of both worlds' states: what they must be told of."""
+    """A third server, where edits are first tried on copies of both worlds' states: what they must be told of."""
 
     SESSION = "tried"
 
@@ -55,7 +55,7 @@ class Oracle:
         self.world = World("--store", "memory")
 
     def outcome(self, world, session, request):
-        """Whether it is refused, with which codes, and whether it changes anything: all that whoever may only edit learns."""
+        """Whether it is refused, with which codes, and whether it changes anything: all that its sender may learn."""
         found = world.ask("GET", session_path(session))
         if found.status != 200:
             return found.status

@@ -1,4 +1,4 @@
-"""What docs/vectors.json has vectors of: a name, a state, and what is posted over it."""
+"""The vectors of docs/vectors.json: a name, a state, and what is posted over it."""
 
 
 def row(identity, content=None, **members):
@@ -22,10 +22,10 @@ BOUGHT = {"edits": [
     {"op": "insert", "items": [row(15, {"to": "Eve", "total": 99, "open": True})], "at": "start"}]}
 DEAREST = {"where": [{"at": "/content/open", "is": True}], "order": [{"at": "/content/total", "descending": True}],
            "fields": ["/content/to"], "listFields": []}
-# Sections that a view makes of flat rows, the last group first, one of them folded for this reader.
+# Sections that a view makes of flat rows, the last group first, one of them collapsed for this reader.
 SHOPS = [{"id": number, "content": {"shop": shop}} for number, shop in enumerate(["North", "South", "North", "East", "South"])]
 BY_SHOP = {"group": {"at": "/content/shop", "prefix": 1}, "sectionOrder": [{"at": "/id", "descending": True}]}
-# 2^53, the first integer whose successor is no double.
+# 2^53, the first integer whose successor is not a double.
 FAR = 1 << 53
 ALPHABET = [chr(ord("a") + number) for number in range(12)]
 

@@ -1,4 +1,4 @@
-"""What Tests/Fixtures/edits.json has vectors of: a name, a state of which all is shown or hidden, and edits of it."""
+"""The vectors of Tests/Fixtures/edits.json: a name, a state that is shown or hidden as a whole, and edits of it."""
 
 
 def row(identity, content=None, **members):

@@ -117,12 +117,12 @@ class Browser:
             {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": [move]}]})
 
     def errors(self):
-        """What the console complained of since the last call."""
+        """The console's complaints since the last call."""
         log = self.call("POST", "/se/log", {"type": "browser"})
         return [entry["message"] for entry in log if entry["level"] in ("SEVERE", "WARNING")]
 
     def window(self):
-        """Opens one more window; gives its handle."""
+        """Opens one more window; returns its handle."""
         return self.call("POST", "/window/new", {"type": "window"})["handle"]
 
     def switch(self, handle):

@@ -1,4 +1,4 @@
-"""The page before a diffserver: its files from the sources, all else passed on. Faults can be asked for."""
+"""The page before a diffserver: its files from the sources, everything else passed on. Faults can be requested."""
 
 import http.client
 import http.server
@@ -36,7 +36,7 @@ class Site(http.server.ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def drop_streams(self):
-        """Breaks what is being answered, as a network does."""
+        """Breaks the current answers, as a network does."""
         with self.lock:
             for stream in self.streams:
                 try:
