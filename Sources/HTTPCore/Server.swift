@@ -159,7 +159,7 @@ public final class Server: Sendable {
         }
     }
 
-    /// Closes at once whatever is still open.
+    /// Closes at once whatever is still open, and accepts nothing more: not even if `drain` is still to stop that.
     public func abandon() {
         for shard in running.withLock({ $0.shards }) { shard.loop.execute { shard.abandon() } }
     }
@@ -347,8 +347,9 @@ final class Shard: @unchecked Sendable {
         }
     }
 
-    /// Closes whatever is still open.
+    /// Closes whatever is still open, and accepts nothing more.
     func abandon() {
+        stopListening()
         for connection in connections { connection.handle(.lost) }
     }
 

@@ -215,6 +215,39 @@ class InAHurry(unittest.TestCase):
             self.assertEqual(stream.next_event(5).event, "end")
             self.assertEqual(server.ended(10), 0)
 
+    def test_signals_end_it_in_each_phase_whoever_comes_meanwhile(self):
+        """A socket that the process was started with takes connections until nobody listens at it."""
+        for after in range(0, 600, 25):
+            with self.subTest(after), socket.create_server(("127.0.0.1", 0)) as inherited:
+                given = f'LISTEN_FDS=1 LISTEN_PID=$$ exec "$@" 3<&{inherited.fileno()}'
+                process = subprocess.Popen(
+                    ["bash", "-c", given, "bash", binary(), "serve", "--open", "--drain-delay", "200ms", "--drain", "1h"],
+                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(),
+                    pass_fds=(inherited.fileno(),))
+                self.addCleanup(process.stderr.close)
+                self.addCleanup(process.kill)
+                for line in process.stderr:
+                    if b"listens on" in line:
+                        break
+                held = [self.half_asked(inherited)]
+                process.terminate()
+                time.sleep(0.02 + after / 1000)
+                for number in range((1, 5)[after % 2]):
+                    process.send_signal((signal.SIGTERM, signal.SIGINT)[number % 2])
+                # Until nobody takes them.
+                while process.poll() is None and len(held) < 100:
+                    held.append(self.half_asked(inherited))
+                    time.sleep(0.01)
+                self.assertEqual(process.wait(10), 0)
+                for each in held:
+                    each.close()
+
+    def half_asked(self, listener):
+        """A connection whose request never ends."""
+        connection = socket.create_connection(listener.getsockname(), 5)
+        connection.sendall(f"POST {CHANGES} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n".encode())
+        return connection
+
     def test_an_interrupt_at_a_terminal_ends_it(self):
         ours, theirs = pty.openpty()
         self.addCleanup(os.close, ours)

@@ -238,6 +238,21 @@ import Testing
         #expect(eventually { server.service.gone.load(ordering: .relaxed) == 1 })
     }
 
+    @Test func whoeverIsInTheQueueDoesNotOutlastWhatIsAbandoned() throws {
+        let server = try TestServer { $0.loops = 1 }
+        let first = try Client(server.address)
+        first.send(post("/stuck", ""))
+        server.service.isStuck.wait()
+        let clients = try (0..<50).map { _ in try Client(server.address) }
+        for client in clients { client.send(get("/held")) }
+        let isDrained = Locked(false)
+        server.server.drain(within: .seconds(300), settling: .milliseconds(200)) { isDrained.withLock { $0 = true } }
+        server.server.abandon()
+        server.service.goOn.signal()
+        #expect(eventually { isDrained.withLock { $0 } })
+        for client in clients { #expect(client.receiveToEnd().isEmpty) }
+    }
+
     @Test func aTakenPortIsRefused() throws {
         let server = try TestServer()
         let port = try #require(server.address.port)
