@@ -93,6 +93,36 @@ class Starts(RedisCase):
         self.assertEqual([ready("/readyz"), ready("/readyz?store=optional"), ready("/readyz?store=1")], [503, 200, 503])
         self.assertEqual(self.post(node, "s", ["a"]).status, 503)
 
+    def test_what_refuses_to_say_whose_its_records_are_was_reached(self):
+        redis = self.redis()
+        node = self.node(self.address(redis))
+        ready = lambda: tuple(self.ask(node, "GET", f"/readyz{query}").status for query in ("", "?store=optional"))  # noqa: E731
+
+        def reconnected():
+            """Each new connection has the records checked."""
+            redis.say("CLIENT", "KILL", "TYPE", "pubsub")
+
+        for refused, allowed, reason in (
+            (("ACL", "SETUSER", "default", "-@scripting"), ("ACL", "SETUSER", "default", "+@all"), "NOPERM"),
+            (("CONFIG", "SET", "min-replicas-to-write", "1"), ("CONFIG", "SET", "min-replicas-to-write", "0"), "NOREPLICAS"),
+        ):
+            with self.subTest(reason):
+                self.eventually(lambda: ready() == (200, 200), "it is ready")
+                redis.say("FLUSHALL")
+                redis.say(*refused)
+                reconnected()
+                node.server.wait_for_line(f"store (still )?unavailable: redis: .*{reason}")
+                time.sleep(1.5)
+                self.assertEqual(ready(), (503, 200))
+                answer = self.post(node, "s", ["a"])
+                self.assertEqual((answer.status, answer.json["type"]), (503, "/problems/store-unavailable"), answer)
+                redis.say(*allowed)
+        self.eventually(lambda: ready() == (200, 200), "it is ready")
+        # What is somebody else's is no outage.
+        redis.say("SET", "diffserver:records", "6 0")
+        reconnected()
+        self.eventually(lambda: ready() == (503, 503), "it is not ready")
+
     def test_a_node_waits_for_a_redis_that_takes_no_writes(self):
         redis = self.redis("min-replicas-to-write 1")
         node = self.node(self.address(redis))

@@ -28,6 +28,8 @@ package final class RedisStore: SessionStore {
     package let hash: KeyedHash
     let revocations: RedisRevocations
     private let areRecordsOurs = Atomic<Bool>(false)
+    /// Whether they were ours when Redis last said whose they are.
+    private let wereRecordsOurs = Atomic<Bool>(false)
     /// Whether some primary took the last probe.
     private let takesSomeWrites = Atomic<Bool>(false)
     private let pendingWrites = PendingWrites()
@@ -100,8 +102,9 @@ package final class RedisStore: SessionStore {
     /// prove that another node could serve them.
     package var availability: StoreAvailability {
         if health.isHealthy, client.isUp { return .whole }
-        guard hasOurRecords else { return .unknown }
-        return topology.isCluster && takesSomeWrites.load(ordering: .relaxed) && client.isPartlyUp ? .partial : .away
+        guard wereRecordsOurs.load(ordering: .relaxed) else { return .unknown }
+        let servesSome = hasOurRecords && takesSomeWrites.load(ordering: .relaxed) && client.isPartlyUp
+        return topology.isCluster && servesSome ? .partial : .away
     }
 
     package func close() {
@@ -351,6 +354,7 @@ package final class RedisStore: SessionStore {
         case .success(let reply):
             let problem = RedisScripts.problem(with: reply.text, by: hash)
             areRecordsOurs.store(problem == nil, ordering: .relaxed)
+            wereRecordsOurs.store(problem == nil, ordering: .relaxed)
             if let problem { health.fail(.records, because: "redis: \(problem)") } else { health.recover(.records) }
             return problem
         }
