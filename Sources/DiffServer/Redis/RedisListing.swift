@@ -84,10 +84,11 @@ final class RedisListing: Sendable {
 }
 
 extension SessionEntry {
-    /// Reads the answer of `RedisScripts.describe`; nil if there is no session.
+    /// Reads the answer of `RedisScripts.describe`; nil if there is no session, or none that can be described.
     fileprivate init?(_ name: String, _ reply: RedisReply) {
         guard let parts = reply.elements, parts.count == 3, let revision = parts[0].text,
-            let figures = parts[1].text?.split(separator: " ").compactMap({ Int($0) }), figures.count == 2,
+            Revision(revision) != nil, let figures = parts[1].text?.split(separator: " ").compactMap({ Int($0) }),
+            figures.count == 2, figures.allSatisfy({ $0 >= 0 }),
             case .integer(let left) = parts[2]
         else { return nil }
         self.init(

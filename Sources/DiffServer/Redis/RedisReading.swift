@@ -128,7 +128,7 @@ final class RedisReading: Sendable {
         case .success(.array(let parts)) where parts.isEmpty:
             return .end(.success(attempt.known?.renewed ?? attempt.known))
         // The request's own token may have been revoked.
-        case .success(.array(let parts)) where parts.count == 1:
+        case .success(.array(let parts)) where parts == [.text("revoked")]:
             return attempt.left > 0
                 ? .refresh(attempt) : .end(.failure(.unavailable("its revocations change too fast")))
         case .success(let reply):
@@ -213,8 +213,9 @@ private struct FoundRecord: Sendable {
 
     /// - Parameter known: the position of the known session.
     init?(_ reply: RedisReply, behind known: UInt64) {
-        guard let parts = reply.elements, [4, 6].contains(parts.count),
-            let version = parts[0].text.flatMap({ UInt64($0, radix: 16) }),
+        guard let parts = reply.elements, [4, 6].contains(parts.count), let digits = parts[0].text,
+            // Redis compares the text when somebody commits.
+            let version = UInt64(digits, radix: 16), Session.text(version) == digits,
             let covered = parts[1].text.flatMap({ UInt64($0) }), let first = parts[2].text.flatMap({ UInt64($0) }),
             first < 1 << 62
         else { return nil }

@@ -45,6 +45,9 @@ extension RedisFailure {
 }
 
 extension RedisReply {
+    /// What a script answers about a record that it cannot use.
+    static let damage = RedisReply.array([.text("damaged")])
+
     static func text(_ text: String) -> RedisReply { .bytes(Array(text.utf8)) }
 
     /// Bytes as UTF-8.

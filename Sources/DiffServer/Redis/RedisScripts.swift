@@ -75,24 +75,47 @@ enum RedisScripts {
     /// In milliseconds since 1970; a smaller score is a version.
     static let firstMoment = 1_000_000_000_000
 
+    /// Reads fields of a session into `found`. A script answers `{'damaged'}` if it can do nothing with what is there,
+    /// such as a key of another type: an error would be taken for one of Redis itself.
+    private static func find(_ fields: String) -> String {
+        """
+        local found = redis.pcall('HMGET', KEYS[1], \(fields))
+        if found.err then return string.find(found.err, 'WRONGTYPE', 1, true) and {'damaged'} or found end
+        """
+    }
+
+    /// Reads the fields that say where everything is. Somebody may have changed them by hand: the numbers are in range
+    /// and order only if the record `isWhole`. Lua counts exactly up to 1e15, and beyond 2^53 a loop never ends. Before
+    /// a loop over the log, its length is compared with the number of fields.
+    private static let control =
+        find("'v', 't', 'n', 'f', 'c', 'b'") + """
+
+            local time, last = tonumber(found[2]) or 0, tonumber(found[3]) or 0
+            local first, covered = tonumber(found[4]) or 0, tonumber(found[5]) or 0
+            local isWhole = (found[1] or '') ~= '' and found[6]
+                and time >= 1 and time <= \(Session.Settings.maxTimeToLive * 1000)
+                and first >= 1 and first <= covered and covered <= last and last <= 1e15
+            """
+
     /// Reads a session. Arguments: the known version (empty: none), how much longer than its time to live it must
     /// last, its position in the log (empty: none), the version as an entry begins with it, the largest record that is
     /// wanted, and, except in a cluster, the known version of revocations, with their key as the second.
     ///
-    /// Answers nothing if there is no session; `{'revoked'}` if revocations have another version; `{}` if the session
-    /// has the known version; `{version, position of the checkpoint, first position, entries}` if the log continues
-    /// from there; `{version, size}` if the record is larger than wanted; else the same four with all entries, followed
-    /// by `meta` and `head`.
+    /// Answers nothing if there is no session; `{'revoked'}` if revocations have another version; `{'damaged'}` if
+    /// those fields are missing or impossible; `{}` if the session has the known version; `{version, position of
+    /// the checkpoint, first position, entries}` if the log continues from there; `{version, size}` if the record is
+    /// larger than wanted; else the same four with all entries, followed by `meta` and `head`.
     static let read = RedisScript(
         """
         if KEYS[2] and (redis.call('ZSCORE', KEYS[2], '') or '') ~= ARGV[6] then return {'revoked'} end
-        local found = redis.call('HMGET', KEYS[1], 'v', 't', 'n', 'f', 'c', 'b')
-        if not found[1] then return false end
-        local time = tonumber(found[2])
+        \(control)
+        if not (found[1] or found[2] or found[3] or found[4] or found[5] or found[6]) then return false end
+        if not isWhole then return {'damaged'} end
         local least = time + tonumber(ARGV[2])
         if redis.call('PTTL', KEYS[1]) < least then redis.call('PEXPIRE', KEYS[1], math.floor(least + time / 16)) end
         if found[1] == ARGV[1] then return {} end
-        local last, first, known = tonumber(found[3]), tonumber(found[4]), tonumber(ARGV[3])
+        if last - first >= redis.call('HLEN', KEYS[1]) then return {'damaged'} end
+        local known = tonumber(ARGV[3])
         local entries = function(from)
             local all = {}
             for start = from, last, 1000 do
@@ -121,50 +144,58 @@ enum RedisScripts {
     /// known version of revocations (see `read`), and whether readers are told now (1).
     ///
     /// Answers 1 if it was done, now or by the same commit before; 0 if the version is another one; -1 if there are
-    /// revocations that the node does not know.
+    /// revocations that the node does not know; `{'damaged'}` if the record cannot be continued.
     static let commit = RedisScript(
         """
-        local found = redis.call('HMGET', KEYS[1], 'v', 't', 'b', 'f')
+        \(control)
         local before = found[1] or ''
         local meta, head = 'm' .. ARGV[2], 'h' .. ARGV[2]
         if before == ARGV[2] then return 1 end
         local knows = not KEYS[2] or (redis.call('ZSCORE', KEYS[2], '') or '') == ARGV[11]
-        if before ~= ARGV[1] or not knows then
+        local stays = tonumber(ARGV[7])
+        local continues = isWhole and (first == stays or stays - first < redis.call('HLEN', KEYS[1]))
+        if before ~= ARGV[1] or not knows or not (continues or ARGV[8] == 'start') then
             -- A replayed commit finds its own checkpoint already in use.
-            if ARGV[8] ~= '' and found[3] ~= ARGV[2] then redis.call('HDEL', KEYS[1], meta, head) end
-            return knows and 0 or -1
+            if ARGV[8] ~= '' and found[6] ~= ARGV[2] then redis.call('HDEL', KEYS[1], meta, head) end
+            return not knows and -1 or before ~= ARGV[1] and 0 or {'damaged'}
         end
         if ARGV[8] == 'start' then
             for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
                 if field ~= meta and field ~= head then redis.call('HDEL', KEYS[1], field) end
             end
         else
-            if ARGV[8] == 'new' then redis.call('HDEL', KEYS[1], 'm' .. found[3], 'h' .. found[3]) end
-            for position = tonumber(found[4]), tonumber(ARGV[7]) - 1 do redis.call('HDEL', KEYS[1], 'e' .. position) end
+            if ARGV[8] == 'new' then redis.call('HDEL', KEYS[1], 'm' .. found[6], 'h' .. found[6]) end
+            for position = first, stays - 1 do redis.call('HDEL', KEYS[1], 'e' .. position) end
         end
         redis.call('HSET', KEYS[1], 'v', ARGV[2], 'r', ARGV[3], 'i', ARGV[9] .. ' ' .. ARGV[10])
         redis.call('HSET', KEYS[1], 'n', ARGV[5], 'e' .. ARGV[5], ARGV[6])
         if ARGV[8] ~= '' then redis.call('HSET', KEYS[1], 'b', ARGV[2], 'c', ARGV[5]) end
         if ARGV[8] == 'start' or found[4] ~= ARGV[7] then redis.call('HSET', KEYS[1], 'f', ARGV[7]) end
         if ARGV[8] == 'start' or found[2] ~= ARGV[4] then redis.call('HSET', KEYS[1], 't', ARGV[4]) end
-        local time = math.floor(tonumber(ARGV[4]) * 17 / 16)
-        if found[2] ~= ARGV[4] or redis.call('PTTL', KEYS[1]) < time then redis.call('PEXPIRE', KEYS[1], time) end
+        local longest = math.floor(tonumber(ARGV[4]) * 17 / 16)
+        if found[2] ~= ARGV[4] or redis.call('PTTL', KEYS[1]) < longest then
+            redis.call('PEXPIRE', KEYS[1], longest)
+        end
         if ARGV[12] == '1' then redis.call('PUBLISH', KEYS[1], ARGV[2]) end
         return 1
         """)
 
-    /// Answers nothing if there is no session, else `{revision, rows and bytes, time left}`. Does not count as use.
+    /// Answers nothing if there is no session, `{'damaged'}`, or `{revision, rows and bytes, time left}`. Does not
+    /// count as use.
     static let describe = RedisScript(
         """
-        local found = redis.call('HMGET', KEYS[1], 'v', 'r', 'i')
+        \(find("'v', 'r', 'i'"))
         if not found[1] then return false end
         return {found[2], found[3], redis.call('PTTL', KEYS[1])}
         """)
 
-    /// The expected version (empty: any) → 1, or 0 if it is another one.
+    /// The expected version (empty: any, and whatever is there) → 1, 0 if it is another one, or `{'damaged'}`.
     static let drop = RedisScript(
         """
-        if ARGV[1] ~= '' and redis.call('HGET', KEYS[1], 'v') ~= ARGV[1] then return 0 end
+        if ARGV[1] ~= '' then
+            \(find("'v'"))
+            if found[1] ~= ARGV[1] then return 0 end
+        end
         if redis.call('DEL', KEYS[1]) == 1 then redis.call('PUBLISH', KEYS[1], '') end
         return 1
         """)

@@ -226,6 +226,7 @@ package final class RedisStore: SessionStore {
             case .success(.integer(-1)):
                 revocations.refresh { [self] in finish(commit, share, $0.flatMap { .failure(.conflict) }) }
             case .success(.integer(0)): finish(commit, share, .failure(.conflict))
+            case .success(.damage): finish(commit, share, .failure(.damaged(commit.name)))
             // Starting again would never end.
             case .success: finish(commit, share, .failure(.unavailable("unexpected reply to a commit")))
             }
@@ -251,6 +252,7 @@ package final class RedisStore: SessionStore {
         return .timed(.delete, in: table.storeTimes) { done in
             client(on: executor).ask(RedisScripts.drop, keys: [keys.key(slot.name)], [version], isWrite: true, done) {
                 [table] reply in
+                if reply == .damage { return .failure(.damaged(slot.name)) }
                 guard reply == .integer(1) else { return .failure(.conflict) }
                 _ = table.drop(slot, at: before.head.revision)
                 return .success(())

@@ -103,7 +103,6 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
     private func loaded(_ result: Result<SessionView?, StoreFailure>) -> Attempt {
         switch result {
         case .success(let view): fetched(view) ?? decide(on: view)
-        case .failure(let failure) where failure.isDamage && operation.replacesDamaged: discard(after: failure)
         case .failure(let failure): failed(failure)
         }
     }
@@ -122,13 +121,6 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
                 case .failure(let failure): failed(failure)
                 }
             }
-        }
-    }
-
-    private func discard(after failure: StoreFailure) -> Attempt {
-        context.count(failure)
-        return after(store.discard(context.session, on: context.executor)) { result in
-            if case .failure(let failure) = result { failed(failure) } else { begin() }
         }
     }
 
@@ -193,7 +185,12 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
     private func failed(_ failure: StoreFailure) -> Attempt {
         context.count(failure)
-        return .end(.failure(.store(failure)))
+        guard failure.isDamage, operation.replacesDamaged else { return .end(.failure(.store(failure))) }
+        return after(store.discard(context.session, on: context.executor)) { result in
+            guard case .failure(let failure) = result else { return begin() }
+            context.count(failure)
+            return .end(.failure(.store(failure)))
+        }
     }
 
     // MARK: Waiting

@@ -222,6 +222,11 @@ import Testing
             condition: WriteCondition())
         #expect(try await run(put, on: store) == "at 1")
         #expect(store.calls == ["load", "discard", "load", "swap"])
+        // A store may find it out only when it writes.
+        let written = ScriptedStore(hash, [nil, .damaged("s")], isLate: true)
+        _ = written.table.create("s", try session("[0]"))
+        #expect(try await run(put, on: written) == "at 2")
+        #expect(written.calls == ["load", "swap", "discard", "load", "swap"])
         let careful = ScriptedStore(hash, [.damaged("s")], isLate: true)
         let condition = WriteCondition(noneMatch: RevisionTags(isAny: true, texts: ["*"]))
         let settle = ReplaceSession(state: nil, settings: put.settings, condition: WriteCondition())
