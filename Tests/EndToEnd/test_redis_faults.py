@@ -423,6 +423,21 @@ class Keys(RedisCase):
         self.eventually(lambda: self.is_ready(node), "it is ready")
         self.assertEqual(self.post(node, "s", ["a"]).status, 201)
 
+    def test_revocations_of_another_type_are_told_and_refuse_all(self):
+        redis = self.redis()
+        node = self.node(self.address(redis))
+        self.assertEqual(self.post(node, "s", ["a"]).status, 201)
+        redis.say("SET", "diffserver:revoked", "x")
+        redis.say("CLIENT", "KILL", "TYPE", "pubsub")
+        node.server.wait_for_line("unavailable: redis: WRONGTYPE")
+        self.assertFalse(self.is_ready(node))
+        for method, body in (("GET", None), ("PUT", {"state": []})):
+            self.assertEqual(self.ask(node, method, session_path("s"), body).status, 503)
+        self.assertEqual(redis.say("GET", "diffserver:revoked"), b"$1\r\nx\r\n")
+        redis.say("DEL", "diffserver:revoked")
+        self.eventually(lambda: self.is_ready(node), "it is ready")
+        self.assertEqual(self.post(node, "s", ["b"]).status, 200)
+
     def test_a_node_is_not_ready_while_redis_holds_what_it_cannot_read(self):
         redis = self.redis()
         node = self.node(self.address(redis))

@@ -72,19 +72,31 @@ final class RedisRevocations: Sendable {
         let finish = { @Sendable [readings] (result: Result<Void, StoreFailure>) in
             for done in readings.removeAll(for: "") { done(result) }
         }
-        client.ask(RedisScripts.revoked, keys: [key], [knownVersion], finish) { [self] reply in
-            if reply == .array([]) { return .success(()) }
-            guard let parts = reply.elements, parts.count == 2, let found = parts[0].text,
-                let members = parts[1].elements
-            else { return .failure(.unavailable("its revocations cannot be read")) }
-            for index in stride(from: 0, to: members.count - 1, by: 2) {
-                guard let session = members[index].text, !session.isEmpty,
-                    let moment = members[index + 1].text.flatMap({ Double($0) })
-                else { continue }
-                known.add(session, upTo: moment.isNaN ? .min : Int(min(max(moment, -1e15), 1e15)))
+        client.run(RedisScripts.revoked, keys: [key], [knownVersion]) { [self] result in
+            let health = client.topology.dialer.health
+            switch result {
+            case .success: health.recover(.revocations)
+            // Without the set no session is read or written.
+            case .failure(.refused(let error)): health.fail(.revocations, because: "redis: \(error.text)")
+            case .failure: break
             }
-            version.withLock { $0 = found }
-            return .success(())
+            finish(result.mapError { StoreFailure($0) }.flatMap(adopt))
         }
+    }
+
+    /// Takes in the answer of `RedisScripts.revoked`.
+    private func adopt(_ reply: RedisReply) -> Result<Void, StoreFailure> {
+        if reply == .array([]) { return .success(()) }
+        guard let parts = reply.elements, parts.count == 2, let found = parts[0].text,
+            let members = parts[1].elements
+        else { return .failure(.unavailable("its revocations cannot be read")) }
+        for index in stride(from: 0, to: members.count - 1, by: 2) {
+            guard let session = members[index].text, !session.isEmpty,
+                let moment = members[index + 1].text.flatMap({ Double($0) })
+            else { continue }
+            known.add(session, upTo: moment.isNaN ? .min : Int(min(max(moment, -1e15), 1e15)))
+        }
+        version.withLock { $0 = found }
+        return .success(())
     }
 }

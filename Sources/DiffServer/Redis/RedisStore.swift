@@ -286,6 +286,7 @@ package final class RedisStore: SessionStore {
         table.sweep()
         watch.sweep()
         if health.isFailing(.records) { checkRecords { [self] in _ = take($0) } }
+        if health.isFailing(.revocations) { revocations.refresh { _ in } }
         // A process that is not ready gets no writes, so it must find out by itself when it is ready again.
         if health.isFailing(.writes) { probe() }
     }

@@ -11,6 +11,8 @@ public final class StoreHealth: Sendable {
         case file
         /// Whether the records are written as this process reads them.
         case records
+        /// Which tokens are revoked.
+        case revocations
         /// The slots of a cluster.
         case slots
         /// A subscriber.
