@@ -245,6 +245,14 @@ class Turns(NodeCase):
             self.assertEqual(self.request(node, "DELETE", session_path("l:4")).status, 204)
             self.assertEqual(self.get(other, "l:4").status, 200)
 
+    def test_a_lease_or_a_note_of_another_type_is_replaced(self):
+        for name in ("source", "note"):
+            self.upstream.set(f"/l/{name}", ["a"])
+            self.redis.say("RPUSH", f"diffserver:{{l:{name}}}:{name}", "x")
+            self.assertEqual([self.get(node, f"l:{name}").status for node in self.nodes], [200] * 3)
+            self.upstream.set(f"/l/{name}", ["b"])
+            wait_for(lambda: ids(self.get(self.nodes[0], f"l:{name}").json["state"]) == ["b"], "it is fetched again")  # noqa: B023
+
     def test_a_fetch_that_is_ordered_is_one_that_begins_then(self):
         self.upstream.set("/seldom/5", ["a"])
         self.shows(self.nodes[0], "seldom:5", "a")

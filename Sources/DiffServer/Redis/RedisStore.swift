@@ -398,13 +398,17 @@ extension RedisStore {
     /// the time.
     private static let take = RedisScript(
         """
-        local holder = redis.call('GET', KEYS[1])
+        local text = function(key)
+            local found = redis.pcall('GET', key)
+            return type(found) == 'string' and found
+        end
+        local holder = text(KEYS[1])
         local free = not holder or holder == ARGV[1] or holder == '' and ARGV[3] == '1'
         if free then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
         local state = free and 1 or holder == '' and -1 or 0
         local time = redis.call('TIME')
         local now = time[1] * 1000 + math.floor(time[2] / 1000)
-        return {state, redis.call('PTTL', KEYS[1]), redis.call('GET', KEYS[2]) or '', string.format('%.0f', now)}
+        return {state, redis.call('PTTL', KEYS[1]), text(KEYS[2]) or '', string.format('%.0f', now)}
         """)
 
     /// The node, the milliseconds until the lease is due again (0: at once), the note (empty: it stays), the
