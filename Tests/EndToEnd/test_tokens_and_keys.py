@@ -527,6 +527,39 @@ class Rotation(ServiceCase):
         self.say(self.NEW)
         self.assertEqual((self.status(old), self.status(new)), (401, 200))
 
+    def test_readers_of_a_secret_end_with_it_and_no_others(self):
+        self.say(self.OLD, self.NEW)
+        old, new = (bearer(token("list", secret=each)) for each in (self.OLD, self.NEW))
+        path = session_path("list", "changes")
+        many = {"session": "list"}
+        ending = [Stream(self.server, path, None, old), Stream(self.server, "/v1/changes", many, old)]
+        staying = [Stream(self.server, path, None, new), Stream(self.server, "/v1/changes", many, new)]
+        for stream in ending + staying:
+            self.addCleanup(stream.close)
+            self.assertEqual(stream.next_event(10).changeset["reset"], "initial")
+        revision = self.get_session("list", **new).json["revision"]
+        held, kept = (Asked(self.server, "GET", target(path, {"since": revision, "wait": 30}), None, each) for each in (old, new))
+        time.sleep(0.3)
+        self.say(self.NEW)
+        for stream in ending:
+            event = stream.next_event(10)
+            self.assertEqual((event.event, event.json["type"]), ("end", "/problems/unauthenticated"))
+            self.assertIsNone(stream.next())
+        self.assertEqual(held.answer(10).status, 401)
+        self.assertEqual(self.post_changes("list", ["b"], **bearer(KEY)).status, 200)
+        self.assertEqual([stream.next_event(10).event for stream in staying], ["changes"] * 2)
+        self.assertEqual(kept.answer(10).status, 200)
+
+    def test_a_request_whose_body_comes_after_its_secret_was_replaced_is_401(self):
+        edit = json.dumps({"edits": [{"op": "clear"}]}).encode()
+        with RawConnection(self.server) as connection:
+            connection.send(f"POST {session_path('list', 'changes')} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(edit)}\r\n"
+                            f"Authorization: Bearer {token('list', 'edit', secret=self.OLD)}\r\n\r\n".encode() + edit[:5])
+            time.sleep(0.2)
+            self.say(self.NEW)
+            connection.send(edit[5:])
+            self.assertEqual(connection.answer().status, 401)
+
     def test_the_log_names_nothing_that_is_not_there(self):
         self.assertNotIn("certificates", "\n".join(self.server.lines))
 
@@ -668,8 +701,10 @@ class KeyFile(ServiceCase):
         self.assertEqual(status("another"), 200)
 
     def test_readers_of_a_key_end_with_it_and_no_others(self):
+        # Of two keys with one name only one is withdrawn.
+        self.say(f"team:{hashed(self.OLD)}", f"team:{hashed(self.NEW)}", line="keys reloaded (2 keys)")
         path = session_path("s", "changes")
-        streams = {key: Stream(self.server, path, None, bearer(key)) for key in (self.OLD, KEY)}
+        streams = {key: Stream(self.server, path, None, bearer(key)) for key in (self.OLD, self.NEW, KEY)}
         for stream in streams.values():
             self.addCleanup(stream.close)
             self.assertEqual(stream.next_event(10).changeset["reset"], "initial")
@@ -681,7 +716,7 @@ class KeyFile(ServiceCase):
         self.assertEqual((event.event, event.json["type"]), ("end", "/problems/unauthenticated"))
         self.assertEqual(held.answer(10).status, 401)
         self.assertEqual(self.post_changes("s", ["b"], **bearer(KEY)).status, 200)
-        self.assertEqual(streams[KEY].next_event(10).event, "changes")
+        self.assertEqual([streams[key].next_event(10).event for key in (self.NEW, KEY)], ["changes"] * 2)
 
 
 class NoSecret(ServiceCase):

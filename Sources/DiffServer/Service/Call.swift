@@ -114,19 +114,13 @@ package final class Call: ServiceContext {
 
     /// Ends a reader when its token or key is revoked; until `leave`.
     func follow(_ reader: any SessionReader) {
-        switch identity {
-        case .client(let token, _): service.table.revocations.follow(token, reader)
-        case .writer(let name, _): service.access.keys.follow(name, reader)
-        case .anyone: break
-        }
+        if let token { service.table.revocations.follow(token, reader) }
+        service.access.follow(identity, reader)
     }
 
     func leave(_ reader: any SessionReader) {
-        switch identity {
-        case .client(let token, _): service.table.revocations.leave(token, reader)
-        case .writer(let name, _): service.access.keys.leave(name, reader)
-        case .anyone: break
-        }
+        if let token { service.table.revocations.leave(token, reader) }
+        service.access.leave(identity, reader)
     }
 
     /// The finished reply of an endpoint.
@@ -177,7 +171,7 @@ extension Call {
     // MARK: What a transaction needs
 
     package var executor: any WorkExecutor { loop }
-    package var token: (any RevocableToken)? { if case .client(let token, _) = identity { token } else { nil } }
+    package var token: (any RevocableToken)? { identity.token }
 
     package func readiness(sessionExists: Bool) -> Progress<Void, SourceFailure>? {
         service.source?.readiness(of: session, sessionExists: sessionExists, patience: patience)

@@ -111,7 +111,7 @@ package final class DiffService: Service {
             try call.checkAcceptance()
             try checkBody(head, of: route)
             return .read(maxBytes: settings.maxBodyBytes) { [self] body, share in
-                guard access.generation == generation || access.isStillGood(call.identity, of: head) else {
+                guard access.generation == generation || access.isStillGood(call.identity) else {
                     return .now(call.refusal(Problem(.unauthenticated, "the key or token is no longer valid")))
                 }
                 return take(call, prepared, body, share)
@@ -184,7 +184,7 @@ package final class DiffService: Service {
     ) throws(Problem) -> Identity {
         let identity = try access.identity(head, peer, for: permission)
         let revocations = table.revocations
-        if !revocations.areNone, case .client(let token, _) = identity, revocations.refuse(token) { throw .revoked }
+        if !revocations.areNone, let token = identity.token, revocations.refuse(token) { throw .revoked }
         return identity
     }
 

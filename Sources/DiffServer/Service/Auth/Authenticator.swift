@@ -6,7 +6,6 @@
 import DiffSessions
 import DiffStores
 import HTTPCore
-import Synchronization
 
 /// Identifies who makes a request.
 package struct Authenticator: Sendable {
@@ -40,12 +39,9 @@ package struct Authenticator: Sendable {
                 guard !key.isForMetrics || permission == .operate else {
                     throw Problem(.forbidden, "this key reads /metrics and nothing else")
                 }
-                return .writer(name: key.name, prefix: key.prefix)
+                return .writer(key)
             }
-            if let token = secrets.token(secret, at: now) {
-                // 32 bytes in Base64.
-                return .client(token, signature: String(secret.suffix(43)))
-            }
+            if let (token, signature) = secrets.token(secret, at: now) { return .client(token, signature) }
             throw Problem(.unauthenticated, "the key or token is unknown or has expired")
         }
         guard isLocal, peer.isLoopback, keys.isEmpty || permission == .operate else {
@@ -63,16 +59,32 @@ package struct Authenticator: Sendable {
     }
 
     /// Counts the replacements of keys or secrets.
-    var generation: Int { keys.generation &+ secrets.generation }
+    var generation: Int { keys.current.generation &+ secrets.current.generation }
 
     /// Whether the credentials of an admitted request are still good, since its body may take hours.
-    func isStillGood(_ identity: Identity, of head: RequestHead) -> Bool {
-        guard let secret = secret(of: head) else { return true }
+    func isStillGood(_ identity: Identity) -> Bool {
         switch identity {
-        case .anyone: return true
-        case .writer(let name, let prefix):
-            return keys.key(for: secret).map { $0.name == name && $0.prefix == prefix } ?? false
-        case .client: return secrets.token(secret, at: .now) != nil
+        case .anyone: true
+        case .writer(let key): keys.current.contains(key)
+        case .client(let token, let signature):
+            secrets.current.contains(signature.secret) && token.expires.seconds > WallTime.now.seconds
+        }
+    }
+
+    /// Ends a reader when its key is withdrawn, or the secret of its token; until `leave`.
+    func follow(_ identity: Identity, _ reader: any SessionReader) {
+        switch identity {
+        case .anyone: break
+        case .writer(let key): keys.current.follow(key, reader)
+        case .client(_, let signature): secrets.current.follow(signature.secret, reader)
+        }
+    }
+
+    func leave(_ identity: Identity, _ reader: any SessionReader) {
+        switch identity {
+        case .anyone: break
+        case .writer(let key): keys.current.leave(key, reader)
+        case .client(_, let signature): secrets.current.leave(signature.secret, reader)
         }
     }
 
@@ -128,7 +140,7 @@ package struct Authenticator: Sendable {
 }
 
 /// The hashed keys of writers: `name:sha256-hex`, or `name:sha256-hex:prefix` for sessions whose names start with
-/// `prefix`. They can be replaced while the server runs, which ends the readers of keys that are gone.
+/// `prefix`.
 package final class KeyRing: Sendable {
     package struct Key: Hashable, Sendable {
         var name: String
@@ -166,20 +178,11 @@ package final class KeyRing: Sendable {
         }
     }
 
-    private struct Content {
-        var keys: [Key]
-        /// Readers by the name of the key that they came with.
-        var readers: [String: [ObjectIdentifier: any SessionReader]] = [:]
-    }
-
     /// Whether there are no writers' keys, now and later.
     let isEmpty: Bool
-    private let content: Locked<Content>
-    private let replacements = Atomic<Int>(0)
+    let current: Credentials<Key>
 
-    package init(keys: [Key]) {
-        (isEmpty, content) = (keys.allSatisfy(\.isForMetrics), Locked(Content(keys: keys)))
-    }
+    package init(keys: [Key]) { (isEmpty, current) = (keys.allSatisfy(\.isForMetrics), Credentials(keys)) }
 
     /// The key of a secret. All are compared, so that the time reveals nothing.
     func key(for secret: String) -> Key? {
@@ -189,36 +192,11 @@ package final class KeyRing: Sendable {
         return found
     }
 
-    package var all: [Key] { content.withLock { $0.keys } }
+    package var all: [Key] { current.all }
 
-    /// Counts the replacements.
-    var generation: Int { replacements.load(ordering: .acquiring) }
-
-    /// Replaces all keys, and ends the readers of each name that has lost one. Those of its other keys will reconnect.
     package func replace(by keys: [Key]) {
         precondition(isEmpty == keys.allSatisfy(\.isForMetrics), "whether a key is needed is decided at the start")
-        let ended = content.withLock { content in
-            let gone = Set(exchange(&content.keys, with: keys)).subtracting(keys).filter { !$0.isForMetrics }
-            replacements.add(1, ordering: .releasing)
-            return Set(gone.map(\.name)).flatMap { content.readers[$0].map { Array($0.values) } ?? [] }
-        }
-        for reader in ended { reader.sessionEnded(.revoked) }
-    }
-
-    /// Ends a reader when a key of this name is withdrawn, at once if none is left; until `leave`.
-    func follow(_ name: String, _ reader: any SessionReader) {
-        let isThere = content.withLock { content in
-            content.readers[name, default: [:]][ObjectIdentifier(reader)] = reader
-            return content.keys.contains { $0.name == name && !$0.isForMetrics }
-        }
-        if !isThere { reader.sessionEnded(.revoked) }
-    }
-
-    func leave(_ name: String, _ reader: any SessionReader) {
-        content.withLock { content in
-            content.readers[name]?[ObjectIdentifier(reader)] = nil
-            if content.readers[name]?.isEmpty == true { content.readers[name] = nil }
-        }
+        current.replace(by: keys)
     }
 
     /// A new secret of 256 random bits.

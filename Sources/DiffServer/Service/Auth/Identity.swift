@@ -7,16 +7,16 @@ package enum Identity: Sendable {
     /// Anyone, where no credentials are needed, such as on the loopback without keys.
     case anyone
     /// A writer with a key, for sessions whose names start with a prefix.
-    case writer(name: String, prefix: String)
-    /// A client with a token; the signature identifies the token.
-    case client(Token, signature: String)
+    case writer(KeyRing.Key)
+    /// A client with a token.
+    case client(Token, TokenSignature)
 
     /// The owner of a session's idempotency keys. A client may repeat a request with a new token, which names the same
     /// client.
     func name(in session: String) -> String {
         switch self {
         case .anyone: ""
-        case .writer(let name, _): "key:" + name
+        case .writer(let key): "key:" + key.name
         case .client(let token, _): token.client.map { "client:" + $0 } ?? "token:" + session
         }
     }
@@ -25,8 +25,8 @@ package enum Identity: Sendable {
     var bucket: String {
         switch self {
         case .anyone: ""
-        case .writer(let name, _): "key:" + name
-        case .client(_, let signature): "token:" + signature
+        case .writer(let key): "key:" + key.name
+        case .client(_, let signature): "token:" + signature.text
         }
     }
 
@@ -34,7 +34,7 @@ package enum Identity: Sendable {
     var logged: String? {
         switch self {
         case .anyone: nil
-        case .writer(let name, _): "key:" + name
+        case .writer(let key): "key:" + key.name
         case .client(let token, _): token.client.map { "token:" + $0 } ?? "token"
         }
     }
@@ -48,7 +48,7 @@ package enum Identity: Sendable {
     func covers(_ session: String) -> Bool {
         switch self {
         case .anyone: true
-        case .writer(_, let prefix): session.utf8.starts(with: prefix.utf8)
+        case .writer(let key): session.utf8.starts(with: key.prefix.utf8)
         case .client(let token, _): token.sessions.contains(session)
         }
     }
@@ -59,8 +59,8 @@ package enum Identity: Sendable {
     func has(_ permission: Permission, session: String?) -> Bool {
         switch (self, permission) {
         case (.anyone, _), (.writer, .operate), (.writer, .compute), (.writer, .list): return true
-        case (.writer(_, let prefix), .read), (.writer(_, let prefix), .edit), (.writer(_, let prefix), .write):
-            return session.map { $0.utf8.starts(with: prefix.utf8) } ?? true
+        case (.writer(let key), .read), (.writer(let key), .edit), (.writer(let key), .write):
+            return session.map { $0.utf8.starts(with: key.prefix.utf8) } ?? true
         case (.client(let token, _), .read):
             return session.map(token.sessions.contains) ?? true && token.scopes.contains(.read)
         case (.client(let token, _), .edit):
@@ -74,7 +74,7 @@ package enum Identity: Sendable {
 
     /// The start of its sessions' names; empty for all.
     var prefix: String {
-        if case .writer(_, let prefix) = self { return prefix }
+        if case .writer(let key) = self { return key.prefix }
         return ""
     }
 

@@ -7,7 +7,6 @@ import FoundationEssentials
 import HTTPCore
 import SnapshotKit
 import SnapshotViews
-import Synchronization
 
 /// What a token allows, and for how long.
 package struct Token: RevocableToken, Sendable, Equatable {
@@ -59,15 +58,15 @@ package struct Token: RevocableToken, Sendable, Equatable {
         return text + "." + Base64URL.encode(Digests.hmacSHA256(Array(text.utf8), key: secret))
     }
 
-    /// Reads a token; nil unless it is well-formed, signed by one of the secrets, and valid at `now`.
-    package init?(_ text: String, secrets: [[UInt8]], at now: WallTime) {
+    /// Reads a token; nil unless it is well-formed, signed by the secret, and valid at `now`.
+    package init?(_ text: String, secret: [UInt8], at now: WallTime) {
         // By octets: splitting a string by characters costs more than the rest of the check.
         let octets = Array(text.utf8)
         let parts = octets.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, octets.count <= Self.maxBytes,
             let header = Self.members(parts[0]), header["alg"]?.string == "HS256", header["crit"] == nil,
             let signature = Base64URL.decode(parts[2]),
-            Self.isSigned(Array(octets[..<parts[1].endIndex]), signature, by: secrets),
+            Digests.isEqual(signature, Digests.hmacSHA256(Array(octets[..<parts[1].endIndex]), key: secret)),
             let claims = Self.members(parts[1]), let sessions = Self.sessions(claims),
             let scope = claims["scope"]?.string, let expires = claims["exp"]?.number, expires > Double(now.seconds)
         else { return nil }
@@ -126,10 +125,6 @@ package struct Token: RevocableToken, Sendable, Equatable {
         Int(min(max((seconds * 1000 + 0.001).rounded(.down), -1e15), 1e15))
     }
 
-    private static func isSigned(_ text: [UInt8], _ signature: [UInt8], by secrets: [[UInt8]]) -> Bool {
-        secrets.contains { Digests.isEqual(signature, Digests.hmacSHA256(text, key: $0)) }
-    }
-
     private static func members(_ part: ArraySlice<UInt8>) -> [String: JSONSlice]? {
         guard let json = Base64URL.decode(part) else { return nil }
         return JSONSlice.members(of: json)
@@ -175,30 +170,31 @@ package final class TokenSecrets: Sendable {
     /// Limited, since an invalid token is checked against each.
     package static let maxCount = 16
 
-    private let secrets: Locked<[[UInt8]]>
-    private let replacements = Atomic<Int>(0)
+    let current: Credentials<[UInt8]>
 
     /// - Parameter secrets: at least one.
     package init(_ secrets: [[UInt8]]) {
         precondition(!secrets.isEmpty, "without a secret nothing can be signed")
-        self.secrets = Locked(secrets)
+        current = Credentials(secrets)
     }
-
-    private var all: [[UInt8]] { secrets.withLock { $0 } }
 
     package func replace(by others: [[UInt8]]) {
         precondition(!others.isEmpty, "without a secret nothing can be signed")
-        secrets.withLock { $0 = others }
-        replacements.add(1, ordering: .releasing)
+        current.replace(by: others)
     }
 
-    /// Counts the replacements.
-    var generation: Int { replacements.load(ordering: .acquiring) }
-
-    func signed(_ token: Token) -> String { token.signed(by: all[0]) }
+    func signed(_ token: Token) -> String { token.signed(by: current.all[0]) }
 
     /// Reads a token; nil unless one of the secrets signed it and it is valid at `now`.
-    package func token(_ text: String, at now: WallTime) -> Token? { Token(text, secrets: all, at: now) }
+    func token(_ text: String, at now: WallTime) -> (token: Token, signature: TokenSignature)? {
+        for secret in current.all {
+            if let token = Token(text, secret: secret, at: now) {
+                // 32 bytes in Base64.
+                return (token, TokenSignature(text: String(text.suffix(43)), secret: secret))
+            }
+        }
+        return nil
+    }
 
     /// The lines of a text, without empty ones; nil if one is too short or there are too many.
     package static func read(_ text: some Sequence<UInt8>) -> [[UInt8]]? {
@@ -216,6 +212,12 @@ package final class TokenSecrets: Sendable {
 /// Base64 for URLs, without padding (RFC 4648 §5, RFC 7515 §2).
 package enum Base64URL {
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
+/// What identifies a token, and the secret that made it.
+package struct TokenSignature: Sendable {
+    let text: String
+    let secret: [UInt8]
+}
+
         let standard = Data(bytes).base64EncodedData().prefix { $0 != UInt8(ascii: "=") }
         return String(decoding: standard.map(swapped), as: UTF8.self)
     }

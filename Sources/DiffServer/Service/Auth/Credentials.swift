@@ -1,0 +1,52 @@
+import DiffStores
+import HTTPCore
+import Synchronization
+
+/// What requests are admitted by: keys, or the secrets of tokens. All of them can be replaced while the server runs,
+/// which ends the readers that came with one that is gone.
+final class Credentials<Credential: Hashable & Sendable>: Sendable {
+    private struct Content {
+        var all: [Credential]
+        /// By what they came with.
+        var readers: [Credential: [ObjectIdentifier: any SessionReader]] = [:]
+    }
+
+    private let content: Locked<Content>
+    private let replacements = Atomic<Int>(0)
+
+    init(_ all: [Credential]) { content = Locked(Content(all: all)) }
+
+    var all: [Credential] { content.withLock { $0.all } }
+
+    /// Counts how often they were replaced.
+    var generation: Int { replacements.load(ordering: .acquiring) }
+
+    /// Whether it is one of them. O(all), which are few.
+    func contains(_ credential: Credential) -> Bool { all.contains(credential) }
+
+    /// Replaces all. O(all × those that have readers).
+    func replace(by others: [Credential]) {
+        let ended = content.withLock { content in
+            content.all = others
+            replacements.add(1, ordering: .releasing)
+            return content.readers.filter { !others.contains($0.key) }.flatMap(\.value.values)
+        }
+        for reader in ended { reader.sessionEnded(.revoked) }
+    }
+
+    /// Ends a reader when this is gone, at once if it is already; until `leave`.
+    func follow(_ credential: Credential, _ reader: any SessionReader) {
+        let isThere = content.withLock { content in
+            content.readers[credential, default: [:]][ObjectIdentifier(reader)] = reader
+            return content.all.contains(credential)
+        }
+        if !isThere { reader.sessionEnded(.revoked) }
+    }
+
+    func leave(_ credential: Credential, _ reader: any SessionReader) {
+        content.withLock { content in
+            content.readers[credential]?[ObjectIdentifier(reader)] = nil
+            if content.readers[credential]?.isEmpty == true { content.readers[credential] = nil }
+        }
+    }
+}
