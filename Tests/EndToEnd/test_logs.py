@@ -161,6 +161,7 @@ class Requests(LogCase):
         self.assertEqual(line("GET", session_path("a:b"), 401, Authorization="Bearer of-nothing"), (None, "a:b", "unauthenticated"))
         self.assertEqual(line("GET", target("/v1/changes", {"session": "a:b"}), 200, **bearer), ("key:w", None, None))
         self.assertEqual(line("GET", "/livez", 200, **bearer), ("key:w", None, None))
+        self.assertEqual(line("GET", "/livez", 200, Authorization="Bearer of-nothing"), (None, None, None))
 
     def test_a_stream_is_its_readers_although_the_token_has_expired_since(self):
         self.post_changes("s", ["a"], Authorization=f"Bearer {KEY}")
@@ -171,6 +172,46 @@ class Requests(LogCase):
             line = self.logged(connection.answer(), 200)
         self.assertEqual((line["who"], line["session"]), ("token:short", "s"))
         self.assertGreater(line["microseconds"], 400_000)
+
+
+class WhoItWas(unittest.TestCase):
+    """The log names who a request was admitted as, whatever has become of the credentials."""
+
+    def test_a_withdrawal_that_ends_a_reader_leaves_its_name(self):
+        folder = tempfile.TemporaryDirectory(prefix="diffserver-who-")
+        self.addCleanup(folder.cleanup)
+        files = {name: pathlib.Path(folder.name, name) for name in ("key", "metrics-key", "token-secret")}
+
+        def write(**contents):
+            for name, text in contents.items():
+                file = files[name.replace("_", "-")]
+                file.write_text(f"{text}\n")
+                file.chmod(0o600)
+
+        def hashed(name, key):
+            return f"{name}:{hashlib.sha256(key.encode()).hexdigest()}"
+
+        write(key=hashed("w", KEY), metrics_key=hashed("scraper", "scrape"), token_secret=SECRET)
+        options = [word for name, file in files.items() for word in (f"--{name}-file", str(file))]
+        server = Server("--log", "json", "--log-requests", *options)
+        self.addCleanup(server.stop)
+        asked = [("/v1/sessions/s/changes?wait=60", KEY, "event-stream"), ("/v1/sessions/s/changes?wait=60", KEY, "json"),
+                 ("/v1/changes?session=s", token("s", client_id="phone"), "event-stream"), ("/metrics", "scrape", "plain")]
+        ids = []
+        for number, (path, credentials, kind) in enumerate(asked):
+            connection = RawConnection(server)
+            self.addCleanup(connection.close)
+            ids.append(f"request-{number}")
+            connection.send(f"GET {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {credentials}\r\n"
+                            f"Accept: text/{kind}, application/{kind}\r\nTraceparent: {TRACE}\r\nX-Request-Id: {ids[-1]}\r\n\r\n")
+        time.sleep(0.5)
+        write(key=hashed("w", "another"), token_secret="another" + SECRET)
+        server.signal(signal.SIGHUP)
+        lines = [json.loads(server.wait_for_line(f'.*"{each}".*').group()) for each in ids]
+        self.assertEqual([line.get("who") for line in lines], ["key:w", "key:w", "token:phone", "key:scraper"])
+        self.assertEqual([line["status"] for line in lines], [200, 401, 200, 200])
+        self.assertEqual([(line["path"], line["traceparent"]) for line in lines], [(path.split("?")[0], TRACE) for path, *_ in asked])
+        self.assertEqual([line.get("session") for line in lines], ["s", "s", None, None])
 
 
 class JSON(LogCase):

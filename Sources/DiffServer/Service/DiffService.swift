@@ -53,31 +53,35 @@ package final class DiffService: Service {
 
     // MARK: The walk
 
-    package func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop) -> Admission {
+    package func admit(
+        _ head: RequestHead, from peer: Peer, on loop: EventLoop, as caller: inout String?
+    ) -> Admission {
         do throws(Problem) {
-            return try walk(head, peer, loop)
+            return try walk(head, peer, loop, &caller)
         } catch {
             return .answer(finish(error.response(instance: head.instance), head, .other))
         }
     }
 
-    private func walk(_ head: RequestHead, _ peer: Peer, _ loop: EventLoop) throws(Problem) -> Admission {
+    private func walk(
+        _ head: RequestHead, _ peer: Peer, _ loop: EventLoop, _ caller: inout String?
+    ) throws(Problem) -> Admission {
         if let name = head.overlongList {
             throw .malformed("\(name) has more than \(FieldList.maxElements) elements")
         }
         let match = routes.match(head)
         if let answer = options(head, match) { return .answer(finish(answer, head, .options)) }
         switch consume match {
-        case .found(let route, let place): return try admit(head, peer, loop, to: route, place)
+        case .found(let route, let place): return try admit(head, peer, loop, &caller, to: route, place)
         case .methodNotAllowed(let allow):
-            let identity = Self.isOpen(head) ? nil : try identity(head, peer, for: .read)
+            let identity = Self.isOpen(head) ? nil : try identity(head, peer, for: .read, &caller)
             if let identity, let session = Self.session(head), !identity.covers(session) {
                 throw .forbidden(identity, .read, session)
             }
             try checkRate(identity, peer)
             throw Problem(.methodNotAllowed, "allowed here: \(allow)", fields: [Field("Allow", allow)])
         case .notFound:
-            try checkRate(identity(head, peer, for: .read), peer)
+            try checkRate(identity(head, peer, for: .read, &caller), peer)
             let near =
                 Spelling.nearestPath(to: head.instance, among: routePatterns).map { "; did you mean \($0)?" } ?? ""
             throw Problem(.routeNotFound, "there is nothing at \(head.instance)\(near)")
@@ -85,17 +89,20 @@ package final class DiffService: Service {
     }
 
     private func admit(
-        _ head: RequestHead, _ peer: Peer, _ loop: EventLoop, to route: Route, _ place: RouteParameters
+        _ head: RequestHead, _ peer: Peer, _ loop: EventLoop, _ caller: inout String?, to route: Route,
+        _ place: RouteParameters
     ) throws(Problem) -> Admission {
         // A body without a meaning (RFC 9110 §9.3.1) is read and dropped.
         switch route.work {
         case .open(let work):
             if !route.isProbe { try checkRate(nil, peer) }
+            // Anyone may ask; whoever says who it is anyway is named in the log.
+            if head["authorization"] != nil { _ = try? identity(head, peer, for: .operate, &caller) }
             let response = answer(OpenCall(head: head, place: place, service: self), of: route, work)
             guard head.bodyLength == .none else { return .read(maxBytes: Self.strayBody) { _, _ in .now(response) } }
             return .answer(response)
         case .withoutBody(let work):
-            let call = try call(route, place, head, peer, loop)
+            let call = try call(route, place, head, peer, loop, &caller)
             if case .write = route.permission { try checkWritable() }
             guard head.bodyLength == .none else {
                 return .read(maxBytes: Self.strayBody) { _, _ in call.reply(work) }
@@ -106,7 +113,7 @@ package final class DiffService: Service {
             }
         case .withBody(let prepare):
             let generation = access.generation
-            let call = try call(route, place, head, peer, loop)
+            let call = try call(route, place, head, peer, loop, &caller)
             let prepared = try prepare(call)
             try call.checkAcceptance()
             try checkBody(head, of: route)
@@ -121,10 +128,11 @@ package final class DiffService: Service {
 
     /// Admits a request to a route that is not open.
     private func call(
-        _ route: Route, _ place: RouteParameters, _ head: RequestHead, _ peer: Peer, _ loop: EventLoop
+        _ route: Route, _ place: RouteParameters, _ head: RequestHead, _ peer: Peer, _ loop: EventLoop,
+        _ caller: inout String?
     ) throws(Problem) -> Call {
         let session = place.value(of: "session")
-        let (identity, projection) = try admitted(route, to: session, head, peer)
+        let (identity, projection) = try admitted(route, to: session, head, peer, &caller)
         return Call(
             head: head, loop: loop, route: route, place: place, session: session, identity: identity,
             projection: projection,
@@ -162,10 +170,10 @@ package final class DiffService: Service {
     }
 
     private func admitted(
-        _ route: Route, to session: String?, _ head: RequestHead, _ peer: Peer
+        _ route: Route, to session: String?, _ head: RequestHead, _ peer: Peer, _ caller: inout String?
     ) throws(Problem) -> (Identity, Projection?) {
         guard let permission = route.permission else { return (.anyone, nil) }
-        let identity = try identity(head, peer, for: permission)
+        let identity = try identity(head, peer, for: permission, &caller)
         guard identity.has(permission, session: session) else {
             throw .forbidden(identity, permission, session)
         }
@@ -180,10 +188,11 @@ package final class DiffService: Service {
     }
 
     private func identity(
-        _ head: RequestHead, _ peer: Peer, for permission: Permission
+        _ head: RequestHead, _ peer: Peer, for permission: Permission, _ caller: inout String?
     ) throws(Problem) -> Identity {
         let identity = try access.identity(head, peer, for: permission)
         let revocations = table.revocations
+        caller = identity.logged
         if !revocations.areNone, let token = identity.token, revocations.refuse(token) { throw .revoked }
         return identity
     }
@@ -302,7 +311,7 @@ package final class DiffService: Service {
     package func finished(_ exchange: ExchangeSummary) {
         let label = AnswerLabel(code: exchange.label)
         metrics.count(exchange, as: label)
-        journal.record(exchange, as: label, by: self)
+        journal.record(exchange, as: label)
     }
 
     /// Counts a failure of the store. A damaged record is logged with its session, but once: each reader meets it

@@ -64,7 +64,10 @@ extension Connection {
             head, from: peer, bytesIn: bytesIn, began: began, madeID: resources.requestIDs.next())
         handle(.headCompleted(isLast: !head.keepsAlive))
         if head.expectsOther { return refuse(.expectationFailed) }
-        switch shard.service.admit(head, from: peer, on: loop) {
+        var caller: String?
+        let admission = shard.service.admit(head, from: peer, on: loop, as: &caller)
+        exchange?.summary.caller = caller
+        switch consume admission {
         case .answer(let response): answerUnread(head, response)
         case .read(let maxBytes, let answer):
             switch head.bodyLength {

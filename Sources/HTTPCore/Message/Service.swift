@@ -5,8 +5,10 @@ import DiffClock
 public protocol Service: AnyObject, Sendable {
     /// Decides about a message once its head is complete, before its body is read and before `100 Continue`.
     ///
-    /// - Parameter loop: the loop of the connection.
-    func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop) -> Admission
+    /// - Parameters:
+    ///   - loop: the loop of the connection.
+    ///   - caller: to be set to what a log calls whoever asks, for `finished`.
+    func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop, as caller: inout String?) -> Admission
 
     /// The answer to a message that the server refuses, with the refusal's status.
     ///
@@ -45,8 +47,10 @@ public enum Reply: ~Copyable {
 
 /// An exchange, for logs and metrics.
 public struct ExchangeSummary: Sendable {
-    /// The request's head; nil if it was never complete.
-    public let head: RequestHead?
+    /// The request's head, shortened if it took long; nil if it was never complete.
+    public internal(set) var head: RequestHead?
+    /// What the service called whoever asked.
+    public internal(set) var caller: String?
     /// The client.
     public let peer: Peer
     /// The status of the answer; 0 if the client left before there was one.

@@ -25,10 +25,9 @@ package struct Authenticator: Sendable {
         (self.keys, self.isLocal, self.isOpen, self.secrets, self.origins) = (keys, isLocal, isOpen, secrets, origins)
     }
 
-    /// - Parameter now: when a token must be valid.
     /// - Throws: 401 without good credentials; 403 if only programs on this machine may ask, and this is not one.
     func identity(
-        _ head: RequestHead, _ peer: Peer, for permission: Permission, at now: WallTime = .now
+        _ head: RequestHead, _ peer: Peer, for permission: Permission
     ) throws(Problem) -> Identity {
         if isOpen { return .anyone }
         if head["authorization"] != nil {
@@ -41,7 +40,7 @@ package struct Authenticator: Sendable {
                 }
                 return .writer(key)
             }
-            if let (token, signature) = secrets.token(secret, at: now) { return .client(token, signature) }
+            if let (token, signature) = secrets.token(secret, at: .now) { return .client(token, signature) }
             throw Problem(.unauthenticated, "the key or token is unknown or has expired")
         }
         guard isLocal, peer.isLoopback, keys.isEmpty || permission == .operate else {

@@ -84,7 +84,7 @@ package final class Journal: Sendable {
 
     /// Logs a request, without its query, which may contain private names of items or, by mistake, a token. One that
     /// failed without a reason is always logged: that is a bug.
-    func record(_ exchange: ExchangeSummary, as label: AnswerLabel, by service: DiffService) {
+    func record(_ exchange: ExchangeSummary, as label: AnswerLabel) {
         let isBug = exchange.status == 500 && label.problem == nil
         guard logsRequests || isBug else { return }
         let head = exchange.head
@@ -93,14 +93,9 @@ package final class Journal: Sendable {
             ("status", .number(exchange.knownStatus)),
         ]
         if let problem = label.problem { members.append(("problem", .text(problem.rawValue))) }
-        if let head {
-            // As of the start of the request: a token may have expired while a stream was open.
-            let began = WallTime(seconds: WallTime.now.seconds - exchange.nanoseconds / 1_000_000_000)
-            let identity = try? service.access.identity(head, exchange.peer, for: .read, at: began)
-            if let who = identity?.logged { members.append(("who", .text(who))) }
-            if let session = DiffService.session(head), SessionName.isWhole(session) {
-                members.append(("session", .text(session)))
-            }
+        if let who = exchange.caller { members.append(("who", .text(who))) }
+        if let session = head.flatMap(DiffService.session), SessionName.isWhole(session) {
+            members.append(("session", .text(session)))
         }
         members += [("bytesIn", .number(exchange.bytesIn)), ("bytesOut", .number(exchange.bytesOut))]
         // Each line of JSON has the time.
