@@ -278,7 +278,7 @@ public enum SessionName {
     /// The rule, and the character of a text that breaks it.
     public static func rule(brokenBy text: String) -> String {
         let wrong = text.unicodeScalars.first { !$0.isASCII || !isOfName(UInt8($0.value)) }
-        return wrong.map { "\(rule); this one has \($0.debugDescription)" } ?? rule
+        return wrong.map { "\(rule); this one has \($0.shown)" } ?? rule
     }
 
     /// The most bytes of a name.
@@ -307,6 +307,28 @@ public enum SessionName {
             UInt8(ascii: "0")...UInt8(ascii: "9"),
             UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: ":"), UInt8(ascii: "-"):
             true
+        default: false
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    /// The character for a message: in quotes, or as U+XXXX if one would not see it so.
+    public var shown: String {
+        switch properties.generalCategory {
+        case _ where isInvisible, .nonspacingMark, .enclosingMark, .privateUse, .unassigned: break
+        case .spaceSeparator where !isASCII: break
+        default: return "\"\(self)\""
+        }
+        let digits = String(value, radix: 16, uppercase: true)
+        return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+
+    /// Whether a terminal or a reader of lines may act on it rather than show it: controls, marks of direction, and
+    /// separators of lines.
+    package var isInvisible: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
         default: false
         }
     }

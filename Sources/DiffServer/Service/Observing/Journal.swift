@@ -131,19 +131,13 @@ package enum LogValue {
 }
 
 extension String {
-    /// The text without anything that a terminal or a reader of lines may act on: controls beyond U+007E, marks of
-    /// direction, and separators of lines become U+FFFD. A writer of JSON escapes the other controls.
+    /// The text with U+FFFD in place of what is invisible, except for controls below U+007F, which a writer of JSON
+    /// escapes.
     package var printable: String {
         if utf8.allSatisfy({ $0 < 0x7F }) { return self }
         return String(
             String.UnicodeScalarView(
-                unicodeScalars.map { scalar in
-                    switch scalar.properties.generalCategory {
-                    case .control where scalar.value >= 0x7F: "\u{FFFD}"
-                    case .format, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
-                    default: scalar
-                    }
-                }))
+                unicodeScalars.map { $0.isInvisible && $0.value >= 0x7F ? "\u{FFFD}" : $0 }))
     }
 }
 
