@@ -170,6 +170,20 @@ class Memory:
     def state_of(self, bytes, mark):
         return {"state": json.loads(self.state(bytes, mark))}
 
+    def test_readers_with_long_heads_that_wait(self):
+        """Streams of one list and of several, and held requests: each keeps little of its head."""
+        self.put_session("quiet", ["a"])
+        revision = self.get_session("quiet").json["revision"]
+        asked = [(f"/v1/sessions/quiet/changes?since={revision}&wait=60", "application/json"),
+                 (f"/v1/sessions/quiet/changes?since={revision}", "text/event-stream"),
+                 (f"/v1/changes?session=quiet@{revision}", "text/event-stream")]
+
+        def attack(step):
+            for n in range(100 if len(self.sockets) < 4800 else 0):
+                path, kind = asked[n % 3]
+                self.open(self.message("GET", path, b"", f"Accept: {kind}", "X: " + "x" * 30_000))
+        self.holding(attack)
+
     def test_resets_for_many_readers(self):
         """Readers with a thousand different forgotten revisions."""
         self.put_session("past", self.state_of(1_000_000, 0))

@@ -41,6 +41,27 @@ package final class Call: ServiceContext {
         return call
     }
 
+    /// The same request for a reader that may wait for long: with no more of its head than its answers and its line in
+    /// the log need, and with a share for what else it keeps, if that is more than most keep.
+    ///
+    /// - Parameter lists: how many it follows.
+    /// - Throws: 503 if there is no memory left.
+    func lasting(_ projection: Projection, lists: Int = 1) throws(Problem) -> Call {
+        let fields = service.crossOrigin.fields(of: head) + TraceParent.fields(of: head)
+        let head = head.shortened(to: fields)
+        let call = Call(
+            head: head, loop: loop, route: route, place: place.of(head), session: named, identity: identity,
+            projection: projection, parameters: Parameters(), acceptance: Acceptance(head), service: service)
+        (call.cost, call.scanCount) = (cost, scanCount)
+        let kept = lists * Subscription.footprint + projection.footprint + (identity.token?.footprint ?? 0)
+        if kept > MemoryAccount.connection / 2 {
+            let share = MemoryShare(of: service.table.account.incoming)
+            guard share.resize(to: kept, sparing: MemoryBudget.sparedPart) else { throw .crowded }
+            call.share = share
+        }
+        return call
+    }
+
     init(
         head: RequestHead, loop: EventLoop, route: Route, place: RouteParameters, session: String?,
         identity: Identity, projection: Projection?, parameters: Parameters, acceptance: Acceptance,

@@ -26,7 +26,7 @@ package final class DiffService: Service {
     private let rateLimit: RateLimit<String>
     private let peerRateLimit: RateLimit<PeerNetwork>
     private let departure = Departure()
-    private let crossOrigin: CrossOrigin
+    let crossOrigin: CrossOrigin
     package let workers: Workers
     /// Writes the figures of the process.
     let figures: @Sendable (inout MetricsText) -> Void
@@ -187,12 +187,13 @@ package final class DiffService: Service {
         return (identity, projection)
     }
 
+    /// Finds out who asks, once for each request: its log line names who that was, whatever has happened by then.
     private func identity(
         _ head: RequestHead, _ peer: Peer, for permission: Permission, _ caller: inout String?
     ) throws(Problem) -> Identity {
         let identity = try access.identity(head, peer, for: permission)
-        let revocations = table.revocations
         caller = identity.logged
+        let revocations = table.revocations
         if !revocations.areNone, let token = identity.token, revocations.refuse(token) { throw .revoked }
         return identity
     }

@@ -6,6 +6,9 @@ import SnapshotKit
 struct Parameters: Sendable {
     private let items: [QueryItem]
 
+    /// No query.
+    init() { items = [] }
+
     /// - Parameters:
     ///   - known: the endpoint's parameters.
     ///   - lists: those of them that may be repeated.

@@ -209,6 +209,9 @@ extension Connection {
         respond(response, rest: .none)
     }
 
+    /// Keeps this head in place of the request's own, which takes more memory.
+    func shortenHead(to head: RequestHead) { exchange?.summary.head = head }
+
     /// Sends the service's answer to a refusal, and gives up the connection.
     func refuse(_ refusal: Refusal) {
         if exchange == nil {  // within a head, which ended or took too long

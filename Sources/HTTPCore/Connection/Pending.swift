@@ -28,6 +28,9 @@ public final class Pending: Sendable {
         loop.perform { [link] in link.deliver(response) }
     }
 
+    /// Has the exchange keep a head of less memory than the request's own, since the answer may take long.
+    public func shortenHead(to head: RequestHead) { loop.perform { [link] in link.shortenHead(to: head) } }
+
     /// Calls `action` once, on the loop, if the connection is lost before the answer. A peer that has shut down its
     /// side may be gone or waiting: half a second later it is probed.
     public func onGone(_ action: @escaping @Sendable () -> Void) {
@@ -58,6 +61,8 @@ final class PendingLink: @unchecked Sendable {
         connection?.deliver(response)
         connection = nil
     }
+
+    func shortenHead(to head: RequestHead) { connection?.shortenHead(to: head) }
 
     func register(_ action: @escaping @Sendable () -> Void) {
         // Once answered, there is no connection any more.

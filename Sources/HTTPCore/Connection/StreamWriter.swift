@@ -28,6 +28,12 @@ public final class StreamWriter: @unchecked Sendable {
         return connection.map { $0.output.isEmpty } ?? false
     }
 
+    /// Has the exchange keep a head of less memory than the request's own, since the stream may take long.
+    public func shortenHead(to head: RequestHead) {
+        checkLoop()
+        connection?.shortenHead(to: head)
+    }
+
     /// Whether what is written is compressed.
     public var isCompressed: Bool { position != nil }
 

@@ -116,6 +116,33 @@ public struct RequestHead: @unchecked Sendable {
         }
     }
 
+    /// The same request with no more than its path, these fields, and what its answer depends on: for whoever keeps a
+    /// head for long, since a whole one may take 48 KB.
+    public func shortened(to fields: [Field]) -> RequestHead {
+        var fields = fields
+        if acceptsGzip { fields.append(Field("accept-encoding", "gzip")) }
+        withOwnID { fields.append(Field("x-request-id", String(decoding: $0, as: UTF8.self))) }
+        let all = parts.header
+        let start = all.target.lowerBound
+        let end = all.path?.upperBound ?? all.target.upperBound
+        var octets = parts.withBytes { bytes, _ in Array(bytes.slice(start, end)) }
+        let target = octets.count
+        let spans = fields.map { field in
+            let name = octets.count
+            octets += field.name.utf8
+            let value = octets.count
+            octets += field.value.utf8
+            return FieldSpan(
+                nameStart: UInt32(name), nameEnd: UInt32(value), valueStart: UInt32(value),
+                valueEnd: UInt32(octets.count))
+        }
+        let metadata = Metadata(
+            method: all.method, target: 0..<target, path: all.path.map { $0.lowerBound - start..<target },
+            query: target..<target, isServerWide: all.isServerWide, isHTTP10: all.isHTTP10, bodyLength: all.bodyLength,
+            keepsAlive: all.keepsAlive, expectsContinue: all.expectsContinue, expectsOther: all.expectsOther)
+        return octets.withUnsafeBytes { RequestHead(parts: Parts.make(metadata, spans[...], $0)) }
+    }
+
     /// Calls `body` with the value of each field of a name, until it returns false. Most heads lack the names looked
     /// up, as the names' lengths tell without a search.
     @inline(__always)

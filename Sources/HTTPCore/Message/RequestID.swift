@@ -37,6 +37,7 @@ extension RequestHead {
     ///
     /// - Returns: whether it was.
     @inline(__always)
+    @discardableResult
     func withOwnID(_ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
         var count = 0
         forEach("x-request-id") { _ in

@@ -53,4 +53,26 @@ import Testing
         #expect(try head("/", "Expect: x\r\n").expectsOther)
         #expect(try !head("/", "Expect: x\r\n", version: "1.0").expectsOther)
     }
+
+    @Test(arguments: [
+        ("/a/b%2Fc?since=1", "/a/b%2Fc"), ("/?x", "/"), ("http://a/b?x", "http://a/b"), ("/a", "/a"),
+    ])
+    func aShortenedHeadHasItsPathAndWhatIsKept(_ target: String, _ kept: String) throws {
+        let whole = try RequestHead(
+            parsing:
+                "GET \(target) HTTP/1.1\r\nHost: a\r\nAccept-Encoding: br, gzip\r\nX-Request-Id: id\r\nX: y\r\n\r\n")
+        let short = whole.shortened(to: [Field("origin", "o"), Field("traceparent", "t")])
+        #expect((short.method, short.target, short.path) == (.get, kept, whole.path))
+        #expect(short.query.isEmpty && short.formQuery.isEmpty && short.keepsAlive && !short.isServerWide)
+        #expect((short["Origin"], short["traceparent"], short["x"], short.host) == ("o", "t", nil, nil))
+        #expect(short.acceptsGzip && RequestID(head: short, made: 1).text == "id")
+        #expect(short.shortened(to: [])["origin"] == nil)
+    }
+
+    @Test func aShortenedHeadHasNothingThatTheWholeOneHadNot() throws {
+        let whole = try RequestHead(parsing: "OPTIONS * HTTP/1.1\r\nHost: a\r\nX-Request-Id: a b\r\n\r\n")
+        let short = whole.shortened(to: [])
+        #expect(short.isServerWide && short.target == "*" && short.path == ["*"] && !short.acceptsGzip)
+        #expect(RequestID(head: short, made: 1).text == "0000000000000001")
+    }
 }

@@ -51,6 +51,9 @@ package struct CrossOrigin: Sendable {
         response.fields.append(Field("Access-Control-Expose-Headers", Self.exposed))
     }
 
+    /// What `decorate` looks at.
+    func fields(of head: RequestHead) -> [Field] { allowedOrigin(head).map { [Field("origin", $0)] } ?? [] }
+
     private func allowedOrigin(_ head: RequestHead) -> String? {
         guard !origins.isEmpty, let origin = head["origin"], origins.contains(origin) else { return nil }
         return origin

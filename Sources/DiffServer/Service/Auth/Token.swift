@@ -101,6 +101,9 @@ package struct Token: RevocableToken, Sendable, Equatable {
         (self.view, self.client) = (view, client)
     }
 
+    /// Its memory in bytes, with its places among those that a revocation ends; without its view.
+    var footprint: Int { sessions.reduce(0) { $0 + $1.utf8.count + 512 } }
+
     /// Whether some scope permits edits. A token with a view must not have one, or it could change what it cannot see.
     var mayEdit: Bool { scopes.contains { $0 != .read } }
 
@@ -209,15 +212,15 @@ package final class TokenSecrets: Sendable {
     package static let rule = "up to \(maxCount) secrets of at least \(minBytes) bytes each, one per line"
 }
 
-/// Base64 for URLs, without padding (RFC 4648 §5, RFC 7515 §2).
-package enum Base64URL {
-    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
 /// What identifies a token, and the secret that made it.
 package struct TokenSignature: Sendable {
     let text: String
     let secret: [UInt8]
 }
 
+/// Base64 for URLs, without padding (RFC 4648 §5, RFC 7515 §2).
+package enum Base64URL {
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let standard = Data(bytes).base64EncodedData().prefix { $0 != UInt8(ascii: "=") }
         return String(decoding: standard.map(swapped), as: UTF8.self)
     }

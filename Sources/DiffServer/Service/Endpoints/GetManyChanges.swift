@@ -20,9 +20,6 @@ enum GetManyChanges {
         }
         guard options.form.isEvent else { return .later { ManyAnswers(call, bases, options, $0).next() } }
         resume(&bases, call)
-        call.share = MemoryShare(of: call.service.table.account.incoming)
-        let footprint = bases.count * Subscription.footprint
-        guard call.share?.resize(to: footprint, sparing: MemoryBudget.sparedPart) == true else { throw .crowded }
         return .now(try EventStream.response(call, bases, EventForm(options, pace: pace, isOfMany: true)))
     }
 

@@ -149,6 +149,9 @@ enum TraceParent {
         return values[0]
     }
 
+    /// What `value` looks at.
+    static func fields(of head: RequestHead) -> [Field] { value(of: head).map { [Field("traceparent", $0)] } ?? [] }
+
     /// `version-traceid-parentid-flags` in lower-case hexadecimal. No id may be all zeros, nor the version `ff`.
     private static func isValid(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)

@@ -42,6 +42,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
         for base in bases where (table.anySlot(base.session)?.readerCount ?? 0) >= limit {
             throw .tooManyReaders(limit)
         }
+        let call = try call.lasting(form.options.projection, lists: bases.count)
         return Response(
             status: 200,
             fields: [
@@ -59,6 +60,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
         lists = bases.map {
             Subscription(call, $0, .stream(pace: form.pace), form.options, for: self, on: writer.loop)
         }
+        writer.shortenHead(to: call.head)
         call.follow(lists[0])
         call.service.metrics.began(.stream)
         writer.onClose { self.leave() }

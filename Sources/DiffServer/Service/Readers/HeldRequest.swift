@@ -21,6 +21,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     /// Holds a request for at most `time`.
     ///
     /// - Parameters:
+    ///   - call: a lasting one.
     ///   - view: the head; nil if there is no session yet.
     ///   - since: what the reader has.
     ///   - compared: shows the same as that.
@@ -28,6 +29,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
         _ call: Call, _ view: SessionView?, since: Since, compared: ReaderState?, _ options: ChangesOptions,
         for time: Duration, _ pending: Pending
     ) {
+        pending.shortenHead(to: call.head)
         pending.loop.perform {
             let request = HeldRequest(call, pending, until: .now + time)
             let subscription = Subscription(

@@ -40,6 +40,9 @@ struct Projection: Hashable, Sendable {
         return projection
     }
 
+    /// Its memory in bytes.
+    var footprint: Int { views.reduce(0) { $0 + $1.footprint } }
+
     /// How many times it reads through a state's contents.
     var scanCount: Int { views.reduce(1) { $0 + $1.scanCount } }
 }

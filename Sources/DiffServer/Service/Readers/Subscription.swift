@@ -23,7 +23,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
     /// A held request waits only for the session.
     private let followsSource: Bool
 
-    /// Its memory in bytes, besides its slot's.
+    /// Its memory in bytes, besides its slot's and its view's.
     static let footprint = 512
 
     /// - Parameters:
