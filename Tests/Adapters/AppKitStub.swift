@@ -40,6 +40,7 @@
 public struct NSDiffableDataSourceSnapshot<SectionIdentifierType, ItemIdentifierType>: Sendable
 where SectionIdentifierType: Hashable & Sendable, ItemIdentifierType: Hashable & Sendable {
     public init() {}
+    public var itemIdentifiers: [ItemIdentifierType] { [] }
     public mutating func appendSections(_ sections: [SectionIdentifierType]) {}
     public mutating func appendItems(_ items: [ItemIdentifierType], toSection: SectionIdentifierType? = nil) {}
     public mutating func reloadItems(_ items: [ItemIdentifierType]) {}

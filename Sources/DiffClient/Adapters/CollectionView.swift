@@ -80,23 +80,30 @@
         }
     }
 
-    extension NSDiffableDataSourceSnapshot where SectionIdentifierType == ElementID, ItemIdentifierType == ElementID {
-        /// The rows of an update of a client whose `form` is `.diffable`, and which of them to draw again. Adopt
+    extension NSDiffableDataSourceSnapshot where SectionIdentifierType: ListID, ItemIdentifierType: ListID {
+        /// The rows of an update of a client whose `form` is `.diffable`, and which of them to draw again. Sections and
+        /// rows whose ids are not of the data source's types are left out; none are with `ElementID`. Adopt
         /// `update.list` first: the provider of items or cells finds contents in it by id. A reset does not say what
         /// has changed in rows that stay: reload the view's data too, or apply the snapshot by reloading. A snapshot
         /// cannot name headers to be filled again: those are in the arrangement's `reconfigureSections`.
         public init(_ update: ListUpdate) {
             self.init()
-            appendSections(update.list.sections.map(\.id))
-            for section in update.list.sections { appendItems(section.rows.map(\.id), toSection: section.id) }
+            for section in update.list.sections {
+                guard let id = SectionIdentifierType(id: section.id) else { continue }
+                appendSections([id])
+                appendItems(section.rows.compactMap { ItemIdentifierType(id: $0.id) }, toSection: id)
+            }
             guard case .diffable(let arrangement) = update.change else { return }
+            // It crashes on ids that it does not have.
+            let shown = Set(itemIdentifiers)
+            let rows = { (ids: [ElementID]) in ids.compactMap(ItemIdentifierType.init(id:)).filter(shown.contains) }
             #if canImport(AppKit) && !targetEnvironment(macCatalyst)
-                reloadItems(arrangement.reload + arrangement.reconfigure)
+                reloadItems(rows(arrangement.reload + arrangement.reconfigure))
             #else
-                reloadItems(arrangement.reload)
-                reconfigureItems(arrangement.reconfigure)
+                reloadItems(rows(arrangement.reload))
+                reconfigureItems(rows(arrangement.reconfigure))
             #endif
-            reloadSections(arrangement.reloadSections)
+            reloadSections(arrangement.reloadSections.compactMap(SectionIdentifierType.init(id:)))
         }
     }
 

@@ -47,8 +47,7 @@
         }
     }
 
-    extension UICollectionViewDiffableDataSource
-    where SectionIdentifierType == ElementID, ItemIdentifierType == ElementID {
+    extension UICollectionViewDiffableDataSource where SectionIdentifierType: ListID, ItemIdentifierType: ListID {
         /// Shows an update of a client whose `form` is `.diffable`. Adopt `update.list` first: the cell provider finds
         /// contents in it by id.
         ///
@@ -68,7 +67,7 @@
         }
     }
 
-    extension UITableViewDiffableDataSource where SectionIdentifierType == ElementID, ItemIdentifierType == ElementID {
+    extension UITableViewDiffableDataSource where SectionIdentifierType: ListID, ItemIdentifierType: ListID {
         /// Shows an update of a client whose `form` is `.diffable`, as the data source of a collection view does.
         public func show(
             _ update: ListUpdate, in view: UITableView, fill: @escaping UITableView.Filling = { _, _ in }
@@ -84,14 +83,15 @@
     }
 
     extension ListUpdate {
-        fileprivate typealias Snapshot = NSDiffableDataSourceSnapshot<ElementID, ElementID>
-
         /// Applies the update's snapshot, and fills the headers that have changed, by index in `list`.
         @MainActor
-        fileprivate func show(apply: (Snapshot) -> Void, reload: (Snapshot) -> Void, fill: (IndexSet) -> Void) {
+        fileprivate func show<Section: ListID, Item: ListID>(
+            apply: (NSDiffableDataSourceSnapshot<Section, Item>) -> Void,
+            reload: (NSDiffableDataSourceSnapshot<Section, Item>) -> Void, fill: (IndexSet) -> Void
+        ) {
             // A reset does not say what has changed in rows that stay, so all cells are replaced.
-            if case .reset = change { return reload(Snapshot(self)) }
-            apply(Snapshot(self))
+            if case .reset = change { return reload(NSDiffableDataSourceSnapshot(self)) }
+            apply(NSDiffableDataSourceSnapshot(self))
             guard case .diffable(let arrangement) = change else { return }
             let ids = Set(arrangement.reconfigureSections)
             fill(IndexSet(list.sections.indices.filter { ids.contains(list.sections[$0].id) }))

@@ -1,0 +1,108 @@
+// Ids as an app has them. The server compares ids byte by byte, so an id of another type must have one spelling: what
+// is read from a list is written back as it was, or is not read at all.
+
+import Foundation
+import SnapshotKit
+
+/// One id, or several in an array or a set.
+public protocol ListIDs: Sendable {
+    /// The ids, in order; where a sibling is meant, nil is the end, or the start.
+    var elementIDs: [ElementID?] { get }
+}
+
+/// A type of ids: `ElementID`, `String`, `Int`, `Int64`, `UUID`, or one of your own with such a raw value.
+///
+/// ```swift
+/// struct FireID: RawRepresentable, ListID { var rawValue: Int }
+///
+/// try await fires.edit(.remove(FireID(rawValue: 17)))
+/// let ids = fires.rows.compactMap { FireID(id: $0.id) }
+/// ```
+public protocol ListID: ListIDs {
+    /// The id as lists have it.
+    var elementID: ElementID { get }
+
+    /// The id as this type; nil if it is none, or if `elementID` would spell it differently.
+    init?(id: ElementID)
+}
+
+extension ListID {
+    /// This id alone.
+    public var elementIDs: [ElementID?] { [elementID] }
+}
+
+extension Optional: ListIDs where Wrapped: ListIDs {
+    /// The ids, or nil as one of them.
+    public var elementIDs: [ElementID?] { self?.elementIDs ?? [nil] }
+}
+
+extension Array: ListIDs where Element: ListIDs {
+    /// The ids, in order.
+    public var elementIDs: [ElementID?] { flatMap(\.elementIDs) }
+}
+
+extension Set: ListIDs where Element: ListIDs {
+    /// The ids, in any order.
+    public var elementIDs: [ElementID?] { flatMap(\.elementIDs) }
+}
+
+// MARK: - Types of ids
+
+extension ElementID: ListID {
+    /// This id.
+    public var elementID: ElementID { self }
+
+    /// The same id.
+    public init?(id: ElementID) { self = id }
+}
+
+extension String: ListID {
+    /// An id with this text.
+    public var elementID: ElementID { ElementID(self) }
+
+    /// The id's text; nil if it is not in Unicode's form C, since Swift takes it for equal to another id.
+    public init?(id: ElementID) {
+        let text = id.text
+        guard ElementID(text.precomposedStringWithCanonicalMapping) == id else { return nil }
+        self = text
+    }
+}
+
+extension ListID where Self: FixedWidthInteger {
+    /// An id with these digits.
+    public var elementID: ElementID { ElementID(self) }
+
+    /// The number that the id writes, as an integer or as a string.
+    public init?(id: ElementID) {
+        guard let number = Self(id.text), ElementID(number) == id else { return nil }
+        self = number
+    }
+}
+
+extension Int: ListID {}
+extension Int64: ListID {}
+
+extension UUID: ListID {
+    /// The UUID in small letters, as RFC 9562 has it and most backends write it.
+    ///
+    /// Swift's `Codable` writes capitals. So post `NewElement(uuid, …)`, or `elementID` as a member of your own type;
+    /// in a list whose ids are in capitals, use `uuidString` as id.
+    public var elementID: ElementID { ElementID(uuidString.lowercased()) }
+
+    /// The UUID that the id writes; nil if it has capitals.
+    public init?(id: ElementID) {
+        guard let uuid = UUID(uuidString: id.text), uuid.elementID == id else { return nil }
+        self = uuid
+    }
+}
+
+extension ListID where Self: RawRepresentable, RawValue: ListID {
+    /// The raw value's id.
+    public var elementID: ElementID { rawValue.elementID }
+
+    /// The value with the id as its raw value.
+    public init?(id: ElementID) {
+        guard let value = RawValue(id: id) else { return nil }
+        self.init(rawValue: value)
+    }
+}
