@@ -98,7 +98,7 @@ extension JSONText {
         try decoder.decode(type, from: Data(bytes))
     }
 
-    /// Encodes a value as content, or as edits.
+    /// Encodes a value as content.
     public init(encoding value: some Encodable, by encoder: JSONEncoder = JSONEncoder()) throws {
         try self.init([UInt8](encoder.encode(value)))
     }

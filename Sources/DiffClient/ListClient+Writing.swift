@@ -5,21 +5,19 @@ extension ListClient {
     /// Posts the current list as a value of your own. This requires a key, and creates the session if there is none.
     ///
     /// ```swift
-    /// let fires = [Fire(id: "4a03", content: .init(name: "Platina Fire", acres: 10))]
-    /// try await client.post(fires)
+    /// try await client.post([NewElement("4a03", Fire(name: "Platina Fire", acres: 10))])
     /// ```
     ///
     /// - Parameters:
     ///   - state: encodes to an array of items, or to an object with `items` or `sections`.
     ///   - revision: refuses the write (412) unless this is the head.
-    ///   - encoder: encodes the value.
     /// - Returns: the head after the write.
-    /// - Throws: `ServerProblem` if the write is refused, or what the encoder throws.
+    /// - Throws: `ServerProblem` if the write is refused, if there is no answer, or if the value cannot be encoded.
     @discardableResult
     public func post(
-        _ state: some Encodable, ifMatch revision: String? = nil, encoder: JSONEncoder = JSONEncoder()
-    ) async throws -> String {
-        try head(of: await post(state: JSONText(encoding: state, by: encoder), ifMatch: revision))
+        _ state: some Encodable, ifMatch revision: String? = nil
+    ) async throws(ServerProblem) -> String {
+        try head(of: await post(state: json(state), ifMatch: revision))
     }
 
     /// Posts the current list. This requires a key, and creates the session if there is none.
@@ -43,18 +41,35 @@ extension ListClient {
         try await answer(to: writing("edits", edits, since, revision), tries: 4)
     }
 
-    /// Shows edits at once, with the next of `updates`, and posts them after earlier ones have been answered. Until the
-    /// list contains them, they are applied to each newer one. While answers are lost or the server is not ready, they
-    /// are retried for `patience` seconds, and applied only once.
+    /// Shows edits at once, with the next of `updates`, and posts them after earlier ones have been answered. They are
+    /// applied in order, all or none. Until the list contains them, they are applied to each newer one. While answers
+    /// are lost or the server is not ready, they are retried for `patience` seconds, and applied only once.
     ///
     /// ```swift
-    /// try await client.edit(JSONText(#"[{"op":"move","items":[17],"at":"start"}]"#))
+    /// try await client.edit(.move("a", before: "b"), .add("a", "/likes", 1))
     /// ```
     ///
     /// - Returns: the revision that contains them.
-    /// - Throws: `ServerProblem` if they are refused. Then, or if the task is cancelled, they are no longer shown.
+    /// - Throws: `ServerProblem` if they are refused, if there is no answer, or if a content cannot be encoded. Then,
+    ///   or if the task is cancelled, they are no longer shown.
+    @discardableResult
+    public func edit(_ edits: ListEdit...) async throws(ServerProblem) -> String { try await edit(edits) }
+
+    /// Shows edits at once, and posts them.
+    @discardableResult
+    public func edit(_ edits: [ListEdit]) async throws(ServerProblem) -> String { try await edit(json(edits)) }
+
+    /// Shows edits at once, and posts them, as an array in JSON.
     @discardableResult
     public func edit(_ edits: JSONText) async throws(ServerProblem) -> String { try await begin(edits)() }
+
+    func json(_ edits: [ListEdit]) throws(ServerProblem) -> JSONText { try json(edits.map(\.members)) }
+
+    private func json(_ value: some Encodable) throws(ServerProblem) -> JSONText {
+        do {
+            return try JSONText(encoding: value, by: encoder)
+        } catch { throw ServerProblem(title: "A value cannot be encoded", detail: "\(error)") }
+    }
 
     /// Shows edits and begins to send them; the function that is returned waits for the answer.
     func begin(_ edits: JSONText) -> () async throws(ServerProblem) -> String {

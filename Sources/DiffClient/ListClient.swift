@@ -82,6 +82,8 @@ public struct ListClient: Sendable {
     public var patience: TimeInterval = 60
     /// How long to wait before trying again.
     public var backOff = BackOff()
+    /// Encodes what is posted, and the contents in edits. Copies of a client share it.
+    public var encoder = JSONEncoder()
     /// Called with the state of the connection, on any thread.
     public var onStatus: (@Sendable (Status) -> Void)?
     /// Sends requests in place of the client's own `URLSession`, and makes the client poll. To use a session of yours:

@@ -86,10 +86,26 @@ public final class LiveList<Item: Decodable & Sendable> {
 
     /// Shows edits at once, before the first suspension, and sends them to the session. If they are refused, the
     /// rows are restored before it throws. See `ListClient.edit(_:)`.
+    ///
+    /// ```swift
+    /// try await fires.edit(.move(row.id, at: .start))
+    /// ```
     @discardableResult
-    public func edit(_ edits: JSONText) async throws(ServerProblem) -> String {
+    public func edit(_ edits: ListEdit...) async throws(ServerProblem) -> String { try await edit(edits) }
+
+    /// Shows edits at once, and sends them.
+    @discardableResult
+    public func edit(_ edits: [ListEdit]) async throws(ServerProblem) -> String {
+        try await edit { client throws(ServerProblem) in try client.json(edits) }
+    }
+
+    /// Shows edits at once, and sends them, as an array in JSON.
+    @discardableResult
+    public func edit(_ edits: JSONText) async throws(ServerProblem) -> String { try await edit { _ in edits } }
+
+    private func edit(by json: (ListClient) throws(ServerProblem) -> JSONText) async throws(ServerProblem) -> String {
         guard let client else { throw ServerProblem(title: "No session is followed") }
-        let revision = client.begin(edits)
+        let revision = client.begin(try json(client))
         show(by: .keyed)
         defer { show(by: .keyed) }
         return try await revision()

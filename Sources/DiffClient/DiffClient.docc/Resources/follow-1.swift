@@ -6,14 +6,9 @@ struct Fire: Codable, Sendable {
     var acres: Int?
 }
 
-struct Item: Encodable {
-    var id: String
-    var content: Fire
-}
-
 let client = ListClient(url: URL(string: "http://localhost:8080")!, session: "fires")
 
 try await client.post([
-    Item(id: "4a03", content: Fire(name: "Platina Fire", acres: 10)),
-    Item(id: "91c7", content: Fire(name: "Sheep Fire", acres: 775)),
+    NewElement("4a03", Fire(name: "Platina Fire", acres: 10)),
+    NewElement("91c7", Fire(name: "Sheep Fire", acres: 775)),
 ])

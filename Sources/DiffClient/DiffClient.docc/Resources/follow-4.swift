@@ -16,6 +16,6 @@ struct FiresView: View {
     }
 
     func toTop(_ id: ElementID) async throws {
-        try await fires.edit(JSONText(#"[{"op": "move", "items": ["\#(id)"], "at": "start"}]"#))
+        try await fires.edit(.move(id, at: .start))
     }
 }

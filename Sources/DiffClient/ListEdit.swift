@@ -1,0 +1,215 @@
+import Foundation
+import SnapshotKit
+
+/// An edit of a list's items, or with `sections(_:)` of its sections.
+///
+/// Contents are any `Encodable`, written by the client's `encoder`. Whatever the server would refuse can be said here:
+/// it answers with a `ServerProblem` whose `errors` point into the edits.
+///
+/// ```swift
+/// try await client.edit(.move("a", before: "b"), .add("a", "/likes", 1))
+/// try await client.edit(.insert(NewElement("c", Fire(name: "Sheep Fire")), into: .section("open"), at: .start))
+/// try await client.edit(.sections(.patch("open", ["title": "Burning"])))
+/// ```
+public struct ListEdit: Sendable {
+    /// An end of a list.
+    public enum End: String, Encodable, Sendable {
+        case start, end
+    }
+
+    /// What items are put into, by its id.
+    public enum Parent: Sendable {
+        case section(any ListID), item(any ListID)
+    }
+
+    private typealias Place = [String: AnyJSON]
+
+    /// As they are written.
+    let members: [String: AnyJSON]
+
+    private init(_ operation: String, _ items: (any Encodable & Sendable)?, _ place: Place = [:]) {
+        members = Place(["op": operation, "items": items]).merging(place) { $1 }
+    }
+
+    private static func beside(_ side: String, _ siblings: (any ListIDs)?) -> Place {
+        let ids = siblings?.elementIDs ?? [nil]
+        return [side: ids.count == 1 ? AnyJSON(ids[0]) : AnyJSON(ids)]
+    }
+
+    private static func into(_ parent: Parent?, _ end: End) -> Place {
+        let into: [String: ElementID]? =
+            switch parent {
+            case .section(let id): ["section": id.elementID]
+            case .item(let id): ["item": id.elementID]
+            case nil: nil
+            }
+        return Place(["into": into, "at": end])
+    }
+
+    /// The same edit, of sections: its ids are theirs. They go into nothing, and have no kind.
+    public static func sections(_ edit: ListEdit) -> ListEdit {
+        var members = edit.members
+        members["sections"] = members.removeValue(forKey: "items")
+        return ListEdit(members: members)
+    }
+
+    private init(members: [String: AnyJSON]) { self.members = members }
+}
+
+// MARK: Where things stand
+
+extension ListEdit {
+    /// Inserts before a sibling. With nil at the end of the last section; of several siblings, the first that is there
+    /// counts.
+    ///
+    /// - Parameter elements: a `NewElement`, or what encodes to an object with `id` and `content`, or to an id; or an
+    ///   array of them.
+    public static func insert(_ elements: any Encodable & Sendable, before siblings: (any ListIDs)?) -> ListEdit {
+        ListEdit("insert", NewElements(value: elements), beside("before", siblings))
+    }
+
+    /// Inserts after a sibling; with nil at the start of the first section.
+    public static func insert(_ elements: any Encodable & Sendable, after siblings: (any ListIDs)?) -> ListEdit {
+        ListEdit("insert", NewElements(value: elements), beside("after", siblings))
+    }
+
+    /// Inserts at the start or the end of a parent, by default of the first or the last section.
+    public static func insert(
+        _ elements: any Encodable & Sendable, into parent: Parent? = nil, at end: End = .end
+    ) -> ListEdit { ListEdit("insert", NewElements(value: elements), into(parent, end)) }
+
+    /// Moves before a sibling. With nil to the end of the last section; of several siblings, such as all that followed
+    /// and nil, the first that is there counts. What is moved keeps the order given.
+    public static func move(_ ids: any ListIDs, before siblings: (any ListIDs)?) -> ListEdit {
+        ListEdit("move", ids.elementIDs, beside("before", siblings))
+    }
+
+    /// Moves after a sibling; with nil to the start of the first section.
+    public static func move(_ ids: any ListIDs, after siblings: (any ListIDs)?) -> ListEdit {
+        ListEdit("move", ids.elementIDs, beside("after", siblings))
+    }
+
+    /// Moves to the start or the end of a parent, by default of the first or the last section.
+    public static func move(_ ids: any ListIDs, into parent: Parent? = nil, at end: End = .end) -> ListEdit {
+        ListEdit("move", ids.elementIDs, into(parent, end))
+    }
+
+    /// Removes with all children. What is gone already is ignored.
+    public static func remove(_ ids: any ListIDs) -> ListEdit { ListEdit("delete", ids.elementIDs) }
+
+    /// Removes all children.
+    public static func clear(_ ids: any ListIDs) -> ListEdit { ListEdit("clear", ids.elementIDs) }
+
+    /// Removes all items; the sections stay.
+    public static func clear() -> ListEdit { ListEdit("clear", nil) }
+}
+
+// MARK: What they look like
+
+extension ListEdit {
+    private static func update(_ id: any ListID, _ member: String, _ value: any Encodable & Sendable) -> ListEdit {
+        ListEdit("update", [Place(["id": id.elementID, member: value])])
+    }
+
+    /// Replaces the content.
+    public static func update(_ id: any ListID, _ content: some Encodable & Sendable) -> ListEdit {
+        update(id, "content", content)
+    }
+
+    /// Changes the type of cell.
+    public static func update(_ id: any ListID, kind: String) -> ListEdit { update(id, "kind", kind) }
+
+    /// Merges a patch (RFC 7396) into the content as it is by then, so that others' changes stay. Members that are nil
+    /// are taken away.
+    public static func patch(_ id: any ListID, _ members: [String: (any Encodable & Sendable)?]) -> ListEdit {
+        update(id, "patch", members.mapValues(AnyJSON.init))
+    }
+
+    /// Merges a patch that encodes to an object. `Codable` leaves out members that are nil, so these stay.
+    public static func patch(_ id: any ListID, _ patch: some Encodable & Sendable) -> ListEdit {
+        update(id, "patch", patch)
+    }
+
+    /// Adds to a number in the content as it is by then, so that every like counts; a number that is not there is 0.
+    ///
+    /// - Parameter pointer: a JSON Pointer (RFC 6901) to the number, such as `/likes`.
+    public static func add(
+        _ id: any ListID, _ pointer: String, _ amount: some Numeric & Encodable & Sendable
+    ) -> ListEdit { update(id, "add", [pointer: AnyJSON(amount)]) }
+
+    /// Shows the children.
+    public static func expand(_ ids: any ListIDs) -> ListEdit { ListEdit("expand", ids.elementIDs) }
+
+    /// Hides the children.
+    public static func collapse(_ ids: any ListIDs) -> ListEdit { ListEdit("collapse", ids.elementIDs) }
+
+    /// Has every reader replace the cells, though nothing has changed.
+    public static func reload(_ ids: any ListIDs) -> ListEdit { ListEdit("reload", ids.elementIDs) }
+
+    /// Has every reader fill the cells again, though nothing has changed.
+    public static func reconfigure(_ ids: any ListIDs) -> ListEdit { ListEdit("reconfigure", ids.elementIDs) }
+}
+
+// MARK: - New elements
+
+/// An item or a section to insert or to post.
+///
+/// ```swift
+/// try await client.post([NewElement("4a03", Fire(name: "Platina Fire", acres: 10))])
+/// ```
+public struct NewElement: Encodable, Sendable {
+    private let members: [String: AnyJSON]
+
+    /// An element with an id.
+    ///
+    /// - Parameters:
+    ///   - kind: an item's type of cell.
+    ///   - isExpanded: whether its items are rows; by default they are.
+    ///   - items: those of a section, or an item's children.
+    public init(
+        _ id: any ListID, _ content: (any Encodable & Sendable)? = nil, kind: String? = nil, isExpanded: Bool? = nil,
+        items: [NewElement]? = nil
+    ) {
+        members = [String: AnyJSON]([
+            "id": id.elementID, "content": content, "kind": kind, "expanded": isExpanded, "items": items,
+        ])
+    }
+
+    /// Writes an object, whose names no strategy changes.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(members)
+    }
+}
+
+// MARK: - Encoding
+
+/// A value of any type; nil is null.
+struct AnyJSON: Encodable, Sendable {
+    private let value: (any Encodable & Sendable)?
+
+    init(_ value: (any Encodable & Sendable)?) { self.value = value }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        // By the container, since the encoder has strategies for dates and the like.
+        if let value { try container.encode(value) } else { try container.encodeNil() }
+    }
+}
+
+extension [String: AnyJSON] {
+    /// Members of an object, without those that are nil. An encoder leaves a dictionary's names as they are.
+    init(_ members: [String: (any Encodable & Sendable)?]) {
+        self = members.compactMapValues { $0.map(AnyJSON.init) }
+    }
+}
+
+/// Elements of an array, or one alone.
+private struct NewElements: Encodable, Sendable {
+    let value: any Encodable & Sendable
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.unkeyedContainer()
+        for element in value as? [any Encodable] ?? [value] { try container.encode(element) }
+    }
+}
