@@ -1,5 +1,8 @@
 """What other people's lists look like: null for empty, members left out, holes, a byte order mark: CONTRACT §2."""
 
+import gzip
+import re
+
 from support.case import ServiceCase
 from support.client import session_path
 from support.shaped import Shaped
@@ -282,6 +285,22 @@ class ByteOrderMarks(ServiceCase):
             with self.subTest(body):
                 answer = self.post_changes(self.new_name(), body)
                 self.assertProblem(answer, 400, "malformed-json", offset=offset)
+
+
+    def test_an_error_is_where_an_editor_shows_it(self):
+        session = self.new_name()
+        zipped = {"Content-Encoding": "gzip"}
+        for text, place in ((BOM + "[1,x]", "line 1, column 4 (byte 6)"), (BOM + '{\r\n "\u00e9": x', "line 2, column 7 (byte 13)")):
+            for old in ("", '{"old":[],"new":'):
+                body = text.replace(BOM, BOM + old).encode()
+                line, column, byte = (int(each) for each in re.findall(r"\d+", place))
+                shown = f"line {line}, column {column + (len(old) if line == 1 else 0)} (byte {byte + len(old)})"
+                path = "/v1/diff" if old else session_path(session, "changes")
+                for data, headers in ((body, {}), (gzip.compress(body), zipped)):
+                    with self.subTest(text, old=old, headers=headers):
+                        answer = self.request("POST", path, data, **headers)
+                        problem = self.assertProblem(answer, 400, "malformed-json", offset=byte + len(old))
+                        self.assertIn(shown, problem["detail"])
 
 
 class LargeIntegers(ServiceCase):

@@ -14,6 +14,7 @@ struct ListsFileParser {
         guard json.count <= ListsFile.maxBytes else {
             throw ListsFileError([(0, "a file of lists may have at most \(ListsFile.maxBytes) bytes")], in: json)
         }
+        let json = StateDocument.withoutMark(json)
         let document: JSONSlice
         do throws(JSONError) { document = try JSONSlice(document: json, maxDepth: 64) } catch {
             throw ListsFileError([(error.offset, "not valid JSON: \(error.reason.rawValue)")], in: json)

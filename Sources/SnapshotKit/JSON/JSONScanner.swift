@@ -381,7 +381,7 @@ extension JSONError: CustomStringConvertible {
 public struct TextPosition: Sendable, Hashable {
     /// From 1.
     public private(set) var line = 1
-    /// From 1, in Unicode scalars.
+    /// From 1, in Unicode scalars. Carriage returns have no column.
     public private(set) var column = 1
 
     /// The start of a text.
@@ -392,7 +392,7 @@ public struct TextPosition: Sendable, Hashable {
         for byte in text {
             if byte == UInt8(ascii: "\n") {
                 (line, column) = (line + 1, 1)
-            } else if byte & 0xC0 != 0x80 {
+            } else if byte & 0xC0 != 0x80, byte != UInt8(ascii: "\r") {
                 column += 1
             }
         }

@@ -19,10 +19,10 @@ public struct StateDocument: Sendable {
 
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// A text without a byte order mark, which may be ignored (RFC 8259 §8.1). Replaced by white space, so that all
-    /// offsets stay.
+    /// A text without a byte order mark, which may be ignored (RFC 8259 §8.1). Carriage returns leave all offsets and
+    /// columns as they are.
     package static func withoutMark(_ json: consuming [UInt8]) -> [UInt8] {
-        if json.starts(with: byteOrderMark) { for index in 0..<3 { json[index] = UInt8(ascii: " ") } }
+        if json.starts(with: byteOrderMark) { for index in 0..<3 { json[index] = UInt8(ascii: "\r") } }
         return json
     }
 

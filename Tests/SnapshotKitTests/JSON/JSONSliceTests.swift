@@ -38,4 +38,20 @@ struct JSONSliceTests {
             Issue.record("01 is no number")
         } catch { #expect("\(error)" == "invalid number at line 3, column 9 (byte 15)") }
     }
+
+    @Test(
+        "a byte order mark and carriage returns have no column",
+        arguments: [
+            ("\u{FEFF}x", "line 1, column 1 (byte 3)"), ("\u{FEFF}[é", "line 1, column 2 (byte 4)"),
+            ("\u{FEFF}{\r\n  \"é\": x", "line 2, column 8 (byte 14)"), ("{\r\n\r\nx", "line 3, column 1 (byte 5)"),
+            ("[1,\r\n", "line 2, column 1 (byte 5)"), ("[1,\r]", "line 1, column 4 (byte 4)"),
+        ])
+    func marks(text: String, place: String) {
+        do throws(StateError) {
+            _ = try Snapshot(json: Array(text.utf8))
+            Issue.record("it is no JSON")
+        } catch {
+            if case .json(let error) = error { #expect("\(error)".hasSuffix(place)) } else { Issue.record("\(error)") }
+        }
+    }
 }
