@@ -91,10 +91,13 @@ public struct ConnectionLimits: Sendable, Hashable {
 
 /// How large the parts of a message may be, in octets.
 public struct MessageLimits: Sendable, Hashable {
-    /// The request line without its CR LF; a longer one is 414. Default 16 KiB (RFC 9112 §3 asks for at least 8,000).
+    /// The request line without its CR LF; a longer one is 414. At most `largest`, default 16 KiB (RFC 9112 §3 asks for
+    /// at least 8,000).
     public var maxRequestLineBytes = 16 * 1024
-    /// A header or trailer section with its line ends; a longer one is 431. Default 32 KiB.
+    /// A header or trailer section with its line ends; a longer one is 431. At most `largest`, default 32 KiB.
     public var maxHeaderBytes = 32 * 1024
+    /// The most that these two may be: a head is read as one piece.
+    public static let largest = 256 * 1024
     /// Field lines of a header or trailer section; more are 431. Default 100.
     public var maxFields = 100
     /// The size line of a chunk; a longer one is 400. Default 1 KiB.

@@ -3,11 +3,15 @@
 import gzip
 import json
 import os
+import socket
+import ssl
+import tempfile
 import time
 
 from support.case import ServiceCase
-from support.client import session_path
+from support.client import RawConnection, session_path
 from support.events import Stream
+from support.server import Server, certify
 from support.states import canonical
 from support.store import memory_only
 
@@ -37,6 +41,54 @@ class Heads(ServiceCase):
     def test_the_number_of_fields(self):
         self.assertStatus(self.answer(fields=[f"X{n}: x" for n in range(9)])[1], 200)
         self.refused(*self.answer(fields=[f"X{n}: x" for n in range(10)]), 431, "headers-too-large")
+
+
+class LargestHeads(ServiceCase):
+    """The largest limits that a head may be given, in clear and over TLS."""
+
+    LARGEST = 256 << 10
+    options = ("--max-request-line", "256KiB", "--max-headers", "256KiB")
+
+    def head(self, line, headers, method="GET"):
+        """A request of `/problems/` with a line and headers of so many bytes."""
+        start = f"{method} /problems/"
+        fields = "Host: localhost\r\nX: "
+        return f"{start}{'x' * (line - len(start) - 9)} HTTP/1.1\r\n{fields}{'y' * (headers - len(fields) - 2)}\r\n\r\n"
+
+    def check(self, connect):
+        largest = self.head(self.LARGEST, self.LARGEST)
+        for pause in (None, 0.002):
+            connection = connect()
+            # Three at once, a small one and one with a body behind them: all are answered, in their order.
+            body = b'{"old":[],"new":["a"]}'
+            data = largest.encode() * 3 + self.head(100, 100).encode()
+            data += b"POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body) + largest.encode()
+            for start in range(0, len(data), 50_000) if pause else [0]:
+                connection.send(data[start:start + 50_000] if pause else data)
+                time.sleep(pause or 0)
+            self.assertEqual([connection.answer().status for _ in range(6)], [404, 404, 404, 404, 200, 404])
+        for line, headers, status in ((1, 0, 414), (0, 1, 431), (1, 1, 414)):
+            connection = connect()
+            connection.send(self.head(self.LARGEST + line, self.LARGEST + headers))
+            self.assertEqual(connection.answer().status, status)
+
+    def test_in_clear(self):
+        self.check(self.raw)
+
+    def test_over_tls(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        certify(folder, days=1)
+        server = Server(*self.options, "--tls-certificate", f"{folder}/certificate", "--tls-key", f"{folder}/key")
+        self.addCleanup(server.stop)
+
+        def connect():
+            plain = socket.create_connection((server.host, server.port), 20)
+            connection = RawConnection.to(ssl._create_unverified_context().wrap_socket(plain))
+            self.addCleanup(connection.socket.close)
+            self.addCleanup(connection.close)
+            return connection
+        server.host, server.port = "127.0.0.1", int(server.address.rsplit(":", 1)[1])
+        self.check(connect)
 
 
 class Timeouts(ServiceCase):

@@ -176,11 +176,11 @@ extension Options: CommandOptions {
             1...512),
         .count("--max-edits", "edits in a batch", \.service.stateLimits.maxEdits),
         .bytes(
-            "--max-request-line", "length of a request line, at most 16 MiB", \.messageLimits.maxRequestLineBytes,
-            1...16 << 20),
+            "--max-request-line", "length of a request line, at most 256 KiB", \.messageLimits.maxRequestLineBytes,
+            1...MessageLimits.largest),
         .bytes(
-            "--max-headers", "size of a request's headers, at most 16 MiB", \.messageLimits.maxHeaderBytes, 1...16 << 20
-        ),
+            "--max-headers", "size of a request's headers, at most 256 KiB", \.messageLimits.maxHeaderBytes,
+            1...MessageLimits.largest),
         .count("--max-fields", "header fields in a request", \.messageLimits.maxFields),
         .time("--head-timeout", "time for a request's headers to arrive", \.connectionLimits.headTimeout),
         .time("--body-window", "time before a body must keep up with --body-rate", \.connectionLimits.bodyWindow),

@@ -6,7 +6,7 @@ extension Connection {
     /// Requests per turn. Pipelined ones take some 0.01 ms each.
     private static let requestsInTurn = 64
     /// The size of one read while a head is expected. It bounds what is kept behind a request that must wait.
-    private static let headReadBytes = 64 * 1024
+    static let headReadBytes = 64 * 1024
     /// Octets inflated per turn, in pieces that may grow a thousandfold: a few milliseconds' work.
     private static let inflatedInTurn = 1024 * 1024
     private static let compressedPiece = 4096
@@ -55,7 +55,7 @@ extension Connection {
 
     /// Reads once; false if the connection is lost.
     private func receive(behind filled: inout Int, in scratch: UnsafeMutableRawBufferPointer) -> Bool {
-        let room = lifecycle.phase == .head ? min(scratch.count - filled, Self.headReadBytes) : scratch.count - filled
+        let room = min(scratch.count - filled, lifecycle.phase == .head ? Self.headReadBytes : Self.octetsInTurn)
         switch transport.receive(into: UnsafeMutableRawBufferPointer(rebasing: scratch[filled..<filled + room])) {
         case .moved(let count):
             filled += count

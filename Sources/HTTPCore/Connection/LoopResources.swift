@@ -2,8 +2,9 @@ import CDiffSystem
 
 /// What the connections of a loop share. Confined to the loop.
 final class LoopResources {
-    /// The buffer for reads: it fits what a connection kept from its last read, and one more read.
-    let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 64)
+    /// The buffer for reads: it fits the largest head that a connection kept from its last reads, and one more read.
+    let scratch = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: 2 * MessageLimits.largest + Connection.headReadBytes, alignment: 64)
     private(set) lazy var deflater = Deflater()
     /// For pieces of streams.
     private(set) lazy var pieces = Deflater(.pieces)

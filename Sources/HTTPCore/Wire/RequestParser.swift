@@ -29,6 +29,9 @@ struct RequestParser: Sendable {
     private var fields = FieldSection()
 
     init(limits: MessageLimits) {
+        precondition(
+            max(limits.maxRequestLineBytes, limits.maxHeaderBytes) <= MessageLimits.largest,
+            "a limit of a head is larger than what fits into a read")
         self.limits = limits
     }
 
