@@ -28,6 +28,8 @@ struct DocumentPointers {
         let children: String
         /// Whether items are in a separate list, whatever their section.
         let isGrouped: Bool
+        /// Whether the ids of items begin with those of their sections.
+        let scopesIDs: Bool
         /// Whether items, and sections, are members of objects, named by their ids.
         let isMap: Bool
         let sectionsAreMap: Bool
@@ -42,7 +44,7 @@ struct DocumentPointers {
         private init(sections: String? = nil, items: String) {
             (self.sections, self.items, sectionID, itemID) = (sections, items, "/id", "/id")
             (kind, expanded, sectionExpanded, children) = ("/kind", "/expanded", "/expanded", "/items")
-            (group, isGrouped, isMap, sectionsAreMap) = ("", false, false, false)
+            (group, isGrouped, scopesIDs, isMap, sectionsAreMap) = ("", false, false, false, false)
         }
 
         /// A document with a list at these places.
@@ -57,7 +59,7 @@ struct DocumentPointers {
             expanded = element.expandedAt?.description ?? ""
             children = element.childrenAt?.description ?? ""
             (group, isGrouped) = (element.groupAt?.description ?? "", element.groupAt != nil)
-            (isMap, sectionsAreMap) = (element.isMap, places.sectionsAreMap)
+            (scopesIDs, isMap, sectionsAreMap) = (element.scopesIDs, element.isMap, places.sectionsAreMap)
         }
     }
 
@@ -82,6 +84,14 @@ struct DocumentPointers {
         var path = list(in: section)
         for (level, step) in steps.enumerated() { path += level == 0 ? "/\(step)" : "\(layout.children)/\(step)" }
         return path
+    }
+
+    /// The step to an item that is named by its id, in a pointer.
+    ///
+    /// - Parameter isScoped: whether the id begins with its section's, in which a slash is escaped as in pointers.
+    static func name(_ id: [UInt8], _ isScoped: Bool) -> String {
+        isScoped
+            ? String(decoding: id.drop { $0 != UInt8(ascii: "/") }.dropFirst(), as: UTF8.self) : JSONPointer.escaped(id)
     }
 
     /// Pointer to an item's id; `step` returns an item's ordinal or name among its siblings. O(levels).

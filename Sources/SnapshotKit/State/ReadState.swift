@@ -187,7 +187,8 @@ private struct IDPointers {
                 ofItem: item, in: path.layout.isGrouped ? "" : pointer(toSection: Int(view.nodes[item].section)),
                 view.nodes
             ) {
-                path.layout.isMap ? JSONPointer.escaped(view.id(ofItem: $0).text) : "\(ordinals[$0])"
+                path.layout.isMap
+                    ? DocumentPointers.name(Array(view.id(ofItem: $0).text), path.layout.scopesIDs) : "\(ordinals[$0])"
             }
         }
     }

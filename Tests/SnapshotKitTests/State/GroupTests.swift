@@ -315,6 +315,37 @@ struct GroupTests {
         if case .limit = reading {} else { Issue.record("\(reading)") }
     }
 
+    @Test("an id that begins with its section's is told where it stands, in the document's order")
+    func scopedPlaces() throws {
+        let long = String(repeating: "x", count: 2_040)
+        let list = #"{"id":"1\#(long)"},{"id":"2\#(long)","c":[{"id":"3\#(long)"},{"id":4}]},{"id":5}"#
+        let map = #""1\#(long)":{"c":{"2\#(long)":{},"a/~":{"c":{"3\#(long)":{},"a/~":{}}}}}"#
+        let (shape, id) = (#""sectionsAt":"","itemsAt":"/i","childrenAt":"/c","idScope":"section""#, "a long section")
+        for (document, more, places) in [
+            (#"[{"id":"\#(id)","i":[\#(list)]}]"#, "", ["/0/i/0", "/0/i/1", "/0/i/1/c/0"]),
+            (#"[{"id":"\#(id)","i":[\#(list)]}]"#, #","invalid":"skip""#, ["/0/i/0", "/0/i/1"]),
+            (
+                #"{"\#(id)":{"i":{\#(map)}}}"#, #","map":true"#,
+                ["1L", "1L/c/2L", "1L/c/a~1~0/c/3L"].map { "/\(id)/i/\($0)" }
+            ),
+            (
+                #"{"s":{"i":{"a/~":{"c":{"b":{"c":{"a/~":{}}}}}}}}"#, #","map":true,"duplicates":"first""#,
+                ["/s/i/a~1~0/c/b/c/a~1~0"]
+            ),
+        ] {
+            let shape = try StateShape(text: "{\(shape)\(more)}")
+            var found: [String]
+            do throws(StateError) {
+                found = try Snapshot.reading(json: Array(document.utf8), shape: shape, upon: nil).warnings.map(
+                    \.pointer)
+            } catch {
+                guard case .invalid(let violations) = error else { throw error }
+                found = violations.map(\.pointer)
+            }
+            #expect(found.map { $0.replacing(long, with: "L") } == places)
+        }
+    }
+
     @Test("ids of several parts are bounded by the document")
     func joinedBytes() throws {
         let rows = (0..<1_000).map { #"{"id":"\#($0)\#(String(repeating: "~", count: 240))"}"# }.joined(separator: ",")
