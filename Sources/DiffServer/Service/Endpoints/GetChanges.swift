@@ -57,9 +57,9 @@ struct GetChanges: SessionEndpoint {
                 base = same
             }
         }
-        let call = try call.lasting(self.options.projection)
+        let lasting = try call.lasting(self.options.projection)
         return .later { [base] in
-            HeldRequest.hold(call, view, since: since, compared: base, self.options, for: .seconds(wait), $0)
+            HeldRequest.hold(lasting, view, since: since, compared: base, self.options, for: .seconds(wait), $0)
         }
     }
 
