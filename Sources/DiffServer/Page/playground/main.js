@@ -63,7 +63,7 @@ const text = (() => {
     editor.focus();
   }
 
-  /** Puts a text there as if it was typed; what it takes the place of becomes a draft unless it came so, too. */
+  /** Puts a text there as if it was typed; what came so before is no draft. */
   function put(next) {
     if (editor.value !== given) keep();
     editor.value = given = next;
@@ -278,7 +278,7 @@ const playground = (() => {
     return { json, problem };
   }
 
-  // A document of the visitor's own is sent again once nothing was typed for a moment, and fits: its rows move then.
+  // The visitor's own document is sent again, so that its rows move, once nothing was typed for a moment.
   let isOwn = false;
   let pause = null;
   function sendSoon() {
@@ -520,6 +520,7 @@ const playground = (() => {
   text.onChange(() => {
     showSample();
     shape.changed();
+    clearTimeout(pause);
     if (text.isSent) return;
     fault.clear();
     sendSoon();
@@ -568,10 +569,7 @@ const playground = (() => {
 
   // MARK: Beginning
 
-  /**
-   * Makes the session of the visitor's own document, or of a sample or a link; to these happens after a moment what is
-   * to be seen.
-   */
+  /** Makes the session of a document, or of a sample or a link, to which after a moment happens what is to be seen. */
   async function plant({ sample: name, from, to, own }) {
     const { session } = follow;
     isOwn = own !== undefined;
@@ -612,7 +610,6 @@ const playground = (() => {
       seed = null;
       if (follow.session === session && doc && !planned) return follow.reconnect();
       follow.forget();
-      clearTimeout(pause);
       follow.session = session;
       [doc, step, lookedAt, sample, isOwn] = [null, null, null, null, false];
       past.length = 0;
@@ -622,7 +619,8 @@ const playground = (() => {
       lines = {};
       showLine();
       showScrub();
-      for (const id of ['sums', 'changes', 'naive']) $(id).replaceChildren();
+      for (const id of ['sums', 'changes']) $(id).replaceChildren();
+      $('naive').hidden = true;
       if (planned) return plant(planned);
       const { json, problem } = await ask('GET', path());
       if (session !== follow.session) return;
