@@ -65,9 +65,9 @@ public struct ListClient: Sendable {
     public let session: String
     /// The form that changes come in.
     public var form = Form.keyed
-    /// A view in JSON that selects what to follow of the session; nil for all of it. If it is not the one that the list
-    /// passed to `updates(from:)` was followed with, the first update is a reset.
-    public var view: JSONText?
+    /// What to follow of the session; nil for all of it. If it is not the view that the list passed to `updates(from:)`
+    /// was followed with, the first update is a reset.
+    public var view: ListView?
     /// The rows to follow; nil for all of them. Copies of a client share it.
     public var window: ListWindow?
     /// Whether updates carry patches of contents where those are smaller. The list has whole contents in any case.
@@ -135,7 +135,7 @@ extension ListClient {
             url: components.url ?? url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: timeout)
     }
 
-    var viewQuery: Query { [("view", view?.description)] }
+    var viewQuery: Query { [("view", view?.json.description)] }
 
     /// The parameters for `form`, `view` and rows.
     func query(in rows: StateWindow?) -> Query { form.query + viewQuery + (rows?.query ?? []) }

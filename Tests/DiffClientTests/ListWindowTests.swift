@@ -95,7 +95,7 @@ struct ListWindowTests {
         let server = try RunningServer()
         var client = ListClient.hasty(server)
         _ = try await client.post(state: Self.state(0..<10))
-        client.view = try JSONText(#"{"where": [{"at": "/content/color", "is": "red"}], "fields": ["/content/n"]}"#)
+        client.view = try ListView(where: [.at("/content/color", is: "red")], fields: ["/content/n"])
         client.window = ListWindow(StateWindow(.end, before: 1))
         var updates = client.updates.makeAsyncIterator()
         let first = try #require(try await updates.next())
