@@ -1,9 +1,9 @@
 import Foundation
 import SnapshotKit
 
-/// Why a request failed: the server's problem (RFC 9457), or one in reaching it.
+/// Why a request failed: the server's problem (RFC 9457), one in reaching it, or a value that cannot be encoded.
 public struct ServerProblem: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The status; nil if there was no answer.
+    /// The status; nil if there was no answer, or no request.
     public var status: Int?
     /// The page that explains it, such as `/problems/session-not-found`.
     public var type: String?
@@ -11,7 +11,8 @@ public struct ServerProblem: Error, Sendable, Equatable, CustomStringConvertible
     public var title: String
     /// What was wrong this time, for people.
     public var detail: String?
-    /// Each place in the request's body that breaks a rule; empty if the server names none.
+    /// Each place in the request's body that breaks a rule, such as `/edits/0/before`, with a code for programs and a
+    /// sentence; empty if the server names none.
     public var errors: [Violation]
     /// The head, if the required revision is a different one.
     public var current: String?
@@ -46,9 +47,12 @@ public struct ServerProblem: Error, Sendable, Equatable, CustomStringConvertible
         retryAfter = response.value(forHTTPHeaderField: "Retry-After").flatMap { Self.delay($0, from: Date()) }
     }
 
-    /// Status, title and detail, for people.
+    /// Status, title, and the first three errors with their pointers, or else the detail; for people.
     public var description: String {
-        [status.map { "\($0)" }, title, detail].compactMap(\.self).joined(separator: ": ")
+        var places = errors.prefix(3).map { "\($0.detail) (\($0.pointer))" }
+        if errors.count > places.count { places.append("and \(errors.count - places.count) more") }
+        let what = places.isEmpty ? detail : places.joined(separator: "; ")
+        return [status.map { "\($0)" }, title, what].compactMap(\.self).joined(separator: ": ")
     }
 
     /// Whether the same request may succeed later: no connection, no session yet, too many requests, a server that is

@@ -37,7 +37,18 @@ struct ServerProblemTests {
         #expect(problem == ServerProblem(title: "Bad Gateway"))
     }
 
-    @Test("a refusal names each place, and tells of the first")
+    @Test(
+        "it is described by its first errors, or its detail",
+        arguments: [
+            (0, "422: T: D"), (1, "422: T: no 0 (/0)"), (3, "422: T: no 0 (/0); no 1 (/1); no 2 (/2)"),
+            (5, "422: T: no 0 (/0); no 1 (/1); no 2 (/2); and 2 more"),
+        ])
+    func description(count: Int, text: String) {
+        let errors = (0..<count).map { Violation(pointer: "/\($0)", code: "c", detail: "no \($0)") }
+        #expect(ServerProblem(status: 422, title: "T", detail: "D", errors: errors).description == text)
+    }
+
+    @Test("a refusal names each place")
     func refusal() async throws {
         let server = try RunningServer()
         let client = ListClient.hasty(server)
@@ -46,9 +57,11 @@ struct ServerProblemTests {
         let problem = try #require(await #expect(throws: ServerProblem.self) { try await client.edit(edits) })
         #expect(problem.errors.map(\.pointer) == ["/edits/0/after", "/edits/0/items/0"])
         #expect(problem.errors.map(\.code) == ["anchor-not-found", "duplicate-id"])
-        let first = try #require(problem.errors.first?.detail)
-        #expect(problem.detail == "\(first); and 1 more")
-        #expect(problem.description == "422: \(problem.title): \(first); and 1 more")
+        let details = problem.errors.map(\.detail)
+        #expect(problem.detail == "\(details[0]); and 1 more")
+        #expect(
+            problem.description
+                == "422: \(problem.title): \(details[0]) (/edits/0/after); \(details[1]) (/edits/0/items/0)")
 
         let state = await #expect(throws: ServerProblem.self) { try await client.post(["c", "c"]) }
         #expect(state?.errors.map(\.pointer) == ["/state/0", "/state/1"])
