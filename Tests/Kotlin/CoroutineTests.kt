@@ -27,7 +27,7 @@ fun Suite.coroutineTests() {
     test("a flow follows, writes suspend, and cancelling ends all at once") {
         eventually("earlier threads end") { clientThreads().isEmpty() }
         val client = DiffClient(serverURL, newSession(), transport = HttpClientTransport())
-        val updates = Collections.synchronizedList(ArrayList<ListUpdate>())
+        val updates = Collections.synchronizedList(ArrayList<ListUpdate<JsonValue>>())
         val main = Executors.newSingleThreadExecutor { Thread(it, "the main thread").also { it.isDaemon = true } }
         val threads = Collections.synchronizedSet(HashSet<String>())
         runBlocking {
@@ -69,7 +69,8 @@ fun Suite.coroutineTests() {
         fake.close()
     }
     test("a ViewModel goes on where it was: behind a return there is no reset, and nothing is asked before it") {
-        val client = DiffClient(serverURL, newSession(), dialect = Dialect.STAGED, transport = HttpClientTransport())
+        val (session, transport) = newSession() to HttpClientTransport()
+        val client = DiffClient(serverURL, session, dialect = Dialect.SEQUENTIAL, transport = transport)
         client.post(JsonValue.of(listOf("a", "b", "c")))
         val model = ListViewModel(client)
         val main = Executors.newSingleThreadExecutor { Thread(it).also { it.isDaemon = true } }
@@ -96,7 +97,7 @@ fun Suite.coroutineTests() {
         val revision = model.followed.revision
         client.post(JsonValue.of(listOf("b", "c", "a")))
         same(model.followed.revision, revision)
-        val updates = ArrayList<ListUpdate>()
+        val updates = ArrayList<ListUpdate<JsonValue>>()
         // The same adapter gets a move, not a reset.
         shown("bca", adapter) { }
         same(moves, 2, "moves")
@@ -108,7 +109,7 @@ fun Suite.coroutineTests() {
             while (updates.isEmpty()) kotlinx.coroutines.delay(5)
             job.cancel()
         }
-        holds(updates[0].change is Change.Staged, updates[0].change)
+        holds(updates[0].change is Change.Sequential, updates[0].change)
         main.shutdown()
     }
 }

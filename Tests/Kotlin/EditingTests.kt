@@ -4,6 +4,7 @@
 import diffserver.Change
 import diffserver.Dialect
 import diffserver.DiffClient
+import diffserver.Edit
 import diffserver.HttpClientTransport
 import diffserver.JsonValue
 import diffserver.ListUpdate
@@ -21,41 +22,43 @@ import java.util.concurrent.CountDownLatch
 import kotlin.concurrent.thread
 import kotlin.random.Random
 
-fun edit(op: String, vararg members: Pair<String, Any?>) = JsonValue.objectOf("op" to op, *members)
-private fun like(id: String) = edit("update", "items" to listOf(mapOf("id" to id, "add" to mapOf("/likes" to 1))))
-private val toStart = edit("move", "items" to listOf("c"), "before" to "a")
+fun edit(op: String, vararg members: Pair<String, Any?>) = Edit.of(JsonValue.objectOf("op" to op, *members))
+private fun like(id: String) = Edit.add(id, "/likes", 1)
+private val toStart = Edit.move("c", before = "a")
 private val Change.size
     get() = when (this) {
         is Change.Reset -> 0
         is Change.Keyed -> operations.array!!.size
-        is Change.Staged -> stages.size
+        is Change.Sequential -> splices.size
     }
 
 private val Change.Keyed.moves get() = operations.array!!.count { it["op"]!!.string == "move" }
 
 /** Applies a change to a list, as a view that draws rows by it does. */
-private fun checkWay(old: RowList, new: RowList) {
+private fun checkWay(old: RowList<JsonValue>, new: RowList<JsonValue>) {
     val keyed = old.change(new, Dialect.KEYED, emptyMap()) as Change.Keyed
-    same(old.applyingKeyed(keyed.operations).sections, new.sections, "$old ${keyed.operations}")
+    same(old.applyingKeyed(keyed.operations, plain).sections, new.sections, "$old ${keyed.operations}")
     val adapter = PlainAdapter().also { it.show(old) }
     val screen = Screen(adapter)
     screen.layOut()
-    adapter.show(ListUpdate(old, diffserver.Followed(new), old.change(new, Dialect.STAGED, emptyMap())))
+    adapter.show(ListUpdate(old, diffserver.Followed(new), old.change(new, Dialect.SEQUENTIAL, emptyMap())))
     screen.layOut()
     val moved = keyed.operations.array!!.count { it["op"]!!.string == "move" && it["item"] != null }
-    if (keyed.operations.array!!.none { it["section"] != null }) same(screen.moves, moved, "moves of $old to $new")
+    // On a flat list a row need not move to be in another section.
+    val isLess = screen.moves <= moved || keyed.operations.array!!.any { it["section"] != null }
+    holds(isLess, "moves of $old to $new: ${screen.moves}, $moved")
 }
 
 fun Suite.editingTests() {
     test("edits do what the server does by them, and what it refuses they refuse") {
         val vectors = JsonValue.parse(File(System.getenv("EDITS")).readText()).array!!
         for (vector in vectors) {
-            val (name, old) = vector["name"]!!.string to RowList.of(vector["state"]!!)
-            val edits = vector["edits"]!!.array!!
-            if (vector["after"] === JsonValue.Null) throws<Misfit>(name) { old.edited(edits) }
+            val (name, old) = vector["name"]!!.string to rowList(vector["state"]!!)
+            val edits = vector["edits"]!!.array!!.map { Edit.of(it) }
+            if (vector["after"] === JsonValue.Null) throws<Misfit>(name) { old.edited(edits, plain) }
             else {
-                val new = old.edited(edits)
-                same(new, RowList.of(vector["after"]!!), name)
+                val new = old.edited(edits, plain)
+                same(new, rowList(vector["after"]!!), name)
                 checkWay(old, new)
                 checkWay(new, old)
             }
@@ -64,7 +67,7 @@ fun Suite.editingTests() {
     }
     test("what has not the form of an edit is refused") {
         val rows = """[{"id":"a","content":1},{"id":"b"}]"""
-        val list = RowList.of(JsonValue.parse("""{"sections":[{"id":"s","items":$rows}]}"""))
+        val list = rowList(JsonValue.parse("""{"sections":[{"id":"s","items":$rows}]}"""))
         for (text in listOf(
             "1", "{}", """{"op":"paint","items":["a"]}""", """{"op":"delete"}""", """{"op":"move","items":"a"}""",
             """{"op":"delete","items":["a"],"sections":["s"]}""", """{"op":"delete","items":["a"],"at":"end"}""",
@@ -80,11 +83,11 @@ fun Suite.editingTests() {
             """{"op":"update","items":[{"id":"a","add":{"":1e18}}]}""",
             """{"op":"update","items":[{"id":"a","add":{"":1e-18}}]}""",
             """{"op":"update","items":[{"id":"a","add":{"":1234567890123456789}}]}""")) {
-            throws<Misfit>(text) { list.edited(listOf(JsonValue.parse(text))) }
+            throws<Misfit>(text) { list.edited(listOf(Edit.of(JsonValue.parse(text))), plain) }
         }
-        val far = list.edited(listOf(JsonValue.parse("""{"op":"update","items":[{"id":"a","add":{"":1e-17}}]}""")))
+        val far = list.edited(listOf(Edit.add("a", "", 1e-17)), plain)
         same(far.rows[0].content.toString(), "1.00000000000000001")
-        holds(list.edited(listOf(edit("reload", "items" to listOf("a")))) === list, "what did not change is the same")
+        holds(list.edited(listOf(Edit.reload("a")), plain) === list, "what did not change is the same")
     }
     test("random batches are done, or refused, as the server does them") {
         val random = Random(11)
@@ -94,7 +97,7 @@ fun Suite.editingTests() {
             client.post(JsonValue.of(unfolded(random.state())))
             val old = rowsOf(client.session)
             val edits = (0..random.nextInt(3)).map { random.anyEdit(old, "$round.$it") }
-            val new = try { old.edited(edits) } catch (misfit: Misfit) { null }
+            val new = try { old.edited(edits, plain) } catch (misfit: Misfit) { null }
             val answered = try {
                 client.edit(*edits.toTypedArray())
                 rowsOf(client.session)
@@ -107,10 +110,10 @@ fun Suite.editingTests() {
         }
         holds(done > 100 && refused > 80, "$done done, $refused refused")
     }
-    test("from any list to any other, by operations and by stages, with as few moves as the server says") {
+    test("from any list to any other, by operations and by splices, with as few moves as the server says") {
         val random = Random(5)
         val session = newSession()
-        var (old, before) = RowList() to mapOf<String, Any?>("sections" to emptyList<Any>())
+        var (old, before) = RowList<JsonValue>() to mapOf<String, Any?>("sections" to emptyList<Any>())
         var moves = 0
         repeat(150) { round ->
             val letters = "abcdefghij".map { "$it" }.shuffled(random)
@@ -187,7 +190,7 @@ private fun Suite.queueTests() {
         val scripted = Scripted({ refuse.await(); it.refuse(422) }, { it.json(DONE) })
         val refused = thread { throws<ProblemException>("422") { scripted.client.edit(toStart, insert("d")) } }
         scripted.shows("cabd")
-        val other = thread { scripted.client.edit(edit("delete", "items" to listOf("b"))) }
+        val other = thread { scripted.client.edit(Edit.delete("b")) }
         scripted.shows("cad")
         same(scripted.fake.asked.size, 2, "edits are sent one by one")
         refuse.countDown()
@@ -312,7 +315,7 @@ private fun unfolded(value: Any?): Any? = when (value) {
 }
 
 /** An edit, fitting or not, of the rows shown. */
-private fun Random.anyEdit(list: RowList, count: String): JsonValue {
+private fun Random.anyEdit(list: RowList<*>, count: String): Edit {
     val ids = list.rows.map { it.id } + "nobody"
     val sections = list.sections.map { it.id } + "nowhere"
     val (name, names) = if (nextInt(4) > 0) "items" to ids else "sections" to sections
@@ -347,7 +350,7 @@ private fun Random.anyEdit(list: RowList, count: String): JsonValue {
     }
 }
 
-private fun Random.boardEdit(list: RowList, count: String): JsonValue {
+private fun Random.boardEdit(list: RowList<*>, count: String): Edit {
     val (ids, sections) = list.rows.map { it.id } to list.sections.map { it.id }
     val place = when (nextInt(4)) {
         0 -> "before" to listOf(ids.random(this), ids.random(this), null)
@@ -373,16 +376,16 @@ private fun together(dialect: Dialect, poll: Boolean) {
         val adapter = PlainAdapter()
         val screen = Screen(adapter)
         val wrong: MutableList<String> = Collections.synchronizedList(ArrayList())
-        @Volatile var list: RowList? = null
+        @Volatile var list: RowList<JsonValue>? = null
         @Volatile var own = 0
         val following = client.follow(poll = poll, onUpdate = ::take)
 
-        private fun take(update: ListUpdate) = try {
+        private fun take(update: ListUpdate<JsonValue>) = try {
             list?.let { holds(update.before === it, "an update leads from another list") }
             if (update.followed.list !== update.list) own += 1
             val change = update.change
             if (change is Change.Keyed) {
-                same(update.before.applyingKeyed(change.operations).sections, update.list.sections, change)
+                same(update.before.applyingKeyed(change.operations, plain).sections, update.list.sections, change)
             }
             adapter.show(update)
             screen.layOut()

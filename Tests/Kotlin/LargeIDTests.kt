@@ -2,6 +2,8 @@
 
 import diffserver.Dialect
 import diffserver.DiffClient
+import diffserver.Edge
+import diffserver.Edit
 import diffserver.HttpClientTransport
 import diffserver.JsonValue
 import diffserver.RowList
@@ -12,7 +14,7 @@ private const val SAFE = 9007199254740991
 private const val EVEN = "9007199254740992"
 private const val ODD = "9007199254740993"
 
-private fun ids(list: RowList?) =
+private fun ids(list: RowList<*>?) =
     list?.sections.orEmpty().map { section -> listOf(section.id) + section.rows.map { it.id } }
 
 fun Suite.largeIDTests() {
@@ -22,7 +24,7 @@ fun Suite.largeIDTests() {
             val seen = Seen()
             // The writer has integers.
             post(session, JsonValue.parse(
-                """{"sections":[{"id":$ODD,"items":[$SAFE,{"id":$EVEN,"items":[$ODD]}]},{"id":$EVEN}]}"""))
+                """{"sections":[{"id":$ODD,"items":[$SAFE,{"id":$EVEN,"items":[$ODD]}]},{"id":$EVEN,"content":1}]}"""))
             val client = DiffClient(serverURL, session, dialect = dialect, transport = HttpClientTransport())
             val following = client.follow(onStatus = { seen.statuses.add(it) }) { seen.updates.add(it) }
             fun shows(vararg sections: List<String>) =
@@ -39,14 +41,12 @@ fun Suite.largeIDTests() {
                 same(seen.updates.last().list.rows.map { it.content?.int }, listOf(null, null, 1))
 
                 // The client has what it read: strings.
-                val to = client.edit(
-                    JsonValue.objectOf("op" to "move", "items" to listOf(ODD), "into" to mapOf("section" to EVEN)))
+                val to = client.edit(Edit.move(ODD, into = seen.updates.last().list.sections[1]))
                 shows(listOf(ODD, "$SAFE", EVEN), listOf(EVEN, ODD))
                 eventually("it is at $to") { following.followed.revision == to }
                 client.edit(
-                    JsonValue.objectOf("op" to "move", "sections" to listOf(EVEN), "at" to "start"),
-                    JsonValue.objectOf("op" to "delete", "items" to listOf(EVEN)),
-                    JsonValue.objectOf("op" to "insert", "items" to listOf(9007199254740995), "after" to ODD))
+                    Edit.sections.move(EVEN, at = Edge.START), Edit.delete(EVEN),
+                    Edit.insert(9007199254740995, after = ODD))
                 shows(listOf(EVEN, ODD, "9007199254740995"), listOf(ODD, "$SAFE"))
                 same(rowsOf(session), seen.updates.last().list)
                 same(seen.statuses.toList(), listOf<Status>(Status.Live(true)), "every changeset fitted")

@@ -3,6 +3,7 @@
 import diffserver.DiffClient
 import diffserver.Followed
 import diffserver.HttpClientTransport
+import diffserver.JsonValue
 import diffserver.Status
 import java.util.concurrent.CountDownLatch
 
@@ -15,8 +16,8 @@ private fun words(seen: Seen) = seen.statuses.toList().map {
 }
 
 private fun watch(
-    fake: Fake, poll: Boolean = false, from: Followed = Followed(), url: String = fake.url, session: String = "s",
-    act: (Seen) -> Unit
+    fake: Fake, poll: Boolean = false, from: Followed<JsonValue> = Followed(), url: String = fake.url,
+    session: String = "s", act: (Seen) -> Unit
 ): Seen {
     val seen = Seen()
     fake.use {
@@ -54,9 +55,9 @@ fun Suite.missingTests() {
         same(fake.asked[1].query["wait"], null)
     }
     val answer = event(reset("1-a", "a"))
-    val earlier = Followed(revision = "1-a")
+    val earlier = Followed<JsonValue>(revision = "1-a")
     for ((name, from, pieces) in listOf(
-        Triple("with a reset", Followed(), listOf(answer)),
+        Triple("with a reset", Followed<JsonValue>(), listOf(answer)),
         Triple("with the revision that one has", earlier, listOf("id: 1-a\n\n")),
         Triple("with a reset that is long", Followed(), listOf(answer.take(30), answer.drop(30))))) {
         test("a stream that answers $name is the only request") {

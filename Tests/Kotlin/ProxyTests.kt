@@ -14,15 +14,15 @@ import java.util.Collections
 import kotlin.random.Random
 
 /** Follows, and checks that each update starts from the previous one, on the screen as well. */
-private class Reader(val name: String, client: DiffClient, poll: Boolean) {
+private class Reader(val name: String, client: DiffClient<JsonValue>, poll: Boolean) {
     private val adapter = PlainAdapter()
     private val screen = Screen(adapter)
-    private var shown: RowList? = null
+    private var shown: RowList<JsonValue>? = null
     private val errors = Collections.synchronizedList(ArrayList<String>())
     @Volatile var updates = 0
     @Volatile var waits = 0
     @Volatile var last: Status? = null
-    val following: Following = client.follow(poll = poll, onStatus = ::note, onUpdate = ::show)
+    val following: Following<JsonValue> = client.follow(poll = poll, onStatus = ::note, onUpdate = ::show)
 
     private fun note(status: Status) {
         if (status is Status.Waiting) waits += 1
@@ -30,7 +30,7 @@ private class Reader(val name: String, client: DiffClient, poll: Boolean) {
         if (status is Status.Stopped) errors.add(status.toString())
     }
 
-    private fun show(update: ListUpdate) {
+    private fun show(update: ListUpdate<JsonValue>) {
         try {
             holds(shown == null || update.before === shown, "an update from elsewhere")
             shown = update.list

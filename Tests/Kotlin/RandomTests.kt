@@ -1,25 +1,39 @@
 // Random changes from the real server, applied to rows and to what RecyclerView draws.
 
 import diffserver.Change
+import diffserver.Dialect
 import diffserver.Followed
 import diffserver.JsonValue
 import diffserver.ListUpdate
 import diffserver.Misfit
 import diffserver.Outcome
-import diffserver.RowList
+import diffserver.Splice
 import diffserver.applyingKeyed
-import diffserver.stages
+import diffserver.applyingSequential
+import diffserver.change
+import diffserver.redraws
 import diffserver.take
+import diffserver.withoutUnseen
 import kotlin.random.Random
 
-private fun Followed.updated(answer: JsonValue): ListUpdate? = (take(answer) as? Outcome.Updated)?.update
+private fun Followed<JsonValue>.updated(answer: JsonValue): ListUpdate<JsonValue>? =
+    (take(answer, plain) as? Outcome.Updated)?.update
+
+private inline fun <reified Kind : Splice> List<Splice>.entries(): Int = filterIsInstance<Kind>().sumBy {
+    when (it) {
+        is Splice.Removed -> it.count
+        is Splice.Inserted -> it.count
+        is Splice.Changed -> it.count
+        else -> 1
+    }
+}
 
 fun Suite.randomTests() {
     for (query in listOf("dialect=keyed", "dialect=keyed&content=patch")) {
         test("random changes by $query lead to the server's rows") {
             val random = Random(query.length)
             val session = newSession()
-            var followed = Followed()
+            var followed = Followed<JsonValue>()
             var (changed, patched) = 0 to 0
             var state = random.state()
             repeat(200) {
@@ -37,59 +51,52 @@ fun Suite.randomTests() {
             holds("patch" !in query || patched > 5, "$patched patches")
         }
     }
-    for (staging in listOf("safe", "compact")) {
-        test("random changes by stages, $staging, are drawn by RecyclerView as the server's rows") {
-            val random = Random(staging.length)
-            val session = newSession()
-            val adapter = PlainAdapter()
-            val screen = Screen(adapter)
-            var followed = Followed()
-            var (stages, moves) = 0 to 0
-            var state = random.state()
-            repeat(300) {
-                state = if (random.nextBoolean()) random.touched(state) else random.state()
-                post(session, state)
-                val since = followed.revision?.let { "&since=$it" } ?: ""
-                val query = "dialect=staged&staging=$staging&content=patch$since"
-                val answer = request("GET", "sessions/$session/changes?$query")
-                val update = followed.updated(answer) ?: return@repeat
-                val change = update.change
-                if (change is Change.Staged) {
-                    stages += change.stages.size
-                    for (stage in change.stages) {
-                        moves += stage.rows.moved.size
-                        for (move in stage.sections.moved) moves += stage.before.sections[move.from].rows.size + 1
-                    }
-                }
-                followed = update.followed
-                same(followed.list, rowsOf(session), answer)
-                adapter.show(update)
-                // RecyclerView lays out when it gets to it.
-                if (random.nextBoolean()) screen.layOut()
-            }
-            screen.layOut()
-            val counts = "$stages stages, $moves moves, ${screen.rebound} rebound"
-            holds(stages > 300 && moves > 50 && screen.rebound > 20, counts)
-            // In a compact stage a row may leave a deleted section for an inserted one, which nobody calls a move.
-            holds(screen.moves <= moves || staging == "compact", "${screen.moves} moves for $moves")
+    test("random changes by splices are drawn by RecyclerView as the server's rows, and no others are shorter") {
+        val random = Random(4)
+        val session = newSession()
+        val adapter = PlainAdapter()
+        val screen = Screen(adapter)
+        var followed = Followed<JsonValue>()
+        var told = 0
+        var state = random.state()
+        repeat(300) {
+            state = if (random.nextBoolean()) random.touched(state) else random.state()
+            post(session, state)
+            val since = followed.revision?.let { "&since=$it" } ?: ""
+            val answer = request("GET", "sessions/$session/changes?dialect=sequential&content=patch$since")
+            val update = followed.updated(answer) ?: return@repeat
+            followed = update.followed
+            same(followed.list, rowsOf(session).withoutUnseen(), answer)
+            adapter.show(update)
+            // RecyclerView lays out when it gets to it.
+            if (random.nextBoolean()) screen.layOut()
+            val splices = (update.change as? Change.Sequential)?.splices ?: return@repeat
+            told += splices.size
+            val own = update.before.change(update.list, Dialect.SEQUENTIAL, update.redraws()) as Change.Sequential
+            same(own.splices.entries<Splice.Removed>(), splices.entries<Splice.Removed>(), "$answer ${own.splices}")
+            same(own.splices.entries<Splice.Inserted>(), splices.entries<Splice.Inserted>(), "$answer ${own.splices}")
+            same(own.splices.entries<Splice.Moved>(), splices.entries<Splice.Moved>(), "$answer ${own.splices}")
         }
+        screen.layOut()
+        same(screen.told, told, "one notification for each splice")
+        holds(told > 300 && screen.moves > 50 && screen.rebound > 20, "$told, ${screen.moves}, ${screen.rebound}")
     }
     test("an update that leads on from elsewhere is drawn anew") {
         val adapter = PlainAdapter()
         val screen = Screen(adapter)
         val session = newSession()
         post(session, listOf("a", "b", "c"))
-        val first = Followed().updated(request("GET", "sessions/$session/changes?dialect=staged"))!!
+        val first = Followed<JsonValue>().updated(request("GET", "sessions/$session/changes?dialect=sequential"))!!
         post(session, listOf("c", "a", "d"))
         val second = first.followed.updated(
-            request("GET", "sessions/$session/changes?dialect=staged&since=${first.followed.revision}"))!!
+            request("GET", "sessions/$session/changes?dialect=sequential&since=${first.followed.revision}"))!!
         adapter.show(second)
         screen.layOut()
         same(adapter.entries.size, 3)
     }
     test("changes that do not fit are refused, and the rows stay") {
         val rows = """[{"id":"a"},{"id":"b","content":1}]"""
-        val list = RowList.of(JsonValue.parse("""{"sections":[{"id":"s","items":$rows},{"id":"t","items":[]}]}"""))
+        val list = rowList(JsonValue.parse("""{"sections":[{"id":"s","items":$rows},{"id":"t","items":[]}]}"""))
         val keyed = listOf(
             """{"op":"remove","items":["q"]}""", """{"op":"insert","items":[{"id":"a"}],"in":"s","before":null}""",
             """{"op":"insert","items":[{"id":"x"}],"in":"q","before":null}""",
@@ -102,29 +109,44 @@ fun Suite.randomTests() {
             """{"op":"insert","section":{"id":"u","items":[{"id":"a"}]},"before":null}""",
             """{"op":"move","section":"s","before":"s"}"""
         )
-        for (operation in keyed) throws<Misfit>(operation) { list.applyingKeyed(JsonValue.parse("[$operation]")) }
-        val staged = listOf(
-            """"counts":[1,0],"items":{"deleted":[[0,2]]}""", """"counts":[2,0],"items":{"deleted":[[0,1]]}""",
-            """"counts":[1,0],"items":{"deleted":[[0,1],[0,1]]}""", """"counts":[2],"sections":{"deleted":[2]}""",
-            """"counts":[3,0],"items":{"inserted":[{"at":[0,2],"item":{"id":"a"}}]}""",
-            """"counts":[3,0],"items":{"inserted":[{"at":[0,3],"item":{"id":"x"}}]}""",
-            """"counts":[2,0,1],"items":{"inserted":[{"at":[2,0],"item":{"id":"x"}}]}""",
-            """"counts":[2,0],"items":{"updated":[{"at":[0,0],"item":{"id":"b"},"as":"reload"}]}""",
-            """"counts":[1,0],"items":{"deleted":[[0,0]],"updated":[{"at":[0,1],"item":{"id":"b"},"as":"reload"}]}""",
-            """"counts":[0],"items":{"deleted":[[0,0]]},"sections":{"deleted":[0]}""",
-            """"counts":[1,1],"items":{"moved":[{"from":[0,0],"to":[1,1]}]}"""
-        )
-        for (stage in staged) throws<Misfit>(stage) { list.stages(JsonValue.parse("""[{"name":"items",$stage}]""")) }
+        for (operation in keyed) {
+            throws<Misfit>(operation) { list.applyingKeyed(JsonValue.parse("[$operation]"), plain) }
+        }
+        // On the header of s, its rows a and b, and c of a section without a header.
+        val headed = """{"sections":[{"id":"s","content":1,"items":$rows},{"id":"t","items":[{"id":"c"}]}]}"""
+        val flat = rowList(JsonValue.parse(headed))
+        for (splice in listOf(
+            """{"op":"remove","at":3,"count":2}""", """{"op":"remove","at":-1,"count":1}""",
+            """{"op":"remove","at":0,"count":0}""", """{"op":"remove","at":2147483647,"count":1}""",
+            """{"op":"insert","at":5,"rows":[{"item":{"id":"x"},"in":"t"}]}""",
+            """{"op":"insert","at":4,"rows":[{"item":{"id":"a"},"in":"t"}]}""",
+            """{"op":"insert","at":4,"rows":[{"item":{"id":"x"},"in":"s"}]}""",
+            """{"op":"insert","at":4,"rows":[{"item":{"id":"x"}}]}""",
+            """{"op":"insert","at":4,"rows":[{"section":{"id":"u"}}]}""",
+            """{"op":"insert","at":4,"rows":[{"section":{"id":"t","content":1}}]}""",
+            """{"op":"move","from":4,"to":0}""", """{"op":"move","from":0,"to":4}""",
+            """{"op":"move","from":0,"to":1,"in":"t"}""", """{"op":"move","from":1,"to":3}""",
+            """{"op":"update","at":1,"rows":[{"item":{"id":"b"},"in":"s"}],"as":"reload"}""",
+            """{"op":"update","at":0,"rows":[{"item":{"id":"a"},"in":"s"}],"as":"reload"}""",
+            """{"op":"update","at":1,"rows":[{"section":{"id":"s","content":2}}],"as":"reload"}""",
+            """{"op":"update","at":1,"rows":[{"item":{"id":"a","patch":{}},"in":"s"}],"as":"reload"}""",
+            """{"op":"update","at":1,"rows":[{"item":{"id":"a"},"in":"s"}]}""",
+            """{"op":"update","at":1,"rows":[],"as":"reload"}""", """{"op":"paint","at":1}""")) {
+            throws<Misfit>(splice) { flat.applyingSequential(JsonValue.parse("[$splice]"), plain) }
+        }
         val odd = """{"from":"1-a","to":"2-b","dialect":"odd","changes":[]}"""
         for (answer in listOf("{}", """{"to":"1-a","reset":"initial"}""", odd)) {
-            throws<Misfit>(answer) { Followed(list, "1-a").take(JsonValue.parse(answer)) }
+            throws<Misfit>(answer) { Followed(list, "1-a").take(JsonValue.parse(answer), plain) }
         }
     }
     test("what a changeset leaves alone stays the same object") {
         val (one, other) = """{"id":"s","items":[{"id":"a"},{"id":"b"}]}""" to """{"id":"t","items":[{"id":"c"}]}"""
-        val list = RowList.of(JsonValue.parse("""{"sections":[$one,$other]}"""))
-        val after = list.applyingKeyed(JsonValue.parse("""[{"op":"move","item":"b","in":"s","before":"a"}]"""))
+        val list = rowList(JsonValue.parse("""{"sections":[$one,$other]}"""))
+        val after = list.applyingKeyed(JsonValue.parse("""[{"op":"move","item":"b","in":"s","before":"a"}]"""), plain)
         holds(after.sections[1] === list.sections[1], "a section")
         holds(after.sections[0].rows[0] === list.sections[0].rows[1], "a row")
+        val flat = list.applyingSequential(JsonValue.parse("""[{"op":"move","from":1,"to":0}]"""), plain).first
+        holds(flat.sections[1] === list.sections[1], "a section")
+        holds(flat.sections[0].rows[0] === list.sections[0].rows[1], "a row")
     }
 }

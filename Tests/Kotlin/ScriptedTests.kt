@@ -5,6 +5,7 @@ import com.sun.net.httpserver.HttpServer
 import diffserver.DiffClient
 import diffserver.Followed
 import diffserver.HttpClientTransport
+import diffserver.JsonValue
 import diffserver.ListUpdate
 import diffserver.RowWindow
 import diffserver.Status
@@ -93,18 +94,19 @@ val transports = listOf<Pair<String, () -> Transport>>(
 
 /** The updates and statuses of a following. */
 class Seen {
-    val updates: MutableList<ListUpdate> = Collections.synchronizedList(ArrayList())
+    val updates: MutableList<ListUpdate<JsonValue>> = Collections.synchronizedList(ArrayList())
     val statuses: MutableList<Status> = Collections.synchronizedList(ArrayList())
     val ids get() = updates.lastOrNull()?.list?.rows?.joinToString("") { it.id }
 }
 
 private fun follow(
-    fake: Fake, shows: String?, poll: Boolean = false, from: Followed = Followed(), window: RowWindow? = null,
-    client: DiffClient = DiffClient(fake.url, "s", transport = HttpClientTransport()), more: (Seen) -> Unit = {}
+    fake: Fake, shows: String?, poll: Boolean = false, from: Followed<JsonValue> = Followed(),
+    client: DiffClient<JsonValue> = DiffClient(fake.url, "s", transport = HttpClientTransport()),
+    more: (Seen) -> Unit = {}
 ): Seen {
     val seen = Seen()
     fake.use {
-        val following = client.follow(from, window, poll, onStatus = { seen.statuses.add(it) }) { seen.updates.add(it) }
+        val following = client.follow(from, poll = poll, onStatus = { seen.statuses.add(it) }) { seen.updates.add(it) }
         try {
             if (shows != null) eventually("it shows $shows") { seen.ids == shows }
             more(seen)

@@ -69,6 +69,7 @@ fun main(names: Array<String>) {
     suite.scriptedTests()
     suite.writingTests()
     suite.editingTests()
+    suite.typedTests()
     suite.largeIDTests()
     suite.coroutineTests()
     suite.proxyTests()

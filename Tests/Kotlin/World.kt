@@ -4,6 +4,7 @@ import android.content.Context
 import android.view.View
 import android.view.ViewGroup
 import androidx.recyclerview.widget.RecyclerView
+import diffserver.Decoder
 import diffserver.Entry
 import diffserver.HttpClientTransport
 import diffserver.JsonValue
@@ -42,8 +43,13 @@ fun request(method: String, path: String, body: Any? = null): JsonValue {
 
 fun post(session: String, state: Any) = request("POST", "sessions/$session/changes", mapOf("state" to state))
 
-/** The rows that a reader without a base gets. */
-fun rowsOf(session: String) = RowList.of(request("GET", "sessions/$session/changes")["state"]!!)
+/** Contents stay JSON. */
+val plain: Decoder<JsonValue> = { it }
+
+fun rowList(state: JsonValue) = RowList.of(state, plain)
+
+/** What a reader without a base is told. */
+fun rowsOf(session: String) = rowList(request("GET", "sessions/$session/changes")["state"]!!)
 
 /** A random state: sections, nesting, kinds, contents, collapsed parts, awkward ids. */
 fun Random.state(): Map<String, Any?> {
@@ -88,14 +94,14 @@ fun Random.touched(state: Map<String, Any?>): Map<String, Any?> =
     })
 
 /** Shows lists as an app would. */
-class PlainAdapter : RowsAdapter<PlainAdapter.Holder>() {
+class PlainAdapter : RowsAdapter<JsonValue, PlainAdapter.Holder>() {
     class Holder : RecyclerView.ViewHolder(View(Context())) {
-        var entry: Entry? = null
+        var entry: Entry<JsonValue>? = null
     }
 
     override fun onCreateViewHolder(parent: ViewGroup, viewType: Int) = Holder()
 
-    override fun bind(holder: Holder, entry: Entry) {
+    override fun bind(holder: Holder, entry: Entry<JsonValue>) {
         holder.entry = entry
     }
 }
@@ -108,14 +114,17 @@ class Screen(private val adapter: PlainAdapter) : RecyclerView.Observer {
 
     private var cells = adapter.entries.map { Cell(null, 0, true) }.toMutableList()
     var moves = 0
+    var told = 0
     var rebound = 0
 
     init {
         adapter.registerAdapterDataObserver(this)
     }
 
-    private fun require(at: Int, count: Int, size: Int) =
+    private fun require(at: Int, count: Int, size: Int) {
+        told += 1
         check(count > 0 && at >= 0 && at + count <= size) { "Inconsistency detected: $count at $at of $size" }
+    }
 
     override fun changed() {
         cells = MutableList(adapter.getItemCount()) { Cell(null, 0, true) }
@@ -141,7 +150,7 @@ class Screen(private val adapter: PlainAdapter) : RecyclerView.Observer {
 
     override fun moved(from: Int, to: Int) {
         require(from, 1, cells.size)
-        require(to, 1, cells.size)
+        check(to in cells.indices && to != from) { "Inconsistency detected: $from to $to of ${cells.size}" }
         moves += 1
         cells.add(to, cells.removeAt(from))
     }
@@ -165,12 +174,12 @@ class Screen(private val adapter: PlainAdapter) : RecyclerView.Observer {
         same(cells.map { it.holder!!.entry!!.drawn() }, adapter.list.entriesDrawn(), "what is drawn")
     }
 
-    private fun Entry.drawn() = when (this) {
+    private fun Entry<*>.drawn() = when (this) {
         is Entry.Item -> row
         is Entry.Header -> section.copy(rows = emptyList())
     }
 
-    private fun RowList.entriesDrawn(): List<Any> = sections.flatMap { section ->
+    private fun RowList<*>.entriesDrawn(): List<Any> = sections.flatMap { section ->
         val header = if (section.content == null) emptyList() else listOf<Any>(section.copy(rows = emptyList()))
         header + section.rows
     }

@@ -1,6 +1,7 @@
 // Writing, with answers lost on the way: everything is done once.
 
 import diffserver.DiffClient
+import diffserver.Edit
 import diffserver.HttpClientTransport
 import diffserver.JsonValue
 import diffserver.Problem
@@ -28,7 +29,7 @@ class Losing(private val transport: Transport, @Volatile var losses: Int) : Tran
     }
 }
 
-fun insert(id: Any) = JsonValue.objectOf("op" to "insert", "items" to listOf(mapOf("id" to id)), "at" to "end")
+fun insert(id: Any) = Edit.insert(id)
 
 fun Suite.writingTests() {
     for ((name, newTransport) in transports) {
@@ -51,13 +52,9 @@ fun Suite.writingTests() {
         val losing = Losing(HttpClientTransport(), 1)
         val client = DiffClient(serverURL, newSession(), transport = losing)
         client.post(JsonValue.of(listOf(mapOf("id" to "a", "content" to mapOf("likes" to 1)))))
-        val like = mapOf("id" to "a", "patch" to mapOf("by" to "ann"), "add" to mapOf("/likes" to 1))
         losing.losses = 2
-        client.edit(JsonValue.objectOf("op" to "update", "items" to listOf(like)))
-        client.edit(
-            JsonValue.objectOf("op" to "insert", "items" to listOf("b"), "before" to listOf("gone", "a")),
-            JsonValue.objectOf("op" to "insert", "items" to listOf("c"), "after" to null)
-        )
+        client.edit(Edit.add("a", mapOf("/likes" to 1), patch = mapOf("by" to "ann")))
+        client.edit(Edit.insert("b", before = listOf("gone", "a")), Edit.insert("c", after = null))
         val rows = rowsOf(client.session).rows
         same(rows.map { it.id }, listOf("c", "b", "a"))
         same(rows.last().content.toString(), """{"likes":2,"by":"ann"}""")
@@ -70,8 +67,7 @@ fun Suite.writingTests() {
         same(problem.status, 412)
         holds(problem.current?.startsWith("1-") == true, problem)
         same(throws<ProblemException>("422") { client.edit(insert("a")) }.problem.type, "/problems/invalid-edit")
-        val two = JsonValue.objectOf("op" to "insert", "items" to listOf("a"), "after" to "nobody")
-        val refused = throws<ProblemException>("422") { client.edit(two) }
+        val refused = throws<ProblemException>("422") { client.edit(Edit.insert("a", after = "nobody")) }
         val errors = refused.problem.errors
         same(errors.map { it.pointer }, listOf("/edits/0/after", "/edits/0/items/0"))
         same(errors.map { it.code }, listOf("anchor-not-found", "duplicate-id"))

@@ -13,13 +13,13 @@ import kotlinx.coroutines.launch
  * Keeps what was shown, and its revision, so that the next follower continues from there: after a rotation of the
  * screen, or a return.
  */
-open class ListViewModel(val client: DiffClient, from: Followed = Followed()) : ViewModel() {
+open class ListViewModel<T>(val client: DiffClient<T>, from: Followed<T> = Followed()) : ViewModel() {
     /** The server's last state: what was shown, without pending edits. */
     var followed = from
         private set
 
     /** Follows until it is cancelled. [followed] is shown first. */
-    suspend fun follow(window: RowWindow? = null, onStatus: (Status) -> Unit = {}, show: (ListUpdate) -> Unit) {
+    suspend fun follow(window: RowWindow? = null, onStatus: (Status) -> Unit = {}, show: (ListUpdate<T>) -> Unit) {
         client.updates(followed, window, onStatus).collect {
             followed = it.followed
             show(it)
@@ -31,7 +31,7 @@ open class ListViewModel(val client: DiffClient, from: Followed = Followed()) : 
      *
      * @param onStatus called with what the connection is doing; [Status.Stopped] is the last.
      */
-    fun show(adapter: RowsAdapter<*>, owner: LifecycleOwner, onStatus: (Status) -> Unit = {}): Job =
+    fun show(adapter: RowsAdapter<T, *>, owner: LifecycleOwner, onStatus: (Status) -> Unit = {}): Job =
         owner.lifecycleScope.launch {
             adapter.show(followed.list)
             owner.lifecycle.repeatOnLifecycle(Lifecycle.State.STARTED) {

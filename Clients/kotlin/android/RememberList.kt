@@ -20,9 +20,9 @@ import kotlinx.coroutines.flow.*
  * screen.
  */
 @Stable
-class ListState(from: Followed = Followed()) {
+class ListState<T>(from: Followed<T> = Followed()) {
     /** The server's last state, with the revision to continue from. */
-    var followed: Followed by mutableStateOf(from)
+    var followed: Followed<T> by mutableStateOf(from)
         private set
 
     /** What the connection is doing; null before it has begun. */
@@ -30,11 +30,11 @@ class ListState(from: Followed = Followed()) {
         private set
 
     /** The rows to show, with pending edits. */
-    var list: RowList by mutableStateOf(from.list)
+    var list: RowList<T> by mutableStateOf(from.list)
         private set
 
     /** Follows until it is cancelled, or asking again cannot help, which [status] reports. */
-    suspend fun follow(client: DiffClient, window: RowWindow? = null) {
+    suspend fun follow(client: DiffClient<T>, window: RowWindow? = null) {
         try {
             list = followed.list // edits that were pending may have been refused
             client.updates(followed, window, { status = it }).collect {
@@ -51,9 +51,9 @@ class ListState(from: Followed = Followed()) {
  * A list that is followed while the screen is visible. Back from the background it continues from the existing rows.
  */
 @Composable
-fun rememberList(
-    client: DiffClient, window: RowWindow? = null, state: ListState = remember(client) { ListState() }
-): ListState {
+fun <T> rememberList(
+    client: DiffClient<T>, window: RowWindow? = null, state: ListState<T> = remember(client) { ListState<T>() }
+): ListState<T> {
     val lifecycle = LocalLifecycleOwner.current.lifecycle
     LaunchedEffect(client, window, state, lifecycle) {
         lifecycle.repeatOnLifecycle(Lifecycle.State.STARTED) { state.follow(client, window) }
@@ -62,9 +62,9 @@ fun rememberList(
 }
 
 /** The sections and rows of a list in a LazyColumn: keys are ids, so rows keep their state and can animate moves. */
-fun LazyListScope.rows(
-    list: RowList, header: (@Composable LazyItemScope.(Section) -> Unit)? = null,
-    row: @Composable LazyItemScope.(Row) -> Unit
+fun <T> LazyListScope.rows(
+    list: RowList<T>, header: (@Composable LazyItemScope.(Section<T>) -> Unit)? = null,
+    row: @Composable LazyItemScope.(Row<T>) -> Unit
 ) {
     for (section in list.sections) {
         if (header != null && section.content != null) item(key = "section ${section.id}") { header(section) }

@@ -3,39 +3,35 @@ package diffserver
 import androidx.recyclerview.widget.RecyclerView
 
 /**
- * Shows a list followed in the dialect [Dialect.STAGED], with each stage as the notifications that animate it. An
+ * Shows a list followed in the dialect [Dialect.SEQUENTIAL], with each splice as the notification that animates it. An
  * update that does not start from what is shown is drawn as a whole, so none leaves RecyclerView with mismatched
  * counts.
  */
-abstract class RowsAdapter<Holder : RecyclerView.ViewHolder> : RecyclerView.Adapter<Holder>() {
+abstract class RowsAdapter<T, Holder : RecyclerView.ViewHolder> : RecyclerView.Adapter<Holder>() {
     /** What is shown. */
-    var list = RowList()
+    var list = RowList<T>()
         private set
 
     /** The headers and rows of [list], by position. */
-    var entries: List<Entry> = emptyList()
+    var entries: List<Entry<T>> = emptyList()
         private set
 
     private val kinds = ArrayList<String?>()
 
     /** Fills a holder. Called again, with the same holder, when the entry shows something else. */
-    abstract fun bind(holder: Holder, entry: Entry)
+    abstract fun bind(holder: Holder, entry: Entry<T>)
 
     /** Shows an update. */
-    fun show(update: ListUpdate) {
+    fun show(update: ListUpdate<T>) {
         val change = update.change
-        if (change !is Change.Staged || update.before !== list) return show(update.list)
-        // All of them first, so that one that cannot be expressed changes nothing.
-        val steps = change.stages.map { it.list to it.splices() }
-        for ((next, splices) in steps) {
-            entries = next.entries()
-            splices.forEach(::tell)
-        }
+        if (change !is Change.Sequential || update.before !== list) return show(update.list)
         list = update.list
+        entries = list.entries()
+        change.splices.forEach(::tell)
     }
 
     /** Shows a list, without animation. */
-    fun show(list: RowList) {
+    fun show(list: RowList<T>) {
         if (list === this.list) return
         this.list = list
         entries = list.entries()

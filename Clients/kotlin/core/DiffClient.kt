@@ -17,7 +17,7 @@ import kotlin.random.Random
  *     val following = client.follow { update -> println(update.list.rows.map { it.id }) }
  *     following.cancel()
  */
-class DiffClient(
+class DiffClient<T>(
     url: String,
     /** The session's name. */
     val session: String,
@@ -26,8 +26,8 @@ class DiffClient(
     /** Returns a fresh token before each request, on a thread that may block; then a 401 is tried again. */
     private val renewing: (() -> String?)? = null,
     val dialect: Dialect = Dialect.KEYED,
-    /** The view of the session to follow, in the form of docs/views.md. */
-    val view: JsonValue? = null,
+    /** The part of the session to follow; null for all of it. */
+    val view: RowView? = null,
     /**
      * Whether updates carry only what changed in a content, where that is smaller. Rows have the whole content all the
      * same.
@@ -35,7 +35,12 @@ class DiffClient(
     val receivesPatches: Boolean = true,
     /** How long a write is tried again while answers are lost or the server is not ready. */
     val patienceMillis: Long = 60_000,
-    internal val transport: Transport = UrlConnectionTransport()
+    internal val transport: Transport = UrlConnectionTransport(),
+    /**
+     * Decodes the contents of rows, each new one once, on the thread that follows: `{ fires.fromJson(it.toString()) }`.
+     * If it throws, following stops.
+     */
+    val decoder: Decoder<T>
 ) {
     /** How long a stream may take to begin, and how long it may then be silent. It says something every 15 s. */
     internal var beginMillis = 5_000L
@@ -67,9 +72,9 @@ class DiffClient(
      * nothing else is delivered.
      */
     fun follow(
-        from: Followed = Followed(), window: RowWindow? = null, poll: Boolean = false,
-        executor: Executor = Executor { it.run() }, onStatus: (Status) -> Unit = {}, onUpdate: (ListUpdate) -> Unit
-    ): Following = Following(this, from, window, poll, executor, onStatus, onUpdate).also { it.start() }
+        from: Followed<T> = Followed(), window: RowWindow? = null, poll: Boolean = false,
+        executor: Executor = Executor { it.run() }, onStatus: (Status) -> Unit = {}, onUpdate: (ListUpdate<T>) -> Unit
+    ): Following<T> = Following(this, from, window, poll, executor, onStatus, onUpdate).also { it.start() }
 
     /**
      * Posts the list's new state, which needs a key. Makes the session if there is none. Blocks, and can be
@@ -86,8 +91,8 @@ class DiffClient(
      * shown them at once, and without them again if this throws. Calls are posted one after the other. Otherwise like
      * [post].
      */
-    fun edit(vararg edits: JsonValue, ifMatch: String? = null): String =
-        pending.send(edits.toList()) { write("edits", JsonValue.Array(edits.toList()), ifMatch) }
+    fun edit(vararg edits: Edit, ifMatch: String? = null): String =
+        pending.send(edits.toList()) { write("edits", JsonValue.of(edits.toList()), ifMatch) }
 
     /** All tries carry one key, so that a write whose answer was lost is not done again. */
     private fun write(name: String, value: JsonValue, ifMatch: String?): String {
@@ -149,7 +154,7 @@ class DiffClient(
     internal fun request(
         method: String, query: List<Pair<String, String>>, headers: Map<String, String>, body: ByteArray? = null
     ): Request {
-        val parameters = (if (body == null) dialect.parameters else emptyList()) + query
+        val parameters = (if (body == null) listOf("dialect" to dialect.word) else emptyList()) + query
         val secret = if (renewing != null) renewing.invoke() else token
         val authorization = if (secret == null) emptyMap() else mapOf("Authorization" to "Bearer $secret")
         val tail = parameters.joinToString("&") { (name, value) -> "$name=${value.encoded()}" }
@@ -158,6 +163,14 @@ class DiffClient(
 
     internal fun silence() = Failure(Problem(null, "The server fell silent"), isSilence = true)
 }
+
+/** A client whose rows have JSON as contents; the parameters are those of the class. */
+fun DiffClient(
+    url: String, session: String, token: String? = null, renewing: (() -> String?)? = null,
+    dialect: Dialect = Dialect.KEYED, view: RowView? = null, receivesPatches: Boolean = true,
+    patienceMillis: Long = 60_000, transport: Transport = UrlConnectionTransport()
+): DiffClient<JsonValue> =
+    DiffClient(url, session, token, renewing, dialect, view, receivesPatches, patienceMillis, transport) { it }
 
 /** The activity of a connection. */
 sealed class Status {

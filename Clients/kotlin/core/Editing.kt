@@ -10,29 +10,32 @@ import java.math.BigDecimal
  * This list after edits. Untouched parts stay the same objects. O(rows) for each edit.
  *
  * @throws Misfit if the server would refuse them.
+ * @throws UnreadableContent if the decoder throws.
  */
-fun RowList.edited(edits: List<JsonValue>): RowList {
+fun <T> RowList<T>.edited(edits: List<Edit>, decoder: Decoder<T>): RowList<T> {
     val tree = EditedTree(this)
-    for (edit in edits) tree.carryOut(edit)
-    return tree.written(this)
+    for (edit in edits) tree.carryOut(edit.json)
+    return tree.written(this, decoder)
 }
 
-private class EditedNode(val id: String, var home: EditedNode?, var content: JsonValue?, var isExpanded: Boolean) {
-    val nodes = ArrayList<EditedNode>()
+private class EditedNode<T>(
+    val id: String, var home: EditedNode<T>?, var content: JsonValue?, var isExpanded: Boolean
+) {
+    val nodes = ArrayList<EditedNode<T>>()
     var kind: String? = null
     /** Children that are not rows. */
     var hidden = 0
     /** As given, for what did not change. */
-    var section: Section? = null
-    var row: Row? = null
+    var section: Section<T>? = null
+    var row: Row<T>? = null
     /** Whether its parent is outside. */
     var isStray = false
 }
 
-private class EditedTree(list: RowList) {
-    private val root = EditedNode("", null, null, true)
-    private val sections = HashMap<String, EditedNode>()
-    private val items = HashMap<String, EditedNode>()
+private class EditedTree<T>(list: RowList<T>) {
+    private val root = EditedNode<T>("", null, null, true)
+    private val sections = HashMap<String, EditedNode<T>>()
+    private val items = HashMap<String, EditedNode<T>>()
 
     init {
         for (section in list.sections) {
@@ -40,7 +43,7 @@ private class EditedTree(list: RowList) {
             home.section = section
             for (row in section.rows) {
                 val parent = if (row.parent == null) home else items[row.parent]
-                val node = enter(items, EditedNode(row.id, parent ?: home, row.content, row.isExpanded))
+                val node = enter(items, EditedNode(row.id, parent ?: home, row.json, row.isExpanded))
                 node.kind = row.kind
                 node.hidden = row.children
                 node.row = row
@@ -83,7 +86,7 @@ private class EditedTree(list: RowList) {
         }
     }
 
-    private fun move(nodes: List<EditedNode>, members: Map<String, JsonValue>, map: Map<String, EditedNode>) {
+    private fun move(nodes: List<EditedNode<T>>, members: Map<String, JsonValue>, map: Map<String, EditedNode<T>>) {
         val moved = nodes.toSet()
         if (moved.size < nodes.size) throw Misfit("it is moved twice")
         val (home, index) = place(members, map, moved)
@@ -98,8 +101,8 @@ private class EditedTree(list: RowList) {
 
     /** Where an edit puts things: the parent, and a function of the index in it once they are taken out. */
     private fun place(
-        members: Map<String, JsonValue>, map: Map<String, EditedNode>, moved: Set<EditedNode>
-    ): Pair<EditedNode, () -> Int> {
+        members: Map<String, JsonValue>, map: Map<String, EditedNode<T>>, moved: Set<EditedNode<T>>
+    ): Pair<EditedNode<T>, () -> Int> {
         val anchor = members["before"] ?: members["after"]
         val end = members["at"]?.string ?: "end"
         if (end != "start" && end != "end") throw Misfit("at is start or end")
@@ -120,8 +123,8 @@ private class EditedTree(list: RowList) {
     }
 
     private fun end(
-        map: Map<String, EditedNode>, into: JsonValue?, isStart: Boolean
-    ): Pair<EditedNode, () -> Int> {
+        map: Map<String, EditedNode<T>>, into: JsonValue?, isStart: Boolean
+    ): Pair<EditedNode<T>, () -> Int> {
         val home = when {
             into is JsonValue.Object -> into.members("section", "item").entries.singleOrNull()
                 ?.let { (name, id) -> find(if (name == "item") items else sections, id.id()) }
@@ -134,7 +137,7 @@ private class EditedTree(list: RowList) {
     }
 
     /** An item or a section from an edit, with everything below it. */
-    private fun bring(map: MutableMap<String, EditedNode>, home: EditedNode, value: JsonValue, at: Int) {
+    private fun bring(map: MutableMap<String, EditedNode<T>>, home: EditedNode<T>, value: JsonValue, at: Int) {
         val members = if (value !is JsonValue.Object) mapOf("id" to value)
         else value.members("id", "content", "expanded", "items", if (map === items) "kind" else "id")
         val id = members.required("id").id()
@@ -144,7 +147,7 @@ private class EditedTree(list: RowList) {
         for (child in members["items"]?.asArray().orEmpty()) bring(items, node, child, node.nodes.size)
     }
 
-    private fun update(map: Map<String, EditedNode>, value: JsonValue) {
+    private fun update(map: Map<String, EditedNode<T>>, value: JsonValue) {
         val members = value.members(
             "id", "content", "patch", "add", "expanded", if (map === items) "kind" else "id")
         if ("content" in members && ("patch" in members || "add" in members)) throw Misfit("a content, and its change")
@@ -162,21 +165,21 @@ private class EditedTree(list: RowList) {
     }
 
     private fun enter(
-        map: MutableMap<String, EditedNode>, node: EditedNode, at: Int = node.home!!.nodes.size
-    ): EditedNode {
+        map: MutableMap<String, EditedNode<T>>, node: EditedNode<T>, at: Int = node.home!!.nodes.size
+    ): EditedNode<T> {
         if (map.put(node.id, node) != null) throw Misfit("the id \"${node.id}\" is here already")
         node.home!!.nodes.add(at, node)
         return node
     }
 
-    private fun find(map: Map<String, EditedNode>, id: String) = map[id] ?: throw Misfit("there is no \"$id\"")
+    private fun find(map: Map<String, EditedNode<T>>, id: String) = map[id] ?: throw Misfit("there is no \"$id\"")
 
-    private fun forget(map: MutableMap<String, EditedNode>, node: EditedNode) {
+    private fun forget(map: MutableMap<String, EditedNode<T>>, node: EditedNode<T>) {
         map.remove(node.id)
         for (child in node.nodes) forget(items, child)
     }
 
-    private fun empty(node: EditedNode) {
+    private fun empty(node: EditedNode<T>) {
         for (child in node.nodes) forget(items, child)
         node.nodes.clear()
         node.hidden = 0
@@ -184,10 +187,10 @@ private class EditedTree(list: RowList) {
 
     // MARK: Rows
 
-    fun written(list: RowList): RowList {
+    fun written(list: RowList<T>, decoder: Decoder<T>): RowList<T> {
         val written = root.nodes.map { node ->
-            val rows = ArrayList<Row>()
-            if (node.isExpanded) write(node.nodes, 0, null, rows)
+            val rows = ArrayList<Row<T>>()
+            if (node.isExpanded) write(node.nodes, 0, null, decoder, rows)
             val old = node.section
             val isOld = old != null && old.content == node.content && old.isExpanded == node.isExpanded
             if (isOld && rows.isSame(old!!.rows)) old else Section(node.id, node.content, node.isExpanded, rows)
@@ -195,19 +198,22 @@ private class EditedTree(list: RowList) {
         return if (written.isSame(list.sections)) list else list.copy(sections = written)
     }
 
-    private fun write(nodes: List<EditedNode>, level: Int, parent: String?, rows: MutableList<Row>) {
+    private fun write(
+        nodes: List<EditedNode<T>>, level: Int, parent: String?, decoder: Decoder<T>, rows: MutableList<Row<T>>
+    ) {
         for (node in nodes) {
             val old = node.row
             val (place, above) = if (node.isStray) old!!.level to old.parent else level to parent
             val count = node.hidden + node.nodes.size
-            val row = Row(node.id, node.content, node.kind, place, above, node.isExpanded, count)
+            val content = node.content.decoded(decoder, node.id, old)
+            val row = Row(node.id, content, node.kind, place, above, node.isExpanded, count, node.content)
             rows.add(if (row == old) old else row)
-            if (node.isExpanded) write(node.nodes, place + 1, node.id, rows)
+            if (node.isExpanded) write(node.nodes, place + 1, node.id, decoder, rows)
         }
     }
 }
 
-private fun List<Any>.isSame(other: List<Any>) = size == other.size && indices.all { this[it] === other[it] }
+internal fun List<Any>.isSame(other: List<Any>) = size == other.size && indices.all { this[it] === other[it] }
 
 private fun JsonValue.kind() = string ?: throw Misfit("a kind is a string")
 

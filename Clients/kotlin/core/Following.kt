@@ -11,10 +11,14 @@ import java.util.concurrent.TimeUnit.MILLISECONDS
 import java.util.concurrent.TimeUnit.NANOSECONDS
 import java.util.concurrent.TimeUnit.SECONDS
 
+private object Cancelled : Exception()
+private object Moved : Exception()
+
 /** A session being followed. All members may be called from any thread, and none blocks but [join]. */
-class Following internal constructor(
-    private val client: DiffClient, from: Followed, window: RowWindow?, private val pollsOnly: Boolean,
-    private val executor: Executor, private val onStatus: (Status) -> Unit, private val onUpdate: (ListUpdate) -> Unit
+class Following<T> internal constructor(
+    private val client: DiffClient<T>, from: Followed<T>, window: RowWindow?, private val pollsOnly: Boolean,
+    private val executor: Executor, private val onStatus: (Status) -> Unit,
+    private val onUpdate: (ListUpdate<T>) -> Unit
 ) {
     /** What was delivered last, without edits that are pending; to go on from later. */
     @Volatile var followed = from
@@ -50,10 +54,7 @@ class Following internal constructor(
     /** Whether the last report was that there is no session. */
     private var isMissing = false
 
-    private object Cancelled : Exception()
-    private object Moved : Exception()
-
-    internal fun start() {
+        internal fun start() {
         client.pending.listeners.add(onEdits)
         thread.start()
     }
@@ -298,10 +299,12 @@ class Following internal constructor(
     /** Whether an answer is news. */
     private fun receive(answer: JsonValue): Boolean {
         val outcome = try {
-            Followed(followed.list, revision, followed.window).take(answer)
+            Followed(followed.list, revision, followed.window).take(answer, client.decoder)
         } catch (misfit: Misfit) {
             revision = null // start again
             throw Failure(Problem(null, "A changeset could not be applied", misfit.message))
+        } catch (unreadable: UnreadableContent) {
+            throw Failure(Problem(null, "A content cannot be read", unreadable.message), isFinal = true)
         }
         if (outcome === Outcome.Elsewhere) throw Failure(Problem(null, "An answer was lost"), isStale = true)
         failures = 0
@@ -309,7 +312,7 @@ class Following internal constructor(
         revision = update.followed.revision
         val batches = client.pending.batches
         overlaid = batches
-        val next = update.followed.overlaid(batches, readAt)
+        val next = update.followed.overlaid(batches, readAt, client.decoder)
         // Without edits before and after it, the server's own changes are the step.
         if (shown === update.before && next === update.list) deliver(update)
         else {
@@ -325,7 +328,7 @@ class Following internal constructor(
         if (batches === overlaid) return
         overlaid = batches
         val head = followed
-        val next = head.overlaid(batches, readAt)
+        val next = head.overlaid(batches, readAt, client.decoder)
         if (next === shown) return
         val change = shown.change(next, client.dialect, emptyMap())
         if (!change.isEmpty) deliver(ListUpdate(shown, head, change, next))
@@ -345,7 +348,7 @@ class Following internal constructor(
         if (isPolling && wait > 0) null else batch.answer!!.first + maxOf(wait, 0)
     }.sorted().firstOrNull()?.plus(MILLISECONDS.toNanos(client.settleMillis))
 
-    private fun deliver(update: ListUpdate) {
+    private fun deliver(update: ListUpdate<T>) {
         shown = update.list
         deliver {
             followed = update.followed

@@ -4,6 +4,13 @@
 
 package diffserver
 
+import java.util.UUID
+
+/** Something written as JSON. */
+interface HasJson {
+    val json: JsonValue
+}
+
 /** A JSON value. Compared like the server does: objects regardless of order, numbers by their text. */
 sealed class JsonValue {
     data class Object(val members: Map<String, JsonValue>) : JsonValue() {
@@ -93,11 +100,12 @@ sealed class JsonValue {
          */
         fun parse(text: String): JsonValue = JsonReader(text).whole()
 
-        /** A value from maps with names, lists, strings, numbers, booleans and nulls. */
+        /** A value from maps with names, lists, strings, numbers, booleans, UUIDs, nulls, and what has JSON. */
         fun of(value: Any?): JsonValue = when (value) {
             null -> Null
             is JsonValue -> value
-            is String -> Text(value)
+            is HasJson -> value.json
+            is CharSequence, is UUID -> Text(value.toString())
             is Boolean -> Flag(value)
             is Double, is Float -> {
                 val number = (value as kotlin.Number).toDouble()
@@ -107,7 +115,7 @@ sealed class JsonValue {
             is kotlin.Number -> Number(value.toString())
             is Map<*, *> -> Object(value.entries.associate { (name, each) -> name as String to of(each) })
             is Iterable<*> -> Array(value.map { of(it) })
-            else -> throw IllegalArgumentException("no JSON value: ${value.javaClass}")
+            else -> throw IllegalArgumentException("no JSON value: ${value.javaClass}; encode it, and parse that")
         }
 
         /** An object of these members. */
@@ -128,8 +136,15 @@ sealed class JsonValue {
     }
 }
 
+/** An object of the members that are not null. */
+internal fun objectOfPresent(vararg members: Pair<String, Any?>) =
+    JsonValue.of(members.toMap().filterValues { it != null })
+
 /** Something that breaks the protocol: no JSON, no answer, or changes that do not fit these rows. */
 class Misfit(message: String) : Exception(message)
+
+/** The decoder threw for a row's content. */
+class UnreadableContent(id: String, cause: Exception) : Exception("row \"$id\": $cause", cause)
 
 /** Reads one value. Every step either advances or throws. */
 private class JsonReader(private val text: String) {

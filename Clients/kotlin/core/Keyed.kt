@@ -8,10 +8,10 @@ package diffserver
  *
  * @throws Misfit if an id or an anchor is missing or already there, or an operation is malformed.
  */
-fun RowList.applyingKeyed(changes: JsonValue): RowList {
+fun <T> RowList<T>.applyingKeyed(changes: JsonValue, decoder: Decoder<T>): RowList<T> {
     val operations = changes.asArray()
     if (operations.isEmpty()) return this
-    val linked = LinkedRows(this)
+    val linked = LinkedRows(this, decoder)
     for (operation in operations) linked.apply(operation)
     return RowList(linked.sections(), content)
 }
@@ -44,24 +44,24 @@ private class Node<Value>(var value: Value) {
     }
 }
 
-private class LinkedSection(var section: Section) {
-    val rows = Node<LinkedRow?>(null)
+private class LinkedSection<T>(var section: Section<T>) {
+    val rows = Node<LinkedRow<T>?>(null)
     var isChanged = false
 }
 
-private class LinkedRow(var row: Row, var home: LinkedSection)
+private class LinkedRow<T>(var row: Row<T>, var home: LinkedSection<T>)
 
-private class LinkedRows(list: RowList) {
-    private val order = Node<LinkedSection?>(null)
-    private val sections = HashMap<String, Node<LinkedSection?>>()
-    private val rows = HashMap<String, Node<LinkedRow?>>()
+private class LinkedRows<T>(list: RowList<T>, private val decoder: Decoder<T>) {
+    private val order = Node<LinkedSection<T>?>(null)
+    private val sections = HashMap<String, Node<LinkedSection<T>?>>()
+    private val rows = HashMap<String, Node<LinkedRow<T>?>>()
 
     init {
         for (section in list.sections) insert(section, order)
         for (each in order.each()) each?.isChanged = false
     }
 
-    fun sections(): List<Section> = order.each().filterNotNull().map { linked ->
+    fun sections(): List<Section<T>> = order.each().filterNotNull().map { linked ->
         if (!linked.isChanged) linked.section
         else linked.section.copy(rows = linked.rows.each().filterNotNull().map { it.row })
     }
@@ -76,7 +76,7 @@ private class LinkedRows(list: RowList) {
         when (verb) {
             "insert" -> {
                 operation.members("op", "section", "before")
-                insert(value.toSection(isNew = true), sectionBefore(operation))
+                insert(value.toSection(decoder), sectionBefore(operation))
             }
             "move" -> {
                 operation.members("op", "section", "before")
@@ -94,7 +94,7 @@ private class LinkedRows(list: RowList) {
                 operation.members("op", "section", "as")
                 operation.required("as").redraw()
                 val linked = section(value.required("id").id()).linked
-                linked.section = value.toSection(isNew = false, old = linked.section)
+                linked.section = value.toSection(linked.section)
             }
             else -> throw Misfit("no operation of keyed: $verb")
         }
@@ -106,7 +106,7 @@ private class LinkedRows(list: RowList) {
                 operation.members("op", "items", "in", "before")
                 val home = section(operation.required("in").id()).linked
                 val before = rowBefore(operation, home)
-                for (value in operation.required("items").asArray()) insert(value.toRow(), home, before)
+                for (value in operation.required("items").asArray()) insert(value.toRow(decoder), home, before)
             }
             "move" -> {
                 operation.members("op", "item", "in", "before")
@@ -131,7 +131,7 @@ private class LinkedRows(list: RowList) {
                 operation.required("as").redraw()
                 for (value in operation.required("items").asArray()) {
                     val linked = row(value.required("id").id()).linked
-                    linked.row = value.toRow(old = linked.row)
+                    linked.row = value.toRow(decoder, linked.row)
                     linked.home.isChanged = true
                 }
             }
@@ -139,16 +139,16 @@ private class LinkedRows(list: RowList) {
         }
     }
 
-    private fun insert(section: Section, before: Node<LinkedSection?>) {
+    private fun insert(section: Section<T>, before: Node<LinkedSection<T>?>) {
         val linked = LinkedSection(section)
-        val node = Node<LinkedSection?>(linked)
+        val node = Node<LinkedSection<T>?>(linked)
         if (sections.put(section.id, node) != null) throw Misfit("the section \"${section.id}\" already exists")
         before.insert(node)
         for (row in section.rows) insert(row, linked, linked.rows)
     }
 
-    private fun insert(row: Row, home: LinkedSection, before: Node<LinkedRow?>) {
-        val node = Node<LinkedRow?>(LinkedRow(row, home))
+    private fun insert(row: Row<T>, home: LinkedSection<T>, before: Node<LinkedRow<T>?>) {
+        val node = Node<LinkedRow<T>?>(LinkedRow(row, home))
         if (rows.put(row.id, node) != null) throw Misfit("the row \"${row.id}\" already exists")
         before.insert(node)
         home.isChanged = true
@@ -161,12 +161,12 @@ private class LinkedRows(list: RowList) {
     }
 
     /** The sibling that `before` names; the end for null, which must be given. */
-    private fun sectionBefore(operation: JsonValue): Node<LinkedSection?> {
+    private fun sectionBefore(operation: JsonValue): Node<LinkedSection<T>?> {
         val anchor = operation.required("before")
         return if (anchor === JsonValue.Null) order else section(anchor.id())
     }
 
-    private fun rowBefore(operation: JsonValue, home: LinkedSection): Node<LinkedRow?> {
+    private fun rowBefore(operation: JsonValue, home: LinkedSection<T>): Node<LinkedRow<T>?> {
         val anchor = operation.required("before")
         if (anchor === JsonValue.Null) return home.rows
         val node = row(anchor.id())

@@ -15,7 +15,7 @@ import kotlin.concurrent.withLock
 /** Edits of one client that its lists may not hold yet. */
 internal class PendingEdits {
     /** One call of `edit`. */
-    class Batch(val edits: List<JsonValue>) {
+    class Batch(val edits: List<Edit>) {
         /** When it was answered, by `System.nanoTime`, and with which revision. */
         @Volatile var answer: Pair<Long, String>? = null
 
@@ -40,7 +40,7 @@ internal class PendingEdits {
     private val turn = lock.newCondition()
 
     /** Shows edits, and posts them when earlier ones are answered; if that fails, they are taken back. */
-    fun send(edits: List<JsonValue>, post: () -> String): String {
+    fun send(edits: List<Edit>, post: () -> String): String {
         val batch = Batch(edits)
         change { batches = batches + batch }
         var revision: String? = null
@@ -70,9 +70,20 @@ internal class PendingEdits {
     }
 }
 
-/** The list with edits applied. A batch that does not fit is left out, as the server refuses it. */
-internal fun Followed.overlaid(batches: List<PendingEdits.Batch>, readAt: Long?): RowList =
+/**
+ * The list with edits applied. A batch that does not fit is left out, as the server refuses it, and so is one whose
+ * contents cannot be decoded.
+ */
+internal fun <T> Followed<T>.overlaid(
+    batches: List<PendingEdits.Batch>, readAt: Long?, decoder: Decoder<T>
+): RowList<T> =
     if (revision == null) list
     else batches.filterNot { it.isIn(revision, readAt) }.fold(list) { list, batch ->
-        try { list.edited(batch.edits) } catch (misfit: Misfit) { list }
+        try {
+            list.edited(batch.edits, decoder)
+        } catch (misfit: Misfit) {
+            list
+        } catch (unreadable: UnreadableContent) {
+            list
+        }
     }

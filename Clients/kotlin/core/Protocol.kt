@@ -3,11 +3,14 @@
 
 package diffserver
 
+/** Decodes the content of a row. */
+typealias Decoder<T> = (JsonValue) -> T
+
 /** A visible item. Ids are text: `1` and `"1"` are one id. */
-data class Row(
+data class Row<out T>(
     val id: String,
-    /** Its content; `JsonValue.Null` is a content, null is none. */
-    val content: JsonValue? = null,
+    /** Its content, decoded; null is none. */
+    val content: T? = null,
     /** The type of cell. */
     val kind: String? = null,
     /** Ancestors within the section. */
@@ -17,27 +20,29 @@ data class Row(
     /** Whether its children are rows as well. */
     val isExpanded: Boolean = true,
     /** Direct children, hidden ones included. */
-    val children: Int = 0
+    val children: Int = 0,
+    /** Its content as received; `JsonValue.Null` is a content, null is none. */
+    val json: JsonValue? = content as? JsonValue
 )
 
 /** A section, and its rows in order. */
-data class Section(
+data class Section<out T>(
     val id: String,
     /** What its header shows. */
     val content: JsonValue? = null,
     /** Whether its items are rows. */
     val isExpanded: Boolean = true,
-    val rows: List<Row> = emptyList()
+    val rows: List<Row<T>> = emptyList()
 )
 
 /** What a client shows: a value. Parts that a changeset leaves alone stay the same objects, so `===` tells. */
-data class RowList(
-    val sections: List<Section> = emptyList(),
+data class RowList<out T>(
+    val sections: List<Section<T>> = emptyList(),
     /** What the list shows besides its rows, such as a title. */
     val content: JsonValue? = null
 ) {
     /** The rows of all sections, in order. */
-    val rows: List<Row> get() = sections.flatMap { it.rows }
+    val rows: List<Row<T>> get() = sections.flatMap { it.rows }
 
     internal fun requireUniqueIDs() {
         val (sectionIDs, rowIDs) = HashSet<String>() to HashSet<String>()
@@ -53,9 +58,9 @@ data class RowList(
          *
          * @throws Misfit if it is anything else, or repeats an id.
          */
-        fun of(state: JsonValue): RowList {
+        fun <T> of(state: JsonValue, decoder: Decoder<T>): RowList<T> {
             val members = state.members("sections", "content")
-            val sections = members.required("sections").asArray().map { it.toSection(isNew = true) }
+            val sections = members.required("sections").asArray().map { it.toSection(decoder) }
             return RowList(sections, members["content"]).also { it.requireUniqueIDs() }
         }
     }
@@ -70,25 +75,6 @@ data class WindowBounds(
     /** Rows after the last one. */
     val below: Int
 )
-
-/** Which rows to follow: a number of them before and after an anchor. */
-class RowWindow private constructor(internal val parameters: List<Pair<String, String>>) {
-    companion object {
-        /** Always the first rows. */
-        fun atStart(after: Int) = RowWindow(listOf("at" to "start", "after" to "$after"))
-
-        /** Always the last rows. */
-        fun atEnd(before: Int) = RowWindow(listOf("at" to "end", "before" to "$before"))
-
-        /** Always those around the row with this index. */
-        fun at(row: Int, before: Int, after: Int) =
-            RowWindow(listOf("at" to "$row", "before" to "$before", "after" to "$after"))
-
-        /** Those around a row, wherever it goes. */
-        fun around(id: String, before: Int, after: Int) =
-            RowWindow(listOf("around" to id, "before" to "$before", "after" to "$after"))
-    }
-}
 
 /** How to redraw a row or a section that shows something else. */
 enum class Redraw {
@@ -153,12 +139,12 @@ class ProblemException(val problem: Problem) :
     Exception(listOfNotNull(problem.status, problem.title, problem.detail).joinToString(": "))
 
 /** The form of changes. */
-enum class Dialect(internal val parameters: List<Pair<String, String>>) {
+enum class Dialect(internal val word: String) {
     /** By id: for Compose, and anything that shows the whole list anyway. */
-    KEYED(listOf("dialect" to "keyed")),
+    KEYED("keyed"),
 
-    /** In batches on indexes: RecyclerView. */
-    STAGED(listOf("dialect" to "staged", "staging" to "compact"))
+    /** By index on one flat list, in which an empty section without content has no place: RecyclerView. */
+    SEQUENTIAL("sequential")
 }
 
 /** How a list became another one. */
@@ -169,41 +155,41 @@ sealed class Change {
     /** These operations, as the server wrote them. */
     data class Keyed(val operations: JsonValue) : Change()
 
-    /** These stages; the last one's list is now shown. */
-    data class Staged(val stages: List<Stage>) : Change()
+    /** These splices of the [entries], one after the other. */
+    data class Sequential(val splices: List<Splice>) : Change()
 }
 
 /** What a client shows, and its name: to continue from later, in memory or from a file. */
-data class Followed(
-    val list: RowList = RowList(),
+data class Followed<out T>(
+    val list: RowList<T> = RowList(),
     /** Null before the first answer. */
     val revision: String? = null,
     val window: WindowBounds? = null
 )
 
 /** A list newer than the previous one, and how it came about. */
-class ListUpdate internal constructor(
+class ListUpdate<out T> internal constructor(
     /** What was shown before. */
-    val before: RowList,
+    val before: RowList<T>,
     /** The list as the server told it, without pending edits: to continue from later. */
-    val followed: Followed,
+    val followed: Followed<T>,
     val change: Change,
     /** What to show: the list with all pending edits. */
-    val list: RowList = followed.list
+    val list: RowList<T> = followed.list
 ) {
     /** Its place among all rows, if a window is followed. */
     val window get() = followed.window
 }
 
 /** The result of an answer. */
-sealed class Outcome {
-    class Updated(val update: ListUpdate) : Outcome()
+sealed class Outcome<out T> {
+    class Updated<out T>(val update: ListUpdate<T>) : Outcome<T>()
 
     /** The list is as new as the answer. */
-    object Current : Outcome()
+    object Current : Outcome<Nothing>()
 
     /** The answer is for another list: ask again. */
-    object Elsewhere : Outcome()
+    object Elsewhere : Outcome<Nothing>()
 }
 
 /**
@@ -211,15 +197,18 @@ sealed class Outcome {
  * and for all others the client asks again.
  *
  * @throws Misfit if it is not an answer, or does not fit. Then ask for everything.
+ * @throws UnreadableContent if the decoder throws.
  */
-fun Followed.take(answer: JsonValue): Outcome {
+fun <T> Followed<T>.take(answer: JsonValue, decoder: Decoder<T>): Outcome<T> {
     val to = answer["to"]?.string ?: throw Misfit("an answer says where it leads to")
     val window = answer["window"]?.let {
         val anchor = it["anchor"]?.takeUnless { id -> id === JsonValue.Null }?.id()
         WindowBounds(anchor, it.required("above").integer(), it.required("below").integer())
     }
+    val isSequential = answer["dialect"]?.string == Dialect.SEQUENTIAL.word
     answer["reset"]?.let { reason ->
-        val next = Followed(RowList.of(answer.required("state")), to, window)
+        val state = RowList.of(answer.required("state"), decoder)
+        val next = Followed(if (isSequential) state.withoutUnseen() else state, to, window)
         val change = Change.Reset(reason.string ?: throw Misfit("a reset has a reason"))
         return Outcome.Updated(ListUpdate(list, next, change))
     }
@@ -228,16 +217,17 @@ fun Followed.take(answer: JsonValue): Outcome {
     if (revision == null || from != revision) return Outcome.Elsewhere
     val base = answer["list"]?.let { list.changing(it) } ?: list
     val changes = answer.required("changes")
-    val (next, change) = when (answer["dialect"]?.string) {
-        "keyed" -> base.applyingKeyed(changes) to Change.Keyed(changes)
-        "staged" -> base.stages(changes).let { (it.lastOrNull()?.list ?: base) to Change.Staged(it) }
+    val (next, change) = when {
+        isSequential -> base.applyingSequential(changes, decoder)
+        answer["dialect"]?.string == Dialect.KEYED.word ->
+            base.applyingKeyed(changes, decoder) to Change.Keyed(changes)
         else -> throw Misfit("changes in an unsupported dialect")
     }
     return Outcome.Updated(ListUpdate(list, Followed(next, to, window), change))
 }
 
 /** The list after a change of its own content. */
-private fun RowList.changing(change: JsonValue): RowList {
+private fun <T> RowList<T>.changing(change: JsonValue): RowList<T> {
     val members = change.members("content", "patch")
     val patch = members["patch"] ?: return copy(content = members["content"])
     return copy(content = (content ?: throw Misfit("a patch for an element without content")).merging(patch))
@@ -271,24 +261,38 @@ internal fun JsonValue.redraw() = when (string) {
 }
 
 /** A row, with defaults left out; its content may be a patch of the old one. */
-internal fun JsonValue.toRow(old: Row? = null): Row {
+internal fun <T> JsonValue.toRow(decoder: Decoder<T>, old: Row<T>? = null): Row<T> {
     val more = if (old == null) "id" else "patch"
     val members = members("id", "content", "kind", "level", "parent", "expanded", "children", more)
+    val (id, json) = members.required("id").id() to members.content(old?.json)
     return Row(
-        members.required("id").id(), members.content(old?.content),
-        members["kind"]?.let { it.string ?: throw Misfit("a kind is a string") },
+        id, json.decoded(decoder, id, old), members["kind"]?.let { it.string ?: throw Misfit("a kind is a string") },
         members["level"]?.integer() ?: 0, members["parent"]?.takeUnless { it === JsonValue.Null }?.id(),
-        members["expanded"]?.flag() ?: true, members["children"]?.integer() ?: 0
+        members["expanded"]?.flag() ?: true, members["children"]?.integer() ?: 0, json
     ).also { if (old != null && old.id != it.id) throw Misfit("\"${old.id}\" stands where \"${it.id}\" is updated") }
 }
 
-/** A section: a new one with its rows, or an old one after an update, whose rows stay. */
-internal fun JsonValue.toSection(isNew: Boolean, old: Section? = null): Section {
-    val members = members("id", "content", "expanded", if (isNew) "items" else "patch")
+/** A content decoded; one that stays the same is not decoded again. */
+internal fun <T> JsonValue?.decoded(decoder: Decoder<T>, id: String, old: Row<T>?): T? = when {
+    this == null -> null
+    old != null && this == old.json -> old.content
+    else -> try { decoder(this) } catch (error: Exception) { throw UnreadableContent(id, error) }
+}
+
+/** A new section with its rows. */
+internal fun <T> JsonValue.toSection(decoder: Decoder<T>): Section<T> {
+    val members = members("id", "content", "expanded", "items")
     return Section(
-        members.required("id").id(), members.content(old?.content), members["expanded"]?.flag() ?: true,
-        old?.rows ?: members["items"]?.asArray().orEmpty().map { it.toRow() }
-    ).also { if (old != null && old.id != it.id) throw Misfit("\"${old.id}\" stands where \"${it.id}\" is updated") }
+        members.required("id").id(), members["content"], members["expanded"]?.flag() ?: true,
+        members["items"]?.asArray().orEmpty().map { it.toRow(decoder) }
+    )
+}
+
+/** A section after an update; its rows stay. */
+internal fun <T> JsonValue.toSection(old: Section<T>): Section<T> {
+    val members = members("id", "content", "expanded", "patch")
+    if (members.required("id").id() != old.id) throw Misfit("\"${old.id}\" stands where $this is updated")
+    return old.copy(content = members.content(old.content), isExpanded = members["expanded"]?.flag() ?: true)
 }
 
 private fun Map<String, JsonValue>.content(old: JsonValue?): JsonValue? {

@@ -19,11 +19,11 @@ import kotlinx.coroutines.suspendCancellableCoroutine
  * @param onStatus called with what the connection is doing, where the flow is collected.
  * @throws ProblemException, to the collector, when asking again cannot help.
  */
-fun DiffClient.updates(
-    from: Followed = Followed(), window: RowWindow? = null, onStatus: (Status) -> Unit = {}
-): Flow<ListUpdate> = flow {
+fun <T> DiffClient<T>.updates(
+    from: Followed<T> = Followed(), window: RowWindow? = null, onStatus: (Status) -> Unit = {}
+): Flow<ListUpdate<T>> = flow {
     val inbox = Inbox()
-    var update: ListUpdate? = null
+    var update: ListUpdate<T>? = null
     var problem: Problem? = null
     val following = follow(from, window, executor = inbox, onStatus = {
         onStatus(it)
@@ -43,11 +43,11 @@ fun DiffClient.updates(
 }
 
 /** Like [DiffClient.post]; interrupted when its coroutine is cancelled. */
-suspend fun DiffClient.awaitPost(state: JsonValue, ifMatch: String? = null): String =
+suspend fun DiffClient<*>.awaitPost(state: JsonValue, ifMatch: String? = null): String =
     interruptible { post(state, ifMatch) }
 
 /** Like [DiffClient.edit]; interrupted when its coroutine is cancelled. */
-suspend fun DiffClient.awaitEdit(vararg edits: JsonValue, ifMatch: String? = null): String =
+suspend fun DiffClient<*>.awaitEdit(vararg edits: Edit, ifMatch: String? = null): String =
     interruptible { edit(*edits, ifMatch = ifMatch) }
 
 private suspend fun interruptible(work: () -> String): String = suspendCancellableCoroutine { waiting ->
