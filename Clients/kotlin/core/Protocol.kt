@@ -134,9 +134,10 @@ data class Violation(
     val detail: String
 )
 
-/** A request that failed for good. */
-class ProblemException(val problem: Problem) :
-    Exception(listOfNotNull(problem.status, problem.title, problem.detail).joinToString(": "))
+/** A request that failed for good. Its message names the first place that breaks a rule. */
+class ProblemException(val problem: Problem) : Exception(
+    listOfNotNull(problem.status, problem.title, problem.errors.firstOrNull()?.pointer, problem.detail)
+        .joinToString(": "))
 
 /** The form of changes. */
 enum class Dialect(internal val word: String) {
