@@ -159,7 +159,7 @@ public final class Server: Sendable {
         }
     }
 
-    /// Closes at once whatever is still open, and accepts nothing more: not even if `drain` is still to stop that.
+    /// Closes at once whatever is still open, and accepts nothing more, even if a `drain` has not stopped that yet.
     public func abandon() {
         for shard in running.withLock({ $0.shards }) { shard.loop.execute { shard.abandon() } }
     }

@@ -96,7 +96,7 @@ public struct MessageLimits: Sendable, Hashable {
     public var maxRequestLineBytes = 16 * 1024
     /// A header or trailer section with its line ends; a longer one is 431. At most `largest`, default 32 KiB.
     public var maxHeaderBytes = 32 * 1024
-    /// The most that these two may be: a head is read as one piece.
+    /// The upper bound of both: a head is read as one piece.
     public static let largest = 256 * 1024
     /// Field lines of a header or trailer section; more are 431. Default 100.
     public var maxFields = 100

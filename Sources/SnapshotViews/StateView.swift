@@ -78,8 +78,7 @@ public struct StateView: Sendable, Hashable {
     /// Whether it shows everything, unchanged.
     public var isAll: Bool { json.count == 2 }
 
-    /// At most how much memory it takes, in bytes: its text twice, and what each element of its lists has to itself.
-    /// O(its text).
+    /// An upper bound of its memory in bytes: twice its text, and a share for each element of its lists. O(its text).
     public var footprint: Int { 2 * json.count + 96 * json.count { $0 == UInt8(ascii: ",") } }
 
     /// Whether it cuts contents.

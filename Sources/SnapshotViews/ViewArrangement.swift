@@ -15,7 +15,7 @@ struct ViewArrangement: Sendable {
     let sections: [SectionNode]
     /// Where each comes from: its index in the state or, with a group, the group's number.
     let origins: [UInt32]
-    /// The state's text, with the ids of groups behind it.
+    /// The state's text, followed by the ids of groups.
     let text: StateText?
     /// Items that are collapsed for this reader.
     let collapsed: Set<UInt32>

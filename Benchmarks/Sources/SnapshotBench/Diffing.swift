@@ -1,7 +1,7 @@
 import SnapshotKit
 @_spi(Measuring) import SnapshotKit
 
-/// Two states in hand → changeset, against hashing every id of both lists once.
+/// Two given states → changeset, against hashing every id of both lists once.
 func measureDiffs(rows count: Int, runs: Int) throws {
     let rows = (0..<count).map { Row(id: $0) }
     let old = try Snapshot(json: [UInt8](rows: rows), limits: .none)
@@ -16,7 +16,7 @@ func measureDiffs(rows count: Int, runs: Int) throws {
         } work: {
             UInt64(truncatingIfNeeded: Changeset(from: old, to: new).counts.total)
         }
-        // What is asked is asked of 10,000 rows; more of them are there to show how it grows.
+        // The target is set for 10,000 rows; larger lists only show how the time grows.
         let asked = count == 10_000 ? change.limit : nil
         let limit = Table.atMost(asked, watch.ratio, "\(count.grouped) rows, \(change.rawValue)")
         let isHidden = watch.allocations > Changeset.allocationBound
@@ -29,6 +29,6 @@ func measureDiffs(rows count: Int, runs: Int) throws {
 }
 
 extension Changeset {
-    /// More than these can only be allocations that grow with the rows.
+    /// More allocations than these can only be ones that grow with the rows.
     fileprivate static let allocationBound = 60
 }

@@ -20,7 +20,7 @@ func measureHostile() throws {
 private struct Attack: Sendable {
     var name: String
     var count: Int
-    /// One document or two, of a size.
+    /// One or two documents of a given size.
     var make: @Sendable (Int) -> [[UInt8]]
     var work: @Sendable ([[UInt8]]) -> UInt64 = { read($0) }
 

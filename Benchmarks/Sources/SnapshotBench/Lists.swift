@@ -1,12 +1,12 @@
 // Lists to measure with, the same in every run: ids of 12 bytes, contents of 100 bytes, one section.
 
-/// A row to be: which id, and which content.
+/// A row: its id, and the version of its content.
 struct Row {
     var id: Int
     var version = 0
 }
 
-/// How a list is written down.
+/// How a list is written as JSON.
 struct Style {
     /// Of a content, at least 64.
     var contentBytes = 100
@@ -66,7 +66,7 @@ extension [UInt8] {
     }
 }
 
-/// What becomes of a list, by name.
+/// Changes to a list, by name.
 enum Change: String, CaseIterable {
     case identical = "identical, parsed separately"
     case spaced = "identical, white space between rows"
@@ -78,7 +78,7 @@ enum Change: String, CaseIterable {
     case endToFront = "last row to the front"
     case reversal = "reversal"
 
-    /// What the project asks for, as a ratio to the floor.
+    /// The project's target, as a ratio to the floor.
     var limit: Double? {
         switch self {
         case .identical, .spaced: 2

@@ -2,8 +2,8 @@ import CAllocations
 import SnapshotKit
 @_spi(Measuring) import SnapshotKit
 
-/// JSON → snapshot. The bytes lie in an array with room behind them, as a server reads a body; a copy of them is no
-/// part of the figure.
+/// JSON → snapshot. The bytes lie in an array with room at its end, as when a server reads a body; copying them is not
+/// measured.
 func measureReading() throws {
     var table = Table(
         "JSON → snapshot", "document", "bytes", "scanned, GB/s", "asked", "with the table of ids, GB/s", "asked",

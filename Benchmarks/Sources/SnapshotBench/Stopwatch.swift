@@ -1,15 +1,14 @@
 import CAllocations
 import Glibc
 
-/// Nanoseconds that the processor spent on this thread: what others do on the machine meanwhile costs caches, but no
-/// time.
+/// Processor time of this thread, in nanoseconds: other work on the machine costs caches, but no time.
 func now() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// What the compiler must not find out: results are folded in here, and printed at the end.
+/// Results are folded in here, and printed at the end, so that the compiler cannot drop the work.
 nonisolated(unsafe) var checksum: UInt64 = 0
 
 /// Times a piece of work.

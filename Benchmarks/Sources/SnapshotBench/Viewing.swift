@@ -1,7 +1,7 @@
 import SnapshotKit
 import SnapshotViews
 
-/// Views and windows: looked at anew, carried along with a commit, and what an answer takes.
+/// Views and windows: made anew, advanced by a commit, and the cost of an answer.
 func measureViews() throws {
     for count in [10_000, 100_000] {
         let state = try Snapshot(json: [UInt8](rows: (0..<count).map { Row(id: $0) }), limits: .none)
@@ -88,7 +88,7 @@ private func measureAdvancing() throws {
     table.show()
 }
 
-/// What a reader of all that a view shows is answered behind a commit: both states are made for that.
+/// The answer after a commit to a reader of a whole view, for which both states are made.
 private func measureAnswers() throws {
     let count = 10_000
     let rows = (0..<count).map { Row(id: $0) }
@@ -107,7 +107,7 @@ private func measureAnswers() throws {
     table.show()
 }
 
-/// A window behind one commit: both windows, the changeset between them, and what is sent.
+/// A window after one commit: both windows, the changeset between them, and its JSON.
 private func measureWindows() throws {
     let count = 100_000
     let rows = (0..<count).map { Row(id: $0) }

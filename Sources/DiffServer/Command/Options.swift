@@ -76,7 +76,7 @@ struct Options: Sendable {
     /// Lines for the log at the start.
     var warnings: [String] = []
 
-    /// What an open connection takes.
+    /// The memory that an open connection takes.
     var connectionBytes: Int { certificate == nil ? MemoryAccount.connection : MemoryAccount.secureConnection }
 
     var serverOptions: ServerOptions {

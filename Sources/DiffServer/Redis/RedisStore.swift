@@ -28,7 +28,7 @@ package final class RedisStore: SessionStore {
     package let hash: KeyedHash
     let revocations: RedisRevocations
     private let areRecordsOurs = Atomic<Bool>(false)
-    /// Whether they were ours when Redis last said whose they are.
+    /// Whether the records were ours when Redis last said whose they are.
     private let wereRecordsOurs = Atomic<Bool>(false)
     /// Whether some primary took the last probe.
     private let takesSomeWrites = Atomic<Bool>(false)

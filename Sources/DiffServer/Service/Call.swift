@@ -41,10 +41,10 @@ package final class Call: ServiceContext {
         return call
     }
 
-    /// The same request for a reader that may wait for long: with no more of its head than its answers and its line in
-    /// the log need, and with a share for what else it keeps, if that is more than most keep.
+    /// The same request for a reader that may wait for long. It keeps only what its answers and its log line need of
+    /// its head, and takes a share of memory for what else it keeps, if that is more than usual.
     ///
-    /// - Parameter lists: how many it follows.
+    /// - Parameter lists: how many sessions it follows.
     /// - Throws: 503 if there is no memory left.
     func lasting(_ projection: Projection, lists: Int = 1) throws(Problem) -> Call {
         let fields = service.crossOrigin.fields(of: head) + TraceParent.fields(of: head)
@@ -133,7 +133,7 @@ package final class Call: ServiceContext {
         do throws(TransactionFailure) { return try result.get() } catch { throw Problem(error, of: session) }
     }
 
-    /// Ends a reader when its token or key is revoked; until `leave`.
+    /// Ends the reader when its token or key is revoked. Lasts until `leave`.
     func follow(_ reader: any SessionReader) {
         if let token { service.table.revocations.follow(token, reader) }
         service.access.follow(identity, reader)

@@ -96,7 +96,7 @@ package final class DiffService: Service {
         switch route.work {
         case .open(let work):
             if !route.isProbe { try checkRate(nil, peer) }
-            // Anyone may ask; whoever says who it is anyway is named in the log.
+            // Anyone may ask; credentials are read only to name the caller in the log.
             if head["authorization"] != nil { _ = try? identity(head, peer, for: .operate, &caller) }
             let response = answer(OpenCall(head: head, place: place, service: self), of: route, work)
             guard head.bodyLength == .none else { return .read(maxBytes: Self.strayBody) { _, _ in .now(response) } }
@@ -187,7 +187,7 @@ package final class DiffService: Service {
         return (identity, projection)
     }
 
-    /// Finds out who asks, once for each request: its log line names who that was, whatever has happened by then.
+    /// Identifies the caller, once for each request. Its log line names the caller, whatever happens later.
     private func identity(
         _ head: RequestHead, _ peer: Peer, for permission: Permission, _ caller: inout String?
     ) throws(Problem) -> Identity {

@@ -313,7 +313,7 @@ public enum SessionName {
 }
 
 extension Unicode.Scalar {
-    /// The character for a message: in quotes, or as U+XXXX if one would not see it so.
+    /// The character for a message: in quotes, or as U+XXXX if it would not be visible.
     public var shown: String {
         switch properties.generalCategory {
         case _ where isInvisible, .nonspacingMark, .enclosingMark, .privateUse, .unassigned: break
@@ -324,8 +324,8 @@ extension Unicode.Scalar {
         return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
 
-    /// Whether a terminal or a reader of lines may act on it rather than show it: controls, marks of direction, and
-    /// separators of lines.
+    /// Whether a terminal or a line reader may act on the character rather than show it: controls, direction marks, and
+    /// line separators.
     package var isInvisible: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true

@@ -34,7 +34,7 @@ public final class MemoryAccount: Sendable {
     public let excess: MemoryBudget
 
     public let connections = ConnectionCount()
-    /// What each of them takes.
+    /// The memory that each of them takes, in bytes.
     private let connection: Int
 
     /// Memory for any open connection: its objects, and a held request; and for a request that waits, even after its

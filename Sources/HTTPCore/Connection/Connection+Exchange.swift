@@ -58,7 +58,7 @@ struct Intake {
 
 /// From a complete head to the end of its answer.
 extension Connection {
-    /// - Parameter hasMore: octets behind the head have arrived, so the client is not waiting for `100 Continue`.
+    /// - Parameter hasMore: whether octets after the head have arrived; then the client is not waiting for a 100.
     func begin(_ head: RequestHead, bytesIn: Int, began: Instant, hasMore: Bool) {
         exchange = Exchange(
             head, from: peer, bytesIn: bytesIn, began: began, madeID: resources.requestIDs.next())
@@ -209,7 +209,7 @@ extension Connection {
         respond(response, rest: .none)
     }
 
-    /// Keeps this head in place of the request's own, which takes more memory.
+    /// Replaces the request's head by this one, which takes less memory.
     func shortenHead(to head: RequestHead) { exchange?.summary.head = head }
 
     /// Sends the service's answer to a refusal, and gives up the connection.

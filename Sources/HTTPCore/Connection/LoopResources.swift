@@ -2,7 +2,8 @@ import CDiffSystem
 
 /// What the connections of a loop share. Confined to the loop.
 final class LoopResources {
-    /// The buffer for reads: it fits the largest head that a connection kept from its last reads, and one more read.
+    /// The buffer for reads. It has room for the largest head left from a connection's earlier reads, and for one more
+    /// read.
     let scratch = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 2 * MessageLimits.largest + Connection.headReadBytes, alignment: 64)
     private(set) lazy var deflater = Deflater()

@@ -28,7 +28,7 @@ public final class Pending: Sendable {
         loop.perform { [link] in link.deliver(response) }
     }
 
-    /// Has the exchange keep a head of less memory than the request's own, since the answer may take long.
+    /// Replaces the request's head by one that takes less memory, since the answer may take long.
     public func shortenHead(to head: RequestHead) { loop.perform { [link] in link.shortenHead(to: head) } }
 
     /// Calls `action` once, on the loop, if the connection is lost before the answer. A peer that has shut down its

@@ -28,7 +28,7 @@ public final class StreamWriter: @unchecked Sendable {
         return connection.map { $0.output.isEmpty } ?? false
     }
 
-    /// Has the exchange keep a head of less memory than the request's own, since the stream may take long.
+    /// Replaces the request's head by one that takes less memory, since the stream may take long.
     public func shortenHead(to head: RequestHead) {
         checkLoop()
         connection?.shortenHead(to: head)

@@ -60,7 +60,7 @@ final class BacklogRelief: Sendable {
 
     private func end() { pass.store(false, ordering: .sequentiallyConsistent) }
 
-    /// The connections that hold the most, as many as it takes to free so many octets.
+    /// The connections that hold the most, as many as it takes to free that many octets.
     private static func largest(of holders: [BlockedConnection], freeing octets: Int) -> [BlockedConnection] {
         var readers: [ObjectIdentifier: Int] = [:]
         for holder in holders { for body in holder.holdings.shared { readers[body.id, default: 0] += 1 } }

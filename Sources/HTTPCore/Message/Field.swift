@@ -56,7 +56,7 @@ struct ListElements: Sequence, IteratorProtocol {
 
 /// List-valued fields as text.
 public enum FieldList {
-    /// How many elements of a request's list are read; longer lists are to be refused. Browsers send fewer than ten.
+    /// How many elements of a request's list are read; callers refuse longer lists. Browsers send fewer than ten.
     public static let maxElements = 100
 
     /// The elements of one line that are not empty.

@@ -116,8 +116,8 @@ public struct RequestHead: @unchecked Sendable {
         }
     }
 
-    /// The same request with no more than its path, these fields, and what its answer depends on: for whoever keeps a
-    /// head for long, since a whole one may take 48 KB.
+    /// The same request with only its path, these fields, and what its answer depends on. Meant for keeping a head for
+    /// long: a whole one may take 48 KB.
     public func shortened(to fields: [Field]) -> RequestHead {
         var fields = fields
         if acceptsGzip { fields.append(Field("accept-encoding", "gzip")) }

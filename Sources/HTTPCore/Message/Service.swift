@@ -7,7 +7,7 @@ public protocol Service: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - loop: the loop of the connection.
-    ///   - caller: to be set to what a log calls whoever asks, for `finished`.
+    ///   - caller: set this to the caller's name for the logs; `finished` gets it.
     func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop, as caller: inout String?) -> Admission
 
     /// The answer to a message that the server refuses, with the refusal's status.
@@ -47,9 +47,9 @@ public enum Reply: ~Copyable {
 
 /// An exchange, for logs and metrics.
 public struct ExchangeSummary: Sendable {
-    /// The request's head, shortened if it took long; nil if it was never complete.
+    /// The request's head, perhaps shortened by `shortenHead`; nil if it was never complete.
     public internal(set) var head: RequestHead?
-    /// What the service called whoever asked.
+    /// The caller's name, as `admit` set it.
     public internal(set) var caller: String?
     /// The client.
     public let peer: Peer

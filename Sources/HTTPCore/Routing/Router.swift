@@ -174,7 +174,7 @@ public struct RouteParameters: Sendable {
     @usableFromInline
     init(of resource: RouteTable.Resource, in head: RequestHead) { (self.resource, self.head) = (resource, head) }
 
-    /// The same values in the head of the same path.
+    /// The same parameters, read from another head with the same path.
     public func of(_ head: RequestHead) -> RouteParameters { RouteParameters(of: resource, in: head) }
 
     /// The decoded value of a parameter; nil if the pattern has no such parameter.

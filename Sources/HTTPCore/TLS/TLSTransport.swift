@@ -151,7 +151,7 @@ final class TLSTransport: Transport {
         case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .blocked
         case SSL_ERROR_ZERO_RETURN: return .ended
         default:
-            // Such as the alert of a server that wants a certificate, which TLS 1.3 sends behind the handshake.
+            // Such as the alert of a server that requires a certificate, which TLS 1.3 sends after the handshake.
             failure = ERR_peek_error() == 0 ? String(cString: strerror(errno)) : TLSContext.reason()
             state = .failed
             return .failed

@@ -236,7 +236,7 @@ struct DeltaState {
         node.hash = idHash(first, text.count)
     }
 
-    /// Takes a content or a kind; returns where it stands in the text.
+    /// Takes a content or a kind; returns its place in the text.
     private mutating func takeValue(_ reader: inout DeltaParser) throws(DeltaMismatch) -> Range<Int> {
         let bytes = try reader.takeBytes()
         try require(!bytes.isEmpty)
@@ -351,7 +351,7 @@ private struct DeltaParser {
 /// Records refer to them by addresses from the upper end of the space of texts: the first is at `UInt32.max`.
 private struct PatchedContents {
     private struct Patch {
-        /// Where the older content stands, or its address here.
+        /// The place of the older content in the text, or its address here.
         let old: UInt32
         let oldCount: UInt32
         /// How many of its first and last bytes are taken.
@@ -377,12 +377,12 @@ private struct PatchedContents {
     /// The lowest address that is in use.
     var lowest: Int { Int(UInt32.max) + 1 - patches.count }
 
-    /// Notes a content, and returns where it stands from now on.
+    /// Notes a content, and returns its address.
     ///
     /// - Parameters:
     ///   - old: the older content; may be one of these.
     ///   - start: how many of its first bytes are taken.
-    ///   - middle: where the new bytes stand.
+    ///   - middle: the place of the new bytes.
     ///   - end: how many of its last bytes are taken.
     mutating func append(_ old: Range<Int>, start: Int, _ middle: Range<Int>, end: Int) -> Range<Int> {
         let patch = Patch(

@@ -214,7 +214,7 @@ struct EditUpdate {
     var patch: Range<UInt32>?
     /// Indexes into the batch: what is added to numbers in the content, after the patch.
     var additions = 0..<0
-    /// Where the kind's quote stands.
+    /// The position of the kind's quote.
     var kindStart: UInt32?
     var isExpanded: Bool?
 }

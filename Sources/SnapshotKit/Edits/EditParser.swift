@@ -15,7 +15,7 @@ struct EditParser {
     /// Edits seen, including those beyond the limit.
     private var count = 0
 
-    /// A reader of the value at `range` of padded memory; `tail` is where bytes that it stores will stand.
+    /// A reader of the value at `range` of padded memory; bytes that it stores go to `tail`.
     init(base: UnsafeRawPointer, range: Range<Int>, tail: Int, limits: StateLimits, pointer: String) {
         var inner = limits
         // A later edit may delete what is inserted: only the resulting state is limited in its number of items.

@@ -15,7 +15,7 @@ struct JSONCursor {
         while byte <= 0x20, byte != 0 { at += 1 }
     }
 
-    /// Enters the array or object that starts here. False if it is empty; the cursor is then behind it.
+    /// Enters the array or object that starts here. False if it is empty; then the cursor has passed it.
     @inline(__always)
     mutating func enter() -> Bool {
         at += 1

@@ -77,7 +77,7 @@ package struct JSONObject: Sendable {
         return writer.bytes()
     }
 
-    /// The whole object as the body of an answer: with a line feed behind it, for who reads it in a terminal.
+    /// The whole object as the body of an answer, with a line feed at its end for terminals.
     package consuming func body() -> [UInt8] {
         writer.append("}\n")
         return writer.bytes()
@@ -160,7 +160,7 @@ struct MemberSearch {
     /// Nil until it is needed.
     private var table: NameTable?
 
-    /// Searches the members that stand in a range.
+    /// Searches the members within a range.
     init(_ range: Range<Int>) {
         self.range = range
         expected = range.lowerBound

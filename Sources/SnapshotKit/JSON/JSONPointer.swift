@@ -41,14 +41,14 @@ public struct JSONPointer: Sendable, Hashable {
         return token
     }
 
-    /// A token as it stands in the string form.
+    /// A token as written in the string form.
     package static func escaped(_ token: some Sequence<UInt8>) -> String {
         var bytes: [UInt8] = []
         escape(token, into: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Appends a token as it stands in the string form.
+    /// Appends a token as written in the string form.
     static func escape(_ token: some Sequence<UInt8>, into bytes: inout [UInt8]) {
         for byte in token {
             switch byte {

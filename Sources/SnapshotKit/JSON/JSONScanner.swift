@@ -381,7 +381,7 @@ extension JSONError: CustomStringConvertible {
 public struct TextPosition: Sendable, Hashable {
     /// From 1.
     public private(set) var line = 1
-    /// From 1, in Unicode scalars. Carriage returns have no column.
+    /// From 1, in Unicode scalars. Carriage returns are not counted.
     public private(set) var column = 1
 
     /// The start of a text.

@@ -188,7 +188,7 @@ package struct ParseSettings: Sendable, Equatable {
     /// How many levels of arrays and objects an item may have, by the limits it was read with.
     var room: Int
     var shape = StateShape.native
-    /// Whether kinds are stored behind the document, where they are numbers.
+    /// Whether numeric kinds are stored after the document.
     var hasStoredKinds = false
     /// Whether items without `expanded` kept the value of the previous state, see `keepExpanded`.
     var hasKept = false

@@ -132,7 +132,7 @@ package struct ColumnsAssembly {
     /// The new state, and what it shares with the source. O(items), as memory.
     ///
     /// - Parameters:
-    ///   - text: the text of `source`, and behind it that of the new items.
+    ///   - text: the text of `source`, followed by that of the new items.
     ///   - isIndexed: whether its ids are to be found in O(1), since later states will be made of it. Then it also gets
     ///     a text of its own if most of this one is unused.
     consuming func finish(from source: ColumnsView, text: StateText, isIndexed: Bool) -> Kinship {

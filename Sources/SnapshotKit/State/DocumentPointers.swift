@@ -86,9 +86,9 @@ struct DocumentPointers {
         return path
     }
 
-    /// The step to an item that is named by its id, in a pointer.
+    /// A pointer's step to an item that is named by its id.
     ///
-    /// - Parameter isScoped: whether the id begins with its section's, in which a slash is escaped as in pointers.
+    /// - Parameter isScoped: whether the id begins with its section's, whose slashes are escaped as in pointers.
     static func name(_ id: [UInt8], _ isScoped: Bool) -> String {
         isScoped
             ? String(decoding: id.drop { $0 != UInt8(ascii: "/") }.dropFirst(), as: UTF8.self) : JSONPointer.escaped(id)

@@ -7,7 +7,7 @@ extension ColumnsBuilder {
     /// `sectionOfGroup` where each group goes. O(sections).
     ///
     /// - Parameters:
-    ///   - text: of the document, and what is stored behind it.
+    ///   - text: of the document, and what is stored after it.
     ///   - known: the state whose collapsed sections stay collapsed, unless the document lists them.
     mutating func beginSections(of groups: RowGroups, in text: TextView, keepingExpandedOf known: Columns?) {
         sectionOfGroup = [UInt32](filled: .max, count: groups.count)

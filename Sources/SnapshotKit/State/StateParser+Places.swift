@@ -154,7 +154,7 @@ extension StateParser {
         return text.withUnsafeBytes { store.append(idText: $0) }
     }
 
-    /// The text of an id, in the document or behind it.
+    /// The text of an id, in the document or stored after it.
     private func bytes(of id: FoundID) -> [UInt8] {
         id.start >= store.start
             ? store.bytes(at: id.start, id.count) : Array(scanner.text(id.start..<id.start + id.count))

@@ -155,7 +155,7 @@ extension StateShape {
     public static let maxRest = 32
     /// The largest number of segments of a pointer: the default depth of JSON. A longer one leads nowhere.
     public static let maxSegments = 64
-    /// The largest number of bytes of a pointer: it stands in each error and warning.
+    /// The largest number of bytes of a pointer, since each error and warning repeats it.
     public static let maxPointerBytes = 2_048
 
     /// Why members are not a valid shape.

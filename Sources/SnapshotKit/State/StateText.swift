@@ -169,10 +169,10 @@ package struct TokenBuffer {
     /// Bytes so far.
     var count: Int { writer.count }
 
-    /// Where the first byte stands.
+    /// The position of the first byte.
     var start: Int { base }
 
-    /// Where the next byte will stand.
+    /// The position of the next byte.
     var end: Int { base + writer.count }
 
     /// What was appended.
@@ -218,7 +218,7 @@ package struct TokenBuffer {
         bytes[start - base..<start - base + count].withUnsafeBytes { SnapshotKit.idHash($0.baseAddress!, $0.count) }
     }
 
-    /// Appends a JSON value; returns where it starts. The comma behind it ends a number for a cursor.
+    /// Appends a JSON value; returns where it starts. The comma after it ends a number for a cursor.
     @inline(__always)
     mutating func append(value: UnsafeRawBufferPointer) -> Int {
         defer { endValue() }

@@ -14,7 +14,7 @@ enum kind { NOTHING, WRITE, READ, SYNC, OPEN, ALLOCATION };
 // The same fields, in this order, are in the test.
 static struct {
     int kind;
-    // Whether all calls fail behind the first that does.
+    // Whether all calls after the first failure fail, too.
     int lasts;
     // How many calls from now the one is that fails.
     long left;

@@ -385,7 +385,7 @@ export function makeList(view, edit, lit = () => {}) {
     return [{ op: 'update', items: [{ id, content }] }];
   }
 
-  /** The selected row's title is written where it stands: Enter, or going elsewhere, keeps it, Escape does not. */
+  /** Edits the selected row's title in place. Enter, or going elsewhere, keeps it; Escape does not. */
   function write() {
     const [at, subject] = [selected, row(selected)];
     const name = drawn.get(at).querySelector('.name');

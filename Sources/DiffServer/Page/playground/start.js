@@ -16,10 +16,10 @@ function addressOf(text) {
   } catch { return null; }
 }
 
-// Where this server is on the same machine, it has the port that another would take.
+// If this server runs on the reader's machine, another one must take another port.
 const port = /^(localhost|127\.|\[)/.test(location.hostname) ? ' --listen 127.0.0.1:0' : '';
 
-/** Says how it stands and, where it is of use, the command that follows an address. */
+/** Shows a status and, where it is of use, the command that follows an address. */
 function tell(words, address) {
   $('told').textContent = words + (address ? ' To follow it, run:' : '');
   $('by-command').hidden = !address;

@@ -70,7 +70,7 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// Ends a reader when its key is withdrawn, or the secret of its token; until `leave`.
+    /// Ends the reader when its key or its token's secret is withdrawn. Lasts until `leave`.
     func follow(_ identity: Identity, _ reader: any SessionReader) {
         switch identity {
         case .anyone: break

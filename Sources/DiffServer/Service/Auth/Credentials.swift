@@ -2,12 +2,12 @@ import DiffStores
 import HTTPCore
 import Synchronization
 
-/// What requests are admitted by: keys, or the secrets of tokens. All of them can be replaced while the server runs,
-/// which ends the readers that came with one that is gone.
+/// What admits requests: keys, or the secrets of tokens. The set can be replaced while the server runs, which ends the
+/// readers admitted by a credential that is gone.
 final class Credentials<Credential: Hashable & Sendable>: Sendable {
     private struct Content {
         var all: [Credential]
-        /// By what they came with.
+        /// By the credential that admitted them.
         var readers: [Credential: [ObjectIdentifier: any SessionReader]] = [:]
     }
 
@@ -18,13 +18,13 @@ final class Credentials<Credential: Hashable & Sendable>: Sendable {
 
     var all: [Credential] { content.withLock { $0.all } }
 
-    /// Counts how often they were replaced.
+    /// How often the set was replaced.
     var generation: Int { replacements.load(ordering: .acquiring) }
 
-    /// Whether it is one of them. O(all), which are few.
+    /// Whether the set has the credential. O(credentials), which are few.
     func contains(_ credential: Credential) -> Bool { all.contains(credential) }
 
-    /// Replaces all. O(all × those that have readers).
+    /// Replaces the set. O(credentials × those with readers).
     func replace(by others: [Credential]) {
         let ended = content.withLock { content in
             content.all = others
@@ -34,7 +34,7 @@ final class Credentials<Credential: Hashable & Sendable>: Sendable {
         for reader in ended { reader.sessionEnded(.revoked) }
     }
 
-    /// Ends a reader when this is gone, at once if it is already; until `leave`.
+    /// Ends the reader when the credential is withdrawn, at once if it already is. Lasts until `leave`.
     func follow(_ credential: Credential, _ reader: any SessionReader) {
         let isThere = content.withLock { content in
             content.readers[credential, default: [:]][ObjectIdentifier(reader)] = reader

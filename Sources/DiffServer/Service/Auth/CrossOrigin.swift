@@ -51,7 +51,7 @@ package struct CrossOrigin: Sendable {
         response.fields.append(Field("Access-Control-Expose-Headers", Self.exposed))
     }
 
-    /// What `decorate` looks at.
+    /// The request fields that `decorate` reads.
     func fields(of head: RequestHead) -> [Field] { allowedOrigin(head).map { [Field("origin", $0)] } ?? [] }
 
     private func allowedOrigin(_ head: RequestHead) -> String? {

@@ -101,7 +101,7 @@ package struct Token: RevocableToken, Sendable, Equatable {
         (self.view, self.client) = (view, client)
     }
 
-    /// Its memory in bytes, with its places among those that a revocation ends; without its view.
+    /// Its memory in bytes, including its entries among the revocable tokens; without its view.
     var footprint: Int { sessions.reduce(0) { $0 + $1.utf8.count + 512 } }
 
     /// Whether some scope permits edits. A token with a view must not have one, or it could change what it cannot see.

@@ -268,7 +268,7 @@ extension ChangesAnswer {
         return small + min(rows, all) * (32 + snapshot.textBytes * 9 / 8 / all)
     }
 
-    /// Writes what precedes the JSON of an event.
+    /// Writes an event up to its JSON.
     private static func begin(
         _ from: Revision?, _ destination: Destination, _ form: ChangesForm, _ writer: inout JSONWriter
     ) {

@@ -24,7 +24,7 @@ package enum Event {
         Array((cursor.isEmpty ? "event: changes\n" : "event: changes\nid: \(cursor)\n").utf8)
     }
 
-    /// Writes what precedes the JSON of a changeset or reset on a stream of one session.
+    /// Writes an event of a stream of one session up to the JSON of its changeset or reset.
     ///
     /// - Parameter base: the revision that a reconnect resumes from.
     static func begin(_ base: Revision?, _ writer: inout JSONWriter) {

@@ -131,8 +131,7 @@ package enum LogValue {
 }
 
 extension String {
-    /// The text with U+FFFD in place of what is invisible, except for controls below U+007F, which a writer of JSON
-    /// escapes.
+    /// The text with U+FFFD for each invisible character, except controls below U+007F, which a JSON writer escapes.
     package var printable: String {
         if utf8.allSatisfy({ $0 < 0x7F }) { return self }
         return String(
@@ -149,7 +148,7 @@ enum TraceParent {
         return values[0]
     }
 
-    /// What `value` looks at.
+    /// The request fields that `value` reads.
     static func fields(of head: RequestHead) -> [Field] { value(of: head).map { [Field("traceparent", $0)] } ?? [] }
 
     /// `version-traceid-parentid-flags` in lower-case hexadecimal. No id may be all zeros, nor the version `ff`.

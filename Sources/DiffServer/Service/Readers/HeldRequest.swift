@@ -21,7 +21,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     /// Holds a request for at most `time`.
     ///
     /// - Parameters:
-    ///   - call: a lasting one.
+    ///   - call: made by `lasting`.
     ///   - view: the head; nil if there is no session yet.
     ///   - since: what the reader has.
     ///   - compared: shows the same as that.

@@ -23,7 +23,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
     /// A held request waits only for the session.
     private let followsSource: Bool
 
-    /// Its memory in bytes, besides its slot's and its view's.
+    /// Its memory in bytes, without its slot and its view.
     static let footprint = 512
 
     /// - Parameters:
