@@ -23,7 +23,7 @@ final class Carrier: NSObject, URLSessionDataDelegate, @unchecked Sendable {
         let events: (@Sendable (Data) -> Bool)?
         let continuation: CheckedContinuation<(Data, URLResponse), any Error>
 
-        /// Of an answer that is not the stream asked for, only the beginning is read.
+        /// Keeps only the beginning of an answer that is not the requested stream.
         mutating func take(_ data: Data) { if events == nil || body.count < 1 << 16 { body.append(data) } }
     }
 
@@ -31,16 +31,17 @@ final class Carrier: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     /// By task identifier. Protected by the lock.
     private var answers: [Int: Answer] = [:]
 
-    /// Sends a request, and returns its answer, until the task is cancelled.
+    /// Sends a request, and returns its answer. Ends early if the task is cancelled.
     ///
-    /// - Parameter events: takes the bytes of a stream of events, until it returns false; they are not in the body.
+    /// - Parameter events: takes the bytes of a stream of events, until it returns false; the body does not contain
+    ///   them.
     func carry(_ request: URLRequest, events: (@Sendable (Data) -> Bool)? = nil) async throws -> (Data, URLResponse) {
         let task = Self.session.dataTask(with: request)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 lock.withLock { answers[task.taskIdentifier] = Answer(events: events, continuation: continuation) }
                 task.resume()
-                // Before it was there, nothing was cancelled.
+                // A cancellation before the answer was registered had no effect.
                 if Task.isCancelled { cancel(task) }
             }
         } onCancel: {
@@ -48,8 +49,8 @@ final class Carrier: NSObject, URLSessionDataDelegate, @unchecked Sendable {
         }
     }
 
-    /// Cancels a request that is on its way. On Linux, a cancelled task waits for the queue that is about to resume it,
-    /// and the queue for the task; so this is done on another one.
+    /// Cancels a request in progress. On Linux, a cancelled task waits for the queue that is about to resume it, and
+    /// the queue for the task, so another queue does this.
     private func cancel(_ task: URLSessionTask) {
         DispatchQueue.global().async {
             if self.lock.withLock({ self.answers[task.taskIdentifier] != nil }) { task.cancel() }

@@ -10,10 +10,11 @@ import Foundation
 
 /// Notices reasons to ask again at once: a change of the network, or the app returning to the foreground.
 final class Connectivity: @unchecked Sendable {
-    /// How often it did. That ends pauses after failures, and requests on connections that may be silently dead.
+    /// How many reasons were noticed. A change ends pauses after failures, and requests on connections that may be
+    /// silently dead.
     let reconnections = Watched(0)
 
-    /// Stop noticing.
+    /// Stops noticing.
     private var ends: [() -> Void] = []
 
     init() {

@@ -1,8 +1,8 @@
 import Foundation
 import SnapshotKit
 
-/// How one loop over `updates` asks its session: what to do next, by what has happened. A pure value without a clock or
-/// a network; `ListUpdates.Iterator` carries out its steps.
+/// How one loop over `updates` asks its session: the next step, given what has happened. A pure value without a clock
+/// or a network; `ListUpdates.Iterator` carries out its steps.
 ///
 /// A loop has at most one request. It reads a stream, or polls where streams do not get through. A poll that the server
 /// does not hold is made where a stream may be silent: at first, when there may be no session, and after an edit was
@@ -10,7 +10,7 @@ import SnapshotKit
 struct Following: Sendable {
     enum Mode: Sendable, Equatable {
         case stream
-        /// By a request that the server may hold for so many seconds.
+        /// By a request that the server may hold for this many seconds.
         case poll(TimeInterval)
     }
 
@@ -20,7 +20,7 @@ struct Following: Sendable {
     enum Step: Sendable, Equatable {
         /// Make this request in place of the one in progress.
         case ask(Mode)
-        /// Wait for what the request brings, or for a change of what steps depend on, until then.
+        /// Wait until this time, for what the request brings or for a change of what steps depend on.
         case wait(until: TimeInterval)
     }
 
@@ -36,7 +36,7 @@ struct Following: Sendable {
     private var terms: Terms = (nil, 0)
     /// The request in progress. A stream may be silent if it was not before, or if a poll has told what there is.
     private var request: (mode: Mode, start: TimeInterval, maySayNothing: Bool)?
-    /// Nothing is asked until `end`. Unless the server named that, reconnecting ends the pause.
+    /// Nothing is asked until `end`. Reconnecting ends the pause, unless the server named its end.
     private var pause: (end: TimeInterval, isNamed: Bool)?
     private var failures = 0
     /// How many polls are left until a stream is tried again.
@@ -48,13 +48,13 @@ struct Following: Sendable {
     /// Since when an edit was answered that the list is not known to contain.
     private var behindSince: TimeInterval?
 
-    /// - Parameter hasList: whether there is a list to go on from.
+    /// - Parameter hasList: whether there is a list to continue from.
     init(_ client: ListClient, hasList: Bool) {
         (wait, backOff, isUrgent) = (client.wait, client.backOff, !hasList)
         usual = client.polls || client.transport != nil ? .poll(client.wait) : .stream
     }
 
-    /// When the poll began that brings the next answer; nil for a stream.
+    /// When the poll in progress began; nil for a stream.
     var readTime: TimeInterval? { request?.mode == .stream ? nil : request?.start }
 
     /// - Parameters:

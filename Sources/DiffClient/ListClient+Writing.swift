@@ -71,7 +71,7 @@ extension ListClient {
         } catch { throw ServerProblem(title: "A value cannot be encoded", detail: "\(error)") }
     }
 
-    /// Shows edits and begins to send them; the function that is returned waits for the answer.
+    /// Shows edits and begins to send them; the returned function waits for the answer.
     func begin(_ edits: JSONText) -> () async throws(ServerProblem) -> String {
         let deadline = TimeInterval.uptime + patience
         var request = writing("edits", edits, nil, nil)
@@ -90,7 +90,7 @@ extension ListClient {
     }
 
     /// A POST. All tries have the same key, so that a write whose answer was lost is not repeated: the server answers
-    /// the next try as it would have answered the first.
+    /// the next try like the first.
     private func writing(_ name: String, _ value: JSONText, _ since: String?, _ revision: String?) -> URLRequest {
         var request = request(query(in: window?.rows) + [("since", since)], timeout: 30)
         request.httpMethod = "POST"

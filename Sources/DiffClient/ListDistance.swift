@@ -7,7 +7,7 @@ public struct ListDistance: Sendable, Equatable {
     public enum Change: Sendable, Equatable {
         /// Numbers of operations on sections and on items.
         case operations(sections: OperationCounts, items: OperationCounts)
-        /// A reset, for the given reason, to a list with so many rows.
+        /// A reset, for the given reason, to a list with this many rows.
         case reset(reason: String, rows: Int)
     }
 

@@ -17,14 +17,14 @@ public struct ListEdit: Sendable {
         case start, end
     }
 
-    /// What items are put into, by its id.
+    /// What to put items into, by its id.
     public enum Parent: Sendable {
         case section(any ListID), item(any ListID)
     }
 
     private typealias Place = [String: AnyJSON]
 
-    /// As they are written.
+    /// The members of its JSON.
     let members: [String: AnyJSON]
 
     private init(_ operation: String, _ items: (any Encodable & Sendable)?, _ place: Place = [:]) {
@@ -46,7 +46,7 @@ public struct ListEdit: Sendable {
         return Place(["into": into, "at": end])
     }
 
-    /// The same edit, of sections: its ids are theirs. They go into nothing, and have no kind.
+    /// The same edit of sections: its ids are theirs. Sections have no parent and no kind.
     public static func sections(_ edit: ListEdit) -> ListEdit {
         var members = edit.members
         members["sections"] = members.removeValue(forKey: "items")
@@ -125,7 +125,7 @@ extension ListEdit {
         update(id, "patch", members.mapValues(AnyJSON.init))
     }
 
-    /// Merges a patch that encodes to an object. `Codable` leaves out members that are nil, so these stay.
+    /// Merges a patch that encodes to an object. `Codable` leaves out nil members, so these stay.
     public static func patch(_ id: any ListID, _ patch: some Encodable & Sendable) -> ListEdit {
         update(id, "patch", patch)
     }
@@ -143,10 +143,10 @@ extension ListEdit {
     /// Hides the children.
     public static func collapse(_ ids: any ListIDs) -> ListEdit { ListEdit("collapse", ids.elementIDs) }
 
-    /// Has every reader replace the cells, though nothing has changed.
+    /// Makes every reader replace the cells, though nothing has changed.
     public static func reload(_ ids: any ListIDs) -> ListEdit { ListEdit("reload", ids.elementIDs) }
 
-    /// Has every reader fill the cells again, though nothing has changed.
+    /// Makes every reader fill the cells again, though nothing has changed.
     public static func reconfigure(_ ids: any ListIDs) -> ListEdit { ListEdit("reconfigure", ids.elementIDs) }
 }
 
@@ -165,7 +165,7 @@ public struct NewElement: Encodable, Sendable {
     /// - Parameters:
     ///   - kind: an item's type of cell.
     ///   - isExpanded: whether its items are rows; by default they are.
-    ///   - items: those of a section, or an item's children.
+    ///   - items: the items of a section, or the children of an item.
     public init(
         _ id: any ListID, _ content: (any Encodable & Sendable)? = nil, kind: String? = nil, isExpanded: Bool? = nil,
         items: [NewElement]? = nil
@@ -175,7 +175,7 @@ public struct NewElement: Encodable, Sendable {
         ])
     }
 
-    /// Writes an object, whose names no strategy changes.
+    /// Writes an object whose names no key strategy changes.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(members)
@@ -192,7 +192,7 @@ struct AnyJSON: Encodable, Sendable {
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        // By the container, since the encoder has strategies for dates and the like.
+        // Through the container, since the encoder has strategies for dates and the like.
         if let value { try container.encode(value) } else { try container.encodeNil() }
     }
 }
@@ -204,7 +204,7 @@ extension [String: AnyJSON] {
     }
 }
 
-/// Elements of an array, or one alone.
+/// The elements of an array, or one element.
 private struct NewElements: Encodable, Sendable {
     let value: any Encodable & Sendable
 

@@ -1,5 +1,5 @@
-// Ids as an app has them. The server compares ids byte by byte, so an id of another type must have one spelling: what
-// is read from a list is written back as it was, or is not read at all.
+// Ids in an app's own types. The server compares ids byte by byte, so an id of another type must have one spelling:
+// what is read from a list is written back unchanged, or is not read at all.
 
 import Foundation
 import SnapshotKit
@@ -19,10 +19,10 @@ public protocol ListIDs: Sendable {
 /// let ids = fires.rows.compactMap { FireID(id: $0.id) }
 /// ```
 public protocol ListID: ListIDs {
-    /// The id as lists have it.
+    /// The id in the type that lists use.
     var elementID: ElementID { get }
 
-    /// The id as this type; nil if it is none, or if `elementID` would spell it differently.
+    /// The id in this type; nil if it is no such value, or if `elementID` would spell it differently.
     init?(id: ElementID)
 }
 
@@ -60,7 +60,7 @@ extension String: ListID {
     /// An id with this text.
     public var elementID: ElementID { ElementID(self) }
 
-    /// The id's text; nil if it is not in Unicode's form C, since Swift takes it for equal to another id.
+    /// The id's text; nil if it is not in Unicode's form C, since Swift might consider it equal to another id.
     public init?(id: ElementID) {
         let text = id.text
         guard ElementID(text.precomposedStringWithCanonicalMapping) == id else { return nil }

@@ -17,7 +17,7 @@ public struct ListUpdate: Sendable {
 
     /// The list to show.
     public let list: RowList
-    /// Its revision; while edits are pending, that of the list they are applied to.
+    /// Its revision; while edits are pending, that of the list without them.
     public let revision: String
     /// The position of `list` among all rows, if the client has a window.
     public var window: WindowBounds? { followed.window }
@@ -89,7 +89,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
             }
         }
 
-        /// Makes the next request, or waits for what it brings; nil if there is something else to look at.
+        /// Makes the next request, or waits for what it brings; nil if the caller must check again.
         private mutating func news() async throws(ServerProblem) -> News.Item? {
             let terms = (rows: client.window?.rows, reconnections: client.connectivity.reconnections.value)
             let isBehind = client.pending.isAnswered(beyond: followed)
@@ -141,7 +141,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
             return outcome
         }
 
-        /// The update for an answer. If no edits are pending before or after it, the server's own changes.
+        /// The update for an answer: the server's own changes, if no edits are pending before or after it.
         private mutating func update(
             by change: ListUpdate.Change, _ outcome: FollowedList.Outcome, from before: RowList
         ) -> ListUpdate? {

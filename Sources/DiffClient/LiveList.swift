@@ -69,7 +69,7 @@ public final class LiveList<Item: Decodable & Sendable> {
         var observed = client
         observed.onStatus = { [weak self] status in
             client.onStatus?(status)
-            // In order, which tasks do not guarantee.
+            // The queue keeps the order, which tasks do not guarantee.
             DispatchQueue.main.async {
                 MainActor.assumeIsolated { if self?.status != status { self?.status = status } }
             }

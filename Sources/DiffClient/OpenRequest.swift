@@ -2,14 +2,15 @@ import Foundation
 
 /// A stream, or a poll in progress. Releasing it abandons the request.
 final class OpenRequest: Sendable {
-    /// Reads, passes on the bytes of a stream of events until that returns false, and returns what comes at last.
+    /// Reads a request's answer. Passes on the bytes of a stream of events until that returns false, and returns the
+    /// last news.
     typealias Reading =
         @Sendable (_ events: @escaping @Sendable (Data) -> Bool) async throws(ServerProblem) -> News.Item
 
     private let news = Watched(News()) { !$0.isEmpty }
     private let task: Task<Void, Never>
 
-    /// Makes a request that wakes a loop by its news.
+    /// Makes a request that wakes a loop when it has news.
     init(waking alarm: Alarm, _ reading: @escaping Reading) {
         news.wakes(alarm)
         task = Task { [news] in
@@ -26,10 +27,10 @@ final class OpenRequest: Sendable {
     /// When the last bytes of a stream arrived, if any have.
     var lastHeard: TimeInterval? { news.value.lastHeard }
 
-    /// Whether there are news.
+    /// Whether there is news.
     var hasNews: Bool { !news.value.isEmpty }
 
-    /// Takes the next news, if there are any.
+    /// Takes the next news, if there is any.
     func next() -> News.Outcome? { news.change { $0.next() } }
 }
 
@@ -40,7 +41,7 @@ struct Alarm: Sendable {
     private let signal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     fileprivate var bell: AsyncStream<Void>.Continuation { signal.continuation }
 
-    /// Waits until it rings, or until a time. A task that is cancelled as it waits ends it for good.
+    /// Waits until it rings, or until a time. Cancelling a waiting task ends the alarm for good.
     func wait(until time: TimeInterval) async {
         let clock = Task { [bell] in
             await Task.pause(for: time - .uptime)
@@ -74,7 +75,7 @@ final class Watched<Value: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// From now on wakes another loop, too.
+    /// Adds a loop to be woken by changes.
     func wakes(_ loop: Alarm) {
         lock.withLock {
             wake()
@@ -105,15 +106,15 @@ struct News: Sendable {
 
     private var parser = EventParser()
     private var queue: [Outcome] = []
-    /// Whether no more is wanted.
+    /// Whether no more news is wanted.
     private var isOver = false
     /// When the last bytes arrived, if any have.
     private(set) var lastHeard: TimeInterval?
 
-    /// Whether nothing is to be read.
+    /// Whether there is nothing to read.
     var isEmpty: Bool { queue.isEmpty }
 
-    /// Takes the next of them.
+    /// Takes the next news.
     mutating func next() -> Outcome? { isEmpty ? nil : queue.removeFirst() }
 
     /// Takes bytes of a stream; returns whether more are wanted.
@@ -145,7 +146,7 @@ struct EventParser {
     private var id = ""
     private var data: [UInt8]?
 
-    /// Parses further bytes; returns what complete events say. O(n).
+    /// Parses further bytes; returns the news in complete events. O(n).
     mutating func read(_ piece: some Sequence<UInt8>) -> [News.Outcome] {
         var outcomes: [News.Outcome] = []
         for byte in piece {

@@ -15,7 +15,7 @@ final class PendingEdits: Sendable {
     /// One call of `edit`.
     struct Batch {
         let id: UUID
-        /// Nil if they are malformed, which is for the server to say.
+        /// Nil if they are malformed; the server says why.
         let edits: EditBatch?
         /// When they were answered, and with which revision.
         var answer: (time: TimeInterval, revision: String)?

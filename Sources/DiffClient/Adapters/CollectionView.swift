@@ -13,7 +13,7 @@
 
         fileprivate typealias Paths = Set<IndexPath>
         fileprivate var itemLayout: NSCollectionViewLayout? { collectionViewLayout }
-        /// There is no other way to draw an item again.
+        /// Items cannot be filled again in place.
         fileprivate func reconfigureItems(at paths: Paths) { reloadItems(at: paths) }
     }
 #elseif canImport(UIKit) && !os(watchOS)
@@ -81,11 +81,11 @@
     }
 
     extension NSDiffableDataSourceSnapshot where SectionIdentifierType: ListID, ItemIdentifierType: ListID {
-        /// The rows of an update of a client whose `form` is `.diffable`, and which of them to draw again. Sections and
-        /// rows whose ids are not of the data source's types are left out; none are with `ElementID`. Adopt
-        /// `update.list` first: the provider of items or cells finds contents in it by id. A reset does not say what
-        /// has changed in rows that stay: reload the view's data too, or apply the snapshot by reloading. A snapshot
-        /// cannot name headers to be filled again: those are in the arrangement's `reconfigureSections`.
+        /// The rows of an update of a client whose `form` is `.diffable`, and which of them to draw again. Leaves out
+        /// sections and rows whose ids do not fit the data source's types; `ElementID` fits all. Adopt `update.list`
+        /// first: the provider of items or cells finds contents in it by id. A reset does not say what has changed in
+        /// rows that stay: reload the view's data too, or apply the snapshot by reloading. A snapshot cannot name
+        /// headers to fill again: find them in the arrangement's `reconfigureSections`.
         public init(_ update: ListUpdate) {
             self.init()
             for section in update.list.sections {
@@ -94,7 +94,7 @@
                 appendItems(section.rows.compactMap { ItemIdentifierType(id: $0.id) }, toSection: id)
             }
             guard case .diffable(let arrangement) = update.change else { return }
-            // It crashes on ids that it does not have.
+            // A snapshot crashes on ids that it does not have.
             let shown = Set(itemIdentifiers)
             let rows = { (ids: [ElementID]) in ids.compactMap(ItemIdentifierType.init(id:)).filter(shown.contains) }
             #if canImport(AppKit) && !targetEnvironment(macCatalyst)
@@ -108,19 +108,19 @@
     }
 
     extension ListUpdate {
-        /// The batches to show the update by; nil for a reload, since there are none or nobody looks.
+        /// The batches that show the update; nil for a reload, if there are no stages or the view is in no window.
         func stages(in window: AnyObject?) -> [ListStage]? {
             if window != nil, case .staged(let stages) = change { stages } else { nil }
         }
     }
 
     extension IndexBatch.Operations {
-        /// What is to be drawn again in this way.
+        /// The indexes of updates to be drawn in this way.
         func updated(_ redraw: Marks.Redraw) -> [Index] { updated.filter { $0.redraw == redraw }.map(\.at) }
     }
 
     extension ItemPath {
-        /// The path as AppKit and UIKit have it.
+        /// The path in the form that AppKit and UIKit use.
         public var indexPath: IndexPath { IndexPath(item: row, section: section) }
     }
 #endif

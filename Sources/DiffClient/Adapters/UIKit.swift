@@ -6,8 +6,8 @@
         /// Fills a visible header or footer: the view, and its section.
         public typealias Filling = (UITableViewHeaderFooterView, Int) -> Void
 
-        /// Shows an update of a client whose `form` is `.staged`, as a collection view does. The animation is that of
-        /// rows and sections that are inserted, deleted or reloaded.
+        /// Shows an update of a client whose `form` is `.staged`, as a collection view does. The animation is for rows
+        /// and sections that are inserted, deleted or reloaded.
         public func show(
             _ update: ListUpdate, with animation: RowAnimation = .automatic, adopt: @escaping (RowList) -> Void,
             fill: @escaping Filling = { _, _ in }
@@ -83,7 +83,7 @@
     }
 
     extension ListUpdate {
-        /// Applies the update's snapshot, and fills the headers that have changed, by index in `list`.
+        /// Applies the update's snapshot, and fills changed headers, by their index in `list`.
         @MainActor
         fileprivate func show<Section: ListID, Item: ListID>(
             apply: (NSDiffableDataSourceSnapshot<Section, Item>) -> Void,

@@ -165,7 +165,7 @@ extension [RowList.Section] {
 }
 
 extension IndexBatch.Operations where Element == RowList.Section, Index == Int {
-    /// Checks that sections come and go without rows.
+    /// Checks that sections are inserted and deleted without rows.
     fileprivate func requireEmpty(_ sections: [RowList.Section]) throws(ApplyError) {
         for section in deleted where !sections[section].rows.isEmpty {
             throw error(.wrongShape, "section \(section) is deleted, but not all of its rows are")
@@ -184,8 +184,8 @@ extension IndexBatch.Operations where Index: ListIndex, Element: ListElement {
 
     func error(_ reason: ApplyError.Reason, _ detail: String) -> ApplyError { ApplyError(reason, detail, at: offset) }
 
-    /// Checks that no two operations have the same index before or after the batch, that nothing updated is deleted,
-    /// inserted or updated twice, and that the lists before have all that is named.
+    /// Checks that no two operations have the same index before or after the batch, that no updated element is also
+    /// deleted, inserted or updated again, and that the lists before the batch have all indexes.
     fileprivate func requireSound(in lists: [[Element]]) throws(ApplyError) {
         for (when, indexes) in [
             ("before", sources), ("after", targets), ("before", deleted + updated.map(\.from)),

@@ -59,7 +59,7 @@ extension JSONSlice {
     }
 }
 
-/// Rows, and sections without them, by id.
+/// Rows, and sections without their rows, by id.
 struct Elements {
     var rows: [ElementID: RowList.Row] = [:]
     var sections: [ElementID: RowList.Section] = [:]

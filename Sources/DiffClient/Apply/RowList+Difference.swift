@@ -60,8 +60,8 @@ extension RowList {
 }
 
 extension FollowedList.Outcome {
-    /// What an answer says to draw again that the difference of the lists does not tell: rows and sections that are
-    /// equal before and after, and cells to be replaced.
+    /// What an answer says to draw again, beyond the difference of the lists: rows and sections that are equal before
+    /// and after, and cells to be replaced.
     func marks(from before: RowList, to after: RowList) -> Marks {
         var (rows, sections): ([ListStage.Redrawn], [ListStage.Redrawn]) = ([], [])
         switch self {

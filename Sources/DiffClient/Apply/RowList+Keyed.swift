@@ -83,8 +83,8 @@ private struct LinkedList {
     }
 }
 
-/// Rings of elements, which are found by id. A ring begins and ends at a link without an element, whose number is the
-/// ring's: to insert before that is to append, and every link has neighbours.
+/// Rings of elements, found by id. A ring begins and ends at a link without an element, whose number is the ring's:
+/// inserting before it appends, and every link has neighbours.
 private struct Rings<Element: ListElement> {
     private struct Link {
         var element: Element?

@@ -18,7 +18,7 @@ struct Members: Sendable {
     /// The elements of an optional array.
     func list(_ name: String) throws(ApplyError) -> [JSONSlice] { try values[name]?.asArray() ?? [] }
 
-    /// A content after an update, which has the new one or a patch.
+    /// A content after an update, which holds the new content or a patch.
     func content(after old: JSONText?) throws(ApplyError) -> JSONText? {
         guard let patch = values["patch"]?.json else { return values["content"]?.json }
         if values["content"] != nil { throw owner.wrong("an update has content or a patch, not both") }
@@ -37,7 +37,7 @@ extension JSONSlice {
         }
     }
 
-    /// The members of an object that has no others than those named.
+    /// The members of an object that has none but these.
     func object(_ names: [String]) throws(ApplyError) -> Members {
         guard let values = members else { throw wrong("an object is expected") }
         for (name, value) in values where !names.contains(name) {
@@ -50,7 +50,7 @@ extension JSONSlice {
     func asString() throws(ApplyError) -> String { try expect(string, "a string") }
     func asInteger() throws(ApplyError) -> Int { try expect(integer, "a whole number") }
 
-    /// A row's level: no state has deeper ones, and code that descends them must not overflow its stack.
+    /// A row's level. The limit is that of all states: code that recurses by level must not overflow its stack.
     func asLevel() throws(ApplyError) -> Int {
         try expect(integer.flatMap { (0..<StateLimits.none.maxNesting).contains($0) ? $0 : nil }, "a level")
     }
@@ -98,7 +98,7 @@ protocol ListElement: Sendable {
     var id: ElementID { get }
     var content: JSONText? { get set }
 
-    /// What changes call it.
+    /// Its name in changes.
     static var name: String { get }
     /// The members of an element, whether new or updated.
     static var members: [String] { get }
