@@ -16,7 +16,7 @@ for answer in [
     _ = try followed.take(Array(answer.utf8))
 }
 
-// An edit, answered by nobody's server.
+// An edit, sent to a transport in place of a server.
 var client = ListClient(url: URL(fileURLWithPath: "/"), session: "list")
 client.transport = { request in
     let body = String(decoding: request.httpBody ?? Data(), as: UTF8.self)

@@ -164,7 +164,7 @@ struct ListEditTests {
                 .update("b", Card(title: "B")), .sections(.move("done", before: "open")),
                 .sections(.patch("open", ["title": "Todo"])))
         }
-        // At once.
+        // The edits are shown at once.
         let shown = [["done", "a"], ["open", uuid.elementID.text, "b"]]
         #expect(ids() == shown)
         let revision = try await edits.value

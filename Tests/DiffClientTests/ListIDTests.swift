@@ -32,7 +32,7 @@ struct ListIDTests {
     func reading(id: any ListID, text: String, others: [String]) {
         func check(_ id: some ListID) {
             #expect(id.elementID == ElementID(text))
-            // As a string, and as an integer where it is one.
+            // Written as a string, and as an integer if it is one.
             for written in [ElementID(text), id.elementID] {
                 #expect(type(of: id).init(id: written)?.elementID == ElementID(text))
             }

@@ -216,7 +216,7 @@ class InAHurry(unittest.TestCase):
             self.assertEqual(server.ended(10), 0)
 
     def test_signals_end_it_in_each_phase_whoever_comes_meanwhile(self):
-        """A socket that the process was started with takes connections until nobody listens at it."""
+        """An inherited socket takes connections until nobody listens at it."""
         for after in range(0, 600, 25):
             with self.subTest(after), socket.create_server(("127.0.0.1", 0)) as inherited:
                 given = f'LISTEN_FDS=1 LISTEN_PID=$$ exec "$@" 3<&{inherited.fileno()}'

@@ -44,13 +44,13 @@ class Heads(ServiceCase):
 
 
 class LargestHeads(ServiceCase):
-    """The largest limits that a head may be given, in clear and over TLS."""
+    """The largest heads that the limits allow, in clear text and over TLS."""
 
     LARGEST = 256 << 10
     options = ("--max-request-line", "256KiB", "--max-headers", "256KiB")
 
     def head(self, line, headers, method="GET"):
-        """A request of `/problems/` with a line and headers of so many bytes."""
+        """A request of `/problems/` with a line and headers of these sizes in bytes."""
         start = f"{method} /problems/"
         fields = "Host: localhost\r\nX: "
         return f"{start}{'x' * (line - len(start) - 9)} HTTP/1.1\r\n{fields}{'y' * (headers - len(fields) - 2)}\r\n\r\n"
@@ -59,7 +59,7 @@ class LargestHeads(ServiceCase):
         largest = self.head(self.LARGEST, self.LARGEST)
         for pause in (None, 0.002):
             connection = connect()
-            # Three at once, a small one and one with a body behind them: all are answered, in their order.
+            # Pipelines three, a small one and one with a body: all are answered in order.
             body = b'{"old":[],"new":["a"]}'
             data = largest.encode() * 3 + self.head(100, 100).encode()
             data += b"POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body) + largest.encode()

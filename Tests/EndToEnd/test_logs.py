@@ -175,7 +175,7 @@ class Requests(LogCase):
 
 
 class WhoItWas(unittest.TestCase):
-    """The log names who a request was admitted as, whatever has become of the credentials."""
+    """The log names who was admitted, whatever happens to the credentials later."""
 
     def test_a_withdrawal_that_ends_a_reader_leaves_its_name(self):
         folder = tempfile.TemporaryDirectory(prefix="diffserver-who-")

@@ -171,7 +171,7 @@ class Memory:
         return {"state": json.loads(self.state(bytes, mark))}
 
     def test_readers_with_long_heads_that_wait(self):
-        """Streams of one list and of several, and held requests: each keeps little of its head."""
+        """Streams of one list and of several, and held requests, keep little of their heads."""
         self.put_session("quiet", ["a"])
         revision = self.get_session("quiet").json["revision"]
         asked = [(f"/v1/sessions/quiet/changes?since={revision}&wait=60", "application/json"),

@@ -10,7 +10,7 @@ from support.redis import IS_INSTALLED, MISSING, Redis, Shards
 from support.states import canonical
 from support.store import names_its_stores
 
-# By which the scripts go.
+# The fields that control the scripts.
 CONTROL = "vtnfcb"
 HUGE = "99999999999"
 BAD = ("", "x", "-1", "-" + HUGE, HUGE, "9" * 400, "1e300", "nan", "inf")
@@ -32,7 +32,7 @@ class DamageCase(unittest.TestCase):
         self.count = 0
 
     def made(self):
-        """The name of a session with an entry behind its checkpoint."""
+        """The name of a session with an entry after its checkpoint."""
         name, self.count = f"s{self.count:03}", self.count + 1
         for state in (FIRST, LAST):
             answer = self.request(self.writer, "POST", session_path(name, "changes"), {"state": state})
@@ -43,7 +43,7 @@ class DamageCase(unittest.TestCase):
     # MARK: Redis
 
     def server(self, name):
-        """The Redis that has a session."""
+        """The Redis server that has a session."""
         return self.redis
 
     def say(self, name, verb, *words):
@@ -55,7 +55,7 @@ class DamageCase(unittest.TestCase):
         return self.say(name, "HGET", field).split(b"\r\n", 1)[1][:-2]
 
     def put(self, field, change):
-        """Changes a field, of those whose names end in a number or a version the one that `n` or `b` says."""
+        """Changes a field. If field names end in a number or a version, takes that in `n` or `b`."""
         def damage(name):
             full = field + self.value(name, {"e": "n"}.get(field, "b")).decode() if field in "mhe" else field
             self.say(name, "HSET", full, change(self.value(name, full)))
@@ -70,7 +70,7 @@ class DamageCase(unittest.TestCase):
         return damage
 
     def damages(self):
-        """What makes a session damaged, by name: functions of its name."""
+        """Ways to damage a session: names, and functions of the session's name."""
         for field in CONTROL:
             yield f"no {field}", lambda name, field=field: self.say(name, "HDEL", field)
             for value in BAD:
@@ -179,7 +179,7 @@ class Records(DamageCase):
             name = self.made()
             self.say(name, "HSET", "f", value)
             fields = self.say(name, "HKEYS")
-            # Nothing of it is as before, so a checkpoint is staged.
+            # The whole state changes, so a checkpoint is staged.
             answer = self.request(self.writer, "POST", session_path(name, "changes"), {"state": [{"id": "a", "content": "y" * 9000}]})
             self.assertIsDamage(answer, value)
             self.assertEqual(self.say(name, "HKEYS"), fields)

@@ -99,7 +99,7 @@ class Starts(RedisCase):
         ready = lambda: tuple(self.ask(node, "GET", f"/readyz{query}").status for query in ("", "?store=optional"))  # noqa: E731
 
         def reconnected():
-            """Each new connection has the records checked."""
+            """Breaks the connections: each new one checks whose the records are."""
             redis.say("CLIENT", "KILL", "TYPE", "pubsub")
 
         for refused, allowed, reason in (
@@ -118,7 +118,7 @@ class Starts(RedisCase):
                 self.assertEqual((answer.status, answer.json["type"]), (503, "/problems/store-unavailable"), answer)
                 redis.say(*allowed)
         self.eventually(lambda: ready() == (200, 200), "it is ready")
-        # What is somebody else's is no outage.
+        # Records of another server are no outage.
         redis.say("SET", "diffserver:records", "6 0")
         reconnected()
         self.eventually(lambda: ready() == (503, 503), "it is not ready")

@@ -701,7 +701,7 @@ class KeyFile(ServiceCase):
         self.assertEqual(status("another"), 200)
 
     def test_readers_of_a_key_end_with_it_and_no_others(self):
-        # Of two keys with one name only one is withdrawn.
+        # Only one of two keys with the same name is withdrawn.
         self.say(f"team:{hashed(self.OLD)}", f"team:{hashed(self.NEW)}", line="keys reloaded (2 keys)")
         path = session_path("s", "changes")
         streams = {key: Stream(self.server, path, None, bearer(key)) for key in (self.OLD, self.NEW, KEY)}

@@ -222,7 +222,7 @@ import Testing
             condition: WriteCondition())
         #expect(try await run(put, on: store) == "at 1")
         #expect(store.calls == ["load", "discard", "load", "swap"])
-        // A store may find it out only when it writes.
+        // A store may find the damage only when it writes.
         let written = ScriptedStore(hash, [nil, .damaged("s")], isLate: true)
         _ = written.table.create("s", try session("[0]"))
         #expect(try await run(put, on: written) == "at 2")
