@@ -1,7 +1,7 @@
 """A client that wants nothing unusual: small posts and reads, at a steady pace.
 
-Each latency counts from when its request was due, not from when it could be sent, so one stall of a second is as many
-late requests as were due in it.
+Each latency counts from when its request was due, not from when it could be sent, so a stall of one second makes all
+requests late that were due in it.
 """
 
 import contextlib

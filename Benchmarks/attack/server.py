@@ -33,7 +33,7 @@ def certificate(folder):
 class Server:
     """One process on the loopback.
 
-    `descriptors` limits its file descriptors; `reads_log` tells whether anybody empties the pipe that it logs into;
+    `descriptors` limits its file descriptors; `reads_log` tells whether its log is read from the pipe;
     `lists` is a lists file's value.
     """
 

@@ -1,6 +1,6 @@
-"""Other people's servers: the sources of lists and the hooks that a server under attack calls.
+"""Foreign servers: the sources of lists and the hooks that a server under attack calls.
 
-Each is a process of its own. A behaviour is a coroutine of a `Caller`; when it returns, the connection waits for the
+Each is a separate process. A behaviour is a coroutine of a `Caller`; when it returns, the connection waits for the
 next request, unless it has closed it.
 """
 

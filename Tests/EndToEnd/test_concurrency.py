@@ -32,7 +32,7 @@ class Together(ServiceCase):
             raise problems[0]
 
     def counted(self, session, times, writer, size=1):
-        """A task that adds one to the session's counter under If-Match, again until it succeeds.
+        """A task that adds one to the session's counter under If-Match, and tries again until it succeeds.
 
         The writer's name is in the state: two writers that make the same state of the same revision are one write
         whose answer was lost, by the contract's rule.

@@ -1,6 +1,6 @@
-"""The manifests for Kubernetes: their arguments start a server, their probes are answered by it, and they leave it time to drain.
+"""The manifests for Kubernetes: their arguments start a server, it answers their probes, and they leave it time to drain.
 
-No cluster runs here: this is what can be said without one. `.ci/kube` runs the single pod, where Podman can.
+This is what can be tested without a cluster. `.ci/kube` runs the single pod, where Podman can.
 """
 
 import hashlib

@@ -1,5 +1,5 @@
 """What `--memory` promises: the process stays within a quarter more than that and 32 MiB, whatever clients do. And an innocent client is served
-meanwhile. Each attack goes on for six seconds, or as many as MEMORY_SECONDS says."""
+meanwhile. Each attack lasts six seconds, or MEMORY_SECONDS."""
 
 import gzip
 import json

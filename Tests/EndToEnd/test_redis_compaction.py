@@ -1,5 +1,5 @@
-"""Checkpoints in Redis, and the logs before them: nodes that are killed over them, that write them at once, and a
-failover that loses some of either."""
+"""Checkpoints in Redis, and the logs before them: nodes that are killed while writing them or write them at the same time,
+and a failover that loses some of either."""
 
 import concurrent.futures
 import random
@@ -200,7 +200,7 @@ class Breaking(Checked, BreakingReader):
 
 
 class Failover(CompactionCase):
-    """A replica that takes the primary's place has some of its log: up to the middle of a checkpoint, before or behind
+    """A replica that takes the primary's place has part of its log: up to the middle of a checkpoint, or to before or after
     one."""
 
     SESSIONS, ROUNDS = 6, 6

@@ -1,7 +1,7 @@
 """A deploy disturbs nobody: two nodes over Redis behind nginx and behind HAProxy, by the configurations of Examples, are restarted one
 after the other while 200 readers and 20 writers go on. Not one request fails, nobody is sent a reset, and no change is lost.
 
-No client tries anything again: what fails once is a failure. A stream that ends by `end` has not failed.
+No client retries: what fails once is a failure. A stream that ends by `end` has not failed.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Tokens with a view, which nothing gets past: CONTRACT §9 and §10.
 
-All that the view leaves out is marked. No answer to the token may hold the mark, and no two histories that differ in nothing but
-marked things may be told apart.
+All that the view leaves out is marked. No answer to the token may contain the mark, and two histories that differ only in
+marked things must look the same.
 """
 
 import gzip

@@ -1,5 +1,5 @@
-"""What schemathesis is told of this service: nobody waits long; few sessions, ids and revisions, so that requests meet; and one
-more check, our own.
+"""What schemathesis is told of this service: short waits; few sessions, ids and revisions, so that requests meet; and one
+additional check.
 
 GROCERIES is the revision of the session `groceries`; without it requests are sent as they were generated, but for waiting."""
 

@@ -1,6 +1,6 @@
 """Holds an answer against the service's own description (Sources/DiffServer/Page/openapi.json).
 
-`check` is for any test that has an answer in its hands: it raises `Undocumented` unless the status, the headers, the media
+`check` is for any test that has an answer: it raises `Undocumented` unless the status, the headers, the media
 type and the body are what the description says. Whoever also hands in the request learns whether the description allows
 what the server accepted: an unknown parameter or a body of another shape must not have been taken.
 

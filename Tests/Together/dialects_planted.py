@@ -1,6 +1,6 @@
 """Faults planted into answers on their way to a reader, each of which has to be found in that very answer.
 
-A fault is a function that makes a wrong changeset of a right one, or None where it has nothing to change.
+A fault is a function that makes a wrong changeset of a right one, or returns None if there is nothing to change.
 """
 
 import collections

@@ -1,6 +1,6 @@
-"""Readers that keep a model of their own, each in one dialect and form, and hold it against what GET shows.
+"""Readers that keep their own model, each in one dialect and form, and compare it with what GET shows.
 
-A reader has entries: what it showed at each cursor that it was ever at. It may ask from any of them.
+A reader has entries: what it showed at each cursor so far. It may ask from any of them.
 """
 
 import copy

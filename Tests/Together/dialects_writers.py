@@ -1,7 +1,7 @@
 """Random lists whose contents gain, lose and change what is ignored, and random writes to them.
 
-A write is a value: method, query and body, and nothing that it needs besides. So a history can be told, and played again
-without some of it.
+A write is a self-contained value: method, query and body. So a history can be printed, and played again without some of
+its writes.
 """
 
 import copy

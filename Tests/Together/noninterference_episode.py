@@ -141,9 +141,9 @@ class Episode:
                     world.ask("PUT", session_path(session), body, secrets.query)
 
     def edit(self, session, secrets, deed):
-        """Edits of what is hidden, not the same in both worlds; with a mark on what is seen, maybe.
+        """Edits of what is hidden, different in the two worlds; perhaps with a mark on what is seen.
 
-        Rows are marked that no view ever shows: a mark on one that is seen before and behind it is told, as the contract has it.
+        Of hidden rows, only those that no view ever shows are marked: a mark on a row seen before and after it is told.
         """
         secrets.hide()
         self.post(session, secrets.posts, secrets.query)

@@ -211,8 +211,8 @@ class Wakeups:
 
 
 def compare_wakeups(chance_of, worlds, findings, name, **more):
-    """Plays the same twice before it calls a difference one: on a busy machine two commits may have become one event, or an event
-    may have come late. What is real comes again when there is more time between the commits."""
+    """Confirms a difference by playing the same again: on a busy machine two commits may have become one event, or an event may
+    have come late. A real difference comes again when there is more time between the commits."""
     ears = Wakeups(chance_of(), worlds, name, **more).run(SETTLE)
     if any(ear.heard[0] != ear.heard[1] for ear in ears):
         ears = Wakeups(chance_of(), worlds, f"{name}b", **more).run(LONGER)

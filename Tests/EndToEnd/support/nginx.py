@@ -20,7 +20,7 @@ MISSING = "nginx is not installed"
 
 
 class Nginx:
-    """One running nginx, before the nodes that listen on `ports`. Of the configuration only addresses and files are other ones, and
+    """One running nginx, before the nodes that listen on `ports`. Only addresses and files of the configuration are replaced, and
     what `changes` says."""
 
     host = "127.0.0.1"

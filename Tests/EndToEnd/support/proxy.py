@@ -83,8 +83,8 @@ def flip(chance, data, is_request):
 
 
 def double(chance, data, is_request):
-    """Commands that are executed twice, by somebody between who sends again; then the connection is lost, since nobody could tell
-    the answers of the one from those of the other."""
+    """Commands that are executed twice, because a middlebox sends them again; then the connection is lost, since nobody could tell
+    the two answers apart."""
     return data + data if is_request else data
 
 

@@ -1,6 +1,6 @@
-"""Redis as Debian has it: servers and sentinels on free ports, each with a directory of its own.
+"""Redis as Debian has it: servers and sentinels on free ports, each with its own directory.
 
-Or Valkey, where there is nothing else, or DIFFSERVER_REDIS=valkey-server says so.
+Uses Valkey if there is no Redis, or if DIFFSERVER_REDIS=valkey-server asks for it.
 """
 
 import os
@@ -100,9 +100,9 @@ class Group:
         return f"redis-sentinel://{hosts}/{self.NAME}"
 
     def fail_over(self):
-        """Kills the primary; the replica becomes it, and the old one comes back as its replica.
+        """Kills the primary; the replica takes its place, and the old one comes back as its replica.
 
-        It comes back empty, so not before the sentinels name the new one: until then nodes would take it for the primary.
+        It comes back empty, so only after the sentinels name the new primary: until then nodes would take it for the primary.
         """
         old = self.primary
         old.kill()
@@ -198,9 +198,9 @@ class Shards:
             self.ordered(node, "SETSLOT", slot, "NODE", new.name)
 
     def fail_over(self, session):
-        """Kills the primary that has the session; its replica takes its place, and it comes back as the replica of that.
+        """Kills the primary that has the session; its replica takes its place, and the old one comes back as its replica.
 
-        It comes back empty, so not before the others know.
+        It comes back empty, so only after the others know of the new primary.
         """
         old = self.owner(session)
         old.kill()

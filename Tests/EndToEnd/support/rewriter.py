@@ -12,8 +12,8 @@ GONE = (OSError, ValueError, IndexError)
 
 
 class Rewriter:
-    """The only writer of a session. Of half of its states nothing stays, so a store writes a checkpoint with many of
-    them and takes away what has led to the past before; it knows what was acknowledged, and what was under way."""
+    """The only writer of a session. Half of its states keep nothing of the previous one, so a store often writes a
+    checkpoint and removes the log before it. The writer knows what was acknowledged, and what was under way."""
 
     def __init__(self, session, seed):
         self.path, self.chance = session_path(session), random.Random(seed)

@@ -1,6 +1,6 @@
-"""Somebody else's server, on the loopback: it counts what it is asked, and answers each path as a test says, however badly.
+"""A foreign server on the loopback: it counts its requests, and answers each path as a test says, however badly.
 
-A behaviour is a function of an `Exchange`. What it does not send it leaves unsaid: when it returns, the connection waits for the
+A behaviour is a function of an `Exchange`. Nothing is added to what it sends: when it returns, the connection waits for the
 next request, unless the exchange closed it.
 """
 

@@ -351,8 +351,8 @@ class Window:
 
 
 def part_of(sections, first, end, count):
-    """The rows from the first to before the end, in their sections; those without rows between them, and at either end where
-    nothing is outside."""
+    """The rows from the first up to the end, in their sections. Sections without rows are included between them, and at an
+    end of the list that the window reaches."""
     shown, at = [], 0
     for head, own in sections:
         mine = [row for index, row in enumerate(own, at) if first <= index < end]
