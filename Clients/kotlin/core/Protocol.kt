@@ -23,7 +23,14 @@ data class Row<out T>(
     val children: Int = 0,
     /** Its content as received; `JsonValue.Null` is a content, null is none. */
     val json: JsonValue? = content as? JsonValue
-)
+) {
+    /** Rows with equal JSON are equal: a type of the app's need not say what equal is. */
+    override fun equals(other: Any?) = other is Row<*> && id == other.id && kind == other.kind &&
+        level == other.level && parent == other.parent && isExpanded == other.isExpanded &&
+        children == other.children && json == other.json && (json != null || content == other.content)
+
+    override fun hashCode() = id.hashCode()
+}
 
 /** A section, and its rows in order. */
 data class Section<out T>(
