@@ -16,22 +16,22 @@ public struct ListView: Sendable, Equatable {
     /// A view in JSON.
     public init(_ json: JSONText) { self.json = json }
 
-    /// A view, applied in the order of its parameters; what is nil is left as it is.
+    /// A view, applied in the order of its parameters. A nil parameter changes nothing.
     ///
     /// - Parameters:
-    ///   - sections: these sections only.
-    ///   - tests: the items that pass all of them.
-    ///   - order: what siblings are sorted by.
+    ///   - sections: only these sections.
+    ///   - tests: only the items that pass all of them.
+    ///   - order: how siblings are sorted.
     ///   - group: which sections the items go into.
-    ///   - sectionOrder: what sections are sorted by.
+    ///   - sectionOrder: how sections are sorted.
     ///   - emptySections: whether sections without items are shown; by default they are.
     ///   - collapsedSections: sections that are collapsed, whatever the list says.
-    ///   - collapsedItems: items that are.
-    ///   - limit: the number of items of the top level, at most.
-    ///   - fields: these members of items' contents only.
-    ///   - sectionFields: these members of sections' contents only.
-    ///   - listFields: these members of the list's content only.
-    /// - Throws: what the encoding of a test's value throws, such as `EncodingError` for NaN.
+    ///   - collapsedItems: items that are collapsed, whatever the list says.
+    ///   - limit: the largest number of top-level items.
+    ///   - fields: only these members of items' contents.
+    ///   - sectionFields: only these members of sections' contents.
+    ///   - listFields: only these members of the list's content.
+    /// - Throws: the error of encoding a test's value, such as `EncodingError` for NaN.
     public init(
         sections: (any ListIDs)? = nil, where tests: [Test]? = nil, order: [Order]? = nil, group: Group? = nil,
         sectionOrder: [Order]? = nil, emptySections: Bool? = nil, collapsedSections: (any ListIDs)? = nil,
@@ -52,7 +52,7 @@ public struct ListView: Sendable, Equatable {
         json = try JSONText(encoding: [String: AnyJSON](members), by: encoder)
     }
 
-    /// What siblings, or sections, are sorted by; the next one breaks ties.
+    /// A key that siblings or sections are sorted by; the next one breaks ties.
     public struct Order: Encodable, Sendable {
         private let at: String
         private let descending: Bool
@@ -68,7 +68,7 @@ public struct ListView: Sendable, Equatable {
         private let at: String
         private let prefix: Int?
 
-        /// Those of the values at a pointer, or of so many of their first characters.
+        /// By the values at a pointer, or by this many of their first characters.
         public static func at(_ pointer: String, prefix: Int? = nil) -> Group { Group(at: pointer, prefix: prefix) }
     }
 }
