@@ -275,6 +275,37 @@ class Memory:
                 each.close()
         self.holding(attack)
 
+    def test_ids_that_are_made_of_others(self):
+        """Several parts, long sections before short ids, prefixes of groups, and escapes: of many rows and of few."""
+        noise = "".join(choice("abcdefghijklmnopqrstuvwxyz") for _ in range(1 << 16))
+
+        def rows(count, size, fill=None, more=""):
+            ids = (f"{n}-" + (fill * size if fill else noise[n % 60_000:][:size]) for n in range(count))
+            return "[" + ",".join(f'{{"id":"{id}"{more}}}' for id in ids) + "]"
+
+        def sections(id, count):
+            return json.dumps([{"id": id, "i": [str(n) for n in range(count)]}, {"id": "rest", "text": noise * 200}])
+        parts, scoped = "&".join(["idAt=/id"] * 4), "sectionsAt=&itemsAt=/i&idAt=&idScope=section"
+        grouped = "groupAt=/id&groupPrefix=600&idScope=section&duplicates=first"
+        bodies = [
+            (rows(99_000, 60, more=f',"c":"{noise[:70]}"'), parts), (rows(28_000, 500), parts), (rows(58_000, 240, "~"), parts),
+            (rows(4_000, 240), parts), (sections("~" * 1000, 99_000), scoped), (sections("s" * 60, 99_000), scoped),
+            (rows(9_900, 1500), grouped), (rows(99_000, 130), grouped), (rows(7_000, 1900, more=',"g":1'), "groupAt=/g&idScope=section"),
+            (rows(7_400, 1900).replace('"id":"', '"id":"\\/'), "idAt=/id"), (rows(50_000, 120, more=',"c":[]'), "childrenAt=/c&rest=true")]
+        requests = []
+        for number, (text, query) in enumerate(bodies):
+            path, body = ("/v1/diff?", f'{{"old":[],"new":{text}}}') if number % 2 else ("/v1/sessions/made/changes?", text)
+            requests.append(self.message("POST", path + query, gzip.compress(body.encode(), 1), "Content-Encoding: gzip"))
+
+        def attack(step):
+            ones = [self.open(requests[(step * 4 + n) % len(requests)]) for n in range(4)]
+            for each in ones:
+                try:
+                    each.recv(1)
+                except OSError:
+                    pass  # refused meanwhile
+        self.holding(attack)
+
     def test_changes_of_lists_with_few_rows(self):
         """Sections without items, and rows, a few of which have nearly all of the text."""
         sections = [{"id": str(n), "content": "x" * 500, "items": []} for n in range(9_000)]

@@ -32,15 +32,14 @@ struct EditedStateWriter {
             section = state.tree.next(after: section)
         }
         try checkCounts()
-        if made.count > 0 { made.pad() }
-        let size = made.end
+        let size = made.end + JSONScanner.padding
         guard size < Int(UInt32.max) else {
             throw .limitExceeded(what: "bytes", limit: Int(UInt32.max), actual: size, pointer: state.batch.pointer)
         }
         let text = state.batch.bytes.withUnsafeBytes {
             state.old.columns.text.appending(
                 $0, dead: state.batch.bytes.count - used + assembly.bytesLeftBehind(of: state.old))
-        }.appending(made.bytes)
+        }.appending(made)
         let kinship = exchange(&assembly, with: ColumnsAssembly(list: ListContent()))
             .finish(from: state.old, text: text, isIndexed: true)
         return (Snapshot(kinship.new), kinship)

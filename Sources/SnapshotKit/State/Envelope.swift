@@ -97,8 +97,8 @@ struct EnvelopeParser {
     private let known: KnownState
     private var scanner: JSONScanner
     private var found: ReadEnvelope
-    /// Bytes that the states so far will append to the document.
-    private var tail = 0
+    /// Bytes that the states so far will append to the document, and those of ids that they made of others.
+    private var (tail, madeIDBytes) = (0, 0)
 
     init(
         members: Envelope.Members, shape: StateShape, limits: StateLimits, known: KnownState, text: UnsafeRawPointer,
@@ -195,10 +195,12 @@ struct EnvelopeParser {
     ) throws(JSONError) {
         var reader = StateParser(base: scanner.base, count: scanner.end, limits: limits)
         reader.store = TokenBuffer(base: scanner.end + DocumentText.trailer.count + tail)
+        reader.madeIDBytes = madeIDBytes
         if name == "state" { reader.expect(known) }
         swap(&reader.scanner, &scanner)
         try reading(&reader)
         swap(&reader.scanner, &scanner)
+        madeIDBytes = reader.madeIDBytes
         if reader.store.count > 0 { tail += reader.store.count + JSONScanner.padding }
         found.states.append((name, reader.result()))
     }

@@ -71,7 +71,7 @@ struct KnownState {
         guard next < view.nodes.count, let start = start(of: next) else { return nil }
         let shift = Int(bitPattern: text) - Int(bitPattern: view.text.first + start)
         if compared.shift != shift || !compared.same.contains(start) {
-            let length = commonPrefix(text, view.text.first + start, min(count, view.columns.text.count - start))
+            let length = commonPrefix(text, view.text.first + start, min(count, view.columns.text.firstCount - start))
             compared = (shift, start..<start + length)
         }
         let reach = compared.same.isEmpty ? start : compared.same.upperBound

@@ -2,7 +2,7 @@
 struct ReadState {
     var builder: ColumnsBuilder
     /// What to append to the document.
-    let tail: TokenBuffer
+    var tail: TokenBuffer
     // As in `StateParser`.
     let reusedRuns: [Kinship.Run]
     let mentioned: Set<RecordIndex>?
@@ -21,11 +21,10 @@ struct ReadState {
     /// The finished state.
     ///
     /// - Parameters:
-    ///   - bytes: the document's memory, its padding and the tail.
+    ///   - text: the document, its padding and the tail.
     ///   - known: the state that the document was compared with.
-    mutating func finish(over bytes: [UInt8], upon known: Snapshot? = nil) throws(StateError) -> StateReading {
+    mutating func finish(over text: StateText, upon known: Snapshot? = nil) throws(StateError) -> StateReading {
         if let excess { throw excess }
-        let text = StateText(bytes)
         if let mentioned, let known { builder.keepExpanded(of: known.columns, but: mentioned, reusedRuns, in: text) }
         let result: (columns: Columns, duplicates: [ColumnsBuilder.Duplicate], kinship: Kinship?)
         // Violations and omissions are reported in the document's own order.

@@ -224,6 +224,7 @@ extension StateParser {
                 at: groupedRow.map(Location.row) ?? .item(""))
             return nil
         }
+        guard takesRoom(forID: id.count, at: groupedRow.map(Location.row) ?? .item("")) else { return nil }
         let found = whole.flatMap { id.count == text.count ? $0 : nil } ?? store.append(idText: id)
         return groups.insert(id, found, at: place)
     }

@@ -39,8 +39,9 @@ public struct StateDocument: Sendable {
         var read = try (known ?? .empty).columns.withView { (known) throws(StateError) in
             try scan(shape, limits: limits, upon: KnownState(known, keepsExpanded: keepsExpanded))
         }
-        try appendTail(of: read)
-        return try read.finish(over: bytes, upon: known)
+        var text: StateText?
+        try appendTail(of: &read, to: &text)
+        return try read.finish(over: text ?? StateText(bytes), upon: known)
     }
 
     /// Whether the document is an array, if it is JSON.
@@ -148,14 +149,19 @@ public struct StateDocument: Sendable {
         .limitExceeded(what: "bytes", limit: StateLimits.maxBytes, actual: count, pointer: "")
     }
 
-    /// Appends the bytes that a reader had to store.
-    private mutating func appendTail(of read: ReadState) throws(StateError) {
-        guard read.tail.count > 0 else { return }
-        let size = bytes.count + read.tail.count + JSONScanner.padding
+    /// Appends what a reader had to store, and releases it there: to the document, or, so that a large one need not be
+    /// there twice, to a text that begins with it.
+    private mutating func appendTail(of read: inout ReadState, to text: inout StateText?) throws(StateError) {
+        guard read.excess == nil, read.tail.count > 0 else { return }
+        let tail = exchange(&read.tail, with: TokenBuffer())
+        let size = tail.end + JSONScanner.padding
         // Records hold offsets of 32 bits.
         guard size <= UInt32.max else { throw Self.tooLarge(size) }
+        if text != nil || StateText.keepsApart(tail.count) {
+            return text = (text ?? StateText(bytes)).appending(tail)
+        }
         bytes.reserveExactly(size)
-        bytes.append(contentsOf: read.tail.bytes)
+        bytes.append(contentsOf: tail.bytes)
         bytes.append(contentsOf: JSONScanner.zeros)
     }
 
@@ -189,12 +195,13 @@ public struct StateDocument: Sendable {
             return try readEnvelope(members, shape: shape, limits: limits, known: known, keepsExpanded: keepsExpanded)
         }
         if !read.violations.list.isEmpty { throw .wrongShape(read.violations.list) }
-        for index in read.states.indices { try appendTail(of: read.states[index].state) }
+        var whole: StateText?
+        for index in read.states.indices { try appendTail(of: &read.states[index].state, to: &whole) }
         var states: [(name: String, reading: StateReading)] = []
         var failures: [Violation] = []
         for index in read.states.indices {
             do throws(StateError) {
-                let reading = try read.states[index].state.finish(over: bytes, upon: known)
+                let reading = try read.states[index].state.finish(over: whole ?? StateText(bytes), upon: known)
                 states.append((read.states[index].name, reading))
             } catch {
                 guard case .invalid(let violations) = error else { throw error }

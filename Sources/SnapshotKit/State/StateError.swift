@@ -41,7 +41,8 @@ public struct StateLimits: Sendable, Equatable {
     public var maxDepth = 64
     /// Bytes of a content that edits patch or add to.
     public var maxContentBytes = 16 << 20
-    /// Bytes of all contents that a batch makes by patching and adding: a few bytes can ask for each.
+    /// Bytes that are made of others, since a few can ask for many: contents that a batch patches and adds to; ids of
+    /// several parts, or with that of their section, which may also not be longer than twice the document and 1 MiB.
     public var maxMadeBytes = 16 << 20
     /// Edits in a batch.
     public var maxEdits = 1_000

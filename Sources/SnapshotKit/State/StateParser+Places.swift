@@ -139,7 +139,7 @@ extension StateParser {
     /// The parts of an id, joined to one: each escaped as in a JSON Pointer, with slashes between them. Nil if one of
     /// them was invalid.
     private mutating func joinedID(of parts: [FoundID?]) -> FoundID? {
-        guard hasRoomForIDs(at: .item("")) else { return nil }
+        guard hasRoomForIDs else { return nil }
         var text: [UInt8] = []
         text.reserveCapacity(64)
         for (index, part) in parts.enumerated() {
@@ -151,6 +151,7 @@ extension StateParser {
             noteLongID(text.count, at: .item(""))
             return nil
         }
+        guard takesRoom(forID: text.count, at: .item("")) else { return nil }
         return text.withUnsafeBytes { store.append(idText: $0) }
     }
 
@@ -186,7 +187,8 @@ extension StateParser {
     private mutating func endRow(_ item: Int, _ group: Int?, scopesIDs: Bool) {
         let group = group ?? groupOfNone()
         groups.append(group)
-        if scopesIDs {
+        // Without room for its group there may be none at all.
+        if scopesIDs, excess == nil {
             builder.endItem(item)
             scopeIDs(ofItemsFrom: item, inSection: groups.text(of: group))
         }
@@ -199,10 +201,10 @@ extension StateParser {
         start.append(UInt8(ascii: "/"))
         let mark = store.end
         for item in first..<builder.nodes.count where builder.nodes[item].idCount > 0 {
-            guard hasRoomForIDs(at: groupPlace.isEmpty ? .section("") : .item("")) else { return }
             var text = start
             JSONPointer.escape(ownID(ofItem: item), into: &text)
             if text.count <= StateLimits.maxIDBytes {
+                guard takesRoom(forID: text.count, at: groupPlace.isEmpty ? .section("") : .item("")) else { return }
                 builder.setID(ofItem: item, text.withUnsafeBytes { store.append(idText: $0) })
             } else if skipsInvalid {
                 let isTold = skipped.count < StateWarning.maxCount
@@ -219,15 +221,13 @@ extension StateParser {
         }
     }
 
-    /// Whether another id may be stored that the document does not hold as such: one of several parts, or one with that
-    /// of its section. Escapes make these longer, and a section's id is stored with each item, so a document may ask
-    /// for much.
-    private mutating func hasRoomForIDs(at place: Location) -> Bool {
-        let most = 2 * scanner.end + 1 << 20
-        if store.count > most, excess == nil {
-            exceed("bytes of ids that are made of others", limit: most, actual: store.count, at: place)
-        }
-        return excess == nil
+    /// Takes room for an id that stands nowhere as such: of several parts, with that of its section, or a group's.
+    /// Escapes make the first longer, and a section's id is stored with each item, so a document may ask for much.
+    mutating func takesRoom(forID count: Int, at place: Location) -> Bool {
+        madeIDBytes += count
+        if hasRoomForIDs { return true }
+        exceed("bytes of ids that are made of others", limit: maxMadeIDBytes, actual: madeIDBytes, at: place)
+        return false
     }
 
     private func ownID(ofItem item: Int) -> [UInt8] {

@@ -39,6 +39,8 @@ struct StateParser {
     var groupedRow: Int?
     /// Whether the rows are in the sections of their groups already.
     var isArranged = false
+    /// Bytes of ids so far that are made of others.
+    var madeIDBytes = 0
 
     /// A reader of padded memory, the first `count` bytes of which are the document.
     init(base: UnsafeRawPointer, count: Int, limits: StateLimits) {
@@ -50,6 +52,10 @@ struct StateParser {
 
     /// The number of items so far.
     var itemCount: Int { builder.nodes.count + taken.count }
+
+    var maxMadeIDBytes: Int { min(2 * scanner.end + 1 << 20, limits.maxMadeBytes) }
+    /// Whether more ids may be made. Once false, this remains so, whatever is left out.
+    var hasRoomForIDs: Bool { madeIDBytes <= maxMadeIDBytes }
 
     // MARK: Violations
 
@@ -364,7 +370,7 @@ struct StateParser {
     /// Leaves out an element that was read, with whatever was noted in it.
     private mutating func skip(_ record: RecordIndex, at place: Location, from start: ElementStart) {
         violations.reset(to: start.violations)
-        excess = start.excess
+        if hasRoomForIDs { excess = start.excess }
         sectionsWithoutItems.removeLast(sectionsWithoutItems.count - start.sectionsWithoutItems)
         sectionsWithItems = start.sectionsWithItems
         builder.disown(record)

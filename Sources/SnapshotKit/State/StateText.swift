@@ -32,6 +32,11 @@ package struct StateText: Sendable {
         return isShared ? bytes.capacity : 0
     }
 
+    /// Bytes of the first stretch, padding included.
+    var firstCount: Int { bytes.count }
+    /// Whether so many more bytes belong into a stretch of their own.
+    static func keepsApart(_ count: Int) -> Bool { count > LaterText.maxJoined }
+
     /// Whether the next state should copy what it needs rather than refer to all of this.
     var isMostlyDead: Bool { dead > count / 2 + 4096 }
 
@@ -47,9 +52,13 @@ package struct StateText: Sendable {
         return text
     }
 
-    /// The text with more appended, all of which the new state refers to.
-    func appending(_ bytes: ArraySlice<UInt8>) -> StateText {
-        bytes.withUnsafeBytes { appending($0, dead: 0) }
+    /// The text with tokens and their padding appended, all of which the new state refers to.
+    func appending(_ tokens: TokenBuffer) -> StateText {
+        if tokens.count == 0 { return self }
+        var text = self
+        text.rest = LaterText(
+            rest, tokens.bytes.withUnsafeBytes { TextStretch($0, padding: JSONScanner.padding, from: count) })
+        return text
     }
 
     /// Calls `body` with the text as memory, which is valid until it returns.
@@ -70,7 +79,7 @@ private final class LaterText: Sendable {
     let end: Int
 
     /// Stretches of more bytes than this in all are not joined.
-    private static let maxJoined = 1 << 20
+    fileprivate static let maxJoined = 1 << 20
 
     init(_ others: LaterText?, _ next: TextStretch) {
         var stretches = (others?.stretches ?? []) + [next]
@@ -101,10 +110,13 @@ private final class TextStretch: Sendable {
 
     var end: Int { start + count }
 
-    init(_ bytes: UnsafeRawBufferPointer, from start: Int) {
-        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
+    /// Copies bytes, and adds so many zeros.
+    init(_ bytes: UnsafeRawBufferPointer, padding: Int = 0, from start: Int) {
+        let count = bytes.count + padding
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
         memory.copyMemory(from: bytes)
-        (self.start, count, self.memory) = (start, bytes.count, UnsafeRawPointer(memory.baseAddress!))
+        for index in bytes.count..<count { memory[index] = 0 }
+        (self.start, self.count, self.memory) = (start, count, UnsafeRawPointer(memory.baseAddress!))
     }
 
     /// Joins two consecutive stretches.

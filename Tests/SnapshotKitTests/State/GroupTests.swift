@@ -354,6 +354,50 @@ struct GroupTests {
         if case .limit = reading {} else { Issue.record("\(reading)") }
     }
 
+    @Test("ids made of others have a limit, which leaves no element out")
+    func madeBytes() throws {
+        let rows = (0..<300).map { #"{"id":\#($0 + 100),"g":1}"# }.joined(separator: ",")
+        for (shape, bytes) in [
+            (#"{"idAt":["/id","/id"]}"#, 2_100), (#"{"idAt":["/id","/id"],"invalid":"skip"}"#, 2_100),
+            (#"{"idAt":"/id","idScope":"section"}"#, 2_400), (#"{"idAt":["/id","/g"],"idScope":"section"}"#, 4_800),
+            (#"{"groupAt":"/g"}"#, 1), (#"{"groupAt":"/g","idScope":"section"}"#, 1_501),
+            (#"{"groupAt":"/g","idScope":"section","duplicates":"first","invalid":"skip"}"#, 1_501),
+        ] {
+            var limits = StateLimits()
+            let shape = try StateShape(text: shape)
+            let read = {
+                Reading { () throws(StateError) in
+                    try Snapshot(json: Array("[\(rows)]".utf8), shape: shape, limits: limits)
+                }
+            }
+            limits.maxMadeBytes = bytes
+            if case .state = read() {} else { Issue.record("\(read())") }
+            limits.maxMadeBytes -= 1
+            if case .limit(bytes - 1, bytes, _) = read() {} else { Issue.record("\(read())") }
+        }
+    }
+
+    @Test("much that is stored behind a document is read like little")
+    func longTails() throws {
+        // 8,000 ids of which each takes 200 bytes there: more than is kept in one piece with the document.
+        let rows = { (n: Int) in
+            (0..<8_000).map { #"{"id":"\/\#(String(repeating: "x", count: 90))\#($0)","g":\#($0 % 7),"n":\#(n)}"# }
+        }
+        for shape in [#"{"idAt":["/id","/g"]}"#, #"{"groupAt":"/g"}"#, #"{"idAt":"/id","rest":true}"#] {
+            let shape = try StateShape(text: shape)
+            let (old, new) = (rows(1).joined(separator: ","), rows(1)[..<7_999].joined(separator: ","))
+            let known = try Snapshot(json: "[\(old)]", shape: shape)
+            let reading = try Snapshot.reading(json: Array("[\(new)]".utf8), shape: shape, upon: known)
+            let expected = try Snapshot(json: "[\(new)]", shape: shape).documentJSON()
+            #expect(reading.snapshot.documentJSON() == expected)
+            #expect(Changeset(from: known, to: reading.snapshot).counts.total == 1)
+            let text = Array(#"{"old":[\#(old)],"new":[\#(new)]}"#.utf8)
+            let both = try Envelope(json: text, members: .init(states: ["old", "new"]), shape: shape)
+            #expect(both.states["old"]?.documentJSON() == known.documentJSON())
+            #expect(both.states["new"]?.documentJSON() == expected)
+        }
+    }
+
     @Test("a document with too many groups is refused alike upon a known state")
     func limitUponKnown() throws {
         var limits = StateLimits()
