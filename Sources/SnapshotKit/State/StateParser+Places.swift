@@ -199,25 +199,24 @@ extension StateParser {
         var start: [UInt8] = []
         JSONPointer.escape(section, into: &start)
         start.append(UInt8(ascii: "/"))
-        let mark = store.end
         for item in first..<builder.nodes.count where builder.nodes[item].idCount > 0 {
             var text = start
             JSONPointer.escape(ownID(ofItem: item), into: &text)
-            if text.count <= StateLimits.maxIDBytes {
-                guard takesRoom(forID: text.count, at: groupPlace.isEmpty ? .section("") : .item("")) else { return }
-                builder.setID(ofItem: item, text.withUnsafeBytes { store.append(idText: $0) })
-            } else if skipsInvalid {
-                let isTold = skipped.count < StateWarning.maxCount
-                let pointer = isTold ? pointer(toItem: item, from: first, scopedFrom: mark) : ""
+            if text.count > StateLimits.maxIDBytes, skipsInvalid {
+                let pointer = skipped.count < StateWarning.maxCount ? pointer(toItem: item, from: first) : ""
                 builder.disown(.item(item))
                 skipped.append(.item(item + taken.count), at: pointer, behind: skipped.count)
-            } else {
-                let pointer = violations.isFull ? "" : pointer(toItem: item, from: first, scopedFrom: mark)
+                continue
+            }
+            guard takesRoom(forID: text.count, at: groupPlace.isEmpty ? .section("") : .item("")) else { return }
+            if text.count > StateLimits.maxIDBytes {
+                let pointer = violations.isFull ? "" : pointer(toItem: item, from: first)
                 note(
                     "invalid-id",
                     "an id may have at most 2,048 bytes; with that of its section this one has \(text.count)",
                     at: pointer)
             }
+            builder.setID(ofItem: item, text.withUnsafeBytes { store.append(idText: $0) })
         }
     }
 
@@ -235,17 +234,16 @@ extension StateParser {
         return bytes(of: FoundID(start: Int(node.idStart), count: Int(node.idCount), flags: []))
     }
 
-    /// Pointer to an item that was read, one of those from `first` on, which is the first of its list. Ids that are
-    /// stored from `mark` on begin with their section's. O(items).
-    private func pointer(toItem item: Int, from first: Int, scopedFrom mark: Int) -> String {
+    /// Pointer to an item that was read, one of those from `first` on, which is the first of its list; the ids of its
+    /// ancestors begin with their section's. O(items).
+    private func pointer(toItem item: Int, from first: Int) -> String {
         var steps: [String] = []
         var node = item
         while node >= 0 {
             let parent = Int(builder.nodes[node].parent)
             var (ordinal, sibling) = (0, parent < 0 ? (groupPlace.isEmpty ? first : 0) : parent + 1)
             while sibling < node { (ordinal, sibling) = (ordinal + 1, Int(builder.nodes[sibling].end)) }
-            let isScoped = builder.nodes[node].idStart >= mark
-            steps.append(path.layout.isMap ? DocumentPointers.name(ownID(ofItem: node), isScoped) : "\(ordinal)")
+            steps.append(path.layout.isMap ? DocumentPointers.name(ownID(ofItem: node), node != item) : "\(ordinal)")
             node = parent
         }
         return path.item(in: section(at: openStep), steps.reversed())
