@@ -29,7 +29,9 @@ final class Credentials<Credential: Hashable & Sendable>: Sendable {
         let ended = content.withLock { content in
             content.all = others
             replacements.add(1, ordering: .releasing)
-            return content.readers.filter { !others.contains($0.key) }.flatMap(\.value.values)
+            let ended = content.readers.filter { !others.contains($0.key) }
+            for credential in ended.keys { content.readers[credential] = nil }
+            return ended.values.flatMap(\.values)
         }
         for reader in ended { reader.sessionEnded(.revoked) }
     }
@@ -37,8 +39,9 @@ final class Credentials<Credential: Hashable & Sendable>: Sendable {
     /// Ends the reader when the credential is withdrawn, at once if it already is. Lasts until `leave`.
     func follow(_ credential: Credential, _ reader: any SessionReader) {
         let isThere = content.withLock { content in
+            guard content.all.contains(credential) else { return false }
             content.readers[credential, default: [:]][ObjectIdentifier(reader)] = reader
-            return content.all.contains(credential)
+            return true
         }
         if !isThere { reader.sessionEnded(.revoked) }
     }
