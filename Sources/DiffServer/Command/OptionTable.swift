@@ -84,7 +84,8 @@ extension Options: CommandOptions {
             \.storeAuthority),
         .count(
             "--store-replicas",
-            "replicas of Redis that must have a write within a second; else it gets 503 and may stand; at most 16",
+            "replicas of Redis, up to 16, that must have a write within a second; otherwise the answer is 503, "
+                + "and the write may stand",
             \.storeReplicas, 0...16),
         .value(
             "--store-prefix", "TEXT",
@@ -98,7 +99,7 @@ extension Options: CommandOptions {
         ) { Unit.bytes($0).flatMap { (1 << 20...1 << 40).contains($0) ? $0 : nil } },
         .value(
             "--durability", "full|relaxed",
-            "when SQLite acknowledges a write: once on disk (full, the default), or up to a second before (relaxed)",
+            "when SQLite acknowledges a write: on disk (full, the default), or up to a second earlier (relaxed)",
             "is neither full nor relaxed", \.isDurable
         ) { ["full": true, "relaxed": false][$0] },
         .text(
@@ -160,10 +161,10 @@ extension Options: CommandOptions {
         ),
         .time(
             "--drain-delay",
-            "how long the server goes on after SIGTERM, only not ready, so that balancers notice; at most 1h",
+            "how long the server keeps serving after SIGTERM while /readyz fails, so that balancers notice; at most 1h",
             \.drainDelay, .zero ... .seconds(3600)),
         .time(
-            "--drain", "time for streams and requests to end after that; streams spread over half of it at most",
+            "--drain", "time for requests and streams to end after that; streams end evenly over up to half of it",
             \.drain),
         .choice("--log", "format of the log on standard error (default text)", \.logFormat),
         .toggle("--log-requests", "log one line per request", \.logsRequests),

@@ -111,7 +111,7 @@ enum Serve {
     private static func reload(_ all: [Reloadable], _ service: DiffService) {
         let journal = service.journal
         var isWhole = true
-        if all.isEmpty { journal.log("nothing to reload: no option names a file that SIGHUP has read again") }
+        if all.isEmpty { journal.log("nothing to reload: no option names a file that is read again on SIGHUP") }
         for each in all {
             var warnings: [String] = []
             do throws(UsageError) {

@@ -366,7 +366,7 @@ package final class RedisStore: SessionStore {
 
 extension StoreFailure {
     /// It is unknown whether the records in Redis are this process's to read, or they are not.
-    static let recordsUnknown = StoreFailure.unavailable("it is not known to hold records of this server")
+    static let recordsUnknown = StoreFailure.unavailable("whether its records belong to this server is unknown")
 
     /// In words for a client, which must not see addresses; the log has the reason.
     init(_ failure: RedisFailure) {

@@ -124,7 +124,7 @@ extension Problem {
 
     /// A body that is not a merge patch; nil: it does not say what it is.
     static func noMergePatch(_ name: String?) -> Problem {
-        let reason = name.map { "\"\($0)\" is no merge patch" } ?? "the body's type is not said"
+        let reason = name.map { "\"\($0)\" is no merge patch" } ?? "the body has no Content-Type"
         return Problem(
             .unsupportedMediaType, "\(reason): send the header Content-Type: \(MediaType.mergePatch)",
             fields: [MediaType.acceptPatch])

@@ -63,7 +63,7 @@ final class Outages: Sendable {
             return state.splitting.count < Self.maxSplitting && state.splitting.insert(session).inserted
         }
         guard isNew else { return }
-        log("list source split characters: \(count) lone surrogates became U+FFFD", session, list, level: "warning")
+        log("list source sent half characters: \(count) lone surrogates became U+FFFD", session, list, level: "warning")
     }
 
     /// A hook has decided about edits. 401 and 403 concern the call rather than the edits: most likely its secret is

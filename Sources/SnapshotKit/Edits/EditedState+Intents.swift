@@ -59,8 +59,8 @@ extension EditedState {
         violations.note(
             "limit-exceeded",
             isTooLong
-                ? "the contents that the batch patches and adds to have more than \(limits.maxMadeBytes) bytes together"
-                : "the batch patches long contents too often",
+                ? "the contents that this batch changes have more than \(limits.maxMadeBytes) bytes in total"
+                : "this batch patches long contents too often: send fewer edits at once",
             at: batch.pointer(to: member, ofOperand: ordinal, ofEdit: index))
         return false
     }

@@ -193,7 +193,7 @@ extension StateParser {
     }
 
     mutating func refuseGroup() {
-        note("invalid-group", "what a row is grouped by must be a string or an integer that can be an id", at: .group)
+        note("invalid-group", "the value at groupAt must be a string or an integer that is a valid id", at: .group)
     }
 
     /// The group of the rows without one.

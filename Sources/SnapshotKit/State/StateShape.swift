@@ -205,7 +205,7 @@ extension StateShape {
         }
         if places.element.groupAt != nil, places.sectionsAt != nil, places.itemsAt == nil {
             throw Failure(
-                member: .groupAt, detail: "with groupAt and sectionsAt, itemsAt must tell where the elements are")
+                member: .groupAt, detail: "itemsAt is required with groupAt and sectionsAt")
         }
         // With a place for ids, lists stay lists.
         let isMap = places.element.isMap
