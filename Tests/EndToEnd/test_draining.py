@@ -233,7 +233,8 @@ class InAHurry(unittest.TestCase):
                 process.terminate()
                 time.sleep(0.02 + after / 1000)
                 for number in range((1, 5)[after % 2]):
-                    process.send_signal((signal.SIGTERM, signal.SIGINT)[number % 2])
+                    # Another signal first: equal ones of which none was taken yet are one.
+                    process.send_signal((signal.SIGINT, signal.SIGTERM)[number % 2])
                 # Until nobody takes them.
                 while process.poll() is None and len(held) < 100:
                     held.append(self.half_asked(inherited))

@@ -172,7 +172,7 @@ class Memory:
 
     def test_readers_with_long_heads_that_wait(self):
         """Streams of one list and of several, and held requests, keep little of their heads."""
-        self.put_session("quiet", ["a"])
+        self.put_session("quiet", {"state": ["a"]})
         revision = self.get_session("quiet").json["revision"]
         asked = [(f"/v1/sessions/quiet/changes?since={revision}&wait=60", "application/json"),
                  (f"/v1/sessions/quiet/changes?since={revision}", "text/event-stream"),
