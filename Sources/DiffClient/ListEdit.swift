@@ -49,7 +49,7 @@ public struct ListEdit: Sendable {
     /// The same edit of sections: its ids are theirs. Sections have no parent and no kind.
     public static func sections(_ edit: ListEdit) -> ListEdit {
         var members = edit.members
-        members["sections"] = members.removeValue(forKey: "items")
+        if let items = members.removeValue(forKey: "items") { members["sections"] = items }
         return ListEdit(members: members)
     }
 
@@ -210,6 +210,9 @@ private struct NewElements: Encodable, Sendable {
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.unkeyedContainer()
-        for element in value as? [any Encodable] ?? [value] { try container.encode(element) }
+        for element in value as? [any Encodable] ?? [value] {
+            // An id as elsewhere: a UUID in small letters.
+            try container.encode((element as? any ListID)?.elementID ?? element)
+        }
     }
 }

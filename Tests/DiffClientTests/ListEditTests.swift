@@ -41,6 +41,11 @@ struct ListEditTests {
             #"{"op":"move","items":["ab000000-0000-4000-8000-000000000001"],"before":"b"}"#
         ),
         (.insert("a", before: "b"), #"{"op":"insert","items":["a"],"before":"b"}"#),
+        (
+            .insert(uuid, before: "b"),
+            #"{"op":"insert","items":["ab000000-0000-4000-8000-000000000001"],"before":"b"}"#
+        ),
+        (.sections(.sections(.remove("s"))), #"{"op":"delete","sections":["s"]}"#),
         (.insert(["a", "b"], after: nil), #"{"op":"insert","items":["a","b"],"after":null}"#),
         (
             .insert(Row(id: 1, content: Card(title: "x")), before: ["b", nil]),

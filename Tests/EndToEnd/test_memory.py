@@ -409,3 +409,17 @@ class TLS(ServiceCase):
             socket.socket.sendall(one, b"\x17\x03\x03\x40\x00" + b"x" * 16_000)
             return one
         self.holding(attack, 2500)
+
+    def test_handshakes_leave_room_for_bodies(self):
+        """Octets that announce a long hello count for all of it."""
+        held = [self.saying(b"\x16\x03\x01\x40\x00\x01\x02\x00\x00")() for _ in range(500)]
+        body = json.dumps([{"id": "a", "content": "x" * 400_000}]).encode()
+        head = f"POST /v1/sessions/s/changes HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+        with self.context.wrap_socket(self.connect()) as innocent:
+            innocent.sendall(head.encode())
+            for start in range(0, len(body), 10_000):
+                innocent.sendall(body[start:start + 10_000])
+                time.sleep(0.001)
+            self.assertIn(b" 201 ", innocent.recv(100))
+        for each in held:
+            each.close()

@@ -66,7 +66,9 @@ class At(private val pointer: String) {
 /** A test of an item: see [At]. */
 class RowTest internal constructor(override val json: JsonValue) : HasJson {
     /** The same test, with strings compared without regard to case. */
-    val folded get() = RowTest(json.merging(JsonValue.objectOf("fold" to true)))
+    val folded: RowTest get() = RowTest(
+        json["any"]?.array?.let { JsonValue.objectOf("any" to it.map { test -> RowTest(test).folded }) }
+            ?: json.merging(JsonValue.objectOf("fold" to true)))
 
     companion object {
         /** Passes if one of these does. */

@@ -53,7 +53,8 @@ public final class MemoryAccount: Sendable {
     public init(limit: Int, maxBody: Int, connection: Int = connection) {
         (self.limit, self.connection) = (limit, connection)
         let messages = max(limit / 8, min(maxBody, limit / 8) * 2, 8 << 20)
-        let spared = messages / (MemoryBudget.sparedPart - 1)
+        // And a record of TLS beside the largest body.
+        let spared = messages / (MemoryBudget.sparedPart - 1) + 32 << 10
         incoming = MemoryBudget(limit: messages + spared, of: parts)
         outgoing = MemoryBudget(limit: messages, of: parts)
         records = MemoryBudget(limit: limit / 16, of: parts)

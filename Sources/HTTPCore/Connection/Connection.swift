@@ -181,14 +181,21 @@ final class Connection: EventReceiver, TurnEndReceiver {
     }
 
     /// Charges for a partial message: only for octets that have arrived, since reserved room costs nothing until it is
-    /// filled. What TLS keeps is counted as if it were filled. Partial messages leave a part to whole ones, which are
-    /// soon answered: otherwise whoever holds many back would have all others refused.
+    /// filled. What TLS keeps is counted as if it were filled, but not while input is discarded, which ends soon.
+    /// Partial messages leave a part to whole ones, which are soon answered: otherwise a client that holds many back
+    /// would have all others refused. Handshakes, whose first octets already count for much, leave half.
     private func accountInput() {
-        let held = leftover.footprint + (intake?.body.count ?? 0) + transport.held
-        guard held > 0 || incoming != nil, lifecycle.phase != .closed else { return }
+        var held = leftover.footprint + (intake?.body.count ?? 0)
+        switch lifecycle.phase {
+        case .discarding, .flushing, .lingering: break
+        case .closed: return
+        default: held += transport.held
+        }
+        guard held > 0 || incoming != nil else { return }
         let share = incoming ?? MemoryShare(of: shard.options.incoming)
         incoming = held == 0 ? nil : share
-        guard !share.resize(to: held, sparing: MemoryBudget.sparedPart) else { return }
+        let spared = lifecycle.phase == .handshake ? 2 : MemoryBudget.sparedPart
+        guard !share.resize(to: held, sparing: spared) else { return }
         incoming = nil
         // Input pipelined behind a waiting request cannot be refused before that is answered.
         guard lifecycle.phase == .head || lifecycle.phase == .body else { return handle(.lost) }

@@ -53,7 +53,8 @@ struct StateParser {
     /// The number of items so far.
     var itemCount: Int { builder.nodes.count + taken.count }
 
-    var maxMadeIDBytes: Int { min(2 * scanner.end + 1 << 20, limits.maxMadeBytes) }
+    /// At least 4 MiB, so that lower limits of other things refuse no ordinary document.
+    var maxMadeIDBytes: Int { min(2 * scanner.end + 1 << 20, max(limits.maxMadeBytes, 4 << 20)) }
     /// Whether more ids may be made. Once false, this remains so, whatever is left out.
     var hasRoomForIDs: Bool { madeIDBytes <= maxMadeIDBytes }
 

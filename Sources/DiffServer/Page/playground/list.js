@@ -379,10 +379,11 @@ export function makeList(view, edit, lit = () => {}) {
   const act = (name) => name === 'Edit' && row(selected) ? write() : edit(actions[name]);
 
   function retitled({ id, content }, title) {
-    const isObject = typeof content === 'object' && content !== null;
-    if (isObject || content === undefined) content = { ...content, [isObject && titleOf(content) || 'title']: title };
-    else content = title;
-    return [{ op: 'update', items: [{ id, content }] }];
+    const isObject = typeof content === 'object' && content !== null && !Array.isArray(content);
+    const name = isObject && titleOf(content) || 'title';
+    // A patch, so that what others change meanwhile stays.
+    if (isObject || content === undefined) return [{ op: 'update', items: [{ id, patch: { [name]: title } }] }];
+    return [{ op: 'update', items: [{ id, content: title }] }];
   }
 
   /** Edits the selected row's title in place. Enter, or going elsewhere, keeps it; Escape does not. */

@@ -15,10 +15,10 @@ export async function guess(text) {
   const { shape = {}, rows, sections } = json?.shapes[0] ?? {};
   const members = Object.entries(shape).map(([name, value]) => [name, [value].flat().join(' ')]);
   if (!members.length) return null;
-  const { itemsAt, idAt = '/id', childrenAt, sectionsAt, map } = Object.fromEntries(members);
+  const { itemsAt, idAt, childrenAt, sectionsAt, map } = Object.fromEntries(members);
   const place = sectionsAt === undefined ? `at ${itemsAt || 'the top'}`
     : `in ${plural(sections, 'section')} at ${sectionsAt || 'the top'}`;
-  const words = `Guessed: ${plural(rows, 'row')} ${place}, told apart by ${map ? 'their names' : idAt}`
+  const words = `Guessed: ${plural(rows, 'row')} ${place}, told apart by ${idAt ?? (map ? 'their names' : '/id')}`
     + `${childrenAt ? `, with children at ${childrenAt}` : ''}.`;
   return { fields: Object.fromEntries(members), words };
 }
@@ -29,8 +29,7 @@ export function query(shape) {
   const isMap = shape.map === 'true';
   return parameters.flatMap((name) => {
     const text = (shape[name] ?? '').trim();
-    if (name === 'itemsAt' && isMap && !text) return ['itemsAt='];
-    if (!text || name === 'idAt' && isMap) return [];
+    if (!text) return isMap && (name === 'itemsAt' || name === 'sectionsAt' && shape.idAt) ? [`${name}=`] : [];
     return (name === 'idAt' ? text.split(/\s+/) : [text])
       .map((part) => `${name}=${encodeURIComponent(part).replaceAll('%2F', '/')}`);
   }).map((part) => `&${part}`).join('');

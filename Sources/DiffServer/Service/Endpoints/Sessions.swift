@@ -112,7 +112,7 @@ enum GetSessions {
         guard let source = call.service.source, let name = source.name(ofSource: url), range.contains(name)
         else { return .now(response(call)) }
         // As for a reader: a list that nobody has read yet is fetched.
-        let exists = call.service.table.anySlot(name) != nil
+        let exists = call.service.table.peek(name) != nil
         let readiness = source.readiness(of: name, sessionExists: exists, patience: .zero) ?? .done(.success(()))
         return .later { pending in
             readiness.whenDone { result in
