@@ -212,7 +212,8 @@ private struct NewElements: Encodable, Sendable {
         var container = encoder.unkeyedContainer()
         for element in value as? [any Encodable] ?? [value] {
             // An id as elsewhere: a UUID in small letters.
-            try container.encode((element as? any ListID)?.elementID ?? element)
+            let id = (element as? any ListID)?.elementID
+            if let id { try container.encode(id) } else { try container.encode(element) }
         }
     }
 }

@@ -53,8 +53,7 @@ struct StateParser {
     /// The number of items so far.
     var itemCount: Int { builder.nodes.count + taken.count }
 
-    /// At least 4 MiB, so that lower limits of other things refuse no ordinary document.
-    var maxMadeIDBytes: Int { min(2 * scanner.end + 1 << 20, max(limits.maxMadeBytes, 4 << 20)) }
+    var maxMadeIDBytes: Int { min(2 * scanner.end + 1 << 20, limits.maxMadeBytes) }
     /// Whether more ids may be made. Once false, this remains so, whatever is left out.
     var hasRoomForIDs: Bool { madeIDBytes <= maxMadeIDBytes }
 

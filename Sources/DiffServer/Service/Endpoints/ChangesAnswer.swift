@@ -212,7 +212,7 @@ extension ChangesAnswer {
         }
         writer.append(byte: UInt8(ascii: "}"))
         if form.isBarePatch { writer.append(byte: UInt8(ascii: "]")) }
-        return ended(writer, form)
+        return ended(consume writer, form)
     }
 
     /// Ends an event, whose JSON begins at an offset, or the body of a response.
@@ -248,7 +248,7 @@ extension ChangesAnswer {
         }
         if !form.isBarePatch { writer.append(byte: UInt8(ascii: "}")) }
         self.init(
-            Self.ended(writer, jsonFrom: start, form), from: from, to: destination, counts: changeset.counts,
+            Self.ended(consume writer, jsonFrom: start, form), from: from, to: destination, counts: changeset.counts,
             anchor: destination.window?.anchor, form: form)
     }
 
