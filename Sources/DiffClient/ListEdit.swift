@@ -62,7 +62,7 @@ extension ListEdit {
     /// Inserts before a sibling. With nil at the end of the last section; of several siblings, the first that is there
     /// counts.
     ///
-    /// - Parameter elements: a `NewElement`, or what encodes to an object with `id` and `content`, or to an id; or an
+    /// The elements are a `NewElement`, or what encodes to an object with `id` and `content`, or to an id; or an
     ///   array of them.
     public static func insert(_ elements: any Encodable & Sendable, before siblings: (any ListIDs)?) -> ListEdit {
         ListEdit("insert", NewElements(value: elements), beside("before", siblings))
@@ -132,7 +132,7 @@ extension ListEdit {
 
     /// Adds to a number in the content as it is by then, so that every like counts; a number that is not there is 0.
     ///
-    /// - Parameter pointer: a JSON Pointer (RFC 6901) to the number, such as `/likes`.
+    /// The pointer is a JSON Pointer (RFC 6901) to the number, such as `/likes`.
     public static func add(
         _ id: any ListID, _ pointer: String, _ amount: some Numeric & Encodable & Sendable
     ) -> ListEdit { update(id, "add", [pointer: AnyJSON(amount)]) }
@@ -163,6 +163,7 @@ public struct NewElement: Encodable, Sendable {
     /// An element with an id.
     ///
     /// - Parameters:
+    ///   - content: what encodes to the content.
     ///   - kind: an item's type of cell.
     ///   - isExpanded: whether its items are rows; by default they are.
     ///   - items: the items of a section, or the children of an item.
