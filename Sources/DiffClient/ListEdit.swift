@@ -163,6 +163,7 @@ public struct NewElement: Encodable, Sendable {
     /// An element with an id.
     ///
     /// - Parameters:
+    ///   - id: an id of any kind.
     ///   - content: what encodes to the content.
     ///   - kind: an item's type of cell.
     ///   - isExpanded: whether its items are rows; by default they are.
