@@ -42,6 +42,8 @@ private val uuid = UUID.fromString("0E37DF36-F698-11E6-8DD4-CB9CED3DF976")
 /** What an app writes, and what the server is to read. */
 private val written = listOf(
     Edit.insert("a", 1) to """{"op":"insert","items":["a",1]}""",
+    Edit.insert(Row("a", JsonValue.of(1), "k", isExpanded = false), before = null) to
+        """{"op":"insert","items":[{"id":"a","content":1,"kind":"k","expanded":false}],"before":null}""",
     Edit.insert(NewItem("a", null, "k", false, listOf("b", NewItem(2, mapOf("x" to listOf(true))))), at = Edge.START) to
         """{"op":"insert","items":[{"id":"a","content":null,"kind":"k","expanded":false,"items":["b",""" +
             """{"id":2,"content":{"x":[true]}}]}],"at":"start"}""",

@@ -23,7 +23,7 @@ data class Edit internal constructor(override val json: JsonValue) : HasJson {
         /** An edit given as JSON. */
         fun of(json: JsonValue) = Edit(json)
 
-        /** Inserts items, each a [NewItem] or just an id. */
+        /** Inserts items, each a [NewItem], a [Row] or just an id. */
         fun insert(
             vararg items: Any, before: Any? = Absent, after: Any? = Absent, into: Any? = Absent, at: Edge? = null
         ) = edit("insert", items.map { it.newItem() }, place(before, after, into, at))
@@ -95,7 +95,7 @@ open class Edits internal constructor(private val operands: String) {
 /** An end of a list. */
 enum class Edge { START, END }
 
-/** An item to insert, with its children, each a [NewItem] or just an id. */
+/** An item to insert, with its children, each a [NewItem], a [Row] or just an id. */
 class NewItem(
     id: Any, content: Any? = Absent, kind: String? = null, isExpanded: Boolean = true, items: List<Any> = emptyList()
 ) : HasJson {
@@ -104,7 +104,7 @@ class NewItem(
         "items" to items.map { it.newItem() }.orAbsent(emptyList<Any>())))
 }
 
-/** A section to insert, with its items, each a [NewItem] or just an id. */
+/** A section to insert, with its items, each a [NewItem], a [Row] or just an id. */
 class NewSection(
     id: Any, content: Any? = Absent, isExpanded: Boolean = true, items: List<Any> = emptyList()
 ) : HasJson {
@@ -143,7 +143,13 @@ internal fun List<Any>.ids() = map { it.idJson() }
 private fun Array<out Any>.ids(): List<JsonValue> =
     flatMap { if (it is Iterable<*>) it.map { id -> id.idJson() } else listOf(it.idJson()) }
 
-private fun Any.newItem(): JsonValue = (this as? NewItem)?.json ?: idJson()
+/** A row is inserted as it is, without its children. */
+private fun Any.newItem(): JsonValue = when (this) {
+    is NewItem -> json
+    is Row<*> -> NewItem(id, json ?: content ?: Absent, kind, isExpanded).json
+    is Section<*> -> throw IllegalArgumentException("a section is no item: use Edit.sections and NewSection")
+    else -> idJson()
+}
 
 private fun Any?.anchor(): Any? = when (this) {
     null, Absent -> this
