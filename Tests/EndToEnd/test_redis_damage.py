@@ -130,6 +130,19 @@ class DamageCase(unittest.TestCase):
         for node in self.clients:
             self.assertEqual(self.request(node, "GET", session_path(name)).status, 404)
 
+    def assertAllEnd(self, damages, deleter):
+        """Each damage is told as such until a PUT or a DELETE, while another session is served."""
+        whole = self.made()
+        for what, damage in damages:
+            with self.subTest(what):
+                put, deleted = self.made(), self.made()
+                for name in (put, deleted):
+                    damage(name)
+                    self.assertDamaged(name)
+                self.assertServes(whole)
+                self.assertReplaced(put, self.late)
+                self.assertRemoved(deleted, deleter)
+
     def assertServes(self, name):
         """The nodes are ready, list and serve the session, and never spoke of an outage."""
         for node in self.clients:
@@ -149,16 +162,7 @@ class Records(DamageCase):
         self.nodes(f"redis://127.0.0.1:{self.redis.port}")
 
     def test_a_damaged_record_is_500_until_a_put_or_a_delete(self):
-        whole = self.made()
-        for what, damage in self.damages():
-            with self.subTest(what):
-                put, deleted = self.made(), self.made()
-                for name in (put, deleted):
-                    damage(name)
-                    self.assertDamaged(name)
-                self.assertServes(whole)
-                self.assertReplaced(put, self.late)
-                self.assertRemoved(deleted, self.late)
+        self.assertAllEnd(self.damages(), deleter=self.late)
 
     def test_a_node_that_has_the_session_in_memory_goes_on_or_says_so(self):
         whole = self.made()
@@ -226,17 +230,10 @@ class ShardedRecords(DamageCase):
         return self.owners[name]
 
     def test_a_damaged_record_is_500_until_a_put_or_a_delete(self):
-        whole = self.made()
-        for what, damage in self.damages():
-            if what.startswith("v ") or "no " in what or what in ("SET", "n = " + HUGE, "f = -" + HUGE):
-                with self.subTest(what):
-                    put, deleted = self.made(), self.made()
-                    for name in (put, deleted):
-                        damage(name)
-                        self.assertDamaged(name)
-                    self.assertServes(whole)
-                    self.assertReplaced(put, self.late)
-                    self.assertRemoved(deleted, self.writer)
+        self.assertAllEnd(
+            [(what, damage) for what, damage in self.damages()
+             if what.startswith("v ") or "no " in what or what in ("SET", "n = " + HUGE, "f = -" + HUGE)],
+            deleter=self.writer)
 
 
 if __name__ == "__main__":
