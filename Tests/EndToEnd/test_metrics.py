@@ -79,6 +79,8 @@ class Figures(ServiceCase):
                 self.assertEqual(connection.answer().status, 404)
         self.grown(before, {'diffserver_request_duration_seconds_count{route="other",method="other"}': 5})
         new = {re.sub(r"(status|le)=\"[^\"]*\"", "", name) for name in self.figures()} - names
+        # Not what an earlier test asked with a method that there is, which may be counted only now.
+        new = {name for name in new if "method=" not in name or 'method="other"' in name}
         self.assertLessEqual(len(new), 6, new)
 
     def test_bytes_go_in_and_out(self):
