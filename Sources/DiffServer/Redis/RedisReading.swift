@@ -20,7 +20,7 @@ final class RedisReading: Sendable {
     /// The question to Redis.
     struct Attempt: Sendable {
         /// The session in the table, which the answer replaces.
-        var known: SessionView?
+        var known: SessionTable.Known
         /// If this version is still the head, the answer is `known`.
         var version: UInt64?
         /// Added to the time to live.
@@ -33,16 +33,16 @@ final class RedisReading: Sendable {
         /// How many attempts are left.
         var left = 4
 
-        init(_ known: SessionView?) { (self.known, version) = (known, known?.session.version) }
+        init(_ known: SessionTable.Known) { (self.known, version) = (known, known.view?.session.version) }
 
         /// The session whose log may be enough.
         var followed: Session? {
-            guard followsLog, let session = known?.session, !session.log.entries.isEmpty else { return nil }
+            guard followsLog, let session = known.view?.session, !session.log.entries.isEmpty else { return nil }
             return session
         }
 
         /// The next attempt, from the session then known.
-        func next(_ known: SessionView?) -> Attempt {
+        func next(_ known: SessionTable.Known) -> Attempt {
             var next = Attempt(known)
             (next.maxBytes, next.left) = (maxBytes, max(1, left - 1))
             return next
@@ -58,7 +58,8 @@ final class RedisReading: Sendable {
         /// The next attempt once the revocations are known.
         var renewed: Attempt {
             var next = self
-            (next.known, next.left) = (known?.renewed ?? known, left - 1)
+            if let view = known.view?.renewed { next.known = .session(view) }
+            next.left -= 1
             return next
         }
     }
@@ -91,7 +92,7 @@ final class RedisReading: Sendable {
             }
         case .load(let large, let attempt): load(large, attempt)
         case .adopt(let found, let attempt):
-            let cost = max(.text(found.bytes), attempt.known?.cost() ?? .none)
+            let cost = max(.text(found.bytes), attempt.known.view?.cost() ?? .none)
             let adopt = { @Sendable in self.store.workers.run(cost) { self.take(self.adopt(found, attempt)) } }
             guard confirms, let stored = store.confirm(name, on: executor) else { return adopt() }
             stored.whenDone { result in
@@ -104,8 +105,8 @@ final class RedisReading: Sendable {
     func ask(_ attempt: Attempt) {
         guard store.hasOurRecords else { return done(.failure(.recordsUnknown)) }
         guard store.revocations.areKnown else { return take(.refresh(attempt)) }
-        let slot = attempt.known?.slot ?? store.table.awaySlot(name)
-        let version = attempt.known?.session.version ?? slot?.version
+        let slot = attempt.known.view?.slot ?? store.table.awaySlot(name)
+        let version = attempt.known.view?.session.version ?? slot?.version
         let followed = attempt.followed
         let arguments = [
             .version(attempt.version ?? 0), RedisArgument(milliseconds: attempt.longer),
@@ -115,7 +116,7 @@ final class RedisReading: Sendable {
         ]
         let keys = store.revocations.keys(with: store.keys.key(name))
         store.client(on: executor).run(RedisScripts.read, keys: keys, arguments) { [self] result in
-            if case .success(.null) = result, let slot, let version { _ = store.table.drop(slot, .version(version)) }
+            if case .success(.null) = result { store.table.foundNothing(of: name, slot, at: version) }
             take(step(after: result, to: attempt))
         }
     }
@@ -126,14 +127,14 @@ final class RedisReading: Sendable {
         case .success(.null): return .end(.success(nil))
         // The known session is the head, even if it has left memory meanwhile.
         case .success(.array(let parts)) where parts.isEmpty:
-            return .end(.success(attempt.known?.renewed ?? attempt.known))
+            return .end(.success(attempt.known.view?.renewed ?? attempt.known.view))
         // The request's own token may have been revoked.
         case .success(.array(let parts)) where parts == [.text("revoked")]:
             return attempt.left > 0
                 ? .refresh(attempt) : .end(.failure(.unavailable("its revocations change too fast")))
         case .success(let reply):
             if attempt.maxBytes < .max, let large = LargeRecord(reply, of: name) { return .load(large, attempt) }
-            let found = FoundRecord(reply, behind: attempt.known?.session.log.last ?? 0)
+            let found = FoundRecord(reply, behind: attempt.known.view?.session.log.last ?? 0)
             if let found { return .adopt(found, attempt) }
             return attempt.left > 1 ? .ask(attempt.whole) : .end(.failure(.damaged(name)))
         }
@@ -163,7 +164,7 @@ final class RedisReading: Sendable {
         let (table, known) = (store.table, attempt.known)
         do throws(SessionRecord.Failure) {
             let session = try found.session(
-                after: known?.session,
+                after: known.view?.session,
                 by: SessionTransition(
                     name: name, bounds: table.bounds.history, hash: store.hash, now: .now, isLogged: true))
             let adopted = table.adopt(session, as: name, inPlaceOf: known)
@@ -171,7 +172,7 @@ final class RedisReading: Sendable {
             // than another. After the last attempt the record read is the answer: it was the head while Redis was
             // asked, and Redis compares any write that follows it.
             guard let slot = adopted ?? (attempt.left > 1 ? nil : table.anySlot(name)) else {
-                return .ask(attempt.next(table.view(name)))
+                return .ask(attempt.next(table.known(name)))
             }
             return .end(.success(SessionView(slot, session, of: table)))
         } catch {

@@ -167,7 +167,7 @@ package final class RedisStore: SessionStore {
     private func open(
         _ name: String, on executor: any WorkExecutor, again: Bool, _ done: @escaping Completion<SessionView?>
     ) {
-        RedisReading(name, from: self, on: executor, confirms: again, done).ask(.init(table.view(name)))
+        RedisReading(name, from: self, on: executor, confirms: again, done).ask(.init(table.known(name)))
     }
 
     // MARK: Writing
@@ -178,7 +178,9 @@ package final class RedisStore: SessionStore {
         guard table.hasRoom(for: next) else { return .done(.failure(.capacity)) }
         guard let slot = before?.slot, let read = before?.session else {
             return .timed(.commit, in: table.storeTimes) {
-                put(PendingCommit(next, named: name, id: 1, in: table, nil, by: hash, $0), on: executor)
+                let commit = PendingCommit(
+                    next, named: name, id: 1, inPlaceOf: table.known(name), in: table, nil, by: hash, $0)
+                put(commit, on: executor)
             }
         }
         guard case .session(let last) = pendingWrites.last(of: slot, read: read),
@@ -324,10 +326,10 @@ package final class RedisStore: SessionStore {
     /// Loads the head into a slot, so that its readers hear of it.
     func revalidate(_ slot: SessionSlot) {
         // This also counts as use, since readers use their session all the time.
-        let known = table.view(slot.name)
+        let known = table.known(slot.name)
         // For a session that is away, it is enough to know whether the version is still the head.
         var attempt = RedisReading.Attempt(known)
-        (attempt.version, attempt.longer) = (known?.session.version ?? slot.version, RedisWatch.period * 2)
+        (attempt.version, attempt.longer) = (known.view?.session.version ?? slot.version, RedisWatch.period * 2)
         RedisReading(slot.name, from: self, on: loop, confirms: true) { [watch] _ in watch.revalidated(slot) }
             .ask(attempt)
     }

@@ -174,7 +174,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
                 behind: found.behind.map { FoundEntry($0.id, $0.body, by: hash) }, version: found.version,
                 by: transition)
             guard session.head.revision.text == found.revision else { throw .damaged }
-            guard let slot = table.adopt(session, as: name, inPlaceOf: nil) else {
+            guard let slot = table.adopt(session, as: name, inPlaceOf: .nothing(turnover: nil)) else {
                 return .success(table.view(name))
             }
             let left = database.clock.moment(milliseconds: found.expires) - .now

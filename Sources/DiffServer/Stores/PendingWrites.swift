@@ -128,6 +128,8 @@ public final class PendingCommit: Sendable {
     public let before: Session?
     /// What to write.
     public let log: LogCommit
+    /// What the table has of a session that the commit makes.
+    private let known: SessionTable.Known
     private let table: SessionTable
     /// Where it has entered, if it must leave.
     private let queue: PendingWrites?
@@ -135,15 +137,16 @@ public final class PendingCommit: Sendable {
 
     /// - Parameters:
     ///   - id: of the new entry.
+    ///   - known: what the table has of a session that the commit makes.
     ///   - queue: the commit enters it before it is written, and leaves when it is done.
     ///   - hash: makes the checksum.
     public init(
         _ next: Session, named name: String, to slot: SessionSlot? = nil, after before: Session? = nil, id: UInt64,
-        in table: SessionTable, _ queue: PendingWrites?, by hash: KeyedHash, _ done: @escaping Completion<SessionSlot>
+        inPlaceOf known: SessionTable.Known = .nothing(turnover: nil), in table: SessionTable, _ queue: PendingWrites?,
+        by hash: KeyedHash, _ done: @escaping Completion<SessionSlot>
     ) {
-        (self.name, self.slot, self.before, self.table, self.queue, self.done) = (
-            name, slot, before, table, queue, done
-        )
+        (self.name, self.slot, self.before, self.known) = (name, slot, before, known)
+        (self.table, self.queue, self.done) = (table, queue, done)
         log = LogCommit(next, after: before, id: id, revisions: table.bounds.history.revisions, by: hash)
     }
 
@@ -164,10 +167,11 @@ public final class PendingCommit: Sendable {
             _ = table.commit(session, to: slot, after: before)
             return .success(slot)
         }
-        let made = table.create(name, session)
-        guard case .failure(.conflict) = made else { return made }
-        // A reader has loaded it by now, or it replaced one of whose end this process had not heard.
-        return table.slot(name).map { .success($0) } ?? table.create(name, session)
+        guard table.hasRoom(for: session) else { return .failure(.capacity) }
+        table.counters.created()
+        // Otherwise others have loaded, changed or deleted it by now. The next request asks the store.
+        let slot = table.adopt(session, as: name, inPlaceOf: known) ?? table.anySlot(name)
+        return .success(slot ?? SessionSlot(name: name, session))
     }
 }
 

@@ -14,6 +14,7 @@ extension SessionTable {
         var told = Instant.now
         var awake: AwakeSlots
         var bytes = 0
+        var turnover = Turnover()
     }
 }
 
@@ -30,6 +31,7 @@ extension SessionTable.Registry {
 
     /// Adds a slot to all lists.
     mutating func add(_ slot: SessionSlot) {
+        turnover.note(slot.name)
         slots[slot.name] = slot
         slotArray.add(slot)
         order.add(slot)
@@ -70,6 +72,22 @@ extension SessionTable.Registry {
         }
         return evicted
     }
+}
+
+// MARK: - Names without a session
+
+/// How often sessions of a name have come or were found to be gone. Somebody who found no session in the table, and
+/// then one in the store, compares the counts: if they are equal, what was found is no older than what others saw.
+///
+/// Names share 1,024 counts, so now and then one has changed for no reason.
+struct Turnover {
+    private var counts = [UInt32](repeating: 0, count: 1024)
+
+    func count(of name: String) -> UInt32 { counts[Self.index(name)] }
+
+    mutating func note(_ name: String) { counts[Self.index(name)] &+= 1 }
+
+    private static func index(_ name: String) -> Int { Int(UInt(bitPattern: name.hashValue) % 1024) }
 }
 
 // MARK: - Slots without a session

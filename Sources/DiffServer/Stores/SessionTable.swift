@@ -124,13 +124,15 @@ public final class SessionTable: Sendable {
         return .success(slot)
     }
 
-    /// Adds a session; nil if there is one of its name.
-    private func insert(_ name: String, _ session: Session) -> SessionSlot? {
+    /// Adds a session; nil if there is one of its name, or others have come or gone since `turnover`.
+    private func insert(_ name: String, _ session: Session, after turnover: UInt32? = nil) -> SessionSlot? {
         var readers: [any SessionReader] = []
         var demoted: SessionSlot?
         let isFetched = isFetched?(name) ?? false
         let (slot, evicted) = registry.withLock { registry -> (SessionSlot?, [Evicted]) in
-            guard registry.slots[name] == nil else { return (nil, []) }
+            guard registry.slots[name] == nil, turnover == nil || turnover == registry.turnover.count(of: name) else {
+                return (nil, [])
+            }
             let slot: SessionSlot
             if let away = registry.away[name]?.slot {
                 guard let woken = away.bringBack(session) else { return (nil, []) }
@@ -177,12 +179,38 @@ public final class SessionTable: Sendable {
         return true
     }
 
-    /// Adopts a session from a store, as a new one or in place of the known one.
+    /// What the table has of a session.
+    public enum Known: Sendable {
+        case session(SessionView)
+        /// Nothing, after so many changes of the name. Nil: nobody else can have changed it.
+        case nothing(turnover: UInt32?)
+
+        public var view: SessionView? { if case .session(let view) = self { view } else { nil } }
+    }
+
+    /// What the table has of a session before a store is asked; counts as use.
+    public func known(_ name: String) -> Known {
+        // A session that comes in between is one change more.
+        let turnover = registry.withLock { $0.turnover.count(of: name) }
+        return view(name).map { .session($0) } ?? .nothing(turnover: turnover)
+    }
+
+    /// Adopts a session from a store, in place of what was known when the store was asked.
     ///
     /// - Returns: its slot; nil if the table has changed meanwhile.
-    public func adopt(_ session: Session, as name: String, inPlaceOf known: SessionView?) -> SessionSlot? {
-        guard let known else { return insert(name, session) }
-        return replace(known.slot, known.session, by: session, keepsReplays: false) ? known.slot : nil
+    public func adopt(_ session: Session, as name: String, inPlaceOf known: Known) -> SessionSlot? {
+        switch known {
+        case .session(let view):
+            replace(view.slot, view.session, by: session, keepsReplays: false) ? view.slot : nil
+        case .nothing(let turnover): insert(name, session, after: turnover)
+        }
+    }
+
+    /// Notes that a store has no session of a name. Drops what a slot has, if that is still the version it had when the
+    /// store was asked.
+    public func foundNothing(of name: String, _ slot: SessionSlot?, at version: UInt64?) {
+        registry.withLock { $0.turnover.note(name) }
+        if let slot, let version { _ = drop(slot, .version(version)) }
     }
 
     /// Notes the end of a session that the store has recorded.
@@ -201,6 +229,7 @@ public final class SessionTable: Sendable {
         let readers = registry.withLock { registry in
             let readers = slot.emptied(of: expected)
             if readers != nil {
+                registry.turnover.note(slot.name)
                 registry.remove(slot)
                 if registry.away[slot.name]?.slot === slot { registry.away[slot.name] = nil }
             }

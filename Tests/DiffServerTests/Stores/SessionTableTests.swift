@@ -76,14 +76,14 @@ import Testing
         let table = SessionTable(
             bounds: bounds, maxBody: 1024, hash: nil)
         let (one, other) = (try session("a"), try session("b"))
-        let slot = try #require(table.adopt(one, as: "a", inPlaceOf: nil))
+        let slot = try #require(table.adopt(one, as: "a", inPlaceOf: .nothing(turnover: nil)))
         let lost = Locked(0)
         DispatchQueue.concurrentPerform(iterations: 2) { thread in
             for _ in 0..<60_000 {
                 if thread == 0 {
                     // Not as soon as possible, or it would always come between two commits.
                     for _ in 0..<Int.random(in: 0..<64) { _ = table.holds("c") }
-                    _ = table.adopt(other, as: "b", inPlaceOf: nil)
+                    _ = table.adopt(other, as: "b", inPlaceOf: .nothing(turnover: nil))
                 } else {
                     _ = table.commit(one, to: slot, after: one)
                 }
@@ -92,6 +92,23 @@ import Testing
             }
         }
         #expect(lost.withLock { $0 } == 0)
+    }
+
+    @Test func `a session that came and went while a store was asked does not come back`() throws {
+        let table = SessionTable(bounds: .init(), maxBody: 1024, hash: nil)
+        let (old, reader) = (try session("a"), Reader())
+        #expect(try #require(table.slotToAwait("a")).add(reader, limit: 1) == .added)
+        let known = table.known("a")
+        // Created and deleted while the reply is under way.
+        let slot = try table.create("a", old).get()
+        _ = try table.drop(slot, at: nil).get()
+        #expect(table.adopt(old, as: "a", inPlaceOf: known) == nil)
+        // Read, and then found to be gone by a reply that came first.
+        let later = table.known("a")
+        table.foundNothing(of: "a", nil, at: nil)
+        #expect(table.adopt(old, as: "a", inPlaceOf: later) == nil)
+        #expect(!table.holds("a"))
+        #expect(table.adopt(old, as: "a", inPlaceOf: table.known("a")) != nil)
     }
 
     @Test func `what is read leaves last, though it can be fetched again`() throws {
