@@ -21,7 +21,7 @@ data class Row<out T>(
     val isExpanded: Boolean = true,
     /** Direct children, hidden ones included. */
     val children: Int = 0,
-    /** Its content as received; `JsonValue.Null` is a content, null is none. */
+    /** Its content as received; `JsonValue.Null` is a content, null is none. A copy with another `content` keeps it. */
     val json: JsonValue? = content as? JsonValue
 ) {
     /** Rows with equal JSON are equal: a type of the app's need not say what equal is. */

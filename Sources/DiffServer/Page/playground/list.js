@@ -117,6 +117,7 @@ export function makeList(view, edit, lit = () => {}) {
   let hovered = new Set(); // keys named by an operation
   let isOutline = false;
   const drawn = new Map(); // elements by key; each knows its `box`
+  let written = null; // the element whose title is being edited, which is not drawn again until that ends
 
   const isTouched = () => matchMedia('(max-width: 820px), (pointer: coarse)').matches;
   const boxOf = (element) => element?.closest('.row, .head')?.box;
@@ -144,8 +145,10 @@ export function makeList(view, edit, lit = () => {}) {
       const isSame = old && old.model === box.model && old.at === box.at && old.level === box.level
         && old.family?.size === box.family?.size
         && old.section.items.length === box.section.items.length && element.isOutline === isOutline;
-      if (!isSame) element = draw(box, element, isOutline);
-      element.isOutline = isOutline;
+      if (!isSame && element !== written) {
+        element = draw(box, element, isOutline);
+        element.isOutline = isOutline;
+      }
       drawn.set(box.key, element);
       if (!old || old.x !== box.x || old.y !== box.y || old.w !== box.w || old.h !== box.h) {
         const [left, top, width, height] = [box.x, box.y, box.w, box.h].map((length) => `${length}px`);
@@ -389,16 +392,19 @@ export function makeList(view, edit, lit = () => {}) {
   /** Edits the selected row's title in place. Enter, or going elsewhere, keeps it; Escape does not. */
   function write() {
     const [at, subject] = [selected, row(selected)];
-    const name = drawn.get(at).querySelector('.name');
+    const element = written = drawn.get(at);
+    const name = element.querySelector('.name');
     const before = name.textContent;
     Object.assign(name, { contentEditable: 'plaintext-only', role: 'textbox', ariaLabel: 'Title' });
     name.focus();
     getSelection().selectAllChildren(name);
     const end = (isKept) => {
-      name.onblur = name.onkeydown = null;
+      name.onblur = name.onkeydown = written = null;
+      element.isOutline = undefined; // draws it again
       const title = name.textContent.trim();
       Object.assign(name, { contentEditable: 'inherit', role: null, ariaLabel: null, textContent: before });
       if (isKept && title && title !== before) edit(() => retitled(subject, title));
+      else requestAnimationFrame(() => render());
     };
     name.onblur = () => end(true);
     name.onkeydown = (event) => {
