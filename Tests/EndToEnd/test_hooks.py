@@ -538,6 +538,20 @@ class Open(HookCase):
         self.assertEqual((claims["sub"], claims["scope"]), (name, "read edit"))
 
 
+class Deep(HookCase):
+    options = ("--max-depth", "512")
+
+    def test_an_owner_is_told_of_edits_of_any_depth(self):
+        name, path = "h:deep", "/hook/deep"
+        self.upstream.set(path, YES)
+        self.made(["a"], name)
+        for depth in (50, 100, 507):
+            content = "[" * depth + "]" * depth
+            edits = f'[{{"op":"insert","items":[{{"id":"{depth}","content":{content}}}]}}]'
+            self.assertStatus(self.post_changes(name, f'{{"edits":{edits}}}'.encode()), 200)
+            self.assertIn(f'"edits":{edits},'.encode(), self.upstream.requests(path)[-1].body)
+
+
 class Rated(HookCase):
     options = (*KEYS, "--rate", "5")
 

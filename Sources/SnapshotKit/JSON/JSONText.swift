@@ -113,7 +113,7 @@ public struct JSONSlice: Sendable {
 
     /// The members of a JSON object; nil if the text is anything else, or not JSON.
     public static func members(of json: [UInt8]) -> [String: JSONSlice]? {
-        (try? JSONSlice(document: json, maxDepth: 64))?.members
+        (try? JSONSlice(document: json))?.members
     }
 
     /// The members of an object; nil if the value is anything else. Of names that Swift considers equal, the last one
