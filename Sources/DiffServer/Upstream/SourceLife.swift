@@ -96,6 +96,8 @@ struct SourceLife: Sendable {
         case endOutage(list: String)
         /// Another node has heard from the source.
         case forgetOutage
+        /// Removes the session, which the file no longer fetches.
+        case remove
     }
 
     private(set) var phase = Phase.idle
@@ -158,6 +160,9 @@ struct SourceLife: Sendable {
 
     mutating func use(at now: Instant) { used = now }
 
+    /// Whether something is under way, or somebody waits.
+    var isBusy: Bool { !phase.isIdle || !waiting.isEmpty }
+
     /// What a reader is told if there is no session.
     private func failure(at now: Instant) -> SourceFailure? {
         switch record.outcome {
@@ -184,7 +189,7 @@ struct SourceLife: Sendable {
             if phase.isIdle, dueAt == nil { schedule(now) }
         case (.settingsChanged, _):
             record.invalidate(every: now.list?.every ?? record.interval, at: now.now)
-            if phase.isIdle, now.hasReaders { ask(now, isForced: true) }
+            if phase.isIdle, now.hasReaders || !waiting.isEmpty { ask(now, isForced: true) }
         case (.woke, _): wake(now)
         case (.leased(let result), .acquiring(let isForced)): leased(result, isForced: isForced, now)
         case (.looked(let isMissing), .looking):
@@ -314,6 +319,8 @@ struct SourceLife: Sendable {
                 $0.succeed(answer, every: attempt.every, revision: revision?.text, asked: attempt.time, at: now.now)
             }
             actions.append(.count(.fetched, list: attempt.list))
+            // The file was read again between the answer and its commit.
+            if now.list == nil { actions.append(.remove) }
             release(.success(()), now)
         case .missing:
             record.noteMissing(at: now.now)

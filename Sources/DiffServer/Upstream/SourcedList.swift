@@ -15,6 +15,8 @@ final class SourcedList: @unchecked Sendable {
     private let life: Locked<SourceLife>
     /// The waiters, by their ids in `life`.
     private var promises: [Int: Promise<Void, SourceFailure>] = [:]
+    /// Keeps a list that is no longer followed until nobody waits for it.
+    private var held: SourcedList?
     private var arrivals = 0
     private var timer = LifeTimer()
 
@@ -40,11 +42,11 @@ final class SourcedList: @unchecked Sendable {
     var failureDetail: String { life.withLock { $0.failureDetail } }
 
     /// Whether somebody waits for the session, or asked for it just now.
-    var isInUse: Bool { hasReaders || life.withLock { !$0.phase.isIdle || Instant.now - $0.used < .seconds(1) } }
+    var isInUse: Bool { hasReaders || life.withLock { $0.isBusy || Instant.now - $0.used < .seconds(1) } }
 
     /// Whether nobody has asked for the session in a while.
     func isIdle(at now: Instant) -> Bool {
-        life.withLock { $0.phase.isIdle && now > $0.record.due && now - $0.used > .seconds(60) } && !hasReaders
+        life.withLock { !$0.isBusy && now > $0.record.due && now - $0.used > .seconds(60) } && !hasReaders
     }
 
     /// What a reader must wait for before it is answered; nil for nothing.
@@ -107,6 +109,7 @@ final class SourcedList: @unchecked Sendable {
             self?.happen(.woke)
         }
         for action in actions { perform(action) }
+        held = promises.isEmpty ? nil : self
     }
 
     private func perform(_ action: SourceLife.Action) {
@@ -133,6 +136,7 @@ final class SourcedList: @unchecked Sendable {
         case .beginOutage(let reason, let list): upstream.outages.begin(name, of: list, because: reason)
         case .endOutage(let list): upstream.outages.end(name, of: list)
         case .forgetOutage: upstream.outages.forget(name)
+        case .remove: upstream.remove(name)
         }
     }
 

@@ -68,14 +68,17 @@ package final class Upstream: SessionSource {
                 lists.withLock { $0[name] }?.settingsChanged()
             }
         }
-        lists.withLock {
+        let dropped = lists.withLock {
             $0.reassign { name in
                 next.list(of: name).flatMap { $0.definition.source == nil ? nil : $0.definition.name.text }
             }
         }
+        // Somebody may still wait for them.
+        for list in dropped { list.settingsChanged() }
     }
 
-    private func remove(_ name: String) {
+    /// Removes a session that the file no longer fetches.
+    func remove(_ name: String) {
         let work = FetchContext(name, self)
         Transaction(RemoveSession(condition: WriteCondition()), for: work).run().whenDone {
             [journal = service.journal] in
@@ -217,11 +220,17 @@ struct FollowedLists<List> {
         counts[entry] = count > 1 ? count - 1 : nil
     }
 
-    /// Follows the lists by the entries of another file, dropping those without an entry.
-    mutating func reassign(to entry: (String) -> String?) {
+    /// Follows the lists by the entries of another file.
+    ///
+    /// - Returns: those without an entry, which are dropped.
+    mutating func reassign(to entry: (String) -> String?) -> [List] {
         let before = exchange(&lists, with: [:])
         counts = [:]
-        for (name, each) in before { if let entry = entry(name) { add(each.list, named: name, of: entry) } }
+        var dropped: [List] = []
+        for (name, each) in before {
+            if let entry = entry(name) { add(each.list, named: name, of: entry) } else { dropped.append(each.list) }
+        }
+        return dropped
     }
 }
 

@@ -34,7 +34,8 @@ import Testing
     @Test func `another file shares anew`() {
         var lists = FollowedLists<Int>()
         _ = taken(by: "a", &lists, of: 8, among: 1)
-        lists.reassign { $0 < "a:4" ? "b" : $0 < "a:6" ? "c" : nil }
+        let dropped = lists.reassign { $0 < "a:4" ? "b" : $0 < "a:6" ? "c" : nil }
+        #expect(dropped.sorted() == [6, 7])
         #expect(lists.all.count == 6 && lists["a:7"] == nil && lists["a:5"] == 5)
         #expect(["b", "c"].map { taken(by: $0, &lists, of: 8, among: 2) } == [2, 0])
     }

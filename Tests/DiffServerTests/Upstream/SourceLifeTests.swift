@@ -59,6 +59,7 @@ private struct World {
                     #expect(fetches > waiter.fetches, "whoever asks for a fetch gets one of its own")
                 }
             case .announce: announcements += 1
+            case .remove: #expect(!isInFile)
             case .count, .beginOutage, .endOutage, .forgetOutage: break
             }
         }
@@ -134,7 +135,9 @@ private struct World {
             readers += 1
             happen(.readersArrived)
         case 4: readers = max(0, readers - 1)
-        case 5: happen(.settingsChanged)
+        case 5:
+            happen(.settingsChanged)
+            if !isInFile, question == nil { #expect(waiting.isEmpty, "nobody waits for a list that is gone") }
         case 6: isInFile = Int.random(in: 0..<4, using: &random) > 0
         case 7, 8: pass(.milliseconds(Int.random(in: 1...8000, using: &random)))
         default: answer()
