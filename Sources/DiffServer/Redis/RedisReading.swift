@@ -116,15 +116,19 @@ final class RedisReading: Sendable {
         ]
         let keys = store.revocations.keys(with: store.keys.key(name))
         store.client(on: executor).run(RedisScripts.read, keys: keys, arguments) { [self] result in
-            if case .success(.null) = result { store.table.foundNothing(of: name, slot, at: version) }
-            take(step(after: result, to: attempt))
+            take(step(after: result, to: attempt, at: version))
         }
     }
 
-    private func step(after result: Result<RedisReply, RedisFailure>, to attempt: Attempt) -> Step {
+    /// - Parameter version: the one that the table had when Redis was asked.
+    private func step(
+        after result: Result<RedisReply, RedisFailure>, to attempt: Attempt, at version: UInt64?
+    ) -> Step {
         switch result {
         case .failure(let failure): return .end(.failure(StoreFailure(failure)))
-        case .success(.null): return .end(.success(nil))
+        case .success(.null):
+            let isGone = store.table.foundNothing(of: name, at: version)
+            return isGone || attempt.left <= 1 ? .end(.success(nil)) : .ask(attempt.next(store.table.known(name)))
         // The known session is the head, even if it has left memory meanwhile.
         case .success(.array(let parts)) where parts.isEmpty:
             return .end(.success(attempt.known.view?.renewed ?? attempt.known.view))
@@ -153,7 +157,7 @@ final class RedisReading: Sendable {
                 }
                 for done in store.largeLoads.removeAll(for: large) { done(result) }
             }
-            var whole = Attempt(attempt.known)
+            var whole = Attempt(store.table.known(name))
             whole.maxBytes = .max
             reading.ask(whole)
         }
@@ -171,9 +175,8 @@ final class RedisReading: Sendable {
             // If the table has changed meanwhile, Redis is asked again, so that no reader here is told something older
             // than another. After the last attempt the record read is the answer: it was the head while Redis was
             // asked, and Redis compares any write that follows it.
-            guard let slot = adopted ?? (attempt.left > 1 ? nil : table.anySlot(name)) else {
-                return .ask(attempt.next(table.known(name)))
-            }
+            if adopted == nil, attempt.left > 1 { return .ask(attempt.next(table.known(name))) }
+            let slot = adopted ?? table.anySlot(name) ?? SessionSlot(name: name, session)
             return .end(.success(SessionView(slot, session, of: table)))
         } catch {
             // A change as large as the state is only in the checkpoint; or the log does not fit the known session; or

@@ -174,7 +174,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
                 behind: found.behind.map { FoundEntry($0.id, $0.body, by: hash) }, version: found.version,
                 by: transition)
             guard session.head.revision.text == found.revision else { throw .damaged }
-            guard let slot = table.adopt(session, as: name, inPlaceOf: .nothing(turnover: nil)) else {
+            guard let slot = table.adopt(session, as: name, inPlaceOf: nil) else {
                 return .success(table.view(name))
             }
             let left = database.clock.moment(milliseconds: found.expires) - .now
@@ -217,7 +217,10 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
         for slot in table.sweep(at: .now) { forget(slot.name, within: slot.recency.timeToLive / 2) }
         for (slot, left) in table.usedSinceStored() + table.readWhileAway() {
             let name = slot.name
-            writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.extend(name, by: left) }
+            writer.submit { [table] (database) throws(SQLiteDatabase.Failure) in
+                // The row may be another session's by now.
+                if table.anySlot(name) === slot { try database.extend(name, by: left) }
+            }
         }
         writer.check()
         if clockKept.withLock({ $0 + .seconds(600) <= .now }) { keepClock() }

@@ -267,7 +267,7 @@ extension SQLiteStore {
     /// After a conflict, drops the version that the database did not have: the file was changed from outside, and the
     /// next request reads it.
     private func failed(_ result: Result<Void, StoreFailure>, _ before: Session, _ slot: SessionSlot) {
-        if case .failure(.conflict) = result { _ = table.drop(slot, at: before.head.revision) }
+        if case .failure(.conflict) = result { _ = table.drop(slot, .version(before.version)) }
     }
 
     private func discard(_ name: String, _ done: @escaping Completion<Void>) {

@@ -128,8 +128,8 @@ public final class PendingCommit: Sendable {
     public let before: Session?
     /// What to write.
     public let log: LogCommit
-    /// What the table has of a session that the commit makes.
-    private let known: SessionTable.Known
+    /// What the table had of a session that the commit makes.
+    private let known: SessionTable.Known?
     private let table: SessionTable
     /// Where it has entered, if it must leave.
     private let queue: PendingWrites?
@@ -137,12 +137,13 @@ public final class PendingCommit: Sendable {
 
     /// - Parameters:
     ///   - id: of the new entry.
-    ///   - known: what the table has of a session that the commit makes.
+    ///   - known: what the table has of a session that the commit makes; nil for nothing, if nobody else can change
+    ///     that.
     ///   - queue: the commit enters it before it is written, and leaves when it is done.
     ///   - hash: makes the checksum.
     public init(
         _ next: Session, named name: String, to slot: SessionSlot? = nil, after before: Session? = nil, id: UInt64,
-        inPlaceOf known: SessionTable.Known = .nothing(turnover: nil), in table: SessionTable, _ queue: PendingWrites?,
+        inPlaceOf known: SessionTable.Known? = nil, in table: SessionTable, _ queue: PendingWrites?,
         by hash: KeyedHash, _ done: @escaping Completion<SessionSlot>
     ) {
         (self.name, self.slot, self.before, self.known) = (name, slot, before, known)
@@ -170,7 +171,7 @@ public final class PendingCommit: Sendable {
         guard table.hasRoom(for: session) else { return .failure(.capacity) }
         table.counters.created()
         // Otherwise others have loaded, changed or deleted it by now. The next request asks the store.
-        let slot = table.adopt(session, as: name, inPlaceOf: known) ?? table.anySlot(name)
+        let slot = table.adopt(session, as: name, inPlaceOf: known) ?? table.peek(name)?.slot
         return .success(slot ?? SessionSlot(name: name, session))
     }
 }

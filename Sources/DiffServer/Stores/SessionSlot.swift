@@ -48,9 +48,11 @@ public final class SessionSlot: Sendable {
     /// Guarded by the table's lock.
     public nonisolated(unsafe) var recency = Recency()
 
-    init(name: String, _ session: Session) {
+    /// A slot that is in no table yet.
+    public init(name: String, _ session: Session) {
         self.name = name
         content = Locked(Content(value: .awake(session)))
+        recency.begin(session.settings.timeToLive)
     }
 
     /// A slot for readers of a session that does not exist yet.
@@ -124,7 +126,8 @@ public final class SessionSlot: Sendable {
         }
     }
 
-    /// Puts `next` in place of a session, if that still has the same revision and settings.
+    /// Puts `next` in place of a session, if that is still there: in a store the version says so, otherwise the
+    /// revision and the settings.
     ///
     /// - Parameter keepsReplays: whether to keep answered keys that `next` does not know: writes that changed nothing
     ///   may have added them while `next` was computed, and left the revision unchanged.
@@ -137,9 +140,13 @@ public final class SessionSlot: Sendable {
             guard let value = content.value else { return nil }
             var next = next
             if !value.isAwake(before) {
-                guard value.revision == before.head.revision,
-                    (value.session?.settings ?? before.settings) == before.settings
-                else { return nil }
+                // A session made again may have the same revision.
+                let isSame =
+                    before.version != 0
+                    ? value.version == before.version
+                    : value.revision == before.head.revision
+                        && (value.session?.settings ?? before.settings) == before.settings
+                guard isSame else { return nil }
                 if keepsReplays, let replays = value.session?.replays { next = next.keepingReplays(of: replays) }
             }
             content.value = .awake(next)

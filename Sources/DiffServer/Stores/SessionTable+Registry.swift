@@ -14,7 +14,8 @@ extension SessionTable {
         var told = Instant.now
         var awake: AwakeSlots
         var bytes = 0
-        var turnover = Turnover()
+        /// Of names for which somebody asks a store.
+        var turnovers: [String: Turnover] = [:]
     }
 }
 
@@ -31,7 +32,7 @@ extension SessionTable.Registry {
 
     /// Adds a slot to all lists.
     mutating func add(_ slot: SessionSlot) {
-        turnover.note(slot.name)
+        noteTurnover(of: slot.name)
         slots[slot.name] = slot
         slotArray.add(slot)
         order.add(slot)
@@ -76,18 +77,45 @@ extension SessionTable.Registry {
 
 // MARK: - Names without a session
 
-/// How often sessions of a name have come or were found to be gone. Somebody who found no session in the table, and
-/// then one in the store, compares the counts: if they are equal, what was found is no older than what others saw.
+/// Nothing under a name in the table, for somebody who asks a store about that name. If sessions of the name come or go
+/// before the store answers, the answer may be older than what others have seen.
 ///
-/// Names share 1,024 counts, so now and then one has changed for no reason.
+/// It must not be released under the table's lock.
+public final class Absence: Sendable {
+    fileprivate let name: String
+    fileprivate let turnover: Int
+    private let table: SessionTable
+
+    init(of name: String, in table: SessionTable) {
+        (self.name, self.table) = (name, table)
+        turnover = table.registry.withLock { registry in
+            registry.turnovers[name, default: Turnover()].askers += 1
+            return registry.turnovers[name]?.count ?? 0
+        }
+    }
+
+    deinit {
+        table.registry.withLock { registry in
+            registry.turnovers[name]?.askers -= 1
+            if registry.turnovers[name]?.askers == 0 { registry.turnovers[name] = nil }
+        }
+    }
+}
+
+/// How often sessions of a name have come, or were found to be gone, while somebody was asking for it.
 struct Turnover {
-    private var counts = [UInt32](repeating: 0, count: 1024)
+    var askers = 0
+    var count = 0
+}
 
-    func count(of name: String) -> UInt32 { counts[Self.index(name)] }
+extension SessionTable.Registry {
+    mutating func noteTurnover(of name: String) {
+        // Most often nobody asks.
+        if !turnovers.isEmpty { turnovers[name]?.count += 1 }
+    }
 
-    mutating func note(_ name: String) { counts[Self.index(name)] &+= 1 }
-
-    private static func index(_ name: String) -> Int { Int(UInt(bitPattern: name.hashValue) % 1024) }
+    /// Whether no session of the name has come or gone.
+    func holds(_ absence: Absence) -> Bool { turnovers[absence.name]?.count == absence.turnover }
 }
 
 // MARK: - Slots without a session

@@ -124,25 +124,23 @@ public final class SessionTable: Sendable {
         return .success(slot)
     }
 
-    /// Adds a session; nil if there is one of its name, or others have come or gone since `turnover`.
-    private func insert(_ name: String, _ session: Session, after turnover: UInt32? = nil) -> SessionSlot? {
+    /// Adds a session; nil if there is one of its name, or others have come or gone in its absence.
+    private func insert(_ name: String, _ session: Session, in absence: Absence? = nil) -> SessionSlot? {
         var readers: [any SessionReader] = []
         var demoted: SessionSlot?
         let isFetched = isFetched?(name) ?? false
         let (slot, evicted) = registry.withLock { registry -> (SessionSlot?, [Evicted]) in
-            guard registry.slots[name] == nil, turnover == nil || turnover == registry.turnover.count(of: name) else {
-                return (nil, [])
-            }
+            guard registry.slots[name] == nil, absence.map(registry.holds) ?? true else { return (nil, []) }
             let slot: SessionSlot
             if let away = registry.away[name]?.slot {
                 guard let woken = away.bringBack(session) else { return (nil, []) }
                 (slot, readers) = (away, woken)
+                slot.recency.begin(session.settings.timeToLive)
             } else {
                 slot = SessionSlot(name: name, session)
             }
             registry.away[name] = nil
             slot.recency.isFetched = isFetched
-            slot.recency.begin(session.settings.timeToLive)
             registry.add(slot)
             demoted = registry.awake.wake(slot)
             registry.charge(slot, session)
@@ -182,35 +180,45 @@ public final class SessionTable: Sendable {
     /// What the table has of a session.
     public enum Known: Sendable {
         case session(SessionView)
-        /// Nothing, after so many changes of the name. Nil: nobody else can have changed it.
-        case nothing(turnover: UInt32?)
+        case nothing(Absence)
 
         public var view: SessionView? { if case .session(let view) = self { view } else { nil } }
     }
 
     /// What the table has of a session before a store is asked; counts as use.
     public func known(_ name: String) -> Known {
-        // A session that comes in between is one change more.
-        let turnover = registry.withLock { $0.turnover.count(of: name) }
-        return view(name).map { .session($0) } ?? .nothing(turnover: turnover)
+        if let view = view(name) { return .session(view) }
+        let absence = Absence(of: name, in: self)
+        // One may have come in between.
+        return view(name).map { .session($0) } ?? .nothing(absence)
     }
 
     /// Adopts a session from a store, in place of what was known when the store was asked.
     ///
+    /// - Parameter known: nil if there was nothing, and nobody else can have changed that.
     /// - Returns: its slot; nil if the table has changed meanwhile.
-    public func adopt(_ session: Session, as name: String, inPlaceOf known: Known) -> SessionSlot? {
+    public func adopt(_ session: Session, as name: String, inPlaceOf known: Known?) -> SessionSlot? {
         switch known {
         case .session(let view):
             replace(view.slot, view.session, by: session, keepsReplays: false) ? view.slot : nil
-        case .nothing(let turnover): insert(name, session, after: turnover)
+        case .nothing(let absence): insert(name, session, in: absence)
+        case nil: insert(name, session)
         }
     }
 
-    /// Notes that a store has no session of a name. Drops what a slot has, if that is still the version it had when the
-    /// store was asked.
-    public func foundNothing(of name: String, _ slot: SessionSlot?, at version: UInt64?) {
-        registry.withLock { $0.turnover.note(name) }
-        if let slot, let version { _ = drop(slot, .version(version)) }
+    /// Notes that a store has no session of a name. Drops what the table has, if that is the version that it had when
+    /// the store was asked.
+    ///
+    /// - Returns: whether the table has nothing now. Otherwise another version has come meanwhile, and the store must
+    ///   be asked again.
+    public func foundNothing(of name: String, at version: UInt64?) -> Bool {
+        let slot = registry.withLock { registry in
+            registry.noteTurnover(of: name)
+            return registry.slots[name] ?? registry.away[name]?.slot
+        }
+        guard let slot, let now = slot.version else { return true }
+        guard now == version, case .success = drop(slot, .version(now)) else { return false }
+        return true
     }
 
     /// Notes the end of a session that the store has recorded.
@@ -229,7 +237,7 @@ public final class SessionTable: Sendable {
         let readers = registry.withLock { registry in
             let readers = slot.emptied(of: expected)
             if readers != nil {
-                registry.turnover.note(slot.name)
+                registry.noteTurnover(of: slot.name)
                 registry.remove(slot)
                 if registry.away[slot.name]?.slot === slot { registry.away[slot.name] = nil }
             }

@@ -76,14 +76,14 @@ import Testing
         let table = SessionTable(
             bounds: bounds, maxBody: 1024, hash: nil)
         let (one, other) = (try session("a"), try session("b"))
-        let slot = try #require(table.adopt(one, as: "a", inPlaceOf: .nothing(turnover: nil)))
+        let slot = try #require(table.adopt(one, as: "a", inPlaceOf: nil))
         let lost = Locked(0)
         DispatchQueue.concurrentPerform(iterations: 2) { thread in
             for _ in 0..<60_000 {
                 if thread == 0 {
                     // Not as soon as possible, or it would always come between two commits.
                     for _ in 0..<Int.random(in: 0..<64) { _ = table.holds("c") }
-                    _ = table.adopt(other, as: "b", inPlaceOf: .nothing(turnover: nil))
+                    _ = table.adopt(other, as: "b", inPlaceOf: nil)
                 } else {
                     _ = table.commit(one, to: slot, after: one)
                 }
@@ -105,10 +105,17 @@ import Testing
         #expect(table.adopt(old, as: "a", inPlaceOf: known) == nil)
         // Read, and then found to be gone by a reply that came first.
         let later = table.known("a")
-        table.foundNothing(of: "a", nil, at: nil)
+        #expect(table.foundNothing(of: "a", at: nil))
         #expect(table.adopt(old, as: "a", inPlaceOf: later) == nil)
         #expect(!table.holds("a"))
-        #expect(table.adopt(old, as: "a", inPlaceOf: table.known("a")) != nil)
+        // What happens to other names does not matter.
+        let last = table.known("a")
+        _ = try table.create("b", old).get()
+        #expect(table.adopt(old, as: "a", inPlaceOf: last) != nil)
+        // A reply that was late, and says that there is none.
+        #expect(!table.foundNothing(of: "a", at: nil))
+        #expect(table.registry.withLock { $0.turnovers["a"]?.askers } == 3)
+        withExtendedLifetime((known, later, last)) {}
     }
 
     @Test func `what is read leaves last, though it can be fetched again`() throws {
