@@ -253,10 +253,11 @@ package final class RedisStore: SessionStore {
         let version = RedisArgument.version(revision == nil ? 0 : before.version)
         return .timed(.delete, in: table.storeTimes) { done in
             client(on: executor).ask(RedisScripts.drop, keys: [keys.key(slot.name)], [version], isWrite: true, done) {
-                [table] reply in
+                [self] reply in
                 if reply == .damage { return .failure(.damaged(slot.name)) }
                 guard reply == .integer(1) else { return .failure(.conflict) }
-                _ = table.drop(slot, at: before.head.revision)
+                // Unless another version has come meanwhile.
+                if case .failure = table.drop(slot, .version(before.version)), slot.version != nil { revalidate(slot) }
                 return .success(())
             }
         }
@@ -292,6 +293,9 @@ package final class RedisStore: SessionStore {
         // A process that is not ready gets no writes, so it must find out by itself when it is ready again.
         if health.isFailing(.writes) { probe() }
     }
+
+    /// Whether the store's own connection can be used.
+    var isUp: Bool { client.isUp }
 
     /// Checks what may have been lost with a Redis that was emptied or replaced: after each new connection, and every
     /// ten seconds.
@@ -330,8 +334,10 @@ package final class RedisStore: SessionStore {
         // For a session that is away, it is enough to know whether the version is still the head.
         var attempt = RedisReading.Attempt(known)
         (attempt.version, attempt.longer) = (known.view?.session.version ?? slot.version, RedisWatch.period * 2)
-        RedisReading(slot.name, from: self, on: loop, confirms: true) { [watch] _ in watch.revalidated(slot) }
-            .ask(attempt)
+        RedisReading(slot.name, from: self, on: loop, confirms: true) { [watch] in
+            watch.revalidated(slot, isMissed: $0.isMissed)
+        }
+        .ask(attempt)
     }
 
     // MARK: Records

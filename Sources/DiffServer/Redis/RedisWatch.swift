@@ -1,7 +1,7 @@
 // Hints wake readers: while a session has readers here, its channel is subscribed to, and a message has its slot
 // revalidated. A hint may be lost with a connection or in a failover, so every watched session is also revalidated
-// every ten seconds, and all of them after a reconnection. The order is: subscribe, wait for the confirmation, then
-// read. So every commit after that read is heard.
+// every ten seconds, and all of them after a reconnection, or once a revalidation has failed. The order is: subscribe,
+// wait for the confirmation, then read. So every commit after that read is heard.
 
 import DiffSessions
 import DiffStores
@@ -20,6 +20,9 @@ final class RedisWatch: @unchecked Sendable {
     private var sentinels: [RedisSubscriber] = []
     private var slots: [String: SessionSlot] = [:]
     private var tick = 0
+    /// Whether a revalidation has failed: commands and hints have connections of their own, and the one for commands
+    /// may be the last to come back.
+    private var hasMissed = false
     /// Slots being revalidated; true if another hint came meanwhile.
     private var validations: [ObjectIdentifier: Bool] = [:]
 
@@ -72,19 +75,24 @@ final class RedisWatch: @unchecked Sendable {
         }
     }
 
-    /// Revalidates a tenth of the watched sessions. Called each second.
+    /// Revalidates a tenth of the watched sessions; all of them if some were missed. Called each second.
     func sweep() {
         loop.perform { [self] in
             tick = (tick + 1) % Self.sweeps
-            for slot in slots.values where Int(bitPattern: ObjectIdentifier(slot)) >> 4 % Self.sweeps == tick {
+            let isAll = hasMissed && store?.isUp == true
+            if isAll { hasMissed = false }
+            for slot in slots.values
+            where isAll || Int(bitPattern: ObjectIdentifier(slot)) >> 4 % Self.sweeps == tick {
                 validate(slot)
             }
-            if tick == 0 { store?.recheck() }
+            if tick == 0 || isAll { store?.recheck() }
         }
     }
 
-    func revalidated(_ slot: SessionSlot) {
+    /// - Parameter isMissed: whether Redis could not be asked.
+    func revalidated(_ slot: SessionSlot, isMissed: Bool) {
         loop.perform { [self] in
+            if isMissed { hasMissed = true }
             if validations.removeValue(forKey: ObjectIdentifier(slot)) == true { validate(slot) }
         }
     }
@@ -101,7 +109,10 @@ final class RedisWatch: @unchecked Sendable {
 
     /// Earlier messages may have been missed.
     private func confirm(_ channel: String) {
-        if channel.hasPrefix(keys.probe) || channel == keys.revoked { store?.recheck() }
+        if channel.hasPrefix(keys.probe) || channel == keys.revoked {
+            if store?.isUp == false { hasMissed = true }
+            store?.recheck()
+        }
         if let slot = keys.session(channel).flatMap({ slots[$0] }) { validate(slot) }
     }
 
@@ -138,6 +149,16 @@ final class RedisWatch: @unchecked Sendable {
         let words = String(decoding: message, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 5, words[0] == primary, let port = UInt16(words[4]) else { return nil }
         return .tcp(host: String(words[3]), port: port)
+    }
+}
+
+extension Result where Failure == StoreFailure {
+    /// Whether the store could not be asked, so that it must be asked again.
+    var isMissed: Bool {
+        switch self {
+        case .failure(.unavailable), .failure(.crowded): true
+        case .success, .failure: false
+        }
     }
 }
 
