@@ -47,9 +47,9 @@ event-loop: setup-test build ## tests of the event loops, the connections and th
 	DIFFSERVER_TEST_EVENT_LOOP=dispatch Tests/unit --skip-build --filter HTTPCoreTests
 	DIFFSERVER_EVENT_LOOP=dispatch DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(LOOP_PARTS)
 
-end-to-end-stores: setup-test build ## the same, with sessions in SQLite and in Redis
-	DIFFSERVER_STORE=sqlite DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run
-	DIFFSERVER_STORE=redis DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run
+end-to-end-stores: setup-test build ## the same, with sessions in SQLite and in Redis; HALF=0: half of the classes in one, the others in the other
+	DIFFSERVER_STORE=sqlite DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(HALF:%=--half %)
+	DIFFSERVER_STORE=redis DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(if $(HALF),--half $(if $(filter 0,$(HALF)),1,0))
 
 # The seed of each is today's date, and is printed; SEED=20261125 repeats that day's.
 TOGETHER = DIFFSERVER_BINARY="$(BINARY)" Tests/Together
@@ -94,7 +94,7 @@ races: setup ## the server's tests under the thread sanitizer
 	Tests/unit --skip-build --sanitize=thread --scratch-path .build/races --filter HTTPCoreTests
 	Tests/unit --skip-build --sanitize=thread --scratch-path .build/races --filter DiffServerTests
 
-fuzz: setup ## fuzz states, changes, edits, the HTTP parser, and the work of a request for FUZZ_SECONDS=60 each
+fuzz: setup ## fuzz states, changes, edits, the HTTP parser, and the work of a request for FUZZ_SECONDS=60 each; 0 only builds
 	Tests/Fuzz/run $(or $(FUZZ_SECONDS),60)
 	Tests/Fuzz/http-parser/run.sh $(or $(FUZZ_SECONDS),60)
 	Tests/Fuzz/work/run $(or $(FUZZ_SECONDS),60)

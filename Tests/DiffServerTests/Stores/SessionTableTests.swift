@@ -118,6 +118,22 @@ import Testing
         withExtendedLifetime((known, later, last)) {}
     }
 
+    @Test func `a session made again with the same revision is another one`() throws {
+        let table = SessionTable(bounds: .init(), maxBody: 1024, hash: nil)
+        let lives = try (0..<3).map { _ in
+            LogCommit(try session("a"), after: nil, id: 1, revisions: 10, by: hash).session
+        }
+        #expect(Set(lives.map(\.head.revision)).count == 1 && Set(lives.map(\.version)).count == 3)
+        let slot = try #require(table.adopt(lives[0], as: "a", inPlaceOf: nil))
+        let first = table.known("a")
+        #expect(table.adopt(lives[1], as: "a", inPlaceOf: first) != nil)
+        // A late reply about the first one, and a late write after it.
+        #expect(table.adopt(lives[2], as: "a", inPlaceOf: first) == nil)
+        #expect((try? table.commit(lives[2], to: slot, after: lives[0]).get()) == nil)
+        #expect((try? table.drop(slot, .version(lives[0].version)).get()) == nil)
+        #expect(table.view("a")?.session.version == lives[1].version)
+    }
+
     @Test func `what is read leaves last, though it can be fetched again`() throws {
         let table = table(.init(sessions: 2))
         table.isFetched = { "fg".contains($0) }
