@@ -63,7 +63,7 @@ package struct RedisAddress: Sendable, Hashable {
             endpoint = .server(server)
         case "sentinel":
             guard let sentinels = Self.destinations(hosts, defaultPort: Self.sentinelPort), !parts.isEmpty,
-                let name = Self.decoded(parts.removeFirst()), !name.isEmpty
+                let name = Percent.decoded(parts.removeFirst()), !name.isEmpty
             else { return nil }
             endpoint = .sentinels(sentinels, primary: name)
         case "cluster":
@@ -81,7 +81,9 @@ package struct RedisAddress: Sendable, Hashable {
 
     private static func credentials(_ text: Substring) -> Credentials? {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let user = decoded(parts[0]), let password = parts.count > 1 ? decoded(parts[1]) : "" else { return nil }
+        guard let user = Percent.decoded(parts[0]),
+            let password = parts.count > 1 ? Percent.decoded(parts[1]) : ""
+        else { return nil }
         guard !user.isEmpty || !password.isEmpty else { return nil }
         return Credentials(user: user.isEmpty ? nil : user, password: password)
     }
@@ -95,21 +97,6 @@ package struct RedisAddress: Sendable, Hashable {
     private static func destination(_ text: Substring, defaultPort: UInt16) -> ConnectAddress? {
         guard let (host, port) = SocketAddress.hostAndPort(text), !host.isEmpty, port != 0 else { return nil }
         return .tcp(host: host, port: port ?? defaultPort)
-    }
-
-    private static func decoded(_ text: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let value = Hex.decode(Substring(rest.prefix(2))), value.count == 1 else { return nil }
-            bytes += value
-            rest = rest.dropFirst(2)
-        }
-        return String(validating: bytes, as: UTF8.self)
     }
 }
 

@@ -56,17 +56,8 @@ extension StateShape {
         essentials.map { "\($0.rawValue)=\(Self.encoded($1))" }.joined(separator: "&")
     }
 
-    /// Characters that stay readable in a query, and have no meaning in a shell.
+    /// Keeps characters that stay readable in a query, and have no meaning in a shell.
     private static func encoded(_ text: String) -> String {
-        let octets = text.utf8.map { byte -> [UInt8] in
-            let stays =
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-                case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-                default: "-._~/:@".utf8.contains(byte)
-                }
-            return stays ? [byte] : Array("%\(Hex.encode([byte]).uppercased())".utf8)
-        }
-        return String(decoding: octets.joined(), as: UTF8.self)
+        Percent.encoded(text, keeping: { Percent.isUnreserved($0) || "/:@".utf8.contains($0) })
     }
 }

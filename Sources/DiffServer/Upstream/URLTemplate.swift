@@ -1,4 +1,3 @@
-import DiffSessions
 import HTTPCore
 
 /// The URL of an upstream with segments of a session's name: `https://a.example/users/{user}?on={day}`.
@@ -63,25 +62,15 @@ struct URLTemplate: Sendable, Equatable {
             guard let text = segments[segment], !["", ".", ".."].contains(text) else {
                 preconditionFailure("the session's name does not fill a segment of the URL")
             }
-            url += Self.encoded(text) + literal
+            url += Percent.encoded(text, keeping: Percent.isUnreserved) + literal
         }
         return url
-    }
-
-    private static func encoded(_ text: String) -> String {
-        let octets = text.utf8.map { Self.isUnreserved($0) ? [$0] : Array("%\(Hex.encode([$0]).uppercased())".utf8) }
-        return String(decoding: octets.joined(), as: UTF8.self)
-    }
-
-    /// RFC 3986 §2.3.
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
-        byte != UInt8(ascii: ":") && SessionName.isOfName(byte)
     }
 
     /// Whether a path or a query may contain the byte as it is, a slash or question mark included (RFC 3986 §3.3,
     /// §3.4).
     fileprivate static func isOfTarget(_ byte: UInt8) -> Bool {
-        isUnreserved(byte) || "!$&'()*+,;=:@/?".utf8.contains(byte)
+        Percent.isUnreserved(byte) || "!$&'()*+,;=:@/?".utf8.contains(byte)
     }
 }
 
@@ -110,7 +99,7 @@ private struct TargetParser {
             case UInt8(ascii: "#"): throw .fragment
             case UInt8(ascii: "%"):
                 let digits = bytes[at...].dropFirst().prefix(2)
-                guard digits.count == 2, digits.allSatisfy(\.isHexDigit) else { throw .escape }
+                guard digits.count == 2, digits.allSatisfy({ $0.hexValue != nil }) else { throw .escape }
             default: guard URLTemplate.isOfTarget(byte) else { throw .character }
             }
             if endsPart(byte) {
@@ -147,8 +136,4 @@ private struct TargetParser {
         let segment = String(decoding: bytes[start..<at], as: UTF8.self).lowercased()
         if [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"].contains(segment) { throw .dots }
     }
-}
-
-extension UInt8 {
-    fileprivate var isHexDigit: Bool { Character(Unicode.Scalar(self)).isHexDigit }
 }

@@ -118,7 +118,7 @@ extension UInt8 {
 
     /// The value of a hexadecimal digit, or nil.
     @inline(__always)
-    var hexValue: UInt8? {
+    package var hexValue: UInt8? {
         switch self {
         case 0x30...0x39: self &- 0x30
         case 0x41...0x46: self &- 0x37

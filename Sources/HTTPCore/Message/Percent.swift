@@ -1,8 +1,8 @@
-/// Percent-decoding (RFC 3986 §2.1).
+/// Percent-encoding, and back (RFC 3986 §2.1).
 ///
 /// A path is split at its raw `/` before its segments are decoded, so `%2F` is a character of a segment and not a
 /// separator. Nothing is decoded twice, so `%2525` is `%25`.
-enum Percent {
+package enum Percent {
     /// The decoded text, or nil if an escape is not `%` and two hexadecimal digits, or the result is not UTF-8 or
     /// contains NUL.
     static func decoded(_ encoded: UnsafeRawBufferPointer) -> String? {
@@ -26,6 +26,21 @@ enum Percent {
         return String(validating: octets, as: UTF8.self)
     }
 
+    /// The same of a text.
+    package static func decoded(_ encoded: some StringProtocol) -> String? {
+        var text = String(encoded)
+        return text.withUTF8 { decoded(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// The text with an escape for each octet but those that `isKept` accepts.
+    package static func encoded(_ text: String, keeping isKept: (UInt8) -> Bool) -> String {
+        let octets = text.utf8.map { isKept($0) ? [$0] : Array("%\(Hex.encode([$0]).uppercased())".utf8) }
+        return String(decoding: octets.joined(), as: UTF8.self)
+    }
+
+    /// Whether an octet means the same with and without an escape, wherever it is (RFC 3986 §2.3).
+    package static func isUnreserved(_ octet: UInt8) -> Bool { OctetSet.unreserved.contains(octet) }
+
     /// The octet that the escape at `index` stands for, or nil if it is malformed.
     static func octet(_ encoded: UnsafeRawBufferPointer, _ index: Int) -> UInt8? {
         guard index + 2 < encoded.count, let high = encoded[index + 1].hexValue,
@@ -38,14 +53,10 @@ enum Percent {
 extension Percent {
     /// The segments of a path without its leading slash, which the parser has checked.
     static func segments(_ path: UnsafeRawBufferPointer) -> [String] {
-        var segments: [String] = []
-        var start = 0
-        while !path.isEmpty, start <= path.count {
-            let end = path.position(of: UInt8(ascii: "/"), from: start) ?? path.count
-            segments.append(checked(path.slice(start, end)))
-            start = end + 1
+        if path.isEmpty { return [] }
+        return path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map {
+            checked(UnsafeRawBufferPointer(rebasing: $0))
         }
-        return segments
     }
 
     /// One of these segments.

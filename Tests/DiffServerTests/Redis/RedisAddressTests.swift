@@ -30,7 +30,7 @@ import Testing
         "unix:r", "unix://h/r",
         "redis-sentinel://a", "redis-sentinel://a/", "redis-sentinel://a,/main", "redis-sentinel:///main",
         "redis-cluster://", "redis-cluster://a,", "redis-cluster://a/1", "redis-cluster://a/0/1", "redis-other://a",
-        "redis-://a", "redis-cluster-x://a", "redisss://a",
+        "redis-://a", "redis-cluster-x://a", "redisss://a", "redis://a%00@h", "redis://a%2@h",
     ])
     func isRefused(_ text: String) {
         #expect(RedisAddress(text) == nil)
