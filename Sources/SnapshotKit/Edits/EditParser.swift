@@ -57,12 +57,12 @@ struct EditParser {
     }
 
     /// The edit that is being read.
-    var place: EditPointer { EditPointer(batch: pointer, edit: count - 1) }
+    var place: DocumentPointers { DocumentPointers(root: pointer, edit: count - 1) }
 
     /// Notes that the edit has the wrong shape, at a place in it.
     mutating func note(_ detail: @autoclosure () -> String, at rest: String = "") {
         let place = place
-        reader.note("wrong-shape", detail(), at: place(rest))
+        reader.note("wrong-shape", detail(), at: place.start + rest)
     }
 
     // MARK: Members
@@ -92,7 +92,7 @@ struct EditParser {
             } else {
                 reader.note(
                     "unknown-member", "an edit has no member \"\(Violations.shown(Array(name.text)))\"",
-                    at: place("/\(JSONPointer.escaped(name.text))"))
+                    at: "\(place.start)/\(JSONPointer.escaped(name.text))")
             }
             try reader.scanner.skipValue(depth: depth)
         }
@@ -162,16 +162,6 @@ extension JSONString {
     }
 }
 
-/// A JSON Pointer to an edit, written only when a violation is reported.
-struct EditPointer {
-    /// Pointer to all edits.
-    let batch: String
-    let edit: Int
-
-    /// The pointer to the edit, or to something in it.
-    func callAsFunction(_ rest: String = "") -> String { "\(batch)/\(edit)\(rest)" }
-}
-
 // MARK: - Operands
 //
 // The operands of an edit, and where it puts them.
@@ -208,7 +198,8 @@ extension EditParser {
     }
 
     private mutating func readInsertedItems(depth: Int) throws(JSONError) -> Range<Int> {
-        reader.path = DocumentPointers(root: place.batch, edit: place.edit, layout: .items)
+        reader.path = place
+        reader.path.layout = .items
         let first = reader.builder.nodes.count
         reader.builder.beginSection()
         try reader.readItems(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
@@ -220,8 +211,8 @@ extension EditParser {
 
     private mutating func readInsertedSections(depth: Int) throws(JSONError) -> Range<Int> {
         let first = reader.builder.sections.count
-        reader.path = DocumentPointers(
-            root: place.batch, edit: place.edit, firstSection: first, layout: .sections)
+        reader.path = place
+        (reader.path.firstSection, reader.path.layout) = (first, .sections)
         try reader.readSections(depth: depth) { (reader) throws(JSONError) in
             try reader.readSection(depth: depth + 1)
         }
@@ -232,7 +223,8 @@ extension EditParser {
     private mutating func readElements<Element>(
         of member: String, depth: Int, _ read: (inout StateParser, Int) throws(JSONError) -> Element?
     ) throws(JSONError) -> [Element] {
-        reader.path = DocumentPointers(root: place.batch, edit: place.edit, member: member)
+        reader.path = place
+        reader.path.member = member
         var elements: [Element] = []
         var ordinal = 0
         try reader.readElements(depth: depth, of: member, at: .root) { (reader) throws(JSONError) in
@@ -296,7 +288,7 @@ extension EditParser {
             }
             return .beside(Edit.Anchors(side: side, ids: first..<ids.count, isList: true, endsOpen: end != nil))
         default:
-            reader.path = DocumentPointers(root: place("/\(side.rawValue)"))
+            reader.path = DocumentPointers(root: "\(place.start)/\(side.rawValue)")
             guard let id = try reader.readEditID(depth: depth, at: .root) else { return nil }
             ids.append(id)
             return .beside(Edit.Anchors(side: side, ids: first..<ids.count))
@@ -306,14 +298,14 @@ extension EditParser {
     /// `{"section":id}`, `{"item":id}` or an id.
     private mutating func readParent(depth: Int) throws(JSONError) -> Edit.Parent? {
         guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "{") else {
-            reader.path = DocumentPointers(root: place("/into"))
+            reader.path = DocumentPointers(root: place.start + "/into")
             return try reader.readEditID(depth: depth, at: .root).map { Edit.Parent(id: $0, subject: nil) }
         }
         var parents: [Edit.Parent] = []
         var count = 0
         try reader.readObject(depth: depth + 1) { [place] (reader, token) throws(JSONError) in
             let name = reader.scanner.string(token).string
-            reader.path = DocumentPointers(root: place("/into/\(JSONPointer.escaped(name.utf8))"))
+            reader.path = DocumentPointers(root: "\(place.start)/into/\(JSONPointer.escaped(name.utf8))")
             count += 1
             guard name == "section" || name == "item" else {
                 return try reader.refuse(
