@@ -26,17 +26,8 @@ extension ChangesetView {
 
 /// Writes batches, list by list: sections before items, and each group's lists in the order of `Operation`.
 struct BatchWriter {
-    fileprivate enum Group {
-        case sections, items
-
-        var name: String { self == .sections ? "sections" : "items" }
-    }
-
-    fileprivate enum Operation: Int {
-        case deleted, inserted, moved, updated
-
-        var name: String { ["deleted", "inserted", "moved", "updated"][rawValue] }
-    }
+    fileprivate enum Group: String { case sections, items }
+    fileprivate enum Operation: String { case deleted, inserted, moved, updated }
 
     var writer: JSONWriter
     /// Whether batches are stages, applied one after another: inserted sections bring their rows, and an update names
@@ -65,11 +56,11 @@ struct BatchWriter {
         } else {
             close()
             writer.separate()
-            writer.append(string: group.name)
+            writer.append(string: group.rawValue)
             writer.append(":{")
         }
         writer.separate()
-        writer.append(string: operation.name)
+        writer.append(string: operation.rawValue)
         writer.append(":[")
         (self.group, self.operation) = (group, operation)
     }
