@@ -30,9 +30,7 @@ public final class StateStep: Sendable {
     /// Finds what stays. O(changes · log changes), or O(n) if items moved.
     public init(_ change: Changeset) {
         self.change = change
-        parts = change.old.withView { old in
-            change.new.withView { new in StepFinder(change, old, new).found() }
-        }
+        parts = change.old.withViews(of: change.new) { StepFinder(change, $0, $1).found() }
     }
 
     /// The state before.

@@ -16,12 +16,10 @@ extension ViewedState {
         guard step.change.old === source.columns, let parts = step.parts else {
             return (ViewedState(view, of: step.new), false)
         }
-        return source.columns.withView { old in
-            step.change.new.withView { new in
-                var advance = ViewAdvance(self, step.change, parts, old, new)
-                guard let seen = advance.seen(step.new) else { return (ViewedState(view, of: step.new), false) }
-                return (seen, advance.isSame(in: seen))
-            }
+        return source.columns.withViews(of: step.change.new) { old, new in
+            var advance = ViewAdvance(self, step.change, parts, old, new)
+            guard let seen = advance.seen(step.new) else { return (ViewedState(view, of: step.new), false) }
+            return (seen, advance.isSame(in: seen))
         }
     }
 

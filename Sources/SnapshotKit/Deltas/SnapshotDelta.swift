@@ -38,27 +38,23 @@ public struct SnapshotDelta: Sendable, Equatable {
 
     private init(_ change: Changeset, isBack: Bool) {
         let (source, target) = isBack ? (change.new, change.old) : (change.old, change.new)
-        bytes = source.withView { source in
-            target.withView { target in
-                var writer = DeltaWriter(
-                    source, target,
-                    sections: isBack ? change.sections.newOfOld : change.sections.oldOfNew,
-                    items: isBack ? change.items.newOfOld : change.items.oldOfNew)
-                return isBack
-                    ? writer.write(reusing: change.reused.reversedRuns) : writer.write(reusing: change.reused.runs)
-            }
+        bytes = source.withViews(of: target) { source, target in
+            var writer = DeltaWriter(
+                source, target,
+                sections: isBack ? change.sections.newOfOld : change.sections.oldOfNew,
+                items: isBack ? change.items.newOfOld : change.items.oldOfNew)
+            return isBack
+                ? writer.write(reusing: change.reused.reversedRuns) : writer.write(reusing: change.reused.runs)
         }
     }
 
     /// A whole state, built from nothing.
     public init(whole snapshot: Snapshot) {
-        bytes = Snapshot.empty.columns.withView { source in
-            snapshot.columns.withView { target in
-                var writer = DeltaWriter(
-                    source, target, sections: [Int32](repeating: -1, count: target.sections.count),
-                    items: [Int32](repeating: -1, count: target.nodes.count))
-                return writer.write(reusing: [])
-            }
+        bytes = Snapshot.empty.columns.withViews(of: snapshot.columns) { source, target in
+            var writer = DeltaWriter(
+                source, target, sections: [Int32](repeating: -1, count: target.sections.count),
+                items: [Int32](repeating: -1, count: target.nodes.count))
+            return writer.write(reusing: [])
         }
     }
 

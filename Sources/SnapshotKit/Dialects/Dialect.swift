@@ -54,9 +54,7 @@ extension Changeset {
     /// `{}` if it has none any more. Only `json-patch` has it among its operations, since that describes the whole
     /// document.
     public func writeList(content: ContentStyle = .full, into writer: inout JSONWriter) {
-        old.withView { oldView in
-            new.withView { ChangesetView(change: self, old: oldView, new: $0, style: content).appendList(to: &writer) }
-        }
+        old.withViews(of: new) { ChangesetView(change: self, old: $0, new: $1, style: content).appendList(to: &writer) }
     }
 
     /// The changeset in a dialect, as JSON: the member `changes` of an answer. O(operations), except `diffable`, which
@@ -71,18 +69,16 @@ extension Changeset {
     public func write(
         _ dialect: Dialect, staging: Staging = .safe, content: ContentStyle = .full, into writer: inout JSONWriter
     ) {
-        old.withView { oldView in
-            new.withView { newView in
-                let changeset = ChangesetView(change: self, old: oldView, new: newView, style: content)
-                switch dialect {
-                case .keyed: changeset.writeKeyed(into: &writer)
-                case .indexed: changeset.writeIndexed(into: &writer)
-                case .staged: changeset.writeStaged(staging, into: &writer)
-                case .diffable: changeset.writeDiffable(into: &writer)
-                case .sequential: changeset.writeSequential(into: &writer)
-                case .counts: changeset.writeCounts(into: &writer)
-                case .jsonPatch: changeset.writeJSONPatch(into: &writer)
-                }
+        old.withViews(of: new) { old, new in
+            let changeset = ChangesetView(change: self, old: old, new: new, style: content)
+            switch dialect {
+            case .keyed: changeset.writeKeyed(into: &writer)
+            case .indexed: changeset.writeIndexed(into: &writer)
+            case .staged: changeset.writeStaged(staging, into: &writer)
+            case .diffable: changeset.writeDiffable(into: &writer)
+            case .sequential: changeset.writeSequential(into: &writer)
+            case .counts: changeset.writeCounts(into: &writer)
+            case .jsonPatch: changeset.writeJSONPatch(into: &writer)
             }
         }
     }

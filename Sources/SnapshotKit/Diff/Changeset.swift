@@ -57,14 +57,9 @@ public final class Changeset: Sendable {
         (self.old, self.new, self.readersMayDiffer) = (old.columns, new.columns, readersMayDiffer)
         self.ignored = PointerSet(ignored)
         let known = reused.flatMap { $0.old === old.columns && $0.new === new.columns ? $0 : nil }
-        changesList = self.old.withView { old in
-            new.columns.withView { !sameValue(old.listContent, $0.listContent, ignoring: .none) }
-        }
-        draft = self.old.withView { [ignored = self.ignored] oldView in
-            new.columns.withView { newView in
-                ChangesetDraft(
-                    oldView, newView, ignoring: ignored, marks, known ?? Kinship(comparing: oldView, newView))
-            }
+        changesList = self.old.withViews(of: self.new) { !sameValue($0.listContent, $1.listContent, ignoring: .none) }
+        draft = self.old.withViews(of: self.new) { [ignored = self.ignored] old, new in
+            ChangesetDraft(old, new, ignoring: ignored, marks, known ?? Kinship(comparing: old, new))
         }
     }
 
@@ -107,16 +102,14 @@ public final class Changeset: Sendable {
     /// differently, or gone).
     public var losesIgnoredValues: Bool {
         guard !ignored.isEmpty else { return false }
-        return old.withView { old in
-            new.withView { new in
-                var isLost = false
-                reused.reversedRuns.forOthers(of: old.nodes.count) { item in
-                    guard !isLost, ignored.holdValue(of: old.content(ofItem: item)) else { return }
-                    let next = Int(items.newOfOld[item])
-                    isLost = next < 0 || !ignored.holdValue(of: new.content(ofItem: next))
-                }
-                return isLost
+        return old.withViews(of: new) { old, new in
+            var isLost = false
+            reused.reversedRuns.forOthers(of: old.nodes.count) { item in
+                guard !isLost, ignored.holdValue(of: old.content(ofItem: item)) else { return }
+                let next = Int(items.newOfOld[item])
+                isLost = next < 0 || !ignored.holdValue(of: new.content(ofItem: next))
             }
+            return isLost
         }
     }
 

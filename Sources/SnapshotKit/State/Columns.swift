@@ -248,6 +248,16 @@ package final class Columns: Sendable {
             + (rowOfItem.capacity + itemOfRow.capacity + childCounts.capacity + documentOrder.capacity) * 4
     }
 
+    /// Calls `body` with these columns and others as memory, which is valid until it returns.
+    @inline(__always)
+    package func withViews<Result, Failure: Error>(
+        of other: Columns, _ body: (ColumnsView, ColumnsView) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try withView { (view) throws(Failure) in
+            try other.withView { (others) throws(Failure) in try body(view, others) }
+        }
+    }
+
     /// Calls `body` with the columns as memory, which is valid until it returns.
     @inline(__always)
     package func withView<Result, Failure: Error>(_ body: (ColumnsView) throws(Failure) -> Result) throws(Failure)

@@ -50,14 +50,12 @@ public final class Fingerprints: Sendable {
             self.init(of: snapshot, by: known.hash, ignoring: ignored)
             return
         }
-        let (items, sections, list, sum) = reused.old.withView { old in
-            snapshot.columns.withView { new in
-                let list =
-                    old.listContent.hasSameBytes(as: new.listContent)
-                    ? known.list : known.hash.fingerprint(ofListOf: new)
-                let others = known.carried(over: reused, from: old, to: new, PointerSet(ignored))
-                return (others.items, others.sections, list, others.sum)
-            }
+        let (items, sections, list, sum) = reused.old.withViews(of: snapshot.columns) { old, new in
+            let list =
+                old.listContent.hasSameBytes(as: new.listContent)
+                ? known.list : known.hash.fingerprint(ofListOf: new)
+            let others = known.carried(over: reused, from: old, to: new, PointerSet(ignored))
+            return (others.items, others.sections, list, others.sum)
         }
         self.init(items: items, sections: sections, list: list, hash: known.hash, sum: sum)
     }
