@@ -11,31 +11,23 @@ extension ChangesetView {
         }
         let (rows, sections) = (0..<new.rowCount, new.sections.indices)
         for (name, redraw) in [("reload", Marks.Redraw.reload), ("reconfigure", .reconfigure)] {
-            writer.append(verbatim: ",\"\(name)\":[")
-            for row in rows where isUpdated(row: row) && self.redraw(row: row) == redraw {
-                writer.separate()
-                append(idOfRow: row, to: &writer)
-            }
-            writer.append("]")
+            writer.append(verbatim: ",\"\(name)\":")
+            let redrawn = rows.lazy.filter { isUpdated(row: $0) && self.redraw(row: $0) == redraw }
+            writer.append(array: redrawn) { append(idOfRow: $1, to: &$0) }
         }
         for (name, redraw) in [("reload", Marks.Redraw.reload), ("reconfigure", .reconfigure)] {
-            writer.append(verbatim: ",\"\(name)Sections\":[")
-            for section in sections where isUpdated(section: section) && self.redraw(section: section) == redraw {
-                writer.separate()
-                writer.append(new.id(ofSection: section))
-            }
-            writer.append("]")
+            writer.append(verbatim: ",\"\(name)Sections\":")
+            let redrawn = sections.lazy.filter { isUpdated(section: $0) && self.redraw(section: $0) == redraw }
+            writer.append(array: redrawn) { $0.append(new.id(ofSection: $1)) }
         }
-        writer.append(",\"items\":[")
-        for row in rows where isNew(row: row) || isUpdated(row: row) {
-            writer.separate()
-            append(newOrUpdatedRow: row, to: &writer)
+        writer.append(",\"items\":")
+        writer.append(array: rows.lazy.filter { isNew(row: $0) || isUpdated(row: $0) }) {
+            append(newOrUpdatedRow: $1, to: &$0)
         }
-        writer.append("],\"sectionContents\":[")
-        for section in sections where isNew(section: section) || isUpdated(section: section) {
-            writer.separate()
-            append(newOrUpdatedSection: section, to: &writer)
+        writer.append(",\"sectionContents\":")
+        writer.append(array: sections.lazy.filter { isNew(section: $0) || isUpdated(section: $0) }) {
+            append(newOrUpdatedSection: $1, to: &$0)
         }
-        writer.append("]}")
+        writer.append("}")
     }
 }
