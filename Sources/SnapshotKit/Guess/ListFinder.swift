@@ -15,6 +15,8 @@ struct FoundList {
     let isMap: Bool
     /// Whether its members' names look like keys rather than names of fields.
     let hasKeys: Bool
+    /// How likely this is the intended list, by its size and name.
+    let weight: Int
 
     /// Calls `body` with a cursor at each of the first `limit` elements, or at those of the lists at `inner` in them.
     func forEach(at inner: JSONPointer? = nil, upTo limit: Int = .max, _ body: (inout JSONCursor) -> Void) {
@@ -60,7 +62,7 @@ struct ListFinder {
 
     private var cursor: JSONCursor
     private var path: [JSONString] = []
-    private var found: [(list: FoundList, weight: Int)] = []
+    private var found: [FoundList] = []
 
     /// - Parameter start: where accepted JSON begins.
     init(_ start: UnsafeRawPointer) {
@@ -71,7 +73,7 @@ struct ListFinder {
     /// The likeliest lists. O(bytes of the document).
     mutating func lists() -> [FoundList] {
         takeValue()
-        return found.map(\.list)
+        return found
     }
 
     private mutating func takeValue() {
@@ -118,7 +120,9 @@ struct ListFinder {
         _ start: UnsafeRawPointer, _ tally: ElementTally, _ elements: FoundList.Elements, isMap: Bool
     ) {
         let bytes = cursor.at - start
-        let weight = FoundList.weight(bytes, named: path.last, elements)
+        // No name with a weight is longer.
+        let name = path.last.flatMap { $0.count < 32 ? $0.string : nil }
+        let weight = FoundList.weight(bytes, named: name, elements)
         if found.count >= Self.maxLists {
             guard let least = found.indices.min(by: { found[$0].weight < found[$1].weight }),
                 found[least].weight < weight
@@ -128,8 +132,8 @@ struct ListFinder {
         guard path.reduce(0, { $0 + 1 + 2 * $1.count }) <= StateShape.maxPointerBytes else { return }
         let list = FoundList(
             pointer: JSONPointer(tokens: path.map { Array($0.text) }), start: start, bytes: bytes, count: tally.count,
-            elements: elements, isMap: isMap, hasKeys: tally.hasKeys)
-        found.append((list, weight))
+            elements: elements, isMap: isMap, hasKeys: tally.hasKeys, weight: weight)
+        found.append(list)
     }
 }
 
@@ -196,17 +200,7 @@ extension UInt8 {
 // MARK: - Weights
 
 extension FoundList {
-    /// How likely this is the intended list, by its size and name.
-    var weight: Int {
-        Self.weight(bytes, named: pointer.tokens.last.map { String(decoding: $0, as: UTF8.self) }, elements)
-    }
-
-    fileprivate static func weight(_ bytes: Int, named name: JSONString?, _ elements: Elements) -> Int {
-        // No name with a weight is longer.
-        weight(bytes, named: name.flatMap { $0.count < 32 ? $0.string : nil }, elements)
-    }
-
-    private static func weight(_ bytes: Int, named name: String?, _ elements: Elements) -> Int {
+    fileprivate static func weight(_ bytes: Int, named name: String?, _ elements: Elements) -> Int {
         let size = 6 * (Int.bitWidth - bytes.leadingZeroBitCount)
         let bonus = name.map { $0.lowercased() }.map { usual.contains($0) ? 20 : aside.contains($0) ? -40 : 0 } ?? 0
         switch elements {

@@ -117,7 +117,8 @@ extension FoundList {
         var names: [Set<[UInt8]>] = []
         forEach(upTo: ElementProfile.sample) { cursor in
             let list = FoundList(
-                pointer: .root, start: cursor.at, bytes: 0, count: 0, elements: .objects, isMap: false, hasKeys: false)
+                pointer: .root, start: cursor.at, bytes: 0, count: 0, elements: .objects, isMap: false, hasKeys: false,
+                weight: 0)
             let profile = ElementProfile(sampleOf: list)
             if profile.count > 0 { names.append(profile.memberNames) }
             cursor.skipValue()
