@@ -183,7 +183,7 @@ struct ViewArrangement: Sendable {
         let found = zip(numbers, areIntegers).map { number, isInteger in
             groups.withText(of: number) { isInteger ? buffer.append(idDigits: $0) : buffer.append(idText: $0) }
         }
-        let whole = buffer.padded().withUnsafeBytes { text.appending($0, dead: 0) }
+        let whole = text.appending(buffer)
         return (whole.withView { view in found.map { SectionNode($0, in: view) } }, whole)
     }
 

@@ -25,9 +25,9 @@ struct DeltaState {
     /// The state's text and the parts it is made of; nil if the text is longer than records can address.
     consuming func finished() -> (StateText, ColumnsAssembly)? {
         guard tail.count > 0 else { return (source.columns.text, assembly) }
-        var count = tail.count + JSONScanner.padding
+        var count = tail.count
         assembly.forEachContent { if patched.contains($0) { count += $1 + 1 } }
-        guard sourceEnd + count < patched.lowest else { return nil }
+        guard sourceEnd + count + JSONScanner.padding < patched.lowest else { return nil }
         // Written once, into memory of the right size.
         var texts = TokenBuffer(base: sourceEnd, capacity: count)
         tail.bytes.withUnsafeBytes { tail in
@@ -40,9 +40,7 @@ struct DeltaState {
                 return UInt32(truncatingIfNeeded: start)
             }
         }
-        texts.pad()
-        let dead = assembly.bytesLeftBehind(of: source)
-        return (texts.bytes.withUnsafeBytes { source.columns.text.appending($0, dead: dead) }, assembly)
+        return (source.columns.text.appending(texts, dead: assembly.bytesLeftBehind(of: source)), assembly)
     }
 
     /// Bytes of the source's text or of the tail.

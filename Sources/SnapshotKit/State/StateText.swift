@@ -43,22 +43,18 @@ package struct StateText: Sendable {
     /// The text with more appended.
     ///
     /// - Parameters:
-    ///   - bytes: appended at `count`; end with padding.
+    ///   - bytes: appended at `count`; end with padding, unless some is added.
     ///   - dead: further bytes that the new state does not refer to.
-    package func appending(_ bytes: UnsafeRawBufferPointer, dead: Int) -> StateText {
+    func appending(_ bytes: UnsafeRawBufferPointer, padding: Int = 0, dead: Int) -> StateText {
         var text = self
-        text.dead = min(text.dead + dead, count + bytes.count)
-        if bytes.count > 0 { text.rest = LaterText(rest, TextStretch(bytes, from: count)) }
+        text.dead = min(text.dead + dead, count + bytes.count + padding)
+        if bytes.count > 0 { text.rest = LaterText(rest, TextStretch(bytes, padding: padding, from: count)) }
         return text
     }
 
-    /// The text with tokens and their padding appended, all of which the new state refers to.
-    func appending(_ tokens: TokenBuffer) -> StateText {
-        if tokens.count == 0 { return self }
-        var text = self
-        text.rest = LaterText(
-            rest, tokens.bytes.withUnsafeBytes { TextStretch($0, padding: JSONScanner.padding, from: count) })
-        return text
+    /// The text with tokens and their padding appended.
+    package func appending(_ tokens: TokenBuffer, dead: Int = 0) -> StateText {
+        tokens.bytes.withUnsafeBytes { appending($0, padding: JSONScanner.padding, dead: dead) }
     }
 
     /// Calls `body` with the text as memory, which is valid until it returns.
@@ -111,7 +107,7 @@ private final class TextStretch: Sendable {
     var end: Int { start + count }
 
     /// Copies bytes, and adds so many zeros.
-    init(_ bytes: UnsafeRawBufferPointer, padding: Int = 0, from start: Int) {
+    init(_ bytes: UnsafeRawBufferPointer, padding: Int, from start: Int) {
         let count = bytes.count + padding
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
         memory.copyMemory(from: bytes)
@@ -275,11 +271,8 @@ package struct TokenBuffer {
         return base + writer.count
     }
 
-    /// Appends the padding of a text that is complete.
-    mutating func pad() { for _ in 0..<JSONScanner.padding { writer.append(byte: 0) } }
-
     /// The bytes and their padding, without spare room.
-    package consuming func padded() -> [UInt8] {
+    consuming func padded() -> [UInt8] {
         let count = writer.count
         return Array(unsafeUninitializedCapacity: count + JSONScanner.padding) { room, used in
             _ = room.initialize(from: writer.written)
