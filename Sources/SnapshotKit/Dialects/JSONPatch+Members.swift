@@ -154,13 +154,7 @@ extension JSONWriter {
     /// `/name` as it is written in a pointer inside a JSON string.
     fileprivate mutating func append(pointerToken name: JSONString) {
         append(byte: UInt8(ascii: "/"))
-        for byte in name.text {
-            switch byte {
-            case UInt8(ascii: "~"): append("~0")
-            case UInt8(ascii: "/"): append("~1")
-            default: append(escaped: byte)
-            }
-        }
+        JSONPointer.escape(name.text) { append(escaped: $0) }
     }
 }
 

@@ -44,18 +44,20 @@ public struct JSONPointer: Sendable, Hashable {
     /// A token as written in the string form.
     package static func escaped(_ token: some Sequence<UInt8>) -> String {
         var bytes: [UInt8] = []
-        escape(token, into: &bytes)
+        escape(token) { bytes.append($0) }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Appends a token as written in the string form.
-    static func escape(_ token: some Sequence<UInt8>, into bytes: inout [UInt8]) {
+    /// Calls `body` with the bytes of a token as written in the string form.
+    @inline(__always)
+    static func escape(_ token: some Sequence<UInt8>, _ body: (UInt8) -> Void) {
         for byte in token {
-            switch byte {
-            case UInt8(ascii: "~"): bytes += "~0".utf8
-            case UInt8(ascii: "/"): bytes += "~1".utf8
-            default: bytes.append(byte)
+            guard byte == UInt8(ascii: "~") || byte == UInt8(ascii: "/") else {
+                body(byte)
+                continue
             }
+            body(UInt8(ascii: "~"))
+            body(byte == UInt8(ascii: "~") ? UInt8(ascii: "0") : UInt8(ascii: "1"))
         }
     }
 }

@@ -145,7 +145,7 @@ extension StateParser {
         for (index, part) in parts.enumerated() {
             guard let part else { return nil }
             if index > 0 { text.append(UInt8(ascii: "/")) }
-            JSONPointer.escape(bytes(of: part), into: &text)
+            JSONPointer.escape(bytes(of: part)) { text.append($0) }
         }
         guard text.count <= StateLimits.maxIDBytes else {
             noteLongID(text.count, at: .item(""))
@@ -197,11 +197,11 @@ extension StateParser {
     /// Prefixes the ids of all items from one on with the id of their section. O(bytes).
     private mutating func scopeIDs(ofItemsFrom first: Int, inSection section: [UInt8]) {
         var start: [UInt8] = []
-        JSONPointer.escape(section, into: &start)
+        JSONPointer.escape(section) { start.append($0) }
         start.append(UInt8(ascii: "/"))
         for item in first..<builder.nodes.count where builder.nodes[item].idCount > 0 {
             var text = start
-            JSONPointer.escape(ownID(ofItem: item), into: &text)
+            JSONPointer.escape(ownID(ofItem: item)) { text.append($0) }
             if text.count > StateLimits.maxIDBytes, skipsInvalid {
                 let pointer = skipped.count < StateWarning.maxCount ? pointer(toItem: item, from: first) : ""
                 builder.disown(.item(item))
