@@ -347,7 +347,7 @@ extension Connection {
             return
         }
         handle(.streamBegan(rest: rest, closes: isOld))
-        encodeHead(response, isOld ? .untilClose : .chunked)
+        encodeHead(response, isOld ? .none : .chunked)
         transport.limitUnsent(bytes: Self.unsentStreamBytes)
         let writer = StreamWriter(self, isCompressed: isCompressed)
         self.writer = writer

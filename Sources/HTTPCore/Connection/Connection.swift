@@ -143,7 +143,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
             probeDue = nil
         }
         switch action {
-        case .proceed, .wait: break
+        case .nothing: break
         case .refuse(let refusal): refuse(refusal)
         case .probe: sendProbe()
         case .finishSending: transport.finishSending()

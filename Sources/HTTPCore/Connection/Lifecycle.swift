@@ -65,10 +65,8 @@ struct Lifecycle: Equatable, Sendable {
     }
 
     enum Action: Equatable, Sendable {
-        /// Read input.
-        case proceed
-        /// Do nothing until the next event.
-        case wait
+        /// Nothing: the phase says whether input is read.
+        case nothing
         /// Encode the service's answer to this refusal, and report `refused`.
         case refuse(Refusal)
         /// Send an interim response, to see whether the client is still there.
@@ -104,7 +102,7 @@ struct Lifecycle: Equatable, Sendable {
         case .secured:
             precondition(phase == .handshake)
             phase = .head
-            return .proceed
+            return .nothing
         case .receivedPlainText:
             precondition(phase == .handshake)
             return .refuse(.malformed(.plainText))
@@ -112,16 +110,16 @@ struct Lifecycle: Equatable, Sendable {
             precondition(phase == .head)
             phase = .deciding
             self.isLast = isLast || endsSoon
-            return .proceed
+            return .nothing
         case .bodyBegan:
             precondition(phase == .deciding)
             phase = .body
-            return .proceed
+            return .nothing
         case .bodyEnded: return endBody()
         case .deferred:
             precondition(phase == .deciding)
             phase = .waiting
-            return .wait
+            return .nothing
         case .answered(let rest, let closes):
             precondition(phase == .deciding || phase == .waiting)
             isLast = isLast || closes || rest == .long
@@ -130,7 +128,7 @@ struct Lifecycle: Equatable, Sendable {
             precondition(phase == .deciding || phase == .waiting)
             isLast = isLast || closes || rest != .none
             phase = .streaming
-            return .wait
+            return .nothing
         case .streamEnded:
             precondition(phase == .streaming)
             return proceed(behind: .none)
@@ -150,26 +148,26 @@ struct Lifecycle: Equatable, Sendable {
     private mutating func proceed(behind rest: UnreadBody) -> Action {
         if isLast { return leave() }
         phase = rest == .none ? .head : .discarding
-        return .proceed
+        return .nothing
     }
 
     private mutating func leave() -> Action {
         isLast = true
         phase = .flushing
-        return .wait
+        return .nothing
     }
 
     private mutating func close() -> Action {
         let wasOpen = phase != .closed
         phase = .closed
-        return wasOpen ? .close : .wait
+        return wasOpen ? .close : .nothing
     }
 
     private mutating func endBody() -> Action {
         switch phase {
         case .body:
             phase = .deciding
-            return .proceed
+            return .nothing
         case .discarding:
             return proceed(behind: .none)
         case .handshake, .head, .deciding, .waiting, .streaming, .flushing, .lingering, .closed:
@@ -185,7 +183,7 @@ struct Lifecycle: Equatable, Sendable {
         // A client that shuts down its side of an event stream has left.
         case .handshake, .streaming, .lingering: return close()
         // Here it may still wait for its answer. One that has left looks the same until it is probed.
-        case .deciding, .waiting, .flushing, .closed: return .wait
+        case .deciding, .waiting, .flushing, .closed: return .nothing
         }
     }
 
@@ -196,7 +194,7 @@ struct Lifecycle: Equatable, Sendable {
             phase = isInputClean && !hasRefused ? .closed : .lingering
             return phase == .closed ? .finish : .finishSending
         case .handshake, .head, .deciding, .body, .waiting, .streaming, .discarding, .lingering, .closed:
-            return .wait
+            return .nothing
         }
     }
 
@@ -206,7 +204,7 @@ struct Lifecycle: Equatable, Sendable {
         case .body: return .refuse(.timeout(.body))
         case .handshake, .discarding, .flushing, .lingering: return close()
         case .waiting: return .probe
-        case .deciding, .streaming, .closed: return .wait
+        case .deciding, .streaming, .closed: return .nothing
         }
     }
 
@@ -216,7 +214,7 @@ struct Lifecycle: Equatable, Sendable {
         case .deciding, .body, .waiting, .streaming, .discarding: isLast = true
         case .handshake, .head, .flushing, .lingering, .closed: break
         }
-        return .wait
+        return .nothing
     }
 
     private mutating func drain(_ isIdle: Bool) -> Action {

@@ -2,11 +2,10 @@
 enum ResponseEncoder {
     /// How the end of the body is marked (RFC 9112 §6.3).
     enum Framing: Equatable {
-        /// No body and no length: 204.
+        /// No length: no body, or one that the end of the connection ends.
         case none
         case length(Int)
         case chunked
-        case untilClose
     }
 
     /// What the answer says about the connection. HTTP/1.1 keeps it open by default, HTTP/1.0 does not.
@@ -35,7 +34,7 @@ enum ResponseEncoder {
         id.append(to: buffer)
         buffer.append("\r\n")
         switch framing {
-        case .none, .untilClose: break
+        case .none: break
         case .length(let count):
             buffer.append("Content-Length: ")
             buffer.append(decimal: count)

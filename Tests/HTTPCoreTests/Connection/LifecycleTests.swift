@@ -9,22 +9,22 @@ import Testing
 
     /// Events, and the required result of the last one.
     private static let rows: [([Event], Lifecycle.Phase, Lifecycle.Action)] = [
-        (beginning + [.answered(rest: .none, closes: false)], .head, .proceed),
-        (beginning + [.answered(rest: .short, closes: false)], .discarding, .proceed),
-        (beginning + [.answered(rest: .long, closes: false)], .flushing, .wait),
-        (beginning + [.answered(rest: .none, closes: true)], .flushing, .wait),
-        ([.headCompleted(isLast: true), .answered(rest: .none, closes: false)], .flushing, .wait),
-        (beginning + [.answered(rest: .short, closes: false), .bodyEnded], .head, .proceed),
-        (beginning + [.answered(rest: .short, closes: false), .restRefused], .flushing, .wait),
-        (beginning + [.bodyBegan, .bodyEnded, .deferred], .waiting, .wait),
-        (beginning + [.deferred, .answered(rest: .none, closes: false)], .head, .proceed),
-        (beginning + [.deferred, .inputEnded(isWithinHead: false)], .waiting, .wait),
+        (beginning + [.answered(rest: .none, closes: false)], .head, .nothing),
+        (beginning + [.answered(rest: .short, closes: false)], .discarding, .nothing),
+        (beginning + [.answered(rest: .long, closes: false)], .flushing, .nothing),
+        (beginning + [.answered(rest: .none, closes: true)], .flushing, .nothing),
+        ([.headCompleted(isLast: true), .answered(rest: .none, closes: false)], .flushing, .nothing),
+        (beginning + [.answered(rest: .short, closes: false), .bodyEnded], .head, .nothing),
+        (beginning + [.answered(rest: .short, closes: false), .restRefused], .flushing, .nothing),
+        (beginning + [.bodyBegan, .bodyEnded, .deferred], .waiting, .nothing),
+        (beginning + [.deferred, .answered(rest: .none, closes: false)], .head, .nothing),
+        (beginning + [.deferred, .inputEnded(isWithinHead: false)], .waiting, .nothing),
         (beginning + [.deferred, .timedOut(isWithinHead: false)], .waiting, .probe),
-        (beginning + [.streamBegan(rest: .none, closes: false), .streamEnded], .head, .proceed),
-        (beginning + [.streamBegan(rest: .short, closes: false), .streamEnded], .flushing, .wait),
+        (beginning + [.streamBegan(rest: .none, closes: false), .streamEnded], .head, .nothing),
+        (beginning + [.streamBegan(rest: .short, closes: false), .streamEnded], .flushing, .nothing),
         (beginning + [.streamBegan(rest: .none, closes: false), .inputEnded(isWithinHead: false)], .closed, .close),
         ([.inputEnded(isWithinHead: true)], .head, .refuse(.malformed(.endOfInput))),
-        ([.inputEnded(isWithinHead: false)], .flushing, .wait),
+        ([.inputEnded(isWithinHead: false)], .flushing, .nothing),
         ([.timedOut(isWithinHead: true)], .head, .refuse(.timeout(.head))),
         ([.timedOut(isWithinHead: false)], .closed, .close),
         (beginning + [.bodyBegan, .timedOut(isWithinHead: false)], .body, .refuse(.timeout(.body))),
@@ -41,25 +41,25 @@ import Testing
             [.headCompleted(isLast: true), .answered(rest: .none, closes: false), .outputDrained(isInputClean: false)],
             .lingering, .finishSending
         ),
-        ([.drainBegan(isIdle: true)], .flushing, .wait),
-        ([.drainBegan(isIdle: false), .headCompleted(isLast: false)], .deciding, .proceed),
+        ([.drainBegan(isIdle: true)], .flushing, .nothing),
+        ([.drainBegan(isIdle: false), .headCompleted(isLast: false)], .deciding, .nothing),
         (
             beginning + [.deferred, .drainBegan(isIdle: true), .answered(rest: .none, closes: false)], .flushing,
-            .wait
+            .nothing
         ),
-        ([.endAnnounced], .head, .wait),
-        ([.endAnnounced] + beginning + [.answered(rest: .none, closes: false)], .flushing, .wait),
-        (beginning + [.deferred, .endAnnounced, .answered(rest: .none, closes: false)], .flushing, .wait),
-        (beginning + [.streamBegan(rest: .none, closes: false), .endAnnounced], .streaming, .wait),
-        (beginning + [.streamBegan(rest: .none, closes: false), .endAnnounced, .streamEnded], .flushing, .wait),
-        (beginning + [.lost, .lost], .closed, .wait),
+        ([.endAnnounced], .head, .nothing),
+        ([.endAnnounced] + beginning + [.answered(rest: .none, closes: false)], .flushing, .nothing),
+        (beginning + [.deferred, .endAnnounced, .answered(rest: .none, closes: false)], .flushing, .nothing),
+        (beginning + [.streamBegan(rest: .none, closes: false), .endAnnounced], .streaming, .nothing),
+        (beginning + [.streamBegan(rest: .none, closes: false), .endAnnounced, .streamEnded], .flushing, .nothing),
+        (beginning + [.lost, .lost], .closed, .nothing),
         (beginning + [.stalled], .closed, .close),
     ]
 
     @Test func eachRowLeadsWhereItShould() {
         for (events, phase, action) in Self.rows {
             var lifecycle = Lifecycle(needsHandshake: false)
-            var last = Lifecycle.Action.wait
+            var last = Lifecycle.Action.nothing
             for event in events { last = lifecycle.handle(event) }
             #expect(lifecycle.phase == phase && last == action, "\(events) led to \(lifecycle.phase), \(last)")
         }
@@ -68,7 +68,7 @@ import Testing
     @Test func aHandshakeComesFirst() {
         var lifecycle = Lifecycle(needsHandshake: true)
         #expect(!lifecycle.takesInput)
-        #expect(lifecycle.handle(.secured) == .proceed && lifecycle.takesInput)
+        #expect(lifecycle.handle(.secured) == .nothing && lifecycle.takesInput)
         lifecycle = Lifecycle(needsHandshake: true)
         #expect(lifecycle.handle(.receivedPlainText) == .refuse(.malformed(.plainText)))
         lifecycle = Lifecycle(needsHandshake: true)
@@ -77,7 +77,7 @@ import Testing
         for event in [Event.endAnnounced, .drainBegan(isIdle: false)] {
             lifecycle = Lifecycle(needsHandshake: true)
             _ = lifecycle.handle(event)
-            #expect(lifecycle.handle(.secured) == .proceed && lifecycle.takesInput)
+            #expect(lifecycle.handle(.secured) == .nothing && lifecycle.takesInput)
         }
     }
 
