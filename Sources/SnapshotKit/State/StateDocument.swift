@@ -46,8 +46,8 @@ public struct StateDocument: Sendable {
 
     /// Whether the document is an array, if it is JSON.
     package var isArray: Bool {
-        bytes.withUnsafeBytes { text in
-            var scanner = JSONScanner(base: text.baseAddress!, count: count, maxDepth: 0)
+        withStart { start in
+            var scanner = JSONScanner(base: start, count: count, maxDepth: 0)
             scanner.skipSpace()
             return scanner.byte(scanner.at) == UInt8(ascii: "[")
         }
@@ -74,29 +74,30 @@ public struct StateDocument: Sendable {
     /// The value of a member as a separate document; nil if this one is not an object with such a member. It must be
     /// JSON. O(bytes).
     package func member(_ name: String) -> StateDocument? {
-        bytes.withUnsafeBufferPointer { text in
-            var cursor = JSONCursor(UnsafeRawPointer(text.baseAddress!))
+        let place = PointerSet([JSONPointer(tokens: [Array(name.utf8)])])
+        return withStart { start in
+            var cursor = JSONCursor(start)
             cursor.skipSpace()
-            guard cursor.byte == UInt8(ascii: "{"), cursor.enter() else { return nil }
-            repeat {
-                let isFound = cursor.takeName().isText(Array(name.utf8))
-                let value = cursor.takeValue()
-                if isFound { return StateDocument(Array(value)) }
-            } while cursor.takesComma()
-            return nil
+            guard cursor.byte == UInt8(ascii: "{"), let value = place.value(in: cursor.at, entersArrays: false)
+            else { return nil }
+            cursor = JSONCursor(value)
+            return StateDocument(Array(cursor.takeValue()))
         }
     }
 
     /// Calls `body` with the start of the text, which is padded.
-    func withStart<Result>(_ body: (UnsafeRawPointer) -> Result) -> Result {
-        bytes.withUnsafeBufferPointer { body(UnsafeRawPointer($0.baseAddress!)) }
+    @inline(__always)
+    func withStart<Result, Failure: Error>(
+        _ body: (UnsafeRawPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try bytes.withUnsafeBufferPointer { (text) throws(Failure) in try body(UnsafeRawPointer(text.baseAddress!)) }
     }
 
     /// The names of the document's members, if it is an object whose members are all known. O(1) if the first one is
     /// not.
     public func names(among known: Set<String>) -> Set<String>? {
-        bytes.withUnsafeBytes { text in
-            var scanner = JSONScanner(base: text.baseAddress!, count: count, maxDepth: JSONScanner.depthLimit)
+        withStart { start in
+            var scanner = JSONScanner(base: start, count: count, maxDepth: JSONScanner.depthLimit)
             scanner.skipSpace()
             guard scanner.byte(scanner.at) == UInt8(ascii: "{") else { return nil }
             scanner.at += 1
@@ -118,8 +119,7 @@ public struct StateDocument: Sendable {
     /// Checks that the document is JSON, and nothing else.
     public func check(_ limits: StateLimits) throws(StateError) {
         try checkSize()
-        try bytes.withUnsafeBufferPointer { (text) throws(StateError) in
-            let start = UnsafeRawPointer(text.baseAddress!)
+        try withStart { (start) throws(StateError) in
             var scanner = JSONScanner(base: start, count: count, maxDepth: limits.maxDepth)
             do throws(JSONError) {
                 try scanner.skipValue(depth: 0)
@@ -131,9 +131,8 @@ public struct StateDocument: Sendable {
     /// Reads the document as one state, up to the check for duplicate ids.
     func scan(_ shape: StateShape, limits: StateLimits, upon known: KnownState? = nil) throws(StateError) -> ReadState {
         try checkSize()
-        let count = count
-        return try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> ReadState in
-            var reader = StateParser(base: UnsafeRawPointer(text.baseAddress!), count: count, limits: limits)
+        return try withStart { (start) throws(StateError) -> ReadState in
+            var reader = StateParser(base: start, count: count, limits: limits)
             if let known { reader.expect(known) }
             do throws(JSONError) {
                 try reader.read(shape, depth: 0, at: "")
@@ -176,13 +175,11 @@ public struct StateDocument: Sendable {
     ) throws(StateError) -> Envelope {
         try checkSize()
         removeTail()
-        let count = count
         var read = try (known ?? .empty).columns.withView { (known) throws(StateError) -> ReadEnvelope in
-            try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> ReadEnvelope in
+            try withStart { (start) throws(StateError) -> ReadEnvelope in
                 var reader = EnvelopeParser(
                     members: members, shape: shape, limits: limits,
-                    known: KnownState(known, keepsExpanded: keepsExpanded), text: UnsafeRawPointer(text.baseAddress!),
-                    count: count)
+                    known: KnownState(known, keepsExpanded: keepsExpanded), text: start, count: count)
                 do throws(JSONError) { return try reader.read() } catch { throw .json(error) }
             }
         }
