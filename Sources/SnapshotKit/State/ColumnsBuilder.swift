@@ -206,14 +206,14 @@ package struct ColumnsBuilder {
     ) -> (items: IDTable, sections: IDTable) {
         text.withView { text in
             let sectionTable = sections.withUnsafeMutableBufferPointer { sections in
-                Self.hash(sections, text)
+                for index in sections.indices { _ = sections[index].hashedID(in: text) }
                 return IDTable(UnsafeBufferPointer(sections), in: text) {
                     onDuplicate(Duplicate(isSection: true, first: $0, later: $1))
                 }
             }
             if let known { return (known, sectionTable) }
             let itemTable = nodes.withUnsafeMutableBufferPointer { nodes in
-                Self.hash(nodes, text)
+                for index in nodes.indices { _ = nodes[index].hashedID(in: text) }
                 return IDTable(UnsafeBufferPointer(nodes), in: text) {
                     onDuplicate(Duplicate(isSection: false, first: $0, later: $1))
                 }
@@ -231,16 +231,6 @@ package struct ColumnsBuilder {
             return nodes.withUnsafeBufferPointer { nodes in
                 known.withView { $0.pairs(with: nodes, in: text, runs: runs) }
             }
-        }
-    }
-
-    @inline(__always)
-    private static func hash<Record: IdentifiedRecord>(
-        _ records: UnsafeMutableBufferPointer<Record>, _ text: TextView
-    ) {
-        // Records that were taken over have their hashes.
-        for index in records.indices where records[index].hash == 0 {
-            records[index].hash = idHash(text.at(records[index].idStart), Int(records[index].idCount))
         }
     }
 
@@ -342,10 +332,11 @@ extension ColumnsBuilder {
 }
 
 extension IdentifiedRecord {
-    /// The text of the id. Hashes it if that has not been done.
+    /// The text of the id. Hashes it if that has not been done: records that were taken over have their hashes.
+    @inline(__always)
     fileprivate mutating func hashedID(in text: TextView) -> UnsafeRawBufferPointer {
-        let id = text.bytes(at: idStart, Int(idCount))
-        if hash == 0 { hash = idHash(text.at(idStart), Int(idCount)) }
+        let id = text.bytes(ofID: self)
+        if hash == 0 { hash = idHash(id.baseAddress!, id.count) }
         return id
     }
 }

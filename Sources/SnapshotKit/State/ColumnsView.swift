@@ -49,16 +49,10 @@ package struct ColumnsView {
     // MARK: Bytes
 
     @inline(__always)
-    package func id(ofItem item: Int) -> IDText {
-        let node = nodes[item]
-        return IDText(start: text.at(node.idStart), count: Int(node.idCount), flags: node.flags)
-    }
+    package func id(ofItem item: Int) -> IDText { IDText(nodes[item], in: text) }
 
     @inline(__always)
-    package func id(ofSection section: Int) -> IDText {
-        let node = sections[section]
-        return IDText(start: text.at(node.idStart), count: Int(node.idCount), flags: node.flags)
-    }
+    package func id(ofSection section: Int) -> IDText { IDText(sections[section], in: text) }
 
     @inline(__always)
     func payload(ofItem item: Int) -> Payload { payloads.isEmpty ? Payload() : payloads[item] }
@@ -115,6 +109,11 @@ package struct IDText {
     let start: UnsafeRawPointer
     let count: Int
     let flags: NodeFlags
+
+    @inline(__always)
+    init(_ record: some IdentifiedRecord, in text: TextView) {
+        (start, count, flags) = (text.at(record.idStart), Int(record.idCount), record.flags)
+    }
 
     package var text: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
@@ -293,9 +292,7 @@ extension ColumnsView {
     /// - Parameter text: this state's text, perhaps with more after it.
     package func value(of section: SectionNode, in text: TextView, at place: ItemPointer) -> OrderedValue {
         switch place {
-        case .id:
-            return OrderedValue(
-                IDText(start: text.at(section.idStart), count: Int(section.idCount), flags: section.flags))
+        case .id: return OrderedValue(IDText(section, in: text))
         case .expanded: return OrderedValue(!section.flags.contains(.isCollapsed))
         case .kind: return .absent
         case .content(let inside):

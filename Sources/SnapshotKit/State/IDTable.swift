@@ -189,7 +189,7 @@ extension [Kinship.Run] {
     var areDisjoint: Bool { zip(self, dropFirst()).allSatisfy { $0.old + $0.count <= $1.old } }
 
     /// The first run that ends after an item of the old state. O(log runs); in ascending order of that state.
-    fileprivate func firstIndex(endingBehind old: Int) -> Int {
+    func firstIndex(endingBehind old: Int) -> Int {
         indices.partitionPoint { self[$0].old + self[$0].count <= old }
     }
 

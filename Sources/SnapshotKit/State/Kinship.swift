@@ -166,7 +166,7 @@ extension ColumnsView {
         func lookUp(upTo end: Int) {
             for item in next..<end {
                 let node = nodes[item]
-                if let old = self.item(withID: text.bytes(at: node.idStart, Int(node.idCount)), hash: node.hash) {
+                if let old = self.item(withID: text.bytes(ofID: node), hash: node.hash) {
                     kept.append(joining: Kinship.Run(old: old, new: item, count: 1))
                 } else {
                     arrivals.append(Renumbering.Arrival(hash: node.hash, item: item))

@@ -66,7 +66,7 @@ extension StateParser {
     private mutating func id(ofKnown section: SectionNode, _ element: Range<Int>, movedWith place: Int) -> FoundID {
         let flags = section.flags.intersection(.integerID)
         if element.contains(Int(section.idStart)), !section.flags.contains(.escapedID) {
-            let run = reusedRuns.indices.partitionPoint { reusedRuns[$0].old + reusedRuns[$0].count <= place }
+            let run = reusedRuns.firstIndex(endingBehind: place)
             let start = Int(section.idStart &+ taken.shifts[run])
             return FoundID(start: start, count: Int(section.idCount), flags: flags)
         }

@@ -12,7 +12,7 @@ extension ColumnsBuilder {
     mutating func beginSections(of groups: RowGroups, in text: TextView, keepingExpandedOf known: Columns?) {
         sectionOfGroup = [UInt32](filled: .max, count: groups.count)
         for section in sections.indices.reversed() where sections[section].idCount > 0 {
-            let id = text.bytes(at: sections[section].idStart, Int(sections[section].idCount))
+            let id = text.bytes(ofID: sections[section])
             if let group = groups.number(of: id) { sectionOfGroup[group] = UInt32(truncatingIfNeeded: section) }
         }
         for group in groups.starts.indices.sorted(by: { groups.starts[$0] < groups.starts[$1] })

@@ -138,6 +138,7 @@ package struct TextView {
     }
 
     /// The text of a record's id.
+    @inline(__always)
     package func bytes(ofID record: some IdentifiedRecord) -> UnsafeRawBufferPointer {
         bytes(at: record.idStart, Int(record.idCount))
     }
