@@ -379,6 +379,6 @@ extension JSONSlice {
         if let string { return Array(string.utf8) }
         let digits = text
         let magnitude = digits.first == UInt8(ascii: "-") ? digits.dropFirst() : digits[...]
-        return magnitude.allSatisfy { $0 &- UInt8(ascii: "0") < 10 } ? digits : nil
+        return magnitude.allSatisfy(\.isDigit) ? digits : nil
     }
 }

@@ -255,7 +255,7 @@ extension RowGroups {
         case .string where value.isEscaped:
             return Array(value.string.text).withUnsafeBytes { number(ofText: $0, prefix) }
         case .string: return number(ofText: value.text, prefix)
-        case .number where value.text.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 || $0 == UInt8(ascii: "-") }):
+        case .number where value.text.allSatisfy({ $0.isDigit || $0 == UInt8(ascii: "-") }):
             return number(ofText: value.text, prefix)
         case .absent, .null, .no, .yes, .number, .container: return numberOfNone()
         }

@@ -86,7 +86,7 @@ func shellWord(_ text: String) -> String {
     let isPlain =
         !text.isEmpty
         && text.utf8.allSatisfy { byte in
-            byte | 0x20 &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || "-._/:@%+,=".utf8.contains(byte)
+            byte | 0x20 &- UInt8(ascii: "a") < 26 || byte.isDigit || "-._/:@%+,=".utf8.contains(byte)
         }
     return isPlain ? text : "'\(text.replacing("'", with: "'\\''"))'"
 }

@@ -1,4 +1,5 @@
 import HTTPCore
+import SnapshotKit
 
 /// The address of a Redis, as `--store` names it.
 ///
@@ -75,7 +76,7 @@ package struct RedisAddress: Sendable, Hashable {
         }
         guard parts.count <= 1 else { return nil }
         guard let database = parts.first, !database.isEmpty else { return }
-        guard database.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }), let number = Int(database) else { return nil }
+        guard database.utf8.allSatisfy(\.isDigit), let number = Int(database) else { return nil }
         self.database = number
     }
 

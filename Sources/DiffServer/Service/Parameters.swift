@@ -55,7 +55,7 @@ struct Parameters: Sendable {
     /// A decimal number of seconds, within bounds in milliseconds.
     func seconds(_ name: String, milliseconds bounds: ClosedRange<Int>) throws(Problem) -> Duration? {
         guard let value = self[name] else { return nil }
-        let isDecimal = value.utf8.allSatisfy { $0 &- UInt8(ascii: "0") < 10 || $0 == UInt8(ascii: ".") }
+        let isDecimal = value.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: ".") }
         guard isDecimal, let seconds = Double(value), (0...1e9).contains(seconds),
             bounds.contains(Int((seconds * 1000).rounded()))
         else {

@@ -24,8 +24,8 @@ public struct Revision: Hashable, Sendable {
         let parts = text.utf8[..<(separator ?? text.endIndex)]
             .split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty, parts[1].count == 16,
-            parts[0].allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }),
-            parts[1].allSatisfy({ $0 &- UInt8(ascii: "0") < 10 || $0 &- UInt8(ascii: "a") < 6 }),
+            parts[0].allSatisfy(\.isDigit),
+            parts[1].allSatisfy({ $0.isDigit || $0 &- UInt8(ascii: "a") < 6 }),
             let digest = UInt64(String(decoding: parts[1], as: UTF8.self), radix: 16)
         else { return nil }
         sequence = UInt64(String(decoding: parts[0], as: UTF8.self)) ?? .max

@@ -74,6 +74,12 @@ func hexDigits(_ value: UInt32) -> UInt64 {
     return (digits &+ splat(UInt8(ascii: "0")) &+ letters &* 0x27).byteSwapped
 }
 
+extension UInt8 {
+    /// Whether this is a decimal digit in ASCII.
+    @inline(__always)
+    package var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
+}
+
 /// `memcmp`: below, at or above zero as the first run sorts before, with or after the second.
 @inline(__always)
 package func compareBytes(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: Int) -> Int {

@@ -115,7 +115,7 @@ extension StateParser {
     ) throws(JSONError) -> ExactDecimal? {
         let range = try readContent(depth: depth)
         let token = scanner.text(range)
-        guard let first = token.first, first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10 else {
+        guard let first = token.first, first == UInt8(ascii: "-") || first.isDigit else {
             refuse(addition: name, ordinal, "not-a-number", "only a number can be added")
             return nil
         }

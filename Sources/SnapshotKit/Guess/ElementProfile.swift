@@ -278,10 +278,6 @@ struct ElementProfile {
     }
 }
 
-extension Sequence {
-    fileprivate func contains(_ isWanted: (Element) -> Bool) -> Bool { contains(where: isWanted) }
-}
-
 // MARK: - Names
 
 /// How much a name looks like an id's.

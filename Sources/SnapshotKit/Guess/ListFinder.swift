@@ -180,7 +180,7 @@ extension JSONString {
     fileprivate func looksLikeKey(among objects: Bool) -> Bool {
         let bytes = UnsafeRawBufferPointer(start: start, count: count)
         guard let first = bytes.first, first != UInt8(ascii: "@"), first != UInt8(ascii: "$") else { return false }
-        if isEscaped || bytes.first.map(UInt8.isDigit) == true { return true }
+        if isEscaped || first.isDigit { return true }
         var hasLowercase = false
         for byte in bytes {
             switch byte {
@@ -189,12 +189,8 @@ extension JSONString {
             default: return true
             }
         }
-        return !hasLowercase || (objects || count >= 16) && bytes.contains(where: UInt8.isDigit)
+        return !hasLowercase || (objects || count >= 16) && bytes.contains(where: \.isDigit)
     }
-}
-
-extension UInt8 {
-    fileprivate static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 }
 
 // MARK: - Weights

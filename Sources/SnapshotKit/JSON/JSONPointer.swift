@@ -73,7 +73,7 @@ extension [UInt8] {
         guard let first, count <= 9, first != UInt8(ascii: "0") || count == 1 else { return nil }
         var index = 0
         for byte in self {
-            guard byte &- UInt8(ascii: "0") < 10 else { return nil }
+            guard byte.isDigit else { return nil }
             index = index * 10 + Int(byte - UInt8(ascii: "0"))
         }
         return index

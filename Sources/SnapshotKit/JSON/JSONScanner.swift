@@ -171,7 +171,7 @@ package struct JSONScanner {
         case UInt8(ascii: "1")...UInt8(ascii: "9"): skipDigits()
         default: throw at == start ? unexpected(at) : numberError()
         }
-        if isDigit(byte(at)) { throw error(.invalidNumber, at: at) }
+        if byte(at).isDigit { throw error(.invalidNumber, at: at) }
         var isInteger = true
         if byte(at) == UInt8(ascii: ".") {
             isInteger = false
@@ -192,15 +192,12 @@ package struct JSONScanner {
     }
 
     @inline(__always)
-    private func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
-
-    @inline(__always)
     private mutating func skipDigits() {
-        while isDigit(byte(at)) { at += 1 }
+        while byte(at).isDigit { at += 1 }
     }
 
     private mutating func takeDigits() throws(JSONError) {
-        guard isDigit(byte(at)) else { throw numberError() }
+        guard byte(at).isDigit else { throw numberError() }
         skipDigits()
     }
 }

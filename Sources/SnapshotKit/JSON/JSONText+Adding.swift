@@ -44,7 +44,7 @@ extension JSONText {
             amount.write(into: &writer)
             for _ in 0..<added { writer.append(byte: UInt8(ascii: "}")) }
         } else {
-            guard cursor.byte == UInt8(ascii: "-") || cursor.byte &- UInt8(ascii: "0") < 10 else { throw .notANumber }
+            guard cursor.byte == UInt8(ascii: "-") || cursor.byte.isDigit else { throw .notANumber }
             writer.append(target.baseAddress!, cursor.at - target.baseAddress!)
             guard let sum = ExactDecimal(cursor.takeToken())?.adding(amount) else { throw .tooManyDigits }
             sum.write(into: &writer)

@@ -146,7 +146,7 @@ extension [UInt8] {
         }
         var unit: UInt16 = 0
         for digit in text[start + 2..<start + 6] {
-            guard let value = Character(UnicodeScalar(digit)).hexDigitValue, digit < 0x80 else { return nil }
+            guard let value = hexDigit(digit) else { return nil }
             unit = unit << 4 | UInt16(value)
         }
         return unit

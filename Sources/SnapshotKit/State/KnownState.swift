@@ -138,7 +138,7 @@ struct KnownState {
     private static func plainID(at start: UnsafeRawPointer, isInteger: Bool) -> UnsafeRawBufferPointer? {
         var count = 0
         if isInteger {
-            while count < 20, start.load(fromByteOffset: count, as: UInt8.self) &- UInt8(ascii: "0") < 10 { count += 1 }
+            while count < 20, start.load(fromByteOffset: count, as: UInt8.self).isDigit { count += 1 }
         } else {
             var stops = stringStops(load64(start))
             while stops == 0, count < 64 {

@@ -389,7 +389,7 @@ struct StateParser {
         let start = scanner.at
         let first = scanner.byte(start)
         if first == UInt8(ascii: "\"") { return id(try scanner.takeString(), at: place) }
-        if first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10 {
+        if first == UInt8(ascii: "-") || first.isDigit {
             let isInteger = try scanner.takeNumber()
             let count = scanner.at - start
             if isInteger, count <= StateLimits.maxIDBytes {

@@ -155,7 +155,7 @@ enum TraceParent {
     private static func isValid(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard parts.map(\.count) == [2, 32, 16, 2] else { return false }
-        let isHex = parts.joined().allSatisfy { $0 &- UInt8(ascii: "0") < 10 || $0 &- UInt8(ascii: "a") < 6 }
+        let isHex = parts.joined().allSatisfy { $0.isDigit || $0 &- UInt8(ascii: "a") < 6 }
         let areNonZero = [1, 2].allSatisfy { part in parts[part].contains { $0 != UInt8(ascii: "0") } }
         return isHex && areNonZero && !parts[0].elementsEqual("ff".utf8)
     }
