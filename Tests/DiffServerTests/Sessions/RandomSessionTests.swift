@@ -148,15 +148,14 @@ private struct RandomLife {
                         .decide(session, by: transition))
             case 16, 17: return next(try settle().decide(session, by: transition))
             case 1..<8:
-                let batch = try EditBatch(json: "[\(RandomList.edits(&random, count).joined(separator: ","))]")
-                return try changed(session, by: .edits(batch, StateLimits(), text: []))
+                let edits = RandomList.edits(&random, count).joined(separator: ",")
+                return try changed(session, by: "{\"edits\":[\(edits)]}")
             default:
                 var list = try RandomList(session.head.snapshot.documentJSON())
                 if random.once(in: 12) { list = RandomList(&random) }
                 // Now and then it is posted again unchanged.
                 if !random.once(in: 8) { list.change(&random, count) }
-                let state = try Snapshot.reading(json: list.json, shape: .native, upon: session.head.snapshot)
-                return try changed(session, by: .state(state, settings))
+                return try changed(session, by: String(decoding: list.json, as: UTF8.self))
             }
         } catch SessionError.edits {
             return nil
@@ -172,11 +171,11 @@ private struct RandomLife {
         return ReplaceSession(state: nil, settings: settings, named: named, condition: .init())
     }
 
-    private mutating func changed(_ session: Session, by content: PostedBody.Content.Value) throws -> Session? {
+    private mutating func changed(_ session: Session, by json: String) throws -> Session? {
         let key = random.once(in: 4) ? ReplayWindow.Key(writer: "w", key: "k\(count)") : nil
         let isReload = random.once(in: 20)
         let operation = ChangeSession(
-            PostedBody(content), isReload: isReload, condition: .init(), key: key,
+            PostedBody(json: json, settings), isReload: isReload, condition: .init(), key: key,
             fingerprint: key == nil ? nil : RequestFingerprint(value: random.next()))
         let next = next(try operation.decide(session, by: transition))
         if isReload, let next { lastReload = next.head.revision.sequence }

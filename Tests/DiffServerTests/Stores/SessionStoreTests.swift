@@ -278,10 +278,9 @@ import Testing
         let one = try store.first("s", #"["a","b"]"#)
         let slot = try await store.created("s", one)
         let key = ReplayWindow.Key(writer: "w", key: "k")
-        let batch = try EditBatch(json: #"[{"op":"reload","items":["a"]}]"#)
         let write = ChangeSession(
-            PostedBody(.edits(batch, StateLimits(), text: [])), condition: WriteCondition(), key: key,
-            fingerprint: RequestFingerprint(value: 9))
+            PostedBody(json: #"{"edits":[{"op":"reload","items":["a"]}]}"#, one.settings),
+            condition: WriteCondition(), key: key, fingerprint: RequestFingerprint(value: 9))
         guard case .swap(let two, _) = try write.decide(one, by: store.writing("s")) else { throw Missing() }
         try await store.committed(two, to: slot, after: one)
         store = try fixture.later(than: store)

@@ -109,12 +109,9 @@ import Testing
         return transition.firstSession(snapshot, settings: settings, after: nil, maker: nil)
     }
 
-    private func post(_ state: String) throws -> ChangeSession {
+    private func post(_ state: String) -> ChangeSession {
         ChangeSession(
-            PostedBody(
-                .state(
-                    StateReading(try Snapshot(json: state)),
-                    Session.Settings(timeToLive: .seconds(3600), ignored: []))),
+            PostedBody(json: state, Session.Settings(timeToLive: .seconds(3600), ignored: [])),
             condition: WriteCondition(), key: nil, fingerprint: nil)
     }
 
@@ -147,7 +144,7 @@ import Testing
         for (failures, expected, calls) in rows {
             let store = ScriptedStore(hash, failures, isLate: isLate)
             _ = store.table.create("s", try session("[1]"))
-            #expect(try await run(try post("[1,2]"), on: store) == expected)
+            #expect(try await run(post("[1,2]"), on: store) == expected)
             #expect(store.calls == calls)
         }
     }
@@ -164,11 +161,11 @@ import Testing
         }
         // A write on a past state is refused by the store.
         let written = store()
-        #expect(try await run(try post("[1,2,3]"), on: written) == "at 3")
+        #expect(try await run(post("[1,2,3]"), on: written) == "at 3")
         #expect(written.calls == ["swap", "load again", "swap"])
         // An attempt that changes nothing only counts on the head.
         let unchanged = store()
-        #expect(try await run(try post("[1]"), on: unchanged) == "at 3")
+        #expect(try await run(post("[1]"), on: unchanged) == "at 3")
         #expect(unchanged.calls == ["load again", "swap"])
         // And so does a refusal.
         let condition = WriteCondition(match: RevisionTags(isAny: false, texts: [two.head.revision.text]))
@@ -185,7 +182,7 @@ import Testing
         let failures: [StoreFailure?] = [nil] + Array(repeating: [.conflict, nil], count: 5_000).flatMap { $0 }
         let store = ScriptedStore(hash, failures, isLate: true)
         _ = store.table.create("s", try session("[1]"))
-        #expect(try await run(try post("[1,2]"), on: store) == "at 2")
+        #expect(try await run(post("[1,2]"), on: store) == "at 2")
         #expect(store.calls.count == 10_002)
     }
 
@@ -211,7 +208,7 @@ import Testing
     @Test func `a store that is one process's own is asked anew behind a conflict`() async throws {
         let store = ScriptedStore(hash, [nil, .conflict], isLate: false, isSole: true)
         _ = store.table.create("s", try session("[1]"))
-        #expect(try await run(try post("[1,2]"), on: store) == "at 2")
+        #expect(try await run(post("[1,2]"), on: store) == "at 2")
         #expect(store.calls == ["load", "swap", "load", "swap"])
     }
 
@@ -242,7 +239,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 1...16 {
                 group.addTask {
-                    let outcome = try await run(try post("[\(writer)]"), on: store)
+                    let outcome = try await run(post("[\(writer)]"), on: store)
                     #expect(outcome.hasPrefix("at "))
                 }
             }

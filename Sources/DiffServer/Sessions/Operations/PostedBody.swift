@@ -69,57 +69,30 @@ public final class PostedBody: Sendable {
     /// The result of the last reading of the body.
     private final class ReadContent: Sendable {
         let context: ParsingContext
-        let outcome: Outcome
+        let outcome: Result<Content, SessionError>
 
-        init(_ context: ParsingContext, _ outcome: Outcome) { (self.context, self.outcome) = (context, outcome) }
-    }
-
-    /// The error is boxed, so that the outcome is cheap to copy.
-    private enum Outcome {
-        case content(Content)
-        indirect case failure(SessionError)
-
-        func get() throws(SessionError) -> Content {
-            switch self {
-            case .content(let content): return content
-            case .failure(let error): throw error
-            }
+        init(_ context: ParsingContext, _ outcome: Result<Content, SessionError>) {
+            (self.context, self.outcome) = (context, outcome)
         }
     }
 
-    private enum Origin {
-        /// It was not read, and means the same for every session.
-        case given(Content)
-        case document(Boxed<Rules>)
-    }
-
-    private let origin: Origin
+    private let rules: Rules
     // Only one thread at a time handles a request, and only it uses these.
     private nonisolated(unsafe) var document: StateDocument
     private nonisolated(unsafe) var last: ReadContent?
 
     /// A body that is read when its content is requested.
     public init(_ document: consuming StateDocument, _ rules: Rules) {
-        origin = .document(Boxed(rules))
+        self.rules = rules
         self.document = document
-    }
-
-    /// A body whose content is known.
-    public init(_ value: Content.Value) {
-        (origin, document) = (.given(Content(value)), StateDocument([]))
     }
 
     /// What the body means for a session; nil for one that does not exist.
     public func content(for session: Session?) throws(SessionError) -> Content {
-        let rules: Boxed<Rules>
-        switch origin {
-        case .given(let content): return content
-        case .document(let those): rules = those
-        }
         if let last, last.context == ParsingContext(session) { return try last.outcome.get() }
         do throws(SessionError) {
-            let content = Content(try read(rules.value, session))
-            last = ReadContent(ParsingContext(session), .content(content))
+            let content = Content(try read(session))
+            last = ReadContent(ParsingContext(session), .success(content))
             return content
         } catch {
             last = ReadContent(ParsingContext(session), .failure(error))
@@ -129,16 +102,12 @@ public final class PostedBody: Sendable {
 
     /// Parts of the document that the last reading found and the state lacks.
     public var warnings: [StateWarning] {
-        switch (origin, last?.outcome) {
-        case (.given(let content), _), (_, .content(let content)): content.warnings
-        default: []
-        }
+        if case .success(let content) = last?.outcome { content.warnings } else { [] }
     }
 
     /// The body, if the last reading refused it as a state without a shape.
     public var unshaped: StateDocument? {
-        guard case .document(let rules) = origin, let last, rules.value.takesStates,
-            (rules.value.shape ?? last.context.shape ?? .native) == .native,
+        guard let last, rules.takesStates, (rules.shape ?? last.context.shape ?? .native) == .native,
             case .failure(.unreadable(let error)) = last.outcome
         else { return nil }
         switch error {
@@ -149,16 +118,16 @@ public final class PostedBody: Sendable {
 
     // MARK: Reading
 
-    private func read(_ rules: Rules, _ session: Session?) throws(SessionError) -> Content.Value {
+    private func read(_ session: Session?) throws(SessionError) -> Content.Value {
         let envelope: Envelope
         if rules.hasSource, rules.takesStates, document.names(among: ["edits"]) != ["edits"] {
             do throws(StateError) { try document.check(rules.limits) } catch { throw .unreadable(error) }
             throw .hasSource
         }
         do throws(StateError) {
-            guard let found = try self.envelope(rules, session) else {
+            guard let found = try self.envelope(for: session) else {
                 let state = try document.state(
-                    Self.shape(rules, session), limits: rules.limits, upon: session?.head.snapshot,
+                    shape(for: session), limits: rules.limits, upon: session?.head.snapshot,
                     keepsExpanded: session?.settings.keepsExpanded ?? false)
                 return .state(state, rules.defaults)
             }
@@ -185,10 +154,10 @@ public final class PostedBody: Sendable {
 
     /// Reads the body as an envelope; nil if it is a document of its own shape, or just an array of items, for which no
     /// envelope need be made.
-    private func envelope(_ rules: Rules, _ session: Session?) throws(StateError) -> Envelope? {
+    private func envelope(for session: Session?) throws(StateError) -> Envelope? {
         let kept = session?.settings.shape
         let (known, keepsExpanded) = (session?.head.snapshot, session?.settings.keepsExpanded ?? false)
-        let shape = Self.shape(rules, session)
+        let shape = shape(for: session)
         // If the session has a shape, a body with no other members than these is an envelope, not a document.
         let names = kept == nil ? nil : document.names(among: Self.names)
         if shape == .native ? !document.isArray : names == ["edits"] {
@@ -206,7 +175,7 @@ public final class PostedBody: Sendable {
     }
 
     /// The shape of the body, if that is a document.
-    private static func shape(_ rules: Rules, _ session: Session?) -> StateShape {
+    private func shape(for session: Session?) -> StateShape {
         rules.shape ?? session?.settings.shape ?? .native
     }
 

@@ -32,14 +32,14 @@ import Testing
         _ batch: String, _ owner: Owner, _ condition: WriteCondition = .init(), key: String? = nil
     ) throws -> ChangeSession {
         ChangeSession(
-            PostedBody(.edits(try EditBatch(json: batch), StateLimits(), text: Array(batch.utf8)[...])),
-            condition: condition, key: key.map { ReplayWindow.Key(writer: "w", key: $0) },
-            fingerprint: RequestFingerprint(value: 7), consent: owner)
+            PostedBody(json: batch, settings), condition: condition,
+            key: key.map { ReplayWindow.Key(writer: "w", key: $0) }, fingerprint: RequestFingerprint(value: 7),
+            consent: owner)
     }
 
-    private let removal = #"[{"op":"delete","items":["a"]}]"#
+    private let removal = #"{"edits":[{"op":"delete","items":["a"]}]}"#
     /// Cannot be applied without `a`.
-    private let move = #"[{"op":"move","items":["a"],"before":"b"}]"#
+    private let move = #"{"edits":[{"op":"move","items":["a"],"before":"b"}]}"#
 
     @Test func `edits are asked about behind every check, and committed behind that`() throws {
         let (session, owner) = (try session(#"["a","b"]"#), Owner())

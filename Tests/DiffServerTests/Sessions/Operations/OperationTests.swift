@@ -31,7 +31,7 @@ import Testing
         _ state: String, _ condition: WriteCondition = .init(), key: String? = nil, fingerprint: UInt64? = nil
     ) throws -> ChangeSession {
         ChangeSession(
-            PostedBody(.state(StateReading(try Snapshot(json: state)), settings)), condition: condition,
+            PostedBody(json: state, settings), condition: condition,
             key: key.map { ReplayWindow.Key(writer: "w", key: $0) },
             fingerprint: fingerprint.map(RequestFingerprint.init))
     }
@@ -40,7 +40,7 @@ import Testing
         -> ChangeSession
     {
         ChangeSession(
-            PostedBody(.edits(try EditBatch(json: batch), StateLimits(), text: [])), condition: condition, key: nil,
+            PostedBody(json: #"{"edits":\#(batch)}"#, settings), condition: condition, key: nil,
             fingerprint: RequestFingerprint(value: fingerprint))
     }
 
