@@ -13,7 +13,7 @@ package final class Metrics: Sendable {
     /// hashing.
     private struct RequestTally {
         let route: AnswerLabel
-        let method: CountedMethod
+        let method: String
         var statuses: [(status: Int, count: Int)] = []
         var durations = Histogram()
 
@@ -55,7 +55,7 @@ package final class Metrics: Sendable {
     package init() {}
 
     func count(_ exchange: ExchangeSummary, as label: AnswerLabel) {
-        let (route, method) = (label.ofRoute, CountedMethod(exchange.method))
+        let (route, method) = (label.ofRoute, exchange.method?.countedName ?? "other")
         tally.withLock { tally in
             let index =
                 tally.requests.firstIndex { $0.route == route && $0.method == method } ?? tally.requests.count
@@ -120,7 +120,7 @@ package final class Metrics: Sendable {
             "diffserver_request_duration_seconds",
             "Time from the first byte of a request to the end of its answer; without held requests and streams.",
             tally.requests.map {
-                ("route=\"\($0.route.route.rawValue)\",method=\"\($0.method.rawValue)\"", $0.durations)
+                ("route=\"\($0.route.route.rawValue)\",method=\"\($0.method)\"", $0.durations)
             }
             .sorted { $0.0 < $1.0 })
         text.family(
@@ -222,30 +222,9 @@ extension SessionTable {
     }
 }
 
-/// The methods by which requests are counted: a client may invent others.
-private enum CountedMethod: String {
-    case get = "GET"
-    case head = "HEAD"
-    case post = "POST"
-    case put = "PUT"
-    case delete = "DELETE"
-    case options = "OPTIONS"
-    case patch = "PATCH"
-    case other
-
-    init(_ method: Method?) {
-        self =
-            switch method {
-            case .get: .get
-            case .head: .head
-            case .post: .post
-            case .put: .put
-            case .delete: .delete
-            case .options: .options
-            case .patch: .patch
-            case .other, nil: .other
-            }
-    }
+extension Method {
+    /// The name under which requests are counted: a client may invent others.
+    fileprivate var countedName: String { if case .other = self { "other" } else { name } }
 }
 
 extension ExchangeSummary {
