@@ -29,11 +29,7 @@ public struct History: Sendable {
         /// Bytes of all entries. Default 1 MiB.
         public var bytes = 1 << 20
 
-        public init(
-            revisions: Int = 64, age: Duration = Duration.seconds(3600), bytes: Int = 1 << 20
-        ) {
-            (self.revisions, self.age, self.bytes) = (revisions, age, bytes)
-        }
+        public init() {}
     }
 
     // Each commit copies the list, so it is split into pages: full ones are shared.

@@ -167,14 +167,7 @@ extension Session {
         public var shape: StateShape?
         public var keepsExpanded: Bool?
 
-        public init(
-            timeToLive: Duration? = nil, ignored: [JSONPointer]? = nil, shape: StateShape? = nil,
-            keepsExpanded: Bool? = nil
-        ) {
-            (self.timeToLive, self.ignored, self.shape, self.keepsExpanded) = (
-                timeToLive, ignored, shape, keepsExpanded
-            )
-        }
+        public init() {}
 
         public func applied(to settings: Settings) -> Settings {
             var next = settings

@@ -20,14 +20,7 @@ public final class SessionTable: Sendable {
         /// Streams and held requests per session.
         public var readers = 10_000
 
-        public init(
-            bytes: Int = 512 << 20, sessions: Int = 100_000, history: History.Bounds = History.Bounds(),
-            awake: Int = 4096, readers: Int = 10_000
-        ) {
-            (self.bytes, self.sessions, self.history, self.awake, self.readers) = (
-                bytes, sessions, history, awake, readers
-            )
-        }
+        public init() {}
     }
 
     public let bounds: Bounds
