@@ -27,9 +27,7 @@ struct SingleList: Sendable {
                 source.object("headers") { fields in
                     for header in headers {
                         let parts = header.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-                        fields.writer.separate()
-                        fields.writer.append(string: parts[0].trimmed)
-                        fields.writer.append(":")
+                        fields.name(of: parts[0].trimmed)
                         fields.writer.append(string: parts.count > 1 ? parts[1].trimmed : "")
                     }
                 }

@@ -55,9 +55,7 @@ package struct Problem: Error, Sendable {
         object.text("detail", detail)
         object.text("instance", instance)
         object.text("session", session)
-        if let current {
-            if let current { object.text("current", current.text) } else { object.null("current") }
-        }
+        if let current { object.revision("current", current) }
         object.number("offset", offset)
         object.number("limit", limit)
         object.number("actual", actual)

@@ -16,6 +16,13 @@ package struct JSONObject: Sendable {
         writer.append("\":")
     }
 
+    /// Begins a member whose name is known only now.
+    package mutating func name(of name: String) {
+        writer.separate()
+        writer.append(string: name)
+        writer.append(":")
+    }
+
     package mutating func number(_ name: StaticString, _ value: Int?) {
         guard let value else { return }
         self.name(name)

@@ -283,9 +283,9 @@ extension ChangesAnswer {
         writer.append("{\"session\":")
         if let session = destination.session { writer.append(string: session) } else { writer.append("null") }
         writer.append(",\"from\":")
-        write(from, &writer)
+        writer.append(from)
         writer.append(",\"to\":")
-        write(destination.revision, &writer)
+        writer.append(destination.revision)
         writer.append(",\"dialect\":\"")
         writer.append(verbatim: options.form.dialect.rawValue)
         writer.append("\"")
@@ -295,9 +295,20 @@ extension ChangesAnswer {
         }
         options.remarks.write(into: &writer)
     }
+}
 
-    private static func write(_ revision: Revision?, _ writer: inout JSONWriter) {
-        if let revision { revision.write(into: &writer) } else { writer.append("null") }
+extension JSONWriter {
+    /// Appends a revision, or null for none.
+    fileprivate mutating func append(_ revision: Revision?) {
+        if let revision { revision.write(into: &self) } else { append("null") }
+    }
+}
+
+extension JSONObject {
+    /// A member that is null if there is no revision.
+    mutating func revision(_ name: StaticString, _ revision: Revision?) {
+        self.name(name)
+        writer.append(revision)
     }
 }
 

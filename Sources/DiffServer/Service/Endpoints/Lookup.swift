@@ -114,36 +114,30 @@ struct GetElements<Element: LookupElement>: ReadingEndpoint {
     func reply(_ view: SessionView) throws(Problem) -> Reply {
         let isAskedOften = questions.count { if case .id = $0 { true } else { false } } > 4
         let subject = try LookupSubject(view, at: revision, projection, isAskedOften: isAskedOften)
-        var found = JSONWriter()
-        var missing = JSONWriter()
+        var found: [Element] = []
+        var missing: [Question] = []
         for question in questions {
             let element =
                 switch question {
                 case .id(let id): Element.element(id, of: subject)
                 case .position(let position): Element.element(at: position, of: subject)
                 }
-            if let element {
-                found.append(found.count == 0 ? "[{" : ",{")
-                element.writeLookup(into: &found, showsContent: subject.showsContent)
-                found.append(byte: UInt8(ascii: "}"))
-            } else {
-                missing.append(missing.count == 0 ? "[{" : ",{")
-                switch question {
-                case .id(let id):
-                    missing.append("\"id\":")
-                    missing.append(string: id)
-                case .position(let position):
-                    missing.append("\"at\":")
-                    Element.write(position, into: &missing)
-                }
-                missing.append(byte: UInt8(ascii: "}"))
-            }
+            if let element { found.append(element) } else { missing.append(question) }
         }
-        found.append(found.count == 0 ? "[]" : "]")
-        missing.append(missing.count == 0 ? "[]" : "]")
         return subject.reply {
-            $0.json(Element.list, found.bytes())
-            $0.json("missing", missing.bytes())
+            $0.list(Element.list, found) { list, element in
+                list.object { element.writeLookup(into: &$0.writer, showsContent: subject.showsContent) }
+            }
+            $0.list("missing", missing) { list, question in
+                list.object {
+                    switch question {
+                    case .id(let id): $0.text("id", id)
+                    case .position(let position):
+                        $0.name("at")
+                        Element.write(position, into: &$0.writer)
+                    }
+                }
+            }
         }
     }
 }

@@ -133,7 +133,7 @@ final class PostChanges: SessionEndpoint {
         if since == .nothing { from = nil }
         var object = JSONObject()
         object.text("session", call.session)
-        if let from { object.text("from", from.text) } else { object.null("from") }
+        object.revision("from", from)
         object.text("to", name(ReaderState(revision: view.session.head.revision, place: place)).text)
         warnings.write(into: &object.writer)
         return Response(

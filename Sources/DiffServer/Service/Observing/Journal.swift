@@ -57,24 +57,18 @@ package final class Journal: Sendable {
     }
 
     static func json(_ message: String, _ level: String, _ members: [(String, LogValue)]) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.append("{\"time\":")
-        writer.append(string: WallTime.presentText)
-        writer.append(",\"level\":")
-        writer.append(string: level)
-        writer.append(",\"message\":")
-        writer.append(string: message)
+        var line = JSONObject()
+        line.text("time", WallTime.presentText)
+        line.text("level", level)
+        line.text("message", message)
         for (name, value) in members {
-            writer.append(",\"")
-            writer.append(verbatim: name)
-            writer.append("\":")
+            line.name(of: name)
             switch value {
-            case .text(let text): writer.append(string: text.printable)
-            case .number(let number): writer.append(number)
+            case .text(let text): line.writer.append(string: text.printable)
+            case .number(let number): line.writer.append(number)
             }
         }
-        writer.append("}\n")
-        return writer.bytes()
+        return line.body()
     }
 
     /// Writes what must be read even without a log, such as why the process ends; as a line of JSON if the log is JSON.
