@@ -105,6 +105,16 @@ enum Serve {
         ///
         /// - Returns: how much was read, in words; nil if there is nothing to count.
         let read: (_ warnings: inout [String]) throws(UsageError) -> String?
+
+        /// - Parameter path: nil if there is no such file.
+        init?(
+            _ name: String, _ path: String?,
+            _ read: @escaping (_ path: String, _ warnings: inout [String]) throws(UsageError) -> String?
+        ) {
+            guard let path else { return nil }
+            self.name = name
+            self.read = { (warnings) throws(UsageError) in try read(path, &warnings) }
+        }
     }
 
     /// Each by itself, so that a bad file does not prevent reading the others.
@@ -129,47 +139,33 @@ enum Serve {
     private static func reloadables(
         _ server: Server, _ service: DiffService, _ upstream: Upstream?, _ options: Options
     ) -> [Reloadable] {
-        var all: [Reloadable] = []
-        if options.certificate != nil {
-            all.append(
-                Reloadable(name: "certificates") { (_) throws(UsageError) in
-                    do throws(ListenError) { try server.reloadCertificates() } catch { throw UsageError("\(error)") }
-                    return nil
-                })
-        }
-        if let path = options.listsPath, let upstream {
-            all.append(
-                Reloadable(name: "lists") { (_) throws(UsageError) in
-                    let file = try Options.lists(in: path) { getenv($0).map { String(cString: $0) } }
-                    upstream.replace(by: file)
-                    return Self.count(file.lists, "list")
-                })
-        }
-        if let path = options.keyFile {
-            all.append(
-                Reloadable(name: "keys") { (warnings) throws(UsageError) in
-                    let (ring, keys) = (service.access.keys, try Options.keys(in: path, warnings: &warnings))
-                    ring.replace(by: options.keys + keys + ring.all.filter(\.isForMetrics))
-                    return Self.count(keys, "key")
-                })
-        }
-        if let path = options.metricsKeyFile {
-            all.append(
-                Reloadable(name: "metrics keys") { (warnings) throws(UsageError) in
-                    let (ring, keys) = (service.access.keys, try Options.metricsKeys(in: path, warnings: &warnings))
-                    ring.replace(by: ring.all.filter { !$0.isForMetrics } + keys)
-                    return Self.count(keys, "key")
-                })
-        }
-        if let path = options.tokenSecretFile {
-            all.append(
-                Reloadable(name: "token secrets") { (warnings) throws(UsageError) in
-                    let secrets = try Options.tokenSecrets(in: path, warnings: &warnings)
-                    service.access.secrets.replace(by: secrets)
-                    return Self.count(secrets, "secret")
-                })
-        }
-        return all
+        let all = [
+            Reloadable("certificates", options.certificate) { (_, _) throws(UsageError) in
+                do throws(ListenError) { try server.reloadCertificates() } catch { throw UsageError("\(error)") }
+                return nil
+            },
+            Reloadable("lists", options.listsPath) { (path, _) throws(UsageError) in
+                let file = try Options.lists(in: path) { getenv($0).map { String(cString: $0) } }
+                upstream?.replace(by: file)
+                return Self.count(file.lists, "list")
+            },
+            Reloadable("keys", options.keyFile) { (path, warnings) throws(UsageError) in
+                let (ring, keys) = (service.access.keys, try Options.keys(in: path, warnings: &warnings))
+                ring.replace(by: options.keys + keys + ring.all.filter(\.isForMetrics))
+                return Self.count(keys, "key")
+            },
+            Reloadable("metrics keys", options.metricsKeyFile) { (path, warnings) throws(UsageError) in
+                let (ring, keys) = (service.access.keys, try Options.metricsKeys(in: path, warnings: &warnings))
+                ring.replace(by: ring.all.filter { !$0.isForMetrics } + keys)
+                return Self.count(keys, "key")
+            },
+            Reloadable("token secrets", options.tokenSecretFile) { (path, warnings) throws(UsageError) in
+                let secrets = try Options.tokenSecrets(in: path, warnings: &warnings)
+                service.access.secrets.replace(by: secrets)
+                return Self.count(secrets, "secret")
+            },
+        ]
+        return all.compactMap(\.self)
     }
 
     /// A number with its noun.
