@@ -34,7 +34,7 @@ enum Serve {
             if let fault = CURLLibrary.fault { fail("--lists needs libcurl: \(fault)", journal) }
             do throws(ListenError) {
                 let lists = try Upstream(lists, for: service, polling: options.polling)
-                service.follow(lists, owners: lists)
+                service.follow(lists)
                 upstream = lists
             } catch { fail("\(error)", journal) }
         }

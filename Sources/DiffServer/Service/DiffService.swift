@@ -4,7 +4,7 @@
 //
 // The target has everything between messages and sessions: routes and the walk; Endpoints, which parse and render;
 // Readers, who wait; Auth, who may; Observing, what is counted and logged. It knows HTTPCore, stores by their protocol,
-// and views. It knows neither SQLite nor Redis nor libcurl, nor where lists come from (`SessionSource`, `EditOwners`).
+// and views. It knows neither SQLite nor Redis nor libcurl, nor where lists come from (`SessionSource`).
 
 import DiffSessions
 import DiffStores
@@ -33,7 +33,6 @@ package final class DiffService: Service {
     /// Lists that fetch themselves, and the list owners who decide about edits; nil without a file of lists. Set before
     /// the first request.
     private(set) nonisolated(unsafe) var source: (any SessionSource)?
-    private(set) nonisolated(unsafe) var owners: (any EditOwners)?
 
     package init(
         settings: ServiceSettings, store: any SessionStore, access: Authenticator, journal: Journal, workers: Workers,
@@ -325,9 +324,9 @@ package final class DiffService: Service {
     }
 
     /// Starts fetching lists, and asking their owners about edits.
-    package func follow(_ source: any SessionSource, owners: any EditOwners) {
+    package func follow(_ source: any SessionSource) {
         table.isFetched = { source.hasSource($0) }
-        (self.source, self.owners) = (source, owners)
+        self.source = source
     }
 
     /// Notes that the number of a slot's readers has changed.

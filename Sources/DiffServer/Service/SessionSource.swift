@@ -18,17 +18,13 @@ package protocol SessionSource: AnyObject, Sendable {
     func failureDetail(of name: String) -> String
     /// The seconds since a session's source last answered, if that is too long ago.
     func staleness(of name: String) -> Int?
+    /// The consent of a list's owner that the edits of a request need; nil if nobody has to agree.
+    ///
+    /// - Parameter key: the key of a request that may be repeated.
+    func consent(for call: Call, key: ReplayWindow.Key?, body: [UInt8]) -> (any Consent)?
     /// Notes that the number of a slot's readers has changed.
     func watch(_ slot: SessionSlot)
     /// Forgets lists that nobody reads. Called each second.
     func sweep()
     func write(into text: inout MetricsText)
-}
-
-/// The owners who consent to edits before they are committed (CONTRACT §11).
-package protocol EditOwners: AnyObject, Sendable {
-    /// The consent that the edits of a request need; nil if nobody has to agree.
-    ///
-    /// - Parameter key: the key of a request that may be repeated.
-    func consent(for call: Call, key: ReplayWindow.Key?, body: [UInt8]) -> (any Consent)?
 }

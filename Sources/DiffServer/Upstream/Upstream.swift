@@ -4,7 +4,7 @@
 // The mutable state is confined to a separate loop, which also drives libcurl: requests to other servers, their
 // handshakes and timers delay no client.
 //
-// The target knows libcurl and the service, which knows it only as `SessionSource` and `EditOwners`. A result goes to
+// The target knows libcurl and the service, which knows it only as `SessionSource`. A result goes to
 // the store by a transaction, like any write.
 
 import DiffService
@@ -174,7 +174,7 @@ package final class Upstream: SessionSource {
     }
 }
 
-extension Upstream: EditOwners {
+extension Upstream {
     package func consent(for call: Call, key: ReplayWindow.Key?, body: [UInt8]) -> (any Consent)? {
         EditConsent(call, self, key: key, body: body)
     }

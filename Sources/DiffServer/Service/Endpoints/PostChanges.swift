@@ -42,7 +42,7 @@ final class PostChanges: SessionEndpoint {
         let key = try key()
         let parameters = call.parameters.shapeMembers + (isReload ? ["reload"] : [])
         let fingerprint = key == nil ? nil : RequestFingerprint(of: copy bytes, parameters, by: call.service.store.hash)
-        let consent = call.service.owners?.consent(for: call, key: key, body: copy bytes)
+        let consent = call.service.source?.consent(for: call, key: key, body: copy bytes)
         let service = call.service
         let body = PostedBody(
             StateDocument(consume bytes),
