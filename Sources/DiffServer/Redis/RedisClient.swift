@@ -72,14 +72,24 @@ final class RedisClient: @unchecked Sendable {
     /// - Parameter completion: called once, with the answers of all.
     func probe(_ completion: @escaping @Sendable ([Result<RedisReply, RedisFailure>]) -> Void) {
         let names = topology.map.keys(keys.probe)
-        let answers = Locked<[Result<RedisReply, RedisFailure>]>([])
-        for name in names {
-            run(RedisScripts.probe, keys: [RedisArgument(name)], isWrite: true) { answer in
+        runEach(RedisScripts.probe, keys: names.map { RedisArgument($0) }, isWrite: true, completion)
+    }
+
+    /// Runs a script once for each key, since they may be on several primaries.
+    ///
+    /// - Parameter completion: called once, with the answers in the order of the keys; never if there are none.
+    func runEach(
+        _ script: RedisScript, keys: [RedisArgument], isWrite: Bool = false,
+        _ completion: @escaping @Sendable ([Result<RedisReply, RedisFailure>]) -> Void
+    ) {
+        let answers = Locked<[Int: Result<RedisReply, RedisFailure>]>([:])
+        for (place, key) in keys.enumerated() {
+            run(script, keys: [key], isWrite: isWrite) { answer in
                 let all = answers.withLock { answers in
-                    answers.append(answer)
-                    return answers
+                    answers[place] = answer
+                    return answers.count == keys.count ? answers : nil
                 }
-                if all.count == names.count { completion(all) }
+                if let all { completion(keys.indices.map { all[$0]! }) }
             }
         }
     }

@@ -60,25 +60,17 @@ final class RedisListing: Sendable {
 
     // MARK: Sessions
 
-    /// Asks for each session separately, since they may be on several primaries.
     private func describe() {
         let (names, next) = first.withLock { $0.page }
-        let found = Locked<(entries: [SessionEntry], left: Int, failure: StoreFailure?)>(([], names.count, nil))
         guard !names.isEmpty else { return done(.success(SessionPage(entries: [], next: nil))) }
-        for name in names {
-            client.run(RedisScripts.describe, keys: [client.keys.key(name)]) { [done] result in
-                let all = found.withLock { found -> Result<SessionPage, StoreFailure>? in
-                    switch result {
-                    case .failure(let failure): found.failure = StoreFailure(failure)
-                    case .success(let reply): if let entry = SessionEntry(name, reply) { found.entries.append(entry) }
-                    }
-                    found.left -= 1
-                    guard found.left == 0 else { return nil }
-                    if let failure = found.failure { return .failure(failure) }
-                    return .success(SessionPage(entries: found.entries.sorted { $0.name < $1.name }, next: next))
+        client.runEach(RedisScripts.describe, keys: names.map(client.keys.key)) { [done] answers in
+            do throws(RedisFailure) {
+                var entries: [SessionEntry] = []
+                for (name, answer) in zip(names, answers) {
+                    if let entry = SessionEntry(name, try answer.get()) { entries.append(entry) }
                 }
-                if let all { done(all) }
-            }
+                done(.success(SessionPage(entries: entries, next: next)))
+            } catch { done(.failure(StoreFailure(error))) }
         }
     }
 }
