@@ -167,10 +167,7 @@ final class RedisReading: Sendable {
     private func adopt(_ found: FoundRecord, _ attempt: Attempt) -> Step {
         let (table, known) = (store.table, attempt.known)
         do throws(SessionRecord.Failure) {
-            let session = try found.session(
-                after: known.view?.session,
-                by: SessionTransition(
-                    name: name, bounds: table.bounds.history, hash: store.hash, now: .now, isLogged: true))
+            let session = try found.session(after: known.view?.session, by: store.transition(of: name))
             let adopted = table.adopt(session, as: name, inPlaceOf: known)
             // If the table has changed meanwhile, Redis is asked again, so that no reader here is told something older
             // than another. After the last attempt the record read is the answer: it was the head while Redis was

@@ -136,10 +136,7 @@ package final class RedisStore: SessionStore {
 
     /// The session in the table: most often nobody else has written meanwhile, and Redis compares.
     package func expected(_ name: String) -> SessionView? {
-        guard let (slot, session) = pendingWrites.newest(name), table.slot(name) === slot else {
-            return table.view(name, isHead: false)
-        }
-        return SessionView(slot, session, of: table, isHead: false)
+        pendingWrites.expected(name, in: table) ?? table.view(name, isHead: false)
     }
 
     package func load(_ name: String, again: Bool, on executor: any WorkExecutor) -> Stored<SessionView?> {

@@ -100,8 +100,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
 
     package func expected(_ name: String) -> SessionView? {
         // Once the session has left memory its queue must drain, so that it can be read again.
-        guard let (slot, session) = pendingWrites.newest(name), table.slot(name) === slot else { return nil }
-        return SessionView(slot, session, of: table, isHead: false)
+        pendingWrites.expected(name, in: table)
     }
 
     package func load(_ name: String, again: Bool, on executor: any WorkExecutor) -> Stored<SessionView?> {
@@ -167,12 +166,10 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     ) -> Result<SessionView?, StoreFailure> {
         do throws(SessionRecord.Failure) {
             guard hash.sum(found.record.meta) == found.sum, !found.hasGap else { throw .damaged }
-            let transition = SessionTransition(
-                name: name, bounds: table.bounds.history, hash: hash, now: .now, isLogged: true)
             let session = try Session.found(
                 found.record, covered: found.covered.map { FoundEntry($0.id, $0.body, by: hash) },
                 behind: found.behind.map { FoundEntry($0.id, $0.body, by: hash) }, version: found.version,
-                by: transition)
+                by: transition(of: name))
             guard session.head.revision.text == found.revision else { throw .damaged }
             guard let slot = table.adopt(session, as: name, inPlaceOf: nil) else {
                 return .success(table.view(name))

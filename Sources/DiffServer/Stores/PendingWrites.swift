@@ -44,6 +44,12 @@ public final class PendingWrites: Sendable {
         }
     }
 
+    /// The same as a view, if the session is still in memory. Counts as use.
+    public func expected(_ name: String, in table: SessionTable) -> SessionView? {
+        guard let (slot, session) = newest(name), table.slot(name) === slot else { return nil }
+        return SessionView(slot, session, of: table, isHead: false)
+    }
+
     /// The session that a write to a session that was `read` must follow. It may have left memory since.
     public func last(of slot: SessionSlot, read: Session) -> Last {
         queues.withLock { queues in

@@ -208,6 +208,11 @@ public struct SourceValidators: Sendable, Equatable {
 }
 
 extension SessionStore {
+    /// How the next version of a session is made now.
+    public func transition(of name: String) -> SessionTransition {
+        SessionTransition(name: name, bounds: table.bounds.history, hash: hash, now: .now, isLogged: table.isCache)
+    }
+
     public func confirm(_ name: String, on executor: any WorkExecutor) -> Stored<Void>? { nil }
 
     /// Without other nodes, this process holds every lease.

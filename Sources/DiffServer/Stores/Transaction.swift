@@ -79,11 +79,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    private var transition: SessionTransition {
-        let table = store.table
-        return SessionTransition(
-            name: context.session, bounds: table.bounds.history, hash: store.hash, now: .now, isLogged: table.isCache)
-    }
+    private var transition: SessionTransition { store.transition(of: context.session) }
 
     // MARK: Steps
 
