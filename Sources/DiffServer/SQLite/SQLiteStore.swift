@@ -256,7 +256,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
         guard !table.isInUse(name) else { return pendingWrites.leave(name, .success(())) }
         writer.submit(frees: true) { (database) throws(SQLiteDatabase.Failure) in
             try database.forgetExpired(name, within: span)
-            return .written
+            return true
         } done: { [pendingWrites] in
             pendingWrites.leave(name, $0)
         }

@@ -10,7 +10,8 @@ import SnapshotKit
 
 /// Writes to a database, many in one transaction.
 final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `queue`, the rest to locks
-    typealias Write = @Sendable (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Outcome
+    /// - Returns: false if the version that it follows is missing.
+    typealias Write = @Sendable (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Bool
 
     /// `write` runs within a transaction, and may run twice; `done` is called when it is durable, or has failed.
     private struct Job {
@@ -18,12 +19,6 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
         /// Whether it only removes, which is possible on a full disk, too.
         let frees: Bool
         let done: Completion<Void>
-    }
-
-    enum Outcome: Sendable {
-        case written
-        /// The version that it follows is missing.
-        case conflict
     }
 
     private let database: SQLiteDatabase
@@ -58,7 +53,7 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     func submit(_ write: @escaping @Sendable (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Void) {
         submit { (database) throws(SQLiteDatabase.Failure) in
             try write(database)
-            return .written
+            return true
         } done: { _ in
         }
     }
@@ -102,7 +97,7 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     private func write(_ group: [Job], isRetry: Bool = false) {
         if let failure = fileFailure() { return group.forEach { $0.done(.failure(failure)) } }
         guard group.allSatisfy(\.frees) || mayGrow() else { return write(group, onFullDisk: .fullDisk) }
-        let outcomes: [Outcome]
+        let outcomes: [Bool]
         do throws(SQLiteDatabase.Failure) {
             outcomes = try written(group)
         } catch {
@@ -121,9 +116,7 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
         }
         if let failure = fileFailure() { return group.forEach { $0.done(.failure(failure)) } }
         if reserve.isHeld || !group.allSatisfy(\.frees) { health.recover(.writes) } else { truncateLog() }
-        for (job, outcome) in zip(group, outcomes) {
-            job.done(outcome == .written ? .success(()) : .failure(.conflict))
-        }
+        for (job, isWritten) in zip(group, outcomes) { job.done(isWritten ? .success(()) : .failure(.conflict)) }
     }
 
     /// Moves the log into the file, where removals have made room, and frees the log's own room.
@@ -146,12 +139,12 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
         if !freeing.isEmpty, freeing.count < group.count { write(freeing) }
     }
 
-    private func written(_ group: [Job]) throws(SQLiteDatabase.Failure) -> [Outcome] {
+    private func written(_ group: [Job]) throws(SQLiteDatabase.Failure) -> [Bool] {
         // If memory was short, the rollback of the last transaction may have failed too.
         if !database.isIdle { try database.run("ROLLBACK") }
         try database.run("BEGIN IMMEDIATE")
         let pages = mostPages == nil ? 0 : try database.integer("PRAGMA page_count")
-        var outcomes: [Outcome] = []
+        var outcomes: [Bool] = []
         for job in group { outcomes.append(try job.write(database)) }
         if let mostPages, try database.integer("PRAGMA page_count") > max(mostPages, pages) { throw .limit }
         try database.run("COMMIT")
@@ -187,7 +180,7 @@ extension SQLiteStore {
         .timed(.revoke, in: table.storeTimes) { done in
             writer.submit { (database) throws(SQLiteDatabase.Failure) in
                 try database.revoke(name, upTo: moment)
-                return .written
+                return true
             } done: { [table] result in
                 if case .success = result { table.revocations.add(name, upTo: moment) }
                 done(result)
@@ -204,14 +197,23 @@ extension SQLiteStore {
     private func commit(
         _ next: Session, to slot: SessionSlot, after read: Session, _ done: @escaping Completion<SessionSlot>
     ) {
-        switch pendingWrites.last(of: slot, read: read) {
-        case .gone: done(.failure(.conflict))
-        case .unknown: pendingWrites.afterQueued(of: slot.name) { [self] in commit(next, to: slot, after: read, done) }
-        case .session(let last):
+        follow(slot, read: read, done) { [self] last in
             guard next.follows(last, at: read.head.revision) else { return done(.failure(.conflict)) }
             let commit = commit(next, slot.name, to: slot, after: last, done)
             let hasEntered = pendingWrites.enter(slot, behind: last.version, next: commit.session) { submit(commit) }
             if !hasEntered { done(.failure(.conflict)) }
+        }
+    }
+
+    /// Calls `write` with the session that a write must follow, once that is known; `done` if there is none.
+    private func follow<Value>(
+        _ slot: SessionSlot, read: Session, _ done: @escaping Completion<Value>,
+        _ write: @escaping @Sendable (Session) -> Void
+    ) {
+        switch pendingWrites.last(of: slot, read: read) {
+        case .gone: done(.failure(.conflict))
+        case .unknown: pendingWrites.afterQueued(of: slot.name) { [self] in follow(slot, read: read, done, write) }
+        case .session(let last): write(last)
         }
     }
 
@@ -229,7 +231,7 @@ extension SQLiteStore {
             // The record, and SQLite's row of it.
             let room = commit.log.isCheckpoint ? 2 * commit.session.head.footprint : 0
             return try table.account.records.charging(room) { () throws(SQLiteDatabase.Failure) in
-                try database.write(commit, by: hash) ? .written : .conflict
+                try database.write(commit, by: hash)
             }
         } done: { [self] result in
             if let slot = commit.slot, let before = commit.before { failed(result, before, slot) }
@@ -240,11 +242,7 @@ extension SQLiteStore {
     private func drop(
         _ slot: SessionSlot, after read: Session, at revision: Revision?, _ done: @escaping Completion<Void>
     ) {
-        switch pendingWrites.last(of: slot, read: read) {
-        case .gone: done(.failure(.conflict))
-        case .unknown:
-            pendingWrites.afterQueued(of: slot.name) { [self] in drop(slot, after: read, at: revision, done) }
-        case .session(let before):
+        follow(slot, read: read, done) { [self] before in
             guard revision == nil || before.head.revision == revision else { return done(.failure(.conflict)) }
             drop(slot, before, done)
         }
@@ -253,7 +251,7 @@ extension SQLiteStore {
     private func drop(_ slot: SessionSlot, _ before: Session, _ done: @escaping Completion<Void>) {
         let hasEntered = pendingWrites.enter(slot, behind: before.version, next: nil) {
             writer.submit(frees: true) { (database) throws(SQLiteDatabase.Failure) in
-                try database.delete(slot.name, version: before.version) ? .written : .conflict
+                try database.delete(slot.name, version: before.version)
             } done: { [self] result in
                 if case .success = result { _ = table.drop(slot, at: nil) }
                 failed(result, before, slot)
@@ -274,7 +272,7 @@ extension SQLiteStore {
         guard pendingWrites.enterAlone(name, again: { [self] in discard(name, done) }) else { return }
         writer.submit(frees: true) { (database) throws(SQLiteDatabase.Failure) in
             try database.delete(name)
-            return .written
+            return true
         } done: { [self] result in
             pendingWrites.leave(name, result)
             done(result)
