@@ -53,10 +53,7 @@ package final class RedisKeys: Sendable {
     /// cluster to other slots, and other characters have a meaning in patterns.
     package static func isPrefix(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
-            && text.utf8.allSatisfy {
-                ("a"..."z").contains(Unicode.Scalar($0)) || ("A"..."Z").contains(Unicode.Scalar($0))
-                    || ("0"..."9").contains(Unicode.Scalar($0)) || "._:-".utf8.contains($0)
-            }
+            && text.utf8.allSatisfy { SessionName.isOfName($0) && $0 != UInt8(ascii: "~") }
     }
 
     /// The channel of a session, which is also its key.

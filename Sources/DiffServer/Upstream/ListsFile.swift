@@ -190,12 +190,7 @@ package struct ListsFileError: Error, Equatable {
 
     /// One line of bounded length, since names come from the file.
     private static func printable(_ text: String) -> String {
-        let scalars = text.unicodeScalars.prefix(400).map { scalar -> Unicode.Scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
-            default: scalar
-            }
-        }
+        let scalars = text.unicodeScalars.prefix(400).map { $0.isInvisible ? "\u{FFFD}" : $0 }
         return String(String.UnicodeScalarView(scalars)) + (scalars.count < text.unicodeScalars.count ? "…" : "")
     }
 }
