@@ -64,29 +64,28 @@ static const unsigned char playground_uikit[] = {
 #embed "playground/uikit.js"
 };
 
-struct page_file page_index(void) { return (struct page_file){index_html, sizeof index_html}; }
-struct page_file page_client(void) { return (struct page_file){client_js, sizeof client_js}; }
-struct page_file page_apply(void) { return (struct page_file){apply_js, sizeof apply_js}; }
-struct page_file page_bind(void) { return (struct page_file){bind_js, sizeof bind_js}; }
-struct page_file page_updates(void) { return (struct page_file){updates_js, sizeof updates_js}; }
-struct page_file page_edits(void) { return (struct page_file){edits_js, sizeof edits_js}; }
-struct page_file page_client_types(void) { return (struct page_file){client_d_ts, sizeof client_d_ts}; }
-struct page_file page_openapi(void) { return (struct page_file){openapi_json, sizeof openapi_json}; }
-
-static const struct page_module modules[] = {
-    {"dom.js", {playground_dom, sizeof playground_dom}},
-    {"json.js", {playground_json, sizeof playground_json}},
-    {"link.js", {playground_link, sizeof playground_link}},
-    {"list.js", {playground_list, sizeof playground_list}},
-    {"live.js", {playground_live, sizeof playground_live}},
-    {"main.js", {playground_main, sizeof playground_main}},
-    {"marks.js", {playground_marks, sizeof playground_marks}},
-    {"samples.js", {playground_samples, sizeof playground_samples}},
-    {"server.js", {playground_server, sizeof playground_server}},
-    {"shape.js", {playground_shape, sizeof playground_shape}},
-    {"snippets.js", {playground_snippets, sizeof playground_snippets}},
-    {"start.js", {playground_start, sizeof playground_start}},
-    {"uikit.js", {playground_uikit, sizeof playground_uikit}},
+static const struct page_file files[] = {
+    {"index.html", index_html, sizeof index_html},
+    {"client.js", client_js, sizeof client_js},
+    {"apply.js", apply_js, sizeof apply_js},
+    {"bind.js", bind_js, sizeof bind_js},
+    {"updates.js", updates_js, sizeof updates_js},
+    {"edits.js", edits_js, sizeof edits_js},
+    {"client.d.ts", client_d_ts, sizeof client_d_ts},
+    {"openapi.json", openapi_json, sizeof openapi_json},
+    {"playground/dom.js", playground_dom, sizeof playground_dom},
+    {"playground/json.js", playground_json, sizeof playground_json},
+    {"playground/link.js", playground_link, sizeof playground_link},
+    {"playground/list.js", playground_list, sizeof playground_list},
+    {"playground/live.js", playground_live, sizeof playground_live},
+    {"playground/main.js", playground_main, sizeof playground_main},
+    {"playground/marks.js", playground_marks, sizeof playground_marks},
+    {"playground/samples.js", playground_samples, sizeof playground_samples},
+    {"playground/server.js", playground_server, sizeof playground_server},
+    {"playground/shape.js", playground_shape, sizeof playground_shape},
+    {"playground/snippets.js", playground_snippets, sizeof playground_snippets},
+    {"playground/start.js", playground_start, sizeof playground_start},
+    {"playground/uikit.js", playground_uikit, sizeof playground_uikit},
 };
-long page_module_count(void) { return sizeof modules / sizeof *modules; }
-struct page_module page_module(long at) { return modules[at]; }
+long page_file_count(void) { return sizeof files / sizeof *files; }
+struct page_file page_file_at(long at) { return files[at]; }

@@ -2,25 +2,12 @@
 // takes half a minute.
 #pragma once
 
+// A file, by its path.
 struct page_file {
+    const char *_Nonnull name;
     const unsigned char *_Nonnull bytes;
     long count;
 };
 
-struct page_file page_index(void);
-struct page_file page_client(void);
-struct page_file page_apply(void);
-struct page_file page_bind(void);
-struct page_file page_updates(void);
-struct page_file page_edits(void);
-struct page_file page_client_types(void);
-struct page_file page_openapi(void);
-
-// The modules of the playground, by their names.
-struct page_module {
-    const char *_Nonnull name;
-    struct page_file file;
-};
-
-long page_module_count(void);
-struct page_module page_module(long at);
+long page_file_count(void);
+struct page_file page_file_at(long at);

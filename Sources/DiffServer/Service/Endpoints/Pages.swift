@@ -64,37 +64,45 @@ struct GetFile: Sendable {
     private let tag: String
     private let fields: [Field]
 
-    static let page = GetFile(
-        page_index(), "text/html; charset=utf-8",
-        // The playground also reads the address that its visitor enters.
-        policy: { PagePolicy(of: $0, scripts: "'self'", others: "img-src data:; connect-src http: https:; ") })
-    static let client = GetFile(page_client(), "text/javascript; charset=utf-8")
-    static let apply = GetFile(page_apply(), "text/javascript; charset=utf-8")
-    static let bind = GetFile(page_bind(), "text/javascript; charset=utf-8")
-    static let updates = GetFile(page_updates(), "text/javascript; charset=utf-8")
-    static let edits = GetFile(page_edits(), "text/javascript; charset=utf-8")
-    static let clientTypes = GetFile(page_client_types(), "text/plain; charset=utf-8")
-    static let description = GetFile(page_openapi(), "application/json")
-    /// The playground's own modules, by their names.
-    private static let modules = Dictionary(
-        uniqueKeysWithValues: (0..<page_module_count()).map { at in
-            let module = page_module(at)
-            return (String(cString: module.name), GetFile(module.file, "text/javascript; charset=utf-8"))
+    /// All of them, by their paths.
+    private static let files = Dictionary(
+        uniqueKeysWithValues: (0..<page_file_count()).map { at in
+            let file = page_file_at(at)
+            return (String(cString: file.name), GetFile(file))
         })
 
-    /// - Parameter policy: of a page, made from its bytes.
-    private init(_ file: page_file, _ type: String, policy: ([UInt8]) -> PagePolicy? = { _ in nil }) {
+    private init(_ file: page_file) {
         bytes = Array(UnsafeBufferPointer(start: file.bytes, count: Int(file.count)))
-        self.type = type
+        let name = String(cString: file.name)
+        type = Self.type(of: name)
+        // The playground also reads the address that its visitor enters.
+        fields =
+            name == "index.html"
+            ? PagePolicy(of: bytes, scripts: "'self'", others: "img-src data:; connect-src http: https:; ").fields : []
         // Not with the process's own key: the tag must survive a restart.
         let digest = bytes.withUnsafeBytes { KeyedHash(seed: 0, 0).digest(of: $0) }
         tag = String(digest, radix: 16)
-        fields = policy(bytes)?.fields ?? []
     }
 
+    private static func type(of name: String) -> String {
+        switch name.split(separator: ".").last {
+        case "html": "text/html; charset=utf-8"
+        case "js": "text/javascript; charset=utf-8"
+        case "json": "application/json"
+        default: "text/plain; charset=utf-8"
+        }
+    }
+
+    /// The file of a path, which must be in the binary.
+    static subscript(name: String) -> GetFile {
+        guard let file = files[name] else { preconditionFailure("page.c has no \(name)") }
+        return file
+    }
+
+    /// One of the playground's own modules.
     @Sendable
     static func module(_ call: OpenCall) throws(Problem) -> Response {
-        guard let file = modules[call.place["file"]] else {
+        guard let file = files["playground/" + call.place["file"]] else {
             throw Problem(.routeNotFound, "the playground has no file \"\(call.place["file"])\"")
         }
         return file.answer(call)
