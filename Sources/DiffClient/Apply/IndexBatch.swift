@@ -191,8 +191,7 @@ extension IndexBatch.Operations where Index: ListIndex, Element: ListElement {
             ("before", sources), ("after", targets), ("before", deleted + updated.map(\.from)),
             ("after", inserted + updated.map(\.at)),
         ] {
-            var seen: Set<Index> = []
-            for index in indexes where !seen.insert(index).inserted {
+            if let index = indexes.firstRepeated {
                 throw error(.namedTwice, "two operations name \(index) \(when)")
             }
         }

@@ -54,7 +54,7 @@ extension RowList {
 extension JSONSlice {
     /// Checks that ids to draw again are named once, and in both lists.
     fileprivate func requireRedrawable(_ ids: [ElementID], _ isInBoth: (ElementID) -> Bool) throws(ApplyError) {
-        if Set(ids).count < ids.count { throw error(.namedTwice, "an id to redraw is named twice") }
+        if ids.firstRepeated != nil { throw error(.namedTwice, "an id to redraw is named twice") }
         if !ids.allSatisfy(isInBoth) { throw error(.unknownID, "an id to redraw is not in both lists") }
     }
 }

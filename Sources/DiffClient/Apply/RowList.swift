@@ -102,11 +102,18 @@ public struct RowList: Sendable, Equatable {
     /// Checks that the ids of sections and, separately, of rows are unique. O(n).
     func requireUniqueIDs(at offset: Int) throws(ApplyError) {
         for (what, ids) in [("sections", sections.map(\.id)), ("rows", sections.flatMap { $0.rows.map(\.id) })] {
-            var seen: Set<ElementID> = []
-            for id in ids where !seen.insert(id).inserted {
+            if let id = ids.firstRepeated {
                 throw ApplyError(.duplicateID, "two \(what) have the id \"\(id)\"", at: offset)
             }
         }
+    }
+}
+
+extension Sequence where Element: Hashable {
+    /// The first element that is equal to an earlier one; nil if no two are equal. O(n).
+    var firstRepeated: Element? {
+        var seen: Set<Element> = []
+        return first { !seen.insert($0).inserted }
     }
 }
 
