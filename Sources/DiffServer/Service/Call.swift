@@ -174,7 +174,7 @@ package final class Call: ServiceContext {
 
     func remarked(_ options: ChangesOptions) -> ChangesOptions { service.remarked(options, of: session) }
 
-    func refusal(_ problem: Problem) -> Response { finish(problem.response(instance: instance)) }
+    func refusal(_ problem: Problem) -> Response { service.refusal(problem, of: head, route.label) }
 
     /// The value of a store's answer.
     func get<Value>(_ result: Result<Value, StoreFailure>) throws(Problem) -> Value {

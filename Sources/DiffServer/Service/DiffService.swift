@@ -58,7 +58,7 @@ package final class DiffService: Service {
         do throws(Problem) {
             return try walk(head, peer, loop, &caller)
         } catch {
-            return .answer(finish(error.response(instance: head.instance), head, .other))
+            return .answer(refusal(error, of: head, .other))
         }
     }
 
@@ -277,8 +277,12 @@ package final class DiffService: Service {
         _ call: OpenCall, of route: Route, _ work: (OpenCall) throws(Problem) -> Response
     ) -> Response {
         do throws(Problem) { return finish(try work(call), call.head, route.label) } catch {
-            return finish(error.response(instance: call.head.instance), call.head, route.label)
+            return refusal(error, of: call.head, route.label)
         }
+    }
+
+    func refusal(_ problem: Problem, of head: RequestHead, _ label: AnswerLabel) -> Response {
+        finish(problem.response(instance: head.instance), head, label)
     }
 
     /// Adds the parts common to all answers.

@@ -157,13 +157,13 @@ enum PostFetch {
                 case .success(let view): before = view?.session.head.revision
                 case .failure(let failure):
                     call.service.note(failure)
-                    return call.answer(pending) { () throws(Problem) in throw Problem(failure) }
+                    return pending.answer(call.refusal(Problem(failure)))
                 }
                 source.fetch(call.session).whenDone { fetched in
                     if case .failure(let failure) = fetched {
                         var problem = Problem(failure, of: call.session)
                         if case .unavailable = failure { problem.detail = source.failureDetail(of: call.session) }
-                        return call.answer(pending) { [problem] () throws(Problem) in throw problem }
+                        return pending.answer(call.refusal(problem))
                     }
                     call.view().whenDone { result in
                         call.proceed {
