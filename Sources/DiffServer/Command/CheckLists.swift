@@ -79,7 +79,7 @@ struct CheckLists: CommandOptions {
         }
         for session in sessions where file.list(of: session)?.sourceURL == nil {
             failures += 1
-            print("\(session): no list with this name has a source")
+            print("\(session): \(Transfer.Failure.noSource.reason)")
         }
         fflush(nil)
         return failures
@@ -87,7 +87,7 @@ struct CheckLists: CommandOptions {
 
     private func answer(of session: String, _ file: ListsFile) throws(Transfer.Failure) -> String {
         guard let match = file.list(of: session) else {
-            throw Transfer.Failure(reason: "no list with this name has a source")
+            throw .noSource
         }
         let options = ServiceSettings()
         let answer = try SourceProbe.ask(match)

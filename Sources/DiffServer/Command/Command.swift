@@ -201,9 +201,8 @@ struct TokenCommand: CommandOptions {
                 "token needs 1 to \(Token.maxSessions) sessions, each as --session NAME; \(Self.topic.pointer)")
         }
         if let secretFile {
-            guard secrets.isEmpty else { throw UsageError("give --token-secret or --token-secret-file, not both") }
             var warnings: [String] = []
-            secrets = try Options.tokenSecrets(in: secretFile, warnings: &warnings)
+            secrets = try Options.tokenSecrets(in: secretFile, given: secrets, warnings: &warnings)
         }
         if secrets.isEmpty {
             throw UsageError("no secret to sign with: give the server's --token-secret or --token-secret-file")

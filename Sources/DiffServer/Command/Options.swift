@@ -159,10 +159,7 @@ extension Options {
         if let keyFile { fileKeys = try Self.keys(in: keyFile, warnings: &warnings) }
         if let metricsKeyFile { metricsKeys = try Self.metricsKeys(in: metricsKeyFile, warnings: &warnings) }
         if let tokenSecretFile {
-            guard tokenSecrets.isEmpty else {
-                throw UsageError("give --token-secret or --token-secret-file, not both")
-            }
-            tokenSecrets = try Self.tokenSecrets(in: tokenSecretFile, warnings: &warnings)
+            tokenSecrets = try Self.tokenSecrets(in: tokenSecretFile, given: tokenSecrets, warnings: &warnings)
         }
         if let storePasswordFile {
             guard store.takesPassword else {
@@ -207,7 +204,13 @@ extension Options {
         String(decoding: try secret("--store-password-file", path, warnings: &warnings), as: UTF8.self)
     }
 
-    static func tokenSecrets(in path: String, warnings: inout [String]) throws(UsageError) -> [[UInt8]] {
+    /// Reads the secrets of tokens in a file.
+    ///
+    /// - Parameter given: those given without a file, which leave nothing to a file.
+    static func tokenSecrets(
+        in path: String, given: [[UInt8]] = [], warnings: inout [String]
+    ) throws(UsageError) -> [[UInt8]] {
+        guard given.isEmpty else { throw UsageError("give --token-secret or --token-secret-file, not both") }
         guard let secrets = TokenSecrets.read(try secret("--token-secret-file", path, warnings: &warnings)) else {
             throw UsageError("the --token-secret-file must hold \(TokenSecrets.rule)")
         }

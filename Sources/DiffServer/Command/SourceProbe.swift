@@ -17,7 +17,7 @@ enum SourceProbe {
     /// - Throws: if there is none, or its status is not 200.
     static func ask(_ list: ListMatch) throws(Transfer.Failure) -> Answer {
         guard let source = list.definition.source, let url = list.sourceURL else {
-            throw Transfer.Failure(reason: "no list with this name has a source")
+            throw .noSource
         }
         if let fault = CURLLibrary.fault { throw Transfer.Failure(reason: "a fetch needs libcurl: \(fault)") }
         let loop: EventLoop
@@ -44,4 +44,8 @@ enum SourceProbe {
         _ = body.replaceLoneSurrogates()
         return Answer(body: body, time: time)
     }
+}
+
+extension Transfer.Failure {
+    static let noSource = Transfer.Failure(reason: "no list with this name has a source")
 }
