@@ -175,13 +175,24 @@ extension Response {
     /// JSON that no cache keeps.
     init(status: Int = 200, json: [UInt8], fields: [Field] = [], isCompressible: Bool = true) {
         self.init(
-            status: status,
-            fields: [Field("Content-Type", "application/json"), Field("Cache-Control", "no-store")] + fields,
-            body: .bytes(json), isCompressible: isCompressible)
+            status: status, fields: .uncached("application/json") + fields, body: .bytes(json),
+            isCompressible: isCompressible)
     }
 
     /// Says that the client already has an answer, of `count` octets.
     static func notModified(_ fields: [Field], unsent count: Int) -> Response {
         Response(status: 304, fields: fields, body: .unsent(count), isCompressible: true)
     }
+}
+
+extension [Field] {
+    /// Those of an answer that no cache keeps.
+    static func uncached(_ type: String) -> [Field] {
+        [Field("Content-Type", type), Field("Cache-Control", "no-store")]
+    }
+}
+
+extension Field {
+    /// Where a new session is.
+    static func location(of session: String) -> Field { Field("Location", "/v1/sessions/\(session)") }
 }

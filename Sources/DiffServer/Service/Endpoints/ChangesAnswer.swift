@@ -115,7 +115,7 @@ package struct ChangesAnswer: Sendable {
     }
 
     var fields: [Field] {
-        var fields = [Field("Content-Type", form.mediaType), Field("Cache-Control", "no-store")]
+        var fields: [Field] = .uncached(form.mediaType)
         guard form.isBarePatch else { return fields }
         if let from, reset == nil { fields.append(Field("Delta-Base", "\"\(from.text)\"")) }
         if let to { fields.append(Field("ETag", "\"\(to.text)\"")) }

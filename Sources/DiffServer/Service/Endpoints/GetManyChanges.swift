@@ -139,8 +139,9 @@ private final class ManyAnswers: @unchecked Sendable {
         }
         writer.append("]}\n")
         let body = SharedBody(writer.bytes(), in: call.service.table.account.outgoing)
-        let fields = [Field("Content-Type", options.form.mediaType), Field("Cache-Control", "no-store")]
-        pending.answer(call.finish(Response(status: 200, fields: fields, body: .shared(body), isCompressible: true)))
+        let response = Response(
+            status: 200, fields: .uncached(options.form.mediaType), body: .shared(body), isCompressible: true)
+        pending.answer(call.finish(response))
     }
 
     private func put(_ part: Part) {

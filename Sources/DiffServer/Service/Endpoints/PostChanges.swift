@@ -101,7 +101,7 @@ final class PostChanges: SessionEndpoint {
     ) -> Reply {
         let view = SessionView(slot, session, of: call.service.table)
         let status = isNew ? 201 : 200
-        let fields = isNew ? [Field("Location", "/v1/sessions/\(call.session)")] : []
+        let fields: [Field] = isNew ? [.location(of: call.session)] : []
         guard let asked = options, !prefersMinimal else { return .now(minimal(from: before, view, status, fields)) }
         var options = call.remarked(asked)
         if let before, let changeset, !isReload, options.projection.showsAll,
@@ -185,6 +185,6 @@ enum PostFetch {
         try view.checkRoom()
         let answer = call.service.counted(view.answer(since: since.orElse(base), call.remarked(options)))
         guard before == nil else { return answer.response() }
-        return answer.response(status: 201, fields: [Field("Location", "/v1/sessions/\(call.session)")])
+        return answer.response(status: 201, fields: [.location(of: call.session)])
     }
 }

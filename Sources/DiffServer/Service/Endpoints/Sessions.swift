@@ -76,7 +76,7 @@ final class PutSession: SessionEndpoint {
         object.text("expiresAt", view.table.expiry(of: view.slot).text)
         warnings.write(into: &object.writer)
         var fields = [Field("Content-Type", "application/json"), Field("ETag", "\"\(revision)\"")]
-        if outcome.isNew { fields.append(Field("Location", "/v1/sessions/\(call.session)")) }
+        if outcome.isNew { fields.append(.location(of: call.session)) }
         return .now(Response(status: outcome.isNew ? 201 : 200, fields: fields, body: .bytes(object.body())))
     }
 }

@@ -285,11 +285,7 @@ enum GetMetrics {
     static func answer(_ call: Call) throws(Problem) -> Reply {
         .now(
             Response(
-                status: 200,
-                fields: [
-                    Field("Content-Type", "text/plain; version=0.0.4; charset=utf-8"),
-                    Field("Cache-Control", "no-store"),
-                ],
+                status: 200, fields: .uncached("text/plain; version=0.0.4; charset=utf-8"),
                 body: .bytes(Array(call.service.metrics.text(of: call.service).utf8)), isCompressible: true))
     }
 }
