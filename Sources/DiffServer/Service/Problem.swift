@@ -98,14 +98,15 @@ extension Problem {
     }
     /// Says what the caller's credentials lack, and nothing about the session.
     static func forbidden(_ identity: Identity, _ permission: Permission, _ session: String?) -> Problem {
-        guard case .client(let token, _) = identity else {
+        guard case .client = identity else {
             return Problem(.forbidden, "this key is for sessions whose names start with another prefix")
         }
         switch permission {
         case .operate, .compute, .list, .write: return Problem(.forbidden, "this requires a key; a token is not enough")
         case .read, .edit:
-            let isOfSession = session.map(token.sessions.contains) ?? true
-            guard isOfSession else { return Problem(.forbidden, "this token is not for this session") }
+            guard session.map(identity.covers) ?? true else {
+                return Problem(.forbidden, "this token is not for this session")
+            }
             let action = if case .read = permission { "reading" } else { "edits" }
             return Problem(.forbidden, "this token does not allow \(action): its scope is not enough")
         }

@@ -59,12 +59,12 @@ package enum Identity: Sendable {
     func has(_ permission: Permission, session: String?) -> Bool {
         switch (self, permission) {
         case (.anyone, _), (.writer, .operate), (.writer, .compute), (.writer, .list): return true
-        case (.writer(let key), .read), (.writer(let key), .edit), (.writer(let key), .write):
-            return session.map { $0.utf8.starts(with: key.prefix.utf8) } ?? true
+        case (.writer, .read), (.writer, .edit), (.writer, .write):
+            return session.map(covers) ?? true
         case (.client(let token, _), .read):
-            return session.map(token.sessions.contains) ?? true && token.scopes.contains(.read)
+            return session.map(covers) ?? true && token.scopes.contains(.read)
         case (.client(let token, _), .edit):
-            return session.map(token.sessions.contains) == true && !token.operations.isEmpty
+            return session.map(covers) == true && !token.operations.isEmpty
         case (.client, .write), (.client, .operate), (.client, .compute), (.client, .list): return false
         }
     }
