@@ -142,18 +142,18 @@ public final class Server: Sendable {
         guard isFirst, !shards.isEmpty else { return completion() }
         announceEnd()
         sockets.forEach { $0.refuseNew() }
-        let listening = Rendezvous { for socket in sockets where socket.isShared { socket.close() } }
-        let awaiting = Rendezvous(whenQuiet)
-        let alive = Rendezvous(completion)
+        let listening = Countdown(shards.count) { for socket in sockets where socket.isShared { socket.close() } }
+        let awaiting = Countdown(shards.count, whenQuiet)
+        let alive = Countdown(shards.count, completion)
         for shard in shards {
             shard.loop.schedule(after: settling) {
                 shard.stopListening()
-                listening.arrive()
+                listening.count()
                 let deadline = shard.loop.schedule(after: limit) { shard.abandon() }
-                shard.drain(quiet, whenQuiet: awaiting.arrive) {
+                shard.drain(quiet, whenQuiet: awaiting.count) {
                     deadline.cancel()
                     shard.loop.end()
-                    alive.arrive()
+                    alive.count()
                 }
             }
         }
@@ -162,6 +162,24 @@ public final class Server: Sendable {
     /// Closes at once whatever is still open, and accepts nothing more, even if a `drain` has not stopped that yet.
     public func abandon() {
         for shard in running.withLock({ $0.shards }) { shard.loop.execute { shard.abandon() } }
+    }
+
+    /// Does something once it has been counted to the end.
+    private struct Countdown: Sendable {
+        private let left: Locked<Int>
+        private let action: @Sendable () -> Void
+
+        init(_ count: Int, _ action: @escaping @Sendable () -> Void) {
+            (left, self.action) = (Locked(count), action)
+        }
+
+        func count() {
+            let isLast = left.withLock { left in
+                left -= 1
+                return left == 0
+            }
+            if isLast { action() }
+        }
     }
 
     /// Shuts down, and returns when the last connection has closed.
