@@ -550,6 +550,15 @@ class Deep(HookCase):
             edits = f'[{{"op":"insert","items":[{{"id":"{depth}","content":{content}}}]}}]'
             self.assertStatus(self.post_changes(name, f'{{"edits":{edits}}}'.encode()), 200)
             self.assertIn(f'"edits":{edits},'.encode(), self.upstream.requests(path)[-1].body)
+        asked = self.upstream.count(path)
+        # However the member is written.
+        edits = '[{"op":"insert","items":["marked"]}]'
+        for body in (f'\ufeff{{"edits":{edits}}}', f'{{"\\u0065dits":{edits}}}'.replace("marked", "escaped")):
+            self.assertStatus(self.post_changes(name, body.encode()), 200)
+        told = [request.json["edits"][0]["items"] for request in self.upstream.requests(path)[asked:]]
+        self.assertEqual(told, [["marked"], ["escaped"]])
+        twice = f'{{"edits":{edits},"edits":[]}}'.encode()
+        self.assertProblem(self.post_changes(name, twice), 400, "malformed-json")
 
 
 class Rated(HookCase):

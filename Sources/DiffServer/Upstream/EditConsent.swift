@@ -44,11 +44,14 @@ final class EditConsent: Consent {
     func proceed(at revision: Revision, edits body: ArraySlice<UInt8>) -> Progress<Void, ConsentFailure> {
         switch state.withLock({ $0 }) {
         case .outside:
-            calls.lease(of: call.session, list, within: hook.timeout).map { [state] lease in
+            return calls.lease(of: call.session, list, within: hook.timeout).map { [state] lease in
                 state.withLock { $0 = .holding(lease) }
             }
         case .holding(let lease):
-            calls.ask(hook, of: call.session, list, at: url, id: id, payload(revision, body)).map { [state] _ in
+            // No edits are made of which the owner is not told.
+            guard let edits = JSONSlice.members(of: Array(body))?["edits"] else { return .done(.failure(.refused(nil))) }
+            let payload = payload(revision, edits)
+            return calls.ask(hook, of: call.session, list, at: url, id: id, payload).map { [state] _ in
                 state.withLock { $0 = .given(revision, lease) }
             }
         case .given: preconditionFailure("whoever has agreed is not asked again")
@@ -56,13 +59,12 @@ final class EditConsent: Consent {
     }
 
     /// `{"session","revision","edits","token"}`.
-    ///
-    /// - Parameter body: `{"edits":[…]}`, checked before.
-    private func payload(_ revision: Revision, _ body: ArraySlice<UInt8>) -> [UInt8] {
-        var object = JSONObject(capacity: body.count + 512)
+    private func payload(_ revision: Revision, _ edits: JSONSlice) -> [UInt8] {
+        let edits = edits.text
+        var object = JSONObject(capacity: edits.count + 512)
         object.text("session", call.session)
         object.revision("revision", revision)
-        object.json("edits", JSONSlice.members(of: Array(body))?["edits"]?.text ?? Array("[]".utf8))
+        object.json("edits", edits)
         if case .client = call.identity, let claims = Token.claims(call.head) {
             object.json("token", claims)
         } else {

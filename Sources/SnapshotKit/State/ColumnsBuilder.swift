@@ -206,14 +206,14 @@ package struct ColumnsBuilder {
     ) -> (items: IDTable, sections: IDTable) {
         text.withView { text in
             let sectionTable = sections.withUnsafeMutableBufferPointer { sections in
-                for index in sections.indices { _ = sections[index].hashedID(in: text) }
+                for index in sections.indices where sections[index].hash == 0 { _ = sections[index].hashedID(in: text) }
                 return IDTable(UnsafeBufferPointer(sections), in: text) {
                     onDuplicate(Duplicate(isSection: true, first: $0, later: $1))
                 }
             }
             if let known { return (known, sectionTable) }
             let itemTable = nodes.withUnsafeMutableBufferPointer { nodes in
-                for index in nodes.indices { _ = nodes[index].hashedID(in: text) }
+                for index in nodes.indices where nodes[index].hash == 0 { _ = nodes[index].hashedID(in: text) }
                 return IDTable(UnsafeBufferPointer(nodes), in: text) {
                     onDuplicate(Duplicate(isSection: false, first: $0, later: $1))
                 }
