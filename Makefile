@@ -7,7 +7,7 @@ SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: adapters event-loop noninterference combinations dialects planted dependent docc help run test build setup setup-test setup-package unit end-to-end end-to-end-stores page openapi races fuzz replay format lint bench bench-http bench-service bench-store attack targets pictures image image-test compose-test package package-test clean
+.PHONY: adapters event-loop noninterference combinations dialects planted dependent docc help run test build setup setup-test setup-package unit end-to-end end-to-end-stores end-to-end-sqlite end-to-end-redis page openapi races fuzz fuzz-lists fuzz-http fuzz-work replay format lint bench bench-http bench-service bench-store attack targets pictures image image-test compose-test package package-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,8 +47,12 @@ event-loop: setup-test build ## tests of the event loops, the connections and th
 	DIFFSERVER_TEST_EVENT_LOOP=dispatch Tests/unit --skip-build --filter HTTPCoreTests
 	DIFFSERVER_EVENT_LOOP=dispatch DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(LOOP_PARTS)
 
-end-to-end-stores: setup-test build ## the same, with sessions in SQLite and in Redis; HALF=0: half of the classes in one, the others in the other
+end-to-end-stores: end-to-end-sqlite end-to-end-redis ## the same, with sessions in SQLite and in Redis; HALF=0: half of the classes in one, the others in the other
+
+end-to-end-sqlite: setup-test build
 	DIFFSERVER_STORE=sqlite DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(HALF:%=--half %)
+
+end-to-end-redis: setup-test build
 	DIFFSERVER_STORE=redis DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(if $(HALF),--half $(if $(filter 0,$(HALF)),1,0))
 
 # The seed of each is today's date, and is printed; SEED=20261125 repeats that day's.
@@ -94,9 +98,15 @@ races: setup ## the server's tests under the thread sanitizer
 	Tests/unit --skip-build --sanitize=thread --scratch-path .build/races --filter HTTPCoreTests
 	Tests/unit --skip-build --sanitize=thread --scratch-path .build/races --filter DiffServerTests
 
-fuzz: setup ## fuzz states, changes, edits, the HTTP parser, and the work of a request for FUZZ_SECONDS=60 each; 0 only builds
+fuzz: fuzz-lists fuzz-http fuzz-work ## fuzz states, changes, edits, the HTTP parser, and the work of a request for FUZZ_SECONDS=60 each; 0 only builds
+
+fuzz-lists: setup
 	Tests/Fuzz/run $(or $(FUZZ_SECONDS),60)
+
+fuzz-http: setup
 	Tests/Fuzz/http-parser/run.sh $(or $(FUZZ_SECONDS),60)
+
+fuzz-work: setup
 	Tests/Fuzz/work/run $(or $(FUZZ_SECONDS),60)
 
 replay: setup-test build ## replay a list's history through the server; HISTORY=file.jsonl
