@@ -241,6 +241,10 @@ package final class RedisStore: SessionStore {
     private func finish(_ commit: PendingCommit, _ share: MemoryShare?, _ result: Result<Void, StoreFailure>) {
         commit.finish(result)
         share?.hold(0)
+        // Somebody awaits the session, but the table did not take it.
+        if case .success = result, commit.slot == nil, let slot = table.awaySlot(commit.name), slot.readerCount > 0 {
+            revalidate(slot)
+        }
     }
 
     package func delete(_ session: SessionView, at revision: Revision?, on executor: any WorkExecutor) -> Stored<Void> {

@@ -20,9 +20,11 @@ final class RedisWatch: @unchecked Sendable {
     private var sentinels: [RedisSubscriber] = []
     private var slots: [String: SessionSlot] = [:]
     private var tick = 0
-    /// Whether a revalidation has failed: commands and hints have connections of their own, and the one for commands
-    /// may be the last to come back.
-    private var hasMissed = false
+    /// Sessions whose revalidation has failed: commands and hints have connections of their own, and the one for
+    /// commands may be the last to come back.
+    private var missed: Set<String> = []
+    /// Whether the records and the revocations could not be checked.
+    private var hasMissedCheck = false
     /// Slots being revalidated; true if another hint came meanwhile.
     private var validations: [ObjectIdentifier: Bool] = [:]
 
@@ -75,24 +77,23 @@ final class RedisWatch: @unchecked Sendable {
         }
     }
 
-    /// Revalidates a tenth of the watched sessions; all of them if some were missed. Called each second.
+    /// Revalidates a tenth of the watched sessions, and those that were missed. Called each second.
     func sweep() {
         loop.perform { [self] in
             tick = (tick + 1) % Self.sweeps
-            let isAll = hasMissed && store?.isUp == true
-            if isAll { hasMissed = false }
-            for slot in slots.values
-            where isAll || Int(bitPattern: ObjectIdentifier(slot)) >> 4 % Self.sweeps == tick {
+            let isUp = store?.isUp == true
+            for slot in slots.values where Int(bitPattern: ObjectIdentifier(slot)) >> 4 % Self.sweeps == tick {
                 validate(slot)
             }
-            if tick == 0 || isAll { store?.recheck() }
+            if isUp { for slot in exchange(&missed, with: []).compactMap({ slots[$0] }) { validate(slot) } }
+            if tick == 0 || isUp && exchange(&hasMissedCheck, with: false) { store?.recheck() }
         }
     }
 
     /// - Parameter isMissed: whether Redis could not be asked.
     func revalidated(_ slot: SessionSlot, isMissed: Bool) {
         loop.perform { [self] in
-            if isMissed { hasMissed = true }
+            if isMissed, slots[slot.name] === slot { missed.insert(slot.name) }
             if validations.removeValue(forKey: ObjectIdentifier(slot)) == true { validate(slot) }
         }
     }
@@ -110,7 +111,7 @@ final class RedisWatch: @unchecked Sendable {
     /// Earlier messages may have been missed.
     private func confirm(_ channel: String) {
         if channel.hasPrefix(keys.probe) || channel == keys.revoked {
-            if store?.isUp == false { hasMissed = true }
+            if store?.isUp == false { hasMissedCheck = true }
             store?.recheck()
         }
         if let slot = keys.session(channel).flatMap({ slots[$0] }) { validate(slot) }

@@ -49,7 +49,7 @@ public final class SessionSlot: Sendable {
     public nonisolated(unsafe) var recency = Recency()
 
     /// A slot that is in no table yet.
-    public init(name: String, _ session: Session) {
+    init(name: String, _ session: Session) {
         self.name = name
         content = Locked(Content(value: .awake(session)))
         recency.begin(session.settings.timeToLive)
@@ -59,6 +59,14 @@ public final class SessionSlot: Sendable {
     init(awaiting name: String) {
         self.name = name
         content = Locked(Content(value: .awaited))
+    }
+
+    /// A slot that says how long a session lives which is in no table. As it is gone from here, readers and writers
+    /// look for another one.
+    public init(outsideOf name: String, timeToLive: Duration) {
+        self.name = name
+        content = Locked(Content())
+        recency.begin(timeToLive)
     }
 
     /// Whether the session has not been made yet.

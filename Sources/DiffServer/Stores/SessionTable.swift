@@ -123,7 +123,8 @@ public final class SessionTable: Sendable {
         var demoted: SessionSlot?
         let isFetched = isFetched?(name) ?? false
         let (slot, evicted) = registry.withLock { registry -> (SessionSlot?, [Evicted]) in
-            guard registry.slots[name] == nil, absence.map(registry.holds) ?? true else { return (nil, []) }
+            if let absence, !registry.holds(absence) { return (nil, []) }
+            guard registry.slots[name] == nil else { return (nil, []) }
             let slot: SessionSlot
             if let away = registry.away[name]?.slot {
                 guard let woken = away.bringBack(session) else { return (nil, []) }

@@ -49,7 +49,8 @@ final class EditConsent: Consent {
             }
         case .holding(let lease):
             // No edits are made of which the owner is not told.
-            guard let edits = JSONSlice.members(of: Array(body))?["edits"] else { return .done(.failure(.refused(nil))) }
+            let members = JSONSlice.members(of: Array(body))
+            guard let edits = members?["edits"] else { return .done(.failure(.refused(nil))) }
             let payload = payload(revision, edits)
             return calls.ask(hook, of: call.session, list, at: url, id: id, payload).map { [state] _ in
                 state.withLock { $0 = .given(revision, lease) }

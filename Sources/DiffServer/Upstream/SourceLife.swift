@@ -96,8 +96,8 @@ struct SourceLife: Sendable {
         case endOutage(list: String)
         /// Another node has heard from the source.
         case forgetOutage
-        /// Removes the session, which the file no longer fetches.
-        case remove
+        /// Removes the session, which the file no longer fetches, if it is still as the source said.
+        case remove(at: Revision)
     }
 
     private(set) var phase = Phase.idle
@@ -320,7 +320,7 @@ struct SourceLife: Sendable {
             }
             actions.append(.count(.fetched, list: attempt.list))
             // The file was read again between the answer and its commit.
-            if now.list == nil { actions.append(.remove) }
+            if now.list == nil, let revision { actions.append(.remove(at: revision)) }
             release(.success(()), now)
         case .missing:
             record.noteMissing(at: now.now)

@@ -136,7 +136,7 @@ final class SourcedList: @unchecked Sendable {
         case .beginOutage(let reason, let list): upstream.outages.begin(name, of: list, because: reason)
         case .endOutage(let list): upstream.outages.end(name, of: list)
         case .forgetOutage: upstream.outages.forget(name)
-        case .remove: upstream.remove(name)
+        case .remove(let revision): upstream.remove(name, at: revision)
         }
     }
 

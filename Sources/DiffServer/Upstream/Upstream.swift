@@ -78,15 +78,17 @@ package final class Upstream: SessionSource {
     }
 
     /// Removes a session that the file no longer fetches.
-    func remove(_ name: String) {
-        let work = FetchContext(name, self)
-        Transaction(RemoveSession(condition: WriteCondition()), for: work).run().whenDone {
-            [journal = service.journal] in
-            if case .failure(let failure) = $0 {
-                let reason = Problem(failure, of: name).detail
-                journal.log(
-                    "\(name) is no longer in the lists file but could not be removed: \(reason)", level: "error")
-            }
+    ///
+    /// - Parameter revision: nil for any; otherwise, whoever has written since keeps the session.
+    func remove(_ name: String, at revision: Revision? = nil) {
+        let match = revision.map { RevisionTags(isAny: false, texts: [$0.text]) }
+        let removal = RemoveSession(condition: WriteCondition(match: match))
+        Transaction(removal, for: FetchContext(name, self)).run().whenDone { [journal = service.journal] in
+            guard case .failure(let failure) = $0 else { return }
+            let problem = Problem(failure, of: name)
+            if problem.type == .revisionMismatch { return }
+            journal.log(
+                "\(name) is no longer in the lists file but could not be removed: \(problem.detail)", level: "error")
         }
     }
 

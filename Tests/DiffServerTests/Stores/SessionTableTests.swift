@@ -118,6 +118,16 @@ import Testing
         withExtendedLifetime((known, later, last)) {}
     }
 
+    @Test func `whoever has asked leaves nothing behind`() throws {
+        let table = SessionTable(bounds: .init(), maxBody: 1024, hash: nil)
+        for name in ["a", "b", "a"] {
+            let (one, other) = (table.known(name), table.known(name))
+            #expect(table.registry.withLock { $0.turnovers[name]?.askers } == 2)
+            withExtendedLifetime((one, other)) {}
+        }
+        #expect(table.registry.withLock(\.turnovers.isEmpty))
+    }
+
     @Test func `a session made again with the same revision is another one`() throws {
         let table = SessionTable(bounds: .init(), maxBody: 1024, hash: nil)
         let lives = try (0..<3).map { _ in
@@ -131,7 +141,12 @@ import Testing
         #expect(table.adopt(lives[2], as: "a", inPlaceOf: first) == nil)
         #expect((try? table.commit(lives[2], to: slot, after: lives[0]).get()) == nil)
         #expect((try? table.drop(slot, .version(lives[0].version)).get()) == nil)
+        #expect(!table.foundNothing(of: "a", at: lives[0].version))
         #expect(table.view("a")?.session.version == lives[1].version)
+        // And one that is right.
+        #expect(table.foundNothing(of: "a", at: lives[1].version))
+        #expect(!table.holds("a") && slot.add(Reader(), limit: 1) == .gone)
+        #expect(table.foundNothing(of: "a", at: lives[1].version))
     }
 
     @Test func `what is read leaves last, though it can be fetched again`() throws {

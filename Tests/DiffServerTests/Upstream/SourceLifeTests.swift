@@ -24,6 +24,7 @@ private struct World {
     var fetches = 0
     var hasLease = false
     var announcements = 0
+    var removals = 0
 
     enum Question: Equatable { case lease(isForced: Bool), session, source, release }
 
@@ -59,7 +60,7 @@ private struct World {
                     #expect(fetches > waiter.fetches, "whoever asks for a fetch gets one of its own")
                 }
             case .announce: announcements += 1
-            case .remove: #expect(!isInFile)
+            case .remove: removals += 1
             case .count, .beginOutage, .endOutage, .forgetOutage: break
             }
         }
@@ -107,10 +108,13 @@ private struct World {
                 case 5: .overtaken
                 case 6: .outdated
                 case 7: .unusable(Problem(.malformedRequest, "no list"))
-                default: .succeeded(Self.answer, at: nil)
+                default: .succeeded(Self.answer, at: Revision("1-0123456789abcdef"))
                 }
             if case .succeeded = outcome { happen(.heard) }
+            let before = removals
             happen(.fetched(outcome))
+            let isGone = if case .succeeded = outcome { !isInFile } else { false }
+            #expect(removals - before == (isGone ? 1 : 0), "a list that is gone leaves no session")
         case .release:
             hasLease = false
             happen(.released)
