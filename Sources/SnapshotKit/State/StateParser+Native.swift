@@ -180,7 +180,8 @@ extension StateParser {
             let subject = "\(what == "item" ? "an" : "a") \(what) has no member \"\(Violations.shown(text))\""
             let pointer = "\(pointer(place))/\(JSONPointer.escaped(text))"
             note(
-                "unknown-member", "\(subject); put it into content, or post the document as it is with ?idAt=/id",
+                "unknown-member",
+                "\(subject); put it into content, or post the document as it is with a shape, such as ?idAt=/id",
                 at: pointer)
         }
         try scanner.skipValue(depth: depth)
