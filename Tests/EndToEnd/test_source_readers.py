@@ -321,6 +321,8 @@ class Reloads(SourceCase):
         for each in streams:
             each.next_event()
         held = self.ask(session_path("goes", "changes"), {"since": self.get_session("goes").json["revision"], "wait": 30})
+        # One that came after the list had gone would wait for it.
+        wait_for(lambda: "\ndiffserver_held_requests 1\n" in self.get("/metrics").text, "the request is held")
         self.reload(self.changed(goes=None))
         event = streams[0].next_event()
         self.assertEqual((event.event, event.json["type"]), ("end", "/problems/session-not-found"))

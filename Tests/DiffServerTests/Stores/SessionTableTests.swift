@@ -125,7 +125,7 @@ import Testing
             #expect(table.registry.withLock { $0.turnovers[name]?.askers } == 2)
             withExtendedLifetime((one, other)) {}
         }
-        #expect(table.registry.withLock(\.turnovers.isEmpty))
+        #expect(table.registry.withLock { $0.turnovers.isEmpty })
     }
 
     @Test func `a session made again with the same revision is another one`() throws {
