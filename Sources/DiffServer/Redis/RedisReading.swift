@@ -173,9 +173,7 @@ final class RedisReading: Sendable {
             // than another. After the last attempt the record read is the answer: it was the head while Redis was
             // asked, and Redis compares any write that follows it.
             if adopted == nil, attempt.left > 1 { return .ask(attempt.next(table.known(name))) }
-            let slot =
-                adopted ?? table.anySlot(name)
-                ?? SessionSlot(outsideOf: name, timeToLive: session.settings.timeToLive)
+            let slot = adopted ?? table.anySlot(name) ?? SessionSlot(outsideOf: name, session)
             return .end(.success(SessionView(slot, session, of: table)))
         } catch {
             // A change as large as the state is only in the checkpoint; or the log does not fit the known session; or

@@ -178,7 +178,7 @@ public final class PendingCommit: Sendable {
         table.counters.created()
         // Otherwise others have loaded, changed or deleted it by now. The next request asks the store.
         let slot = table.adopt(session, as: name, inPlaceOf: known) ?? table.peek(name)?.slot
-        return .success(slot ?? SessionSlot(outsideOf: name, timeToLive: session.settings.timeToLive))
+        return .success(slot ?? SessionSlot(outsideOf: name, session))
     }
 }
 

@@ -63,10 +63,10 @@ public final class SessionSlot: Sendable {
 
     /// A slot that says how long a session lives which is in no table. As it is gone from here, readers and writers
     /// look for another one.
-    public init(outsideOf name: String, timeToLive: Duration) {
+    public init(outsideOf name: String, _ session: Session) {
         self.name = name
         content = Locked(Content())
-        recency.begin(timeToLive)
+        recency.begin(session.settings.timeToLive)
     }
 
     /// Whether the session has not been made yet.

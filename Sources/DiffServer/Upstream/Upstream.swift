@@ -4,8 +4,8 @@
 // The mutable state is confined to a separate loop, which also drives libcurl: requests to other servers, their
 // handshakes and timers delay no client.
 //
-// The target knows libcurl and the service, which knows it only as `SessionSource`. A result goes to
-// the store by a transaction, like any write.
+// The target knows libcurl and the service, which knows it only as `SessionSource`. A result goes to the store by a
+// transaction, like any write.
 
 import DiffService
 import DiffSessions
@@ -115,6 +115,10 @@ package final class Upstream: SessionSource {
         return list(name, definition)?.fetch() ?? .done(.failure(.crowded))
     }
 
+    package func consent(for call: Call, key: ReplayWindow.Key?, body: [UInt8]) -> (any Consent)? {
+        EditConsent(call, self, key: key, body: body)
+    }
+
     /// Why the last fetch of a session failed, for callers who may know.
     package func failureDetail(of name: String) -> String {
         lists.withLock { $0[name] }?.failureDetail ?? ""
@@ -173,12 +177,6 @@ package final class Upstream: SessionSource {
             ages[label] = max(ages[label, default: 0], Int((now - fetched) / .seconds(1)))
         }
         return ages.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-    }
-}
-
-extension Upstream {
-    package func consent(for call: Call, key: ReplayWindow.Key?, body: [UInt8]) -> (any Consent)? {
-        EditConsent(call, self, key: key, body: body)
     }
 }
 
