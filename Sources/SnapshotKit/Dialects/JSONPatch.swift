@@ -360,3 +360,27 @@ struct DocumentTree {
         }
     }
 }
+
+/// The ordinal of each item among its siblings. Counted once, in O(n).
+struct SiblingOrdinals {
+    private let ordinals: [UInt32]
+
+    init<Nodes: RandomAccessCollection<Node>>(_ nodes: Nodes, sections: Int) where Nodes.Index == Int {
+        var ordinals = [UInt32](filled: 0, count: nodes.count)
+        var children = [UInt32](filled: 0, count: nodes.count)
+        var roots = [UInt32](filled: 0, count: sections)
+        for index in nodes.indices {
+            let (parent, section) = (Int(nodes[index].parent), Int(nodes[index].section))
+            if parent < 0 {
+                ordinals[index] = roots[section]
+                roots[section] += 1
+            } else {
+                ordinals[index] = children[parent]
+                children[parent] += 1
+            }
+        }
+        self.ordinals = ordinals
+    }
+
+    subscript(item: Int) -> Int { Int(ordinals[item]) }
+}

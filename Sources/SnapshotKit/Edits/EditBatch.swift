@@ -5,8 +5,10 @@
 public struct EditBatch: Sendable {
     /// The document that the batch was in; all ranges are ranges of it.
     let bytes: [UInt8]
-    /// Pointer to the batch in that document.
+    /// Where the batch starts in that document, and the pointer to it.
+    let start: Int
     let pointer: String
+    let origins: IDOrigins
     let edits: [Edit]
     /// Inserted items with their subtrees, including those of inserted sections.
     let nodes: [Node]
@@ -71,45 +73,25 @@ public struct EditBatch: Sendable {
             let start = duplicate.isSection ? 0 : sectionCount
             firsts[start + duplicate.later] = Int32(truncatingIfNeeded: start + duplicate.first)
         }
-        (self.bytes, self.pointer, self.firsts) = (bytes, pointer, firsts)
+        (self.bytes, start, self.pointer, self.firsts) = (bytes, range.lowerBound, pointer, firsts)
+        origins = read.reader.origins
         (edits, ids, updates, additions) = (read.edits, read.ids, read.updates, read.additions)
         (nodes, sections, payloads) = (builder.nodes, builder.sections, builder.payloads)
     }
 }
 
-// MARK: Pointers
-
 extension EditBatch {
-    /// Pointer to an edit.
-    func pointer(toEdit index: Int) -> String { "\(pointer)/\(index)" }
-
-    /// Pointer to the id of an operand, by its index in the edit.
-    func pointer(toOperand ordinal: Int, ofEdit index: Int) -> String {
-        let edit = edits[index]
-        if edit.operation == .update { return pointer(to: "id", ofOperand: ordinal, ofEdit: index) }
-        return "\(pointer(toEdit: index))/\((edit.subject ?? .items).rawValue)/\(ordinal)"
+    /// Where an id is written.
+    func place(of id: EditID, levelsUp: Int = 0) -> DocumentPlace {
+        DocumentPlace(origins[Int(id.start)], levelsUp: levelsUp)
     }
 
-    /// Pointer to a member of an operand of an edit that updates.
-    func pointer(to member: String, ofOperand ordinal: Int, ofEdit index: Int) -> String {
-        "\(pointer(toEdit: index))/\((edits[index].subject ?? .items).rawValue)/\(ordinal)/\(member)"
-    }
-
-    /// Pointer to the id of a section that an edit inserts.
-    func pointer(toSection section: Int, ofEdit index: Int) -> String {
-        "\(pointer(toEdit: index))/sections/\(section - edits[index].operands.lowerBound)/id"
-    }
-
-    /// Pointer to the id of an item that an edit inserts, at any depth; `ordinals` are those of the batch's nodes.
-    /// O(levels).
-    func pointer(toNode node: Int, ofEdit index: Int, _ ordinals: SiblingOrdinals) -> String {
-        let edit = edits[index]
-        var path = DocumentPointers(root: pointer(toEdit: index), layout: .items)
-        if edit.subject == .sections {
-            path.layout = .sections
-            path.firstSection = edit.operands.lowerBound
+    /// The pointer to an edit.
+    func pointer(toEdit index: Int) -> String {
+        bytes.withUnsafeBytes {
+            DocumentPointers.pointers(
+                to: [DocumentPlace(edits[index].offset)], in: $0.baseAddress!, from: start, root: pointer)[0] ?? ""
         }
-        return path.id(ofItem: node, in: path.section(Int(nodes[node].section)), nodes) { "\(ordinals[$0])" }
     }
 }
 
@@ -154,6 +136,8 @@ struct Edit {
         case start, end
     }
 
+    /// Where it is in the batch's document.
+    let offset: Int
     var operation: Operation
     /// Nil for a `clear` without operands, which means all sections.
     var subject: Subject?
@@ -221,6 +205,8 @@ struct EditUpdate {
 
 /// What an `update` adds to a number.
 struct EditAddition {
+    /// Where the addition is in the batch's document.
+    let offset: Int
     /// Where the number's pointer is, as an array of its reference tokens.
     let path: UInt32
     let amount: ExactDecimal
@@ -246,7 +232,9 @@ extension Snapshot {
                 var state = EditedState(view, batch, UnsafeRawPointer(bytes.baseAddress!), limits)
                 for index in batch.edits.indices {
                     let violations = state.apply(index, limit: limits.maxViolations)
-                    if !violations.isEmpty { throw .refused(violations) }
+                    guard violations.isEmpty else {
+                        throw .refused(violations.reported(in: state.bytes, from: batch.start, root: batch.pointer))
+                    }
                 }
                 guard state.isTouched else { return (self, state.finalMarks(), nil) }
                 var writer = EditedStateWriter(state, limits: limits)

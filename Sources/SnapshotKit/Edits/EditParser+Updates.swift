@@ -7,14 +7,14 @@ extension StateParser {
         case id, content, patch, add, kind, expanded, items
     }
 
-    /// Takes an object that names what to change, the element `ordinal` of its array.
+    /// Takes an object that names what to change.
     mutating func readEditUpdate(
-        of subject: Edit.Subject, _ ordinal: Int, _ additions: inout [EditAddition], depth: Int
+        of subject: Edit.Subject, _ additions: inout [EditAddition], depth: Int
     ) throws(JSONError) -> EditUpdate? {
         scanner.skipSpace()
+        let place = here
         guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
-            try refuse(
-                "wrong-shape", "each element of an update must be an object", at: .element(ordinal, ""), depth: depth)
+            try refuse("wrong-shape", "each element of an update must be an object", depth: depth)
             return nil
         }
         var id: FoundID?
@@ -23,38 +23,33 @@ extension StateParser {
         try readObject(depth: depth + 1) { (reader, name) throws(JSONError) in
             guard let member = reader.scanner.string(name).word(of: UpdateMember.allCases) else {
                 let what = subject == .items ? "item" : "section"
-                return try reader.refuseUnknown(name, of: what, at: .element(ordinal, ""), depth: depth + 1)
+                return try reader.refuseUnknown(name, of: what, depth: depth + 1)
             }
             switch member {
             case .id:
                 hasID = true
-                id = try reader.readID(depth: depth + 1, at: .element(ordinal, "/id"))
+                id = try reader.readID(depth: depth + 1)
             case .content: update.content = try reader.readRange(depth: depth + 1)
             case .patch:
                 hasIntents = true
                 update.patch = try reader.readRange(depth: depth + 1)
             case .add:
                 hasIntents = true
-                update.additions = try reader.readAdditions(ordinal, into: &additions, depth: depth + 1)
-            case .expanded:
-                update.isExpanded = try reader.readExpanded(depth: depth + 1, at: .element(ordinal, "/expanded"))
+                update.additions = try reader.readAdditions(into: &additions, depth: depth + 1)
+            case .expanded: update.isExpanded = try reader.readExpanded(depth: depth + 1)
             case .kind where subject == .items:
-                update.kindStart = try reader.readKind(depth: depth + 1, at: .element(ordinal, "/kind"))
-                    .map { UInt32(truncatingIfNeeded: $0) }
-            case .kind:
-                try reader.refuse(
-                    "unknown-member", "a section has no kind", at: .element(ordinal, "/kind"), depth: depth + 1)
+                update.kindStart = try reader.readKind(depth: depth + 1).map { UInt32(truncatingIfNeeded: $0) }
+            case .kind: try reader.refuse("unknown-member", "a section has no kind", depth: depth + 1)
             case .items:
                 try reader.refuse(
-                    "wrong-shape", "an update cannot change items: insert, move or delete them",
-                    at: .element(ordinal, "/items"), depth: depth + 1)
+                    "wrong-shape", "an update cannot change items: insert, move or delete them", depth: depth + 1)
             }
         }
-        if !hasID { note("wrong-shape", "an update needs an id", at: .element(ordinal, "")) }
-        if update.content != nil, hasIntents {
+        if !hasID { note("wrong-shape", "an update needs an id", at: place) }
+        if let content = update.content, hasIntents {
             note(
                 "wrong-shape", "a content is either replaced, or changed by patch and add",
-                at: .element(ordinal, "/content"))
+                at: DocumentPlace(Int(content.lowerBound)))
         }
         guard let id else { return nil }
         update.id = editID(id)
@@ -71,35 +66,35 @@ extension StateParser {
     /// Takes an object of pointers with the amounts to add there; `depth` counts the arrays and objects around it, as
     /// around the content.
     private mutating func readAdditions(
-        _ ordinal: Int, into additions: inout [EditAddition], depth: Int
+        into additions: inout [EditAddition], depth: Int
     ) throws(JSONError) -> Range<Int> {
         let first = additions.count
         scanner.skipSpace()
         guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
-            try refuse(
-                "wrong-shape", "add must be an object of pointers with numbers", at: .element(ordinal, "/add"),
-                depth: depth)
+            try refuse("wrong-shape", "add must be an object of pointers with numbers", depth: depth)
             return first..<first
         }
         try readObject(depth: depth + 1) { (reader, name) throws(JSONError) in
             let pointer = reader.scanner.string(name)
-            let path = reader.readPath(pointer, ordinal, room: reader.scanner.maxDepth - depth)
-            let amount = try reader.readAmount(pointer, ordinal, depth: depth + 1)
-            if let path, let amount { additions.append(EditAddition(path: path, amount: amount)) }
+            let path = reader.readPath(pointer, at: name.start, room: reader.scanner.maxDepth - depth)
+            let amount = try reader.readAmount(depth: depth + 1)
+            if let path, let amount {
+                additions.append(EditAddition(offset: name.start, path: path, amount: amount))
+            }
         }
         return first..<additions.count
     }
 
     /// Stores the reference tokens of a pointer as an array, and returns where; nil, with a violation noted, if it is
     /// no pointer or has more tokens than `room`.
-    private mutating func readPath(_ name: JSONString, _ ordinal: Int, room: Int) -> UInt32? {
+    private mutating func readPath(_ name: JSONString, at offset: Int, room: Int) -> UInt32? {
         // Counted first, since the tokens of a long pointer take many times its memory.
         guard name.text.count(where: { $0 == UInt8(ascii: "/") }) <= room else {
-            refuse(addition: name, ordinal, "limit-exceeded", "the pointer leads deeper than \(room) levels")
+            note("limit-exceeded", "the pointer leads deeper than \(room) levels", at: DocumentPlace(offset))
             return nil
         }
         guard let pointer = JSONPointer(name.string) else {
-            refuse(addition: name, ordinal, "wrong-shape", "a JSON Pointer is empty or starts with /")
+            note("wrong-shape", "a JSON Pointer is empty or starts with /", at: DocumentPlace(offset))
             return nil
         }
         let stored = store.append { writer in
@@ -110,24 +105,17 @@ extension StateParser {
     }
 
     /// Takes the number to add; nil, with a violation noted, for anything else.
-    private mutating func readAmount(
-        _ name: JSONString, _ ordinal: Int, depth: Int
-    ) throws(JSONError) -> ExactDecimal? {
+    private mutating func readAmount(depth: Int) throws(JSONError) -> ExactDecimal? {
         let range = try readContent(depth: depth)
-        let token = scanner.text(range)
+        let (token, place) = (scanner.text(range), DocumentPlace(range.lowerBound))
         guard let first = token.first, first == UInt8(ascii: "-") || first.isDigit else {
-            refuse(addition: name, ordinal, "not-a-number", "only a number can be added")
+            note("not-a-number", "only a number can be added", at: place)
             return nil
         }
         guard let amount = ExactDecimal(token) else {
-            refuse(addition: name, ordinal, "limit-exceeded", EditedState.tooManyDigits)
+            note("limit-exceeded", EditedState.tooManyDigits, at: place)
             return nil
         }
         return amount
-    }
-
-    private mutating func refuse(addition name: JSONString, _ ordinal: Int, _ code: String, _ detail: String) {
-        let place = violations.isFull ? "" : pointer(.element(ordinal, "/add")) + "/" + JSONPointer.escaped(name.text)
-        note(code, detail, at: place)
     }
 }

@@ -12,8 +12,11 @@ struct EditParser {
     var ids: [EditID] = []
     var updates: [EditUpdate] = []
     var additions: [EditAddition] = []
-    /// Edits seen, including those beyond the limit.
+    /// Where the batch starts.
+    private let start: Int
+    /// Edits seen, including those beyond the limit, and where the one is that is being read.
     private var count = 0
+    private var offset = 0
 
     /// A reader of the value at `range` of padded memory; bytes that it stores go to `tail`.
     init(base: UnsafeRawPointer, range: Range<Int>, tail: Int, limits: StateLimits, pointer: String) {
@@ -23,15 +26,14 @@ struct EditParser {
         reader = StateParser(base: base, count: range.upperBound, limits: inner)
         reader.scanner.at = range.lowerBound
         reader.store = TokenBuffer(base: tail)
-        (self.limits, self.pointer) = (limits, pointer)
+        (self.limits, self.pointer, start) = (limits, pointer, range.lowerBound)
     }
 
     /// Reads all edits. Violations are only noted.
     mutating func read(depth: Int) throws(JSONError) {
         reader.scanner.skipSpace()
         guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "[") else {
-            reader.note("wrong-shape", "edits must be an array", at: pointer)
-            try reader.scanner.skipValue(depth: depth)
+            try reader.refuse("wrong-shape", "edits must be an array", depth: depth)
             return try reader.scanner.finish()
         }
         try reader.scanner.checkDepth(depth + 1)
@@ -46,9 +48,9 @@ struct EditParser {
         count += 1
         guard count <= limits.maxEdits else { return try reader.scanner.skipValue(depth: depth) }
         reader.scanner.skipSpace()
-        guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "{") else {
-            note("an edit must be an object")
-            return try reader.scanner.skipValue(depth: depth)
+        offset = reader.scanner.at
+        guard reader.scanner.byte(offset) == UInt8(ascii: "{") else {
+            return try reader.refuse("wrong-shape", "an edit must be an object", depth: depth)
         }
         let members = try findMembers(depth: depth + 1)
         let end = reader.scanner.at
@@ -56,13 +58,9 @@ struct EditParser {
         reader.scanner.at = end
     }
 
-    /// The edit that is being read.
-    var place: DocumentPointers { DocumentPointers(root: pointer, edit: count - 1) }
-
-    /// Notes that the edit has the wrong shape, at a place in it.
-    mutating func note(_ detail: @autoclosure () -> String, at rest: String = "") {
-        let place = place
-        reader.note("wrong-shape", detail(), at: place.start + rest)
+    /// Notes that the edit has the wrong shape, as a whole or at an offset.
+    mutating func note(_ detail: @autoclosure () -> String, at offset: Int? = nil) {
+        reader.note("wrong-shape", detail(), at: DocumentPlace(offset ?? self.offset))
     }
 
     // MARK: Members
@@ -84,17 +82,16 @@ struct EditParser {
 
     private mutating func findMembers(depth: Int) throws(JSONError) -> Members {
         var members = Members()
-        try reader.readObject(depth: depth) { [place] (reader, token) throws(JSONError) in
+        try reader.readObject(depth: depth) { (reader, token) throws(JSONError) in
             reader.scanner.skipSpace()
             let name = reader.scanner.string(token)
             if let member = name.word(of: Member.allCases) {
                 members[member] = reader.scanner.at
+                try reader.scanner.skipValue(depth: depth)
             } else {
-                reader.note(
-                    "unknown-member", "an edit has no member \"\(Violations.shown(Array(name.text)))\"",
-                    at: "\(place.start)/\(JSONPointer.escaped(name.text))")
+                try reader.refuse(
+                    "unknown-member", "an edit has no member \"\(Violations.shown(Array(name.text)))\"", depth: depth)
             }
-            try reader.scanner.skipValue(depth: depth)
         }
         return members
     }
@@ -102,7 +99,7 @@ struct EditParser {
     /// An edit from its members; nil, with a violation noted, if it has no operation.
     private mutating func interpret(_ members: Members, depth: Int) throws(JSONError) -> Edit? {
         guard let operation = operation(members) else { return nil }
-        var edit = Edit(operation: operation)
+        var edit = Edit(offset: offset, operation: operation)
         switch (members[.items], members[.sections]) {
         case (.some, .some): note("an edit may have items or sections, not both")
         case (let items?, nil): try readOperands(of: &edit, .items, from: items, depth: depth)
@@ -119,7 +116,7 @@ struct EditParser {
             return nil
         }
         if let operation = word(at: start, of: Edit.Operation.allCases) { return operation }
-        note("op must be one of \(Edit.Operation.allCases.map(\.rawValue).joined(separator: ", "))", at: "/op")
+        note("op must be one of \(Edit.Operation.allCases.map(\.rawValue).joined(separator: ", "))", at: start)
         return nil
     }
 
@@ -138,11 +135,15 @@ struct EditParser {
             throw .limitExceeded(
                 what: "edits", limit: limits.maxEdits, actual: count, pointer: "\(pointer)/\(limits.maxEdits)")
         }
-        if case .limitExceeded(let what, let limit, let actual, let pointer) = reader.excess {
-            throw .limitExceeded(what: what, limit: limit, actual: actual, pointer: pointer)
+        if let excess = reader.excess {
+            let pointers = DocumentPointers.pointers(
+                to: [excess.place], in: reader.scanner.base, from: start, root: pointer)
+            throw .limitExceeded(
+                what: excess.what, limit: excess.limit, actual: excess.actual, pointer: pointers[0] ?? "")
         }
-        guard reader.violations.list.isEmpty else {
-            throw .wrongShape(reader.violations.list.map(Self.editViolation))
+        guard reader.violations.isEmpty else {
+            let violations = reader.violations.reported(in: reader.scanner.base, from: start, root: pointer)
+            throw .wrongShape(violations.map(Self.editViolation))
         }
     }
 
@@ -174,7 +175,7 @@ extension EditParser {
         edit.subject = subject
         reader.scanner.at = start
         if reader.scanner.byte(start) == UInt8(ascii: "n") {
-            note("\(subject.rawValue) must be an array", at: "/\(subject.rawValue)")
+            note("\(subject.rawValue) must be an array", at: start)
             return
         }
         switch (edit.operation, subject) {
@@ -183,23 +184,21 @@ extension EditParser {
         case (.update, _):
             let first = updates.count
             var additions = exchange(&additions, with: [])
-            updates += try readElements(of: subject.rawValue, depth: depth) { (reader, ordinal) throws(JSONError) in
-                try reader.readEditUpdate(of: subject, ordinal, &additions, depth: depth + 1)
+            updates += try readElements(of: subject.rawValue, depth: depth) { (reader) throws(JSONError) in
+                try reader.readEditUpdate(of: subject, &additions, depth: depth + 1)
             }
             self.additions = additions
             edit.operands = first..<updates.count
         default:
             let first = ids.count
-            ids += try readElements(of: subject.rawValue, depth: depth) { (reader, ordinal) throws(JSONError) in
-                try reader.readEditID(depth: depth + 1, at: .element(ordinal, ""))
+            ids += try readElements(of: subject.rawValue, depth: depth) { (reader) throws(JSONError) in
+                try reader.readEditID(depth: depth + 1)
             }
             edit.operands = first..<ids.count
         }
     }
 
     private mutating func readInsertedItems(depth: Int) throws(JSONError) -> Range<Int> {
-        reader.path = place
-        reader.path.layout = .items
         let first = reader.builder.nodes.count
         reader.builder.beginSection()
         try reader.readItems(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
@@ -211,8 +210,6 @@ extension EditParser {
 
     private mutating func readInsertedSections(depth: Int) throws(JSONError) -> Range<Int> {
         let first = reader.builder.sections.count
-        reader.path = place
-        (reader.path.firstSection, reader.path.layout) = (first, .sections)
         try reader.readSections(depth: depth) { (reader) throws(JSONError) in
             try reader.readSection(depth: depth + 1)
         }
@@ -221,15 +218,11 @@ extension EditParser {
 
     /// Reads an array, except for elements that `read` has noted a violation of.
     private mutating func readElements<Element>(
-        of member: String, depth: Int, _ read: (inout StateParser, Int) throws(JSONError) -> Element?
+        of member: String, depth: Int, _ read: (inout StateParser) throws(JSONError) -> Element?
     ) throws(JSONError) -> [Element] {
-        reader.path = place
-        reader.path.member = member
         var elements: [Element] = []
-        var ordinal = 0
-        try reader.readElements(depth: depth, of: member, at: .root) { (reader) throws(JSONError) in
-            if let element = try read(&reader, ordinal) { elements.append(element) }
-            ordinal += 1
+        try reader.readElements(depth: depth, of: member) { (reader) throws(JSONError) in
+            if let element = try read(&reader) { elements.append(element) }
         }
         return elements
     }
@@ -242,9 +235,8 @@ extension EditParser {
     ) throws(JSONError) -> Edit.Destination? {
         let named = [Member.before, .after, .into].filter { members[$0] != nil }
         guard edit.operation.places else {
-            for member in named + (members[.at] == nil ? [] : [.at]) {
-                note(
-                    "only insert and move take a position, not \(edit.operation.rawValue)", at: "/\(member.rawValue)")
+            for member in named + [.at] where members[member] != nil {
+                note("only insert and move take a position, not \(edit.operation.rawValue)", at: members[member])
             }
             return nil
         }
@@ -253,17 +245,17 @@ extension EditParser {
             return nil
         }
         let end = members[.at].flatMap { word(at: $0, of: Edit.End.allCases) }
-        if members[.at] != nil, end == nil { note("at must be \"start\" or \"end\"", at: "/at") }
+        if members[.at] != nil, end == nil { note("at must be \"start\" or \"end\"", at: members[.at]) }
         guard let anchor = named.first, let start = members[anchor] else { return end.map { .at($0) } }
         reader.scanner.at = start
         if anchor == .into {
             if edit.subject == .sections {
-                note("sections cannot be nested: use before, after or at", at: "/into")
+                note("sections cannot be nested: use before, after or at", at: start)
                 return nil
             }
             return try readParent(depth: depth).map { .into($0, end ?? .end) }
         }
-        if members[.at] != nil { note("at can only be used with into or alone", at: "/at") }
+        if members[.at] != nil { note("at can only be used with into or alone", at: members[.at]) }
         return try readAnchors(anchor == .before ? .before : .after, depth: depth)
     }
 
@@ -271,25 +263,23 @@ extension EditParser {
     private mutating func readAnchors(
         _ side: Edit.Anchors.Side, depth: Int
     ) throws(JSONError) -> Edit.Destination? {
-        let first = ids.count
-        switch reader.scanner.byte(reader.scanner.at) {
+        let (first, start) = (ids.count, reader.scanner.at)
+        switch reader.scanner.byte(start) {
         case UInt8(ascii: "n"): return .at(side == .before ? .end : .start)
         case UInt8(ascii: "["):
             var (count, end) = (0, nil as Int?)
-            ids += try readElements(of: side.rawValue, depth: depth) { (reader, ordinal) throws(JSONError) in
-                count += 1
-                if try !reader.takeNull() { return try reader.readEditID(depth: depth + 1, at: .element(ordinal, "")) }
-                if end == nil { end = ordinal }
+            var isLast = true
+            ids += try readElements(of: side.rawValue, depth: depth) { (reader) throws(JSONError) in
+                (count, isLast) = (count + 1, end == nil)
+                if try !reader.takeNull() { return try reader.readEditID(depth: depth + 1) }
+                if end == nil { end = reader.scanner.at - 4 }
                 return nil
             }
-            if count == 0 { note("a list of anchors needs an id or null", at: "/\(side.rawValue)") }
-            if let end, end < count - 1 {
-                note("null can only be the last of several anchors", at: "/\(side.rawValue)/\(end)")
-            }
+            if count == 0 { note("a list of anchors needs an id or null", at: start) }
+            if !isLast { note("null can only be the last of several anchors", at: end) }
             return .beside(Edit.Anchors(side: side, ids: first..<ids.count, isList: true, endsOpen: end != nil))
         default:
-            reader.path = DocumentPointers(root: "\(place.start)/\(side.rawValue)")
-            guard let id = try reader.readEditID(depth: depth, at: .root) else { return nil }
+            guard let id = try reader.readEditID(depth: depth) else { return nil }
             ids.append(id)
             return .beside(Edit.Anchors(side: side, ids: first..<ids.count))
         }
@@ -297,39 +287,37 @@ extension EditParser {
 
     /// `{"section":id}`, `{"item":id}` or an id.
     private mutating func readParent(depth: Int) throws(JSONError) -> Edit.Parent? {
-        guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "{") else {
-            reader.path = DocumentPointers(root: place.start + "/into")
-            return try reader.readEditID(depth: depth, at: .root).map { Edit.Parent(id: $0, subject: nil) }
+        let start = reader.scanner.at
+        guard reader.scanner.byte(start) == UInt8(ascii: "{") else {
+            return try reader.readEditID(depth: depth).map { Edit.Parent(id: $0, subject: nil) }
         }
         var parents: [Edit.Parent] = []
         var count = 0
-        try reader.readObject(depth: depth + 1) { [place] (reader, token) throws(JSONError) in
+        try reader.readObject(depth: depth + 1) { (reader, token) throws(JSONError) in
             let name = reader.scanner.string(token).string
-            reader.path = DocumentPointers(root: "\(place.start)/into/\(JSONPointer.escaped(name.utf8))")
             count += 1
             guard name == "section" || name == "item" else {
                 return try reader.refuse(
-                    "unknown-member", "into has no member \"\(Violations.shown(Array(name.utf8)))\"", at: .root,
-                    depth: depth + 1)
+                    "unknown-member", "into has no member \"\(Violations.shown(Array(name.utf8)))\"", depth: depth + 1)
             }
-            if let id = try reader.readEditID(depth: depth + 1, at: .root) {
+            if let id = try reader.readEditID(depth: depth + 1) {
                 parents.append(Edit.Parent(id: id, subject: name == "item" ? .items : .sections))
             }
         }
-        if count != 1 { note("into must name one section or one item", at: "/into") }
+        if count != 1 { note("into must name one section or one item", at: start) }
         return parents.count == 1 ? parents[0] : nil
     }
 }
 
 extension StateParser {
     /// Takes an id on its own; nil, with a violation noted, for anything else.
-    fileprivate mutating func readEditID(depth: Int, at place: Location) throws(JSONError) -> EditID? {
+    fileprivate mutating func readEditID(depth: Int) throws(JSONError) -> EditID? {
         scanner.skipSpace()
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "\""), UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            return try readID(depth: depth, at: place).map(editID)
+            return try readID(depth: depth).map(editID)
         default:
-            try refuse("wrong-shape", "an id must be a string or an integer", at: place, depth: depth)
+            try refuse("wrong-shape", "an id must be a string or an integer", depth: depth)
             return nil
         }
     }

@@ -9,15 +9,18 @@ extension EditedState {
     private static let maxRepeats = 4
 
     /// Patches the content of a section or an item, then adds to numbers in it.
-    mutating func carryOut(_ update: EditUpdate, on vertex: Int, _ ordinal: Int, _ violations: inout Violations) {
+    mutating func carryOut(_ update: EditUpdate, on vertex: Int, _ violations: inout Violations) {
+        let patch = update.patch.map { DocumentPlace(Int($0.lowerBound)) }
+        // The object of all additions.
+        let add = batch.additions[update.additions].first.map { DocumentPlace($0.offset, levelsUp: 1) }
         let before = withContent(of: vertex) { $0.count }
         let kept = made[vertex]?.count ?? 0
-        if let patch = update.patch {
-            guard takesRoom(vertex, "patch", ordinal, &violations) else { return }
-            made[vertex] = withContent(of: vertex) { JSONText(merging: text(patch), into: $0) }
+        if let text = update.patch, let patch {
+            guard takesRoom(vertex, patch, &violations) else { return }
+            made[vertex] = withContent(of: vertex) { JSONText(merging: self.text(text), into: $0) }
         }
         for addition in batch.additions[update.additions] {
-            guard takesRoom(vertex, "add", ordinal, &violations) else { return }
+            guard let add, takesRoom(vertex, add, &violations) else { return }
             let path = bytes + Int(addition.path)
             do throws(AdditionError) {
                 made[vertex] = try withContent(of: vertex) { (content) throws(AdditionError) in
@@ -31,25 +34,20 @@ extension EditedState {
                     case .notANumber: ("not-a-number", "there is no number to add to")
                     case .tooManyDigits: ("limit-exceeded", Self.tooManyDigits)
                     }
-                violations.note(
-                    code, detail,
-                    at: batch.pointer(
-                        to: "add/\(JSONPointer.escaped(pointer(at: path).utf8))", ofOperand: ordinal, ofEdit: index))
+                violations.note(code, detail, at: DocumentPlace(addition.offset))
             }
         }
         let after = withContent(of: vertex) { $0.count }
         madeBytes += (made[vertex]?.count ?? 0) - kept
-        if after > limits.maxContentBytes, after > before {
+        if after > limits.maxContentBytes, after > before, let place = patch ?? add {
             violations.note(
                 "limit-exceeded", "the content would have \(after) bytes, of at most \(limits.maxContentBytes)",
-                at: batch.pointer(to: update.patch == nil ? "add" : "patch", ofOperand: ordinal, ofEdit: index))
+                at: place)
         }
     }
 
     /// Whether a content may be read, perhaps once more.
-    private mutating func takesRoom(
-        _ vertex: Int, _ member: String, _ ordinal: Int, _ violations: inout Violations
-    ) -> Bool {
+    private mutating func takesRoom(_ vertex: Int, _ place: DocumentPlace, _ violations: inout Violations) -> Bool {
         if isExhausted { return false }
         if let content = made[vertex] { repeated += content.count }
         let isTooLong =
@@ -61,16 +59,8 @@ extension EditedState {
             isTooLong
                 ? "the contents that this batch changes have more than \(limits.maxMadeBytes) bytes in total"
                 : "this batch patches long contents too often: send fewer edits at once",
-            at: batch.pointer(to: member, ofOperand: ordinal, ofEdit: index))
+            at: place)
         return false
-    }
-
-    /// The pointer whose reference tokens are at an address.
-    private func pointer(at path: UnsafeRawPointer) -> String {
-        var cursor = JSONCursor(path)
-        var tokens: [[UInt8]] = []
-        if cursor.enter() { repeat { tokens.append(Array(cursor.takeString().text)) } while cursor.takesComma() }
-        return JSONPointer(tokens: tokens).description
     }
 
     /// Calls `body` with the content that a section or an item has now; empty for none.

@@ -38,9 +38,8 @@ struct EditedState {
     /// The index of the edit that is being applied.
     var index = 0
     var marks: [(subject: Edit.Subject, id: EditID, redraw: Marks.Redraw)] = []
-    /// Vertices with a violation noted, and the places of the batch's nodes: both for errors only.
+    /// Vertices with a violation noted.
     var reported: Set<Int> = []
-    var ordinals: SiblingOrdinals?
     /// Whether the resulting state may differ.
     private(set) var isTouched = false
 
@@ -230,17 +229,16 @@ extension EditedState {
     /// Where the edit puts its operands, of which `moved` are in the tree; nil, with a violation noted, if there is no
     /// such place.
     func target(moved: Set<Int>, _ violations: inout Violations) -> Target? {
-        let place = batch.pointer(toEdit: index)
         switch edit.destination {
         case .beside(let anchors):
-            if let sibling = sibling(anchors, moved, at: "\(place)/\(anchors.side.rawValue)", &violations) {
+            if let sibling = sibling(anchors, moved, &violations) {
                 return Target(
                     parent: tree.parent(of: sibling),
                     position: anchors.side == .before ? .before(sibling) : .after(sibling))
             }
             return anchors.endsOpen ? self.end(anchors.side == .before ? .end : .start, &violations) : nil
         case .into(let parent, let end):
-            return find(parent, at: place + "/into", &violations).map { Target(parent: $0, position: .at(end)) }
+            return find(parent, &violations).map { Target(parent: $0, position: .at(end)) }
         case .at(let end): return self.end(end, &violations)
         }
     }
@@ -251,48 +249,44 @@ extension EditedState {
         let section = end == .start ? tree.first(in: EditedTree.root) : tree.last(in: EditedTree.root)
         if section >= 0 { return Target(parent: section, position: .at(end)) }
         violations.note(
-            "no-section", "there is no section to put items into; insert one first", at: batch.pointer(toEdit: index))
+            "no-section", "there is no section to put items into; insert one first", at: DocumentPlace(edit.offset))
         return nil
     }
 
     /// The first existing sibling of those that the edit names.
-    private func sibling(
-        _ anchors: Edit.Anchors, _ moved: Set<Int>, at pointer: String, _ violations: inout Violations
-    ) -> Int? {
+    private func sibling(_ anchors: Edit.Anchors, _ moved: Set<Int>, _ violations: inout Violations) -> Int? {
         let subject = edit.subject ?? .items
         let ids = batch.ids[anchors.ids]
         for id in ids {
             if let found = find(subject, id), !moved.contains(found) { return found }
         }
-        if anchors.endsOpen { return nil }
-        guard let id = ids.first, !anchors.isList else {
-            violations.note("anchor-not-found", "none of the \(subject.rawValue) has one of these ids", at: pointer)
-            return nil
-        }
-        if find(subject, id) != nil || (edit.operation == .insert && inserts(id)) {
-            violations.note("anchor-in-batch", "\"\(shown(id))\" is placed by this same edit", at: pointer)
+        guard let id = ids.first, !anchors.endsOpen else { return nil }
+        let place = batch.place(of: id, levelsUp: anchors.isList ? 1 : 0)
+        if anchors.isList {
+            violations.note("anchor-not-found", "none of the \(subject.rawValue) has one of these ids", at: place)
+        } else if find(subject, id) != nil || (edit.operation == .insert && inserts(id)) {
+            violations.note("anchor-in-batch", "\"\(shown(id))\" is placed by this same edit", at: place)
         } else {
             violations.note(
-                "anchor-not-found", "none of the \(subject.rawValue) has the id \"\(shown(id))\"", at: pointer)
+                "anchor-not-found", "none of the \(subject.rawValue) has the id \"\(shown(id))\"", at: place)
         }
         return nil
     }
 
     /// The section or item that the edit names as a parent.
-    private func find(_ parent: Edit.Parent, at pointer: String, _ violations: inout Violations) -> Int? {
+    private func find(_ parent: Edit.Parent, _ violations: inout Violations) -> Int? {
         let section = parent.subject == .items ? nil : find(.sections, parent.id)
         let item = parent.subject == .sections ? nil : find(.items, parent.id)
         guard section == nil || item == nil else {
             violations.note(
                 "ambiguous-id",
                 "both a section and an item have the id \"\(shown(parent.id))\": use {\"section\":…} or {\"item\":…}",
-                at: pointer)
+                at: batch.place(of: parent.id))
             return nil
         }
         if section == nil, item == nil {
-            let member = parent.subject.map { $0 == .items ? "/item" : "/section" } ?? ""
             violations.note(
-                "unknown-id", "no section or item has the id \"\(shown(parent.id))\"", at: pointer + member)
+                "unknown-id", "no section or item has the id \"\(shown(parent.id))\"", at: batch.place(of: parent.id))
         }
         return section ?? item
     }
@@ -306,7 +300,7 @@ extension EditedState {
 
 extension EditedState {
     /// Applies the edit at `index`; returns what is wrong with it. If anything is, the state must not be used any more.
-    mutating func apply(_ index: Int, limit: Int) -> [Violation] {
+    mutating func apply(_ index: Int, limit: Int) -> Violations {
         self.index = index
         var violations = Violations(limit: limit)
         switch edit.operation {
@@ -323,7 +317,7 @@ extension EditedState {
         case .reload: mark(.reload, &violations)
         case .reconfigure: mark(.reconfigure, &violations)
         }
-        return violations.list
+        return violations
     }
 
     // MARK: Operations
@@ -364,15 +358,15 @@ extension EditedState {
     private mutating func move(_ violations: inout Violations) {
         let operands = operands(&violations)
         var moved: Set<Int> = []
-        for (ordinal, vertex) in operands where !moved.insert(vertex).inserted {
-            note("duplicate-id", "is moved twice by one edit", ordinal, &violations)
+        for (id, vertex) in operands where !moved.insert(vertex).inserted {
+            note("duplicate-id", "is moved twice by one edit", id, &violations)
         }
         guard let target = target(moved: moved, &violations) else { return }
         let lineage = tree.lineage(of: target.parent)
-        for (ordinal, vertex) in operands where lineage.contains(vertex) {
-            note("cycle", "cannot be moved into itself", ordinal, &violations)
+        for (id, vertex) in operands where lineage.contains(vertex) {
+            note("cycle", "cannot be moved into itself", id, &violations)
         }
-        guard violations.list.isEmpty else { return }
+        guard violations.isEmpty else { return }
         for (_, vertex) in operands { detach(vertex) }
         let gap = gap(target)
         for (_, vertex) in operands { place(vertex, in: gap) }
@@ -387,9 +381,9 @@ extension EditedState {
 
     private mutating func update(_ violations: inout Violations) {
         guard let subject = edit.subject else { return }
-        for (ordinal, update) in batch.updates[edit.operands].enumerated() {
+        for update in batch.updates[edit.operands] {
             guard let vertex = find(subject, update.id) else {
-                noteUnknown(subject, update.id, ordinal, &violations)
+                noteUnknown(subject, update.id, &violations)
                 continue
             }
             if update.content != nil { made[vertex] = nil }
@@ -398,7 +392,7 @@ extension EditedState {
                 if let kind = update.kindStart { override.kindStart = kind }
                 if let isExpanded = update.isExpanded { override.isCollapsed = !isExpanded }
             }
-            if update.patch != nil || !update.additions.isEmpty { carryOut(update, on: vertex, ordinal, &violations) }
+            if update.patch != nil || !update.additions.isEmpty { carryOut(update, on: vertex, &violations) }
         }
     }
 
@@ -408,16 +402,15 @@ extension EditedState {
         marks += batch.ids[edit.operands].map { (subject, $0, redraw) }
     }
 
-    /// The vertices that the edit's ids name, each with its index in the edit; an id that does not exist is a
-    /// violation.
-    private func operands(_ violations: inout Violations) -> [(ordinal: Int, vertex: Int)] {
+    /// The vertices that the edit's ids name; an id that does not exist is a violation.
+    private func operands(_ violations: inout Violations) -> [(id: EditID, vertex: Int)] {
         guard let subject = edit.subject else { return [] }
-        var vertices: [(ordinal: Int, vertex: Int)] = []
-        for (ordinal, id) in batch.ids[edit.operands].enumerated() {
+        var vertices: [(id: EditID, vertex: Int)] = []
+        for id in batch.ids[edit.operands] {
             if let vertex = find(subject, id) {
-                vertices.append((ordinal, vertex))
+                vertices.append((id, vertex))
             } else {
-                noteUnknown(subject, id, ordinal, &violations)
+                noteUnknown(subject, id, &violations)
             }
         }
         return vertices
@@ -426,18 +419,13 @@ extension EditedState {
     // MARK: Violations
 
     /// Notes what is wrong with an operand that is an id.
-    private func note(_ code: String, _ detail: String, _ ordinal: Int, _ violations: inout Violations) {
-        violations.note(
-            code, "\"\(shown(batch.ids[edit.operands.lowerBound + ordinal]))\" \(detail)",
-            at: batch.pointer(toOperand: ordinal, ofEdit: index))
+    private func note(_ code: String, _ detail: String, _ id: EditID, _ violations: inout Violations) {
+        violations.note(code, "\"\(shown(id))\" \(detail)", at: batch.place(of: id))
     }
 
-    private func noteUnknown(
-        _ subject: Edit.Subject, _ id: EditID, _ ordinal: Int, _ violations: inout Violations
-    ) {
+    private func noteUnknown(_ subject: Edit.Subject, _ id: EditID, _ violations: inout Violations) {
         violations.note(
-            "unknown-id", "none of the \(subject.rawValue) has the id \"\(shown(id))\"",
-            at: batch.pointer(toOperand: ordinal, ofEdit: index))
+            "unknown-id", "none of the \(subject.rawValue) has the id \"\(shown(id))\"", at: batch.place(of: id))
     }
 
     /// Notes an id that exists already and, if the batch itself inserted it, where.
@@ -445,42 +433,16 @@ extension EditedState {
         guard !violations.isFull else { return }
         let isInserted = existing >= firstNew
         let detail = isInserted ? "is inserted more than once" : "already exists; move or update it"
-        if isInserted {
-            let first = vertex(numbered: existing)
-            noteDuplicate(first, detail, insertingEdit(of: first), &violations)
-        }
-        noteDuplicate(new, detail, index, &violations)
-    }
-
-    /// The edit that inserts a vertex. O(edits).
-    private func insertingEdit(of vertex: Vertex) -> Int {
-        batch.edits.firstIndex { edit in
-            guard edit.operation == .insert else { return false }
-            switch (vertex, edit.subject) {
-            case (.newItem(let node), .items): return edit.operands.contains(node)
-            case (.newItem(let node), .sections): return edit.operands.contains(Int(batch.nodes[node].section))
-            case (.newSection(let section), .sections): return edit.operands.contains(section)
-            default: return false
+        for vertex in (isInserted ? [vertex(numbered: existing)] : []) + [new]
+        where reported.insert(self.vertex(vertex)).inserted {
+            switch vertex {
+            case .newItem(let node): note("item", EditID(batch.nodes[node]))
+            case .newSection(let section): note("section", EditID(batch.sections[section]))
+            case .oldItem, .oldSection: break
             }
-        } ?? 0
-    }
-
-    private mutating func noteDuplicate(
-        _ vertex: Vertex, _ detail: String, _ index: Int, _ violations: inout Violations
-    ) {
-        guard reported.insert(self.vertex(vertex)).inserted else { return }
-        switch vertex {
-        case .newItem(let node):
-            let ordinals = ordinals ?? SiblingOrdinals(batch.nodes, sections: batch.sections.count)
-            self.ordinals = ordinals
-            violations.note(
-                "duplicate-id", "the item \"\(shown(EditID(batch.nodes[node])))\" \(detail)",
-                at: batch.pointer(toNode: node, ofEdit: index, ordinals))
-        case .newSection(let section):
-            violations.note(
-                "duplicate-id", "the section \"\(shown(EditID(batch.sections[section])))\" \(detail)",
-                at: batch.pointer(toSection: section, ofEdit: index))
-        case .oldItem, .oldSection: break
+        }
+        func note(_ what: String, _ id: EditID) {
+            violations.note("duplicate-id", "the \(what) \"\(shown(id))\" \(detail)", at: batch.place(of: id))
         }
     }
 }

@@ -1,112 +1,102 @@
-/// Where sections and items are in a document: turns ordinals into JSON Pointers, for errors only.
+// While a document is read, a place in it is only an offset: nothing counts elements or remembers names. Pointers are
+// needed for errors and warnings alone, and one walk over the text then finds them all.
+
+/// A place in a document that has been read.
+package struct DocumentPlace {
+    /// In the text of a value, or of a member with its name: the innermost one is meant.
+    let offset: Int
+    /// How many levels above that one.
+    var levelsUp = 0
+    /// What follows in a pointer to something that is not there.
+    var rest = ""
+
+    package init(_ offset: Int, levelsUp: Int = 0, rest: String = "") {
+        (self.offset, self.levelsUp, self.rest) = (offset, levelsUp, rest)
+    }
+}
+
+/// Finds the JSON Pointers to places.
 struct DocumentPointers {
-    /// Pointer to the state or the document; in a batch, to the edits.
-    var root: String
-    /// The edit being read, if any, and its member that holds the elements.
-    var edit: Int? = nil
-    var member: String? = nil
-    /// The index of the section that is the first element of the array of sections.
-    var firstSection = 0
-    var layout = Layout.array
-
-    /// The pointers onwards from the root. An object, since most documents share one of three.
-    final class Layout: Sendable {
-        /// From the root to the array of sections; nil if the only section is not written as one.
-        let sections: String?
-        /// From a section's element, or from the root, to its array of items.
-        let items: String
-        /// From a section's element, and from an item's, to its id; empty if the id has several parts.
-        let sectionID: String
-        let itemID: String
-        /// From a section's element to whether it is expanded.
-        let sectionExpanded: String
-        /// From an item's element to its kind, to whether it is expanded, to what it is grouped by, and to its
-        /// children.
-        let kind: String
-        let expanded: String
-        let group: String
-        let children: String
-        /// Whether items are in a separate list, whatever their section.
-        let isGrouped: Bool
-        /// Whether the ids of items begin with those of their sections.
-        let scopesIDs: Bool
-        /// Whether items, and sections, are members of objects, named by their ids.
-        let isMap: Bool
-        let sectionsAreMap: Bool
-
-        /// An array of items.
-        static let array = Layout(items: "")
-        /// An object with `items`.
-        static let items = Layout(items: "/items")
-        /// An object with `sections`.
-        static let sections = Layout(sections: "/sections", items: "/items")
-
-        private init(sections: String? = nil, items: String) {
-            (self.sections, self.items, sectionID, itemID) = (sections, items, "/id", "/id")
-            (kind, expanded, sectionExpanded, children) = ("/kind", "/expanded", "/expanded", "/items")
-            (group, isGrouped, scopesIDs, isMap, sectionsAreMap) = ("", false, false, false, false)
-        }
-
-        /// A document with a list at these places.
-        init(_ places: StateShape.Places) {
-            let element = places.element
-            sections = places.sectionsAt?.description
-            items = places.items.description
-            sectionID = places.sectionsAreMap ? "" : places.sectionIDAt.description
-            sectionExpanded = places.sectionExpandedAt?.description ?? ""
-            itemID = element.isMap || element.idAt.count > 1 ? "" : element.idAt[0].description
-            kind = element.kindAt?.description ?? ""
-            expanded = element.expandedAt?.description ?? ""
-            children = element.childrenAt?.description ?? ""
-            (group, isGrouped) = (element.groupAt?.description ?? "", element.groupAt != nil)
-            (scopesIDs, isMap, sectionsAreMap) = (element.scopesIDs, element.isMap, places.sectionsAreMap)
-        }
+    private enum Step {
+        case name(JSONString), index(Int)
     }
 
-    /// Pointer to the value being read.
-    var start: String { root + (edit.map { "/\($0)" } ?? "") + (member.map { "/\($0)" } ?? "") }
+    private let text: UnsafeRawPointer
+    private let places: [DocumentPlace]
+    private let root: String
+    private var cursor: JSONCursor
+    private var steps: [Step] = []
+    /// The numbers of the places that are left, in the order of the text.
+    private var left: ArraySlice<Int>
+    private var found: [String?]
+    private var bytes = 0
 
-    func section(_ ordinal: Int) -> String { section(named: "\(ordinal - firstSection)") }
-
-    /// - Parameter step: the section's ordinal, or its name.
-    func section(named step: String) -> String {
-        guard let sections = layout.sections else { return start }
-        return "\(start)\(sections)/\(step)"
-    }
-
-    /// The array of items of a section.
-    func list(in section: String) -> String { (layout.isGrouped ? start : section) + layout.items }
-
+    /// Pointers to places in accepted JSON; nil for those after the first `Violations.maxText` bytes of pointers.
+    /// O(bytes).
+    ///
     /// - Parameters:
-    ///   - section: pointer to its section.
-    ///   - steps: an item's ordinal or name among its siblings at each level, outermost first.
-    func item(in section: String, _ steps: some Sequence<some CustomStringConvertible>) -> String {
-        var path = list(in: section)
-        for (level, step) in steps.enumerated() { path += level == 0 ? "/\(step)" : "\(layout.children)/\(step)" }
-        return path
+    ///   - start: where the document starts in the text.
+    ///   - root: the pointer to that.
+    static func pointers(
+        to places: [DocumentPlace], in text: UnsafeRawPointer, from start: Int = 0, root: String = ""
+    ) -> [String?] {
+        if places.isEmpty { return [] }
+        var finder = DocumentPointers(places, in: text, from: start, root: root)
+        finder.takeValue()
+        finder.find(before: .max)
+        return finder.found
     }
 
-    /// A pointer's step to an item that is named by its id.
-    ///
-    /// - Parameter isScoped: whether the id begins with its section's, whose slashes are escaped as in pointers.
-    static func name(_ id: [UInt8], _ isScoped: Bool) -> String {
-        isScoped
-            ? String(decoding: id.drop { $0 != UInt8(ascii: "/") }.dropFirst(), as: UTF8.self) : JSONPointer.escaped(id)
+    private init(_ places: [DocumentPlace], in text: UnsafeRawPointer, from start: Int, root: String) {
+        (self.text, self.places, self.root, cursor) = (text, places, root, JSONCursor(text + start))
+        cursor.skipSpace()
+        left = places.indices.sorted { (places[$0].offset, $0) < (places[$1].offset, $1) }[...]
+        found = Array(repeating: nil, count: places.count)
     }
 
-    /// Pointer to an item's id; `step` returns an item's ordinal or name among its siblings. O(levels).
-    ///
-    /// - Parameter section: pointer to its section.
-    func id<Nodes: RandomAccessCollection<Node>>(
-        ofItem item: Int, in section: String, _ nodes: Nodes, step: (Int) -> String
-    ) -> String where Nodes.Index == Int {
-        var lineage: [String] = []
-        var index = item
-        while index >= 0 {
-            lineage.append(step(index))
-            index = Int(nodes[index].parent)
+    private mutating func takeValue() {
+        let isObject = cursor.byte == UInt8(ascii: "{")
+        guard isObject || cursor.byte == UInt8(ascii: "[") else { return cursor.skipValue() }
+        guard cursor.enter() else { return }
+        var index = 0
+        repeat {
+            find(before: cursor.at - text)
+            steps.append(isObject ? .name(cursor.takeName()) : .index(index))
+            takeValue()
+            find(before: cursor.at - text)
+            steps.removeLast()
+            index += 1
+        } while !left.isEmpty && cursor.takesComma()
+    }
+
+    /// Makes the pointers to the places before an offset that were not inside anything taken so far.
+    private mutating func find(before end: Int) {
+        while let number = left.first, places[number].offset < end {
+            left.removeFirst()
+            if bytes >= Violations.maxText { continue }
+            var pointer = root
+            for step in steps.dropLast(places[number].levelsUp) {
+                switch step {
+                case .name(let name): pointer += "/" + JSONPointer.escaped(name.text)
+                case .index(let index): pointer += "/\(index)"
+                }
+            }
+            found[number] = pointer + places[number].rest
+            bytes += found[number]!.utf8.count
         }
-        let place = self.item(in: section, lineage.reversed())
-        return nodes[item].flags.contains(.isBare) ? place : place + layout.itemID
+    }
+}
+
+/// Where ids are written that are stored outside of the document.
+struct IDOrigins {
+    /// In ascending order of the first.
+    private var list: [(stored: Int, offset: Int)] = []
+
+    mutating func note(_ stored: Int, _ offset: Int) { list.append((stored, offset)) }
+
+    /// Where the id whose text is at an offset of a state's text is written in the document. O(log ids).
+    subscript(start: Int) -> Int {
+        let index = list.indices.partitionPoint { list[$0].stored < start }
+        return index < list.count && list[index].stored == start ? list[index].offset : start
     }
 }

@@ -115,7 +115,7 @@ struct EnvelopeParser {
             try readObject()
             if found.metState { return found }
         } else {
-            found.violations.note("wrong-shape", "the body must be \(members.expectation)", at: "")
+            found.violations.note("wrong-shape", "the body must be \(members.expectation)", at: DocumentPlace(0))
             try scanner.skipValue(depth: 0)
         }
         try scanner.finish()
@@ -145,7 +145,7 @@ struct EnvelopeParser {
         } else if isState {
             let shape = shape
             try readState(name) { (reader) throws(JSONError) in
-                try reader.read(shape, depth: 1, at: "/" + JSONPointer.escaped(name.utf8))
+                try reader.read(shape, depth: 1)
             }
         } else if members.values.contains(name) {
             found.values[name] = try scanner.takeValue(depth: 1)
@@ -155,16 +155,16 @@ struct EnvelopeParser {
         } else if members.allowsBareState, name == "content" {
             found.listContent = try scanner.takeValue(depth: 1)
         } else {
-            noteUnknown(name)
+            noteUnknown(name, at: scanner.at)
             try scanner.skipValue(depth: 1)
         }
     }
 
-    private mutating func noteUnknown(_ name: String) {
+    private mutating func noteUnknown(_ name: String, at offset: Int) {
         let advice = members.required.isEmpty ? "" : "; the body must be \(members.expectation)"
         found.violations.note(
             "unknown-member", "unknown member \"\(Violations.shown(Array(name.utf8)))\"\(advice)",
-            at: "/" + JSONPointer.escaped(name.utf8))
+            at: DocumentPlace(offset))
     }
 
     private mutating func checkMembers() {
@@ -172,12 +172,12 @@ struct EnvelopeParser {
             if found.isBareState, let index = found.states.firstIndex(where: { $0.name == "state" }) {
                 found.states[index].state.builder.list = ListContent(content)
             } else {
-                noteUnknown("content")
+                noteUnknown("content", at: content.lowerBound)
             }
         }
         let names = found.states.map(\.name) + found.values.keys
         if !members.required.allSatisfy(names.contains) {
-            found.violations.note("missing-member", "the body must be \(members.expectation)", at: "")
+            found.violations.note("missing-member", "the body must be \(members.expectation)", at: DocumentPlace(0))
         }
         let alternatives = names.count(where: members.exactlyOne.contains)
         if !members.exactlyOne.isEmpty, alternatives != 1 {
@@ -185,7 +185,8 @@ struct EnvelopeParser {
                 alternatives == 0 && members.allowsBareState
                 ? "; to post another document, say where its list is with ?itemsAt=" : ""
             found.violations.note(
-                "wrong-shape", "the body must be \(members.expectation): exactly one of these\(advice)", at: "")
+                "wrong-shape", "the body must be \(members.expectation): exactly one of these\(advice)",
+                at: DocumentPlace(0))
         }
     }
 

@@ -48,8 +48,6 @@ struct KnownState {
         let start: Int
         /// Bytes up to the next sibling, which is not part of the run, or up to the end of the last one.
         let length: Int
-        /// The number of siblings.
-        let count: Int
         /// Whether the last sibling of its list is part of it.
         let reachesEnd: Bool
     }
@@ -81,15 +79,13 @@ struct KnownState {
         let endItem = endItem(after: first)
         if siblings.areAll, endItem - first <= most, let stop = self.end(ofLast: end, within: reach) {
             next = endItem
-            return Run(
-                places: first..<endItem, start: start, length: stop - start, count: siblingCount + 1, reachesEnd: true)
+            return Run(places: first..<endItem, start: start, length: stop - start, reachesEnd: true)
         }
         // Both documents are at the same point of the grammar again only where the next sibling starts.
         while siblingCount > 0 {
             if let stop = self.start(of: end), stop <= reach {
                 next = end
-                return Run(
-                    places: first..<end, start: start, length: stop - start, count: siblingCount, reachesEnd: false)
+                return Run(places: first..<end, start: start, length: stop - start, reachesEnd: false)
             }
             siblingCount -= 1
             repeat { end -= 1 } while node(at: end).level > 0
@@ -317,13 +313,10 @@ extension StateParser {
         reusedRuns.reserveCapacity(8)
     }
 
-    /// Takes the items at the scanner that the known state has, too.
-    ///
-    /// - Returns: the number of siblings taken, and whether the scanner is behind the last one, rather than at the
-    ///   start of the next.
-    mutating func takeKnownItems() -> (count: Int, isBehindItem: Bool) {
+    /// Takes the items at the scanner that the known state has, too; returns whether the scanner is behind the last
+    /// one, rather than at the start of the next.
+    mutating func takesKnownItems() -> Bool {
         scanner.skipSpace()
-        var count = 0
         repeat {
             guard
                 let run = known!.takeRun(
@@ -340,9 +333,8 @@ extension StateParser {
                 taken.count += run.places.count
             }
             scanner.at += run.length
-            count += run.count
-            if run.reachesEnd { return (count, true) }
+            if run.reachesEnd { return true }
         } while known!.seek(scanner.base + scanner.at, count: scanner.end - scanner.at)
-        return (count, false)
+        return false
     }
 }

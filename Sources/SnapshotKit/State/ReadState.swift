@@ -12,11 +12,12 @@ struct ReadState {
     let taken: TakenRows
     /// The largest number of sections, including those of groups.
     let maxSections: Int
-    let path: DocumentPointers
+    let root: Int
+    let origins: IDOrigins
     let keepsFirst: Bool
     let skipped: SkippedElements
     private(set) var violations: Violations
-    let excess: StateError?
+    let excess: StateParser.Excess?
 
     /// The finished state.
     ///
@@ -24,7 +25,7 @@ struct ReadState {
     ///   - text: the document, its padding and the tail.
     ///   - known: the state that the document was compared with.
     mutating func finish(over text: StateText, upon known: Snapshot? = nil) throws(StateError) -> StateReading {
-        if let excess { throw excess }
+        if let excess { throw Self.error(excess, text) }
         if let mentioned, let known { builder.keepExpanded(of: known.columns, but: mentioned, reusedRuns, in: text) }
         let result: (columns: Columns, duplicates: [ColumnsBuilder.Duplicate], kinship: Kinship?)
         // Violations and omissions are reported in the document's own order.
@@ -39,7 +40,7 @@ struct ReadState {
         }
         if result.duplicates.isEmpty, skipped.isEmpty {
             try checkSections(of: result.columns)
-            guard violations.isEmpty else { throw .invalid(violations.reported) }
+            guard violations.isEmpty else { throw .invalid(text.withView { violations.reported(in: $0.first) }) }
             return StateReading(Snapshot(result.columns), reused: result.kinship)
         }
         let read =
@@ -50,7 +51,7 @@ struct ReadState {
                 return all.finish(text: text)
             } ?? result
         if !read.duplicates.isEmpty, !keepsFirst { note(read.duplicates, in: read.columns) }
-        guard violations.isEmpty else { throw .invalid(violations.reported) }
+        guard violations.isEmpty else { throw .invalid(text.withView { violations.reported(in: $0.first) }) }
         let reading = distinct(read.columns, read.duplicates, text, upon: known?.columns)
         try checkSections(of: reading.snapshot.columns)
         return reading
@@ -60,8 +61,16 @@ struct ReadState {
     private func checkSections(of columns: Columns) throws(StateError) {
         let count = columns.sections.count
         if count > maxSections {
-            throw .limitExceeded(what: "sections", limit: maxSections, actual: count, pointer: path.root)
+            let excess = StateParser.Excess(
+                what: "sections", limit: maxSections, actual: count, place: DocumentPlace(root))
+            throw Self.error(excess, columns.text)
         }
+    }
+
+    private static func error(_ excess: StateParser.Excess, _ text: StateText) -> StateError {
+        let pointers = text.withView { DocumentPointers.pointers(to: [excess.place], in: $0.first) }
+        return .limitExceeded(
+            what: excess.what, limit: excess.limit, actual: excess.actual, pointer: pointers[0] ?? "")
     }
 
     /// The columns of what was read, with rows in the sections of their groups.
@@ -80,15 +89,22 @@ struct ReadState {
     /// Notes both records of each duplicate, but each record once. O(items).
     private mutating func note(_ duplicates: [ColumnsBuilder.Duplicate], in columns: Columns) {
         columns.withView { view in
-            let pointers = IDPointers(path, view)
             var noted: Set<RecordIndex> = []
-            if violations.isFull { violations.noteOmitted() }
-            for duplicate in duplicates where !violations.isFull {
-                let detail = "duplicate id \"\(Violations.shown(Array(view.id(of: duplicate.records[0]).text)))\""
+            for duplicate in duplicates {
                 for record in duplicate.records where noted.insert(record).inserted {
-                    violations.note("duplicate-id", detail, at: pointers.pointer(to: record))
+                    violations.note(
+                        "duplicate-id", "duplicate id \"\(Violations.shown(Array(view.id(of: record).text)))\"",
+                        at: place(of: record, view))
                 }
             }
+        }
+    }
+
+    /// Where the id of a section or an item is in the document.
+    private func place(of record: RecordIndex, _ view: ColumnsView) -> DocumentPlace {
+        switch record {
+        case .section(let section): DocumentPlace(origins[Int(view.sections[section].idStart)])
+        case .item(let item): DocumentPlace(origins[Int(view.nodes[item].idStart)])
         }
     }
 
@@ -101,17 +117,18 @@ struct ReadState {
     ) -> StateReading {
         columns.withView { view in
             let kept = DistinctRecords(of: view, duplicates, without: Set(skipped.records), areApart: groups != nil)
-            let pointers = kept.left.isEmpty ? nil : IDPointers(path, view)
-            let warnings = kept.left.prefix(StateWarning.maxCount).map {
-                StateWarning(code: "duplicate-id", pointers!.pointer(to: $0), view.id(of: $0))
+            let left = kept.left.prefix(StateWarning.maxCount - skipped.places.count)
+            let pointers = DocumentPointers.pointers(
+                to: skipped.places + left.map { place(of: $0, view) }, in: view.text.first)
+            let ids = skipped.places.map { _ in nil } + left.map { view.id(of: $0) }
+            let warnings = zip(pointers, ids).map { pointer, id in
+                StateWarning(code: id == nil ? "skipped" : "duplicate-id", pointer ?? "", id)
             }
             let groups = groups?.all(with: taken, reusedRuns, of: known).keeping(kept.items, of: view)
             let distinct = finished(
                 ColumnsBuilder(of: view, kept.items, in: kept.sections), groups, TakenRows(), text, upon: known,
                 reusing: [])
-            return StateReading(
-                Snapshot(distinct.columns),
-                warnings: Array((skipped.warnings + warnings).prefix(StateWarning.maxCount)))
+            return StateReading(Snapshot(distinct.columns), warnings: warnings)
         }
     }
 }
@@ -166,38 +183,6 @@ private struct DistinctRecords {
     }
 }
 
-/// Where ids are in a document.
-private struct IDPointers {
-    private let path: DocumentPointers
-    private let view: ColumnsView
-    private let ordinals: SiblingOrdinals
-
-    /// O(items).
-    init(_ path: DocumentPointers, _ view: ColumnsView) {
-        (self.path, self.view) = (path, view)
-        ordinals = SiblingOrdinals(view.nodes, sections: path.layout.isGrouped ? 1 : view.sections.count)
-    }
-
-    func pointer(to record: RecordIndex) -> String {
-        switch record {
-        case .section(let section): pointer(toSection: section) + path.layout.sectionID
-        case .item(let item):
-            path.id(
-                ofItem: item, in: path.layout.isGrouped ? "" : pointer(toSection: Int(view.nodes[item].section)),
-                view.nodes
-            ) {
-                path.layout.isMap
-                    ? DocumentPointers.name(Array(view.id(ofItem: $0).text), path.layout.scopesIDs) : "\(ordinals[$0])"
-            }
-        }
-    }
-
-    private func pointer(toSection section: Int) -> String {
-        path.layout.sectionsAreMap
-            ? path.section(named: JSONPointer.escaped(view.id(ofSection: section).text)) : path.section(section)
-    }
-}
-
 extension ColumnsView {
     fileprivate func id(of record: RecordIndex) -> IDText {
         switch record {
@@ -233,7 +218,7 @@ public struct StateWarning: Sendable, Hashable {
     /// The largest number reported.
     public static let maxCount = 20
 
-    init(code: String, _ pointer: String, _ id: IDText? = nil) {
+    init(code: String, _ pointer: String, _ id: IDText?) {
         (self.code, self.pointer, self.id) = (code, pointer, id.map { ElementID($0) })
     }
 }
@@ -242,17 +227,17 @@ public struct StateWarning: Sendable, Hashable {
 struct SkippedElements {
     /// Including everything in them.
     private(set) var records: [RecordIndex] = []
-    /// Warnings of the first ones.
-    private(set) var warnings: [StateWarning] = []
+    /// Where the first ones are.
+    private(set) var places: [DocumentPlace] = []
 
     var isEmpty: Bool { records.isEmpty }
     var count: Int { records.count }
 
     /// Adds one in place of all those after the first `count`, which it contains.
-    mutating func append(_ record: RecordIndex, at pointer: @autoclosure () -> String, behind count: Int) {
+    mutating func append(_ record: RecordIndex, at place: DocumentPlace, behind count: Int) {
         records.removeLast(records.count - count)
-        if warnings.count > count { warnings.removeLast(warnings.count - count) }
+        if places.count > count { places.removeLast(places.count - count) }
         records.append(record)
-        if warnings.count < StateWarning.maxCount { warnings.append(StateWarning(code: "skipped", pointer())) }
+        if places.count < StateWarning.maxCount { places.append(place) }
     }
 }

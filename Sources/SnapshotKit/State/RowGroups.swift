@@ -168,42 +168,49 @@ extension RowGroups {
 extension StateParser {
     /// Takes the value that determines a row's group; returns the group's number, or nil, with a violation noted, if
     /// the value cannot be an id.
-    mutating func readGroup(prefix: Int?, depth: Int) throws(JSONError) -> Int? {
-        if try takeNull() { return groupOfNone() }
+    mutating func readGroup(prefix: Int?, ofElementAt element: Int, depth: Int) throws(JSONError) -> Int? {
+        if try takeNull() { return groupOfNone(at: element) }
         let start = scanner.at
         switch scanner.byte(start) {
         case UInt8(ascii: "\""):
             let token = try scanner.takeString()
             if token.isEscaped {
                 let text = Array(StringText(scanner.base + token.start, token.count))
-                return text.withUnsafeBytes { group(of: $0, prefix, nil) }
+                return text.withUnsafeBytes { group(of: $0, prefix, nil, at: start, element) }
             }
             let text = scanner.text(token.start..<token.start + token.count)
-            return group(of: text, prefix, FoundID(start: token.start, count: token.count, flags: []))
+            return group(
+                of: text, prefix, FoundID(start: token.start, count: token.count, flags: []), at: start, element)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             if try scanner.takeNumber() {
                 let text = scanner.text(start..<scanner.at)
                 return group(
-                    of: text, prefix, FoundID(start: start, count: text.count, flags: .integerID))
+                    of: text, prefix, FoundID(start: start, count: text.count, flags: .integerID), at: start, element)
             }
         default: try scanner.skipValue(depth: depth)
         }
-        refuseGroup()
+        refuseGroup(at: DocumentPlace(start))
         return nil
     }
 
-    mutating func refuseGroup() {
-        note("invalid-group", "the value at groupAt must be a string or an integer that is a valid id", at: .group)
+    mutating func refuseGroup(at place: DocumentPlace) {
+        note("invalid-group", "the value at groupAt must be a string or an integer that is a valid id", at: place)
     }
 
     /// The group of the rows without one.
-    mutating func groupOfNone() -> Int { Array("none".utf8).withUnsafeBytes { group(of: $0, nil, nil) } ?? 0 }
+    mutating func groupOfNone(at element: Int) -> Int {
+        Array("none".utf8).withUnsafeBytes { group(of: $0, nil, nil, at: element, element) } ?? 0
+    }
 
     /// The group of a text, or of its first scalars.
     ///
-    /// - Parameter whole: where the text is in the document, if it is written there as it is.
-    private mutating func group(of text: UnsafeRawBufferPointer, _ prefix: Int?, _ whole: FoundID?) -> Int? {
-        if text.isEmpty { return groupOfNone() }
+    /// - Parameters:
+    ///   - whole: where the text is in the document, if it is written there as it is.
+    ///   - start: where the value is, and `element`, where the row is.
+    private mutating func group(
+        of text: UnsafeRawBufferPointer, _ prefix: Int?, _ whole: FoundID?, at start: Int, _ element: Int
+    ) -> Int? {
+        if text.isEmpty { return groupOfNone(at: element) }
         let id = UnsafeRawBufferPointer(rebasing: text.prefix(ofScalars: prefix ?? text.count))
         let place = groupedRow ?? itemCount - 1
         if let number = groups.number(of: id) {
@@ -214,17 +221,16 @@ extension StateParser {
             return number
         }
         guard id.canBeID else {
-            refuseGroup()
+            refuseGroup(at: DocumentPlace(start))
             return nil
         }
         // Omitted rows make no sections: if there may be any, sections are counted at the end.
         guard groups.count < limits.maxSections || keepsFirst || skipsInvalid else {
             exceed(
-                "sections", limit: limits.maxSections, actual: limits.maxSections + 1,
-                at: groupedRow.map(Location.row) ?? .item(""))
+                "sections", limit: limits.maxSections, actual: limits.maxSections + 1, at: DocumentPlace(element))
             return nil
         }
-        guard takesRoom(forID: id.count, at: groupedRow.map(Location.row) ?? .item("")) else { return nil }
+        guard takesRoom(forID: id.count, at: element) else { return nil }
         let found = whole.flatMap { id.count == text.count ? $0 : nil } ?? store.append(idText: id)
         return groups.insert(id, found, at: place)
     }
@@ -249,13 +255,13 @@ extension StateParser {
                 guard place < run.old + run.count else { break }
                 let section = known.section(ofRowAt: place)
                 groupedRow = place - run.old + run.new
-                let group = try readGroup(
-                    inElementAt: section.element + Int(Int32(bitPattern: shift)), prefix: prefix)
+                let element = section.element + Int(Int32(bitPattern: shift))
+                let group = try readGroup(inElementAt: element, prefix: prefix)
                 if taken.sections.count <= section.index {
                     let unknown = repeatElement((group: Int32(-1), count: UInt32(0)), count: section.index + 1)
                     taken.sections += unknown.dropFirst(taken.sections.count)
                 }
-                taken.sections[section.index].group = Int32(truncatingIfNeeded: group ?? groupOfNone())
+                taken.sections[section.index].group = Int32(truncatingIfNeeded: group ?? groupOfNone(at: element))
             }
         }
     }
@@ -266,7 +272,7 @@ extension StateParser {
         guard let value = groupPlace.value(in: scanner.base + start, entersArrays: true) else { return nil }
         let end = scanner.at
         scanner.at = value - scanner.base
-        let group = try readGroup(prefix: prefix, depth: 0)
+        let group = try readGroup(prefix: prefix, ofElementAt: start, depth: 0)
         scanner.at = end
         return group
     }

@@ -135,7 +135,7 @@ public struct StateDocument: Sendable {
             var reader = StateParser(base: start, count: count, limits: limits)
             if let known { reader.expect(known) }
             do throws(JSONError) {
-                try reader.read(shape, depth: 0, at: "")
+                try reader.read(shape, depth: 0)
                 try reader.scanner.finish()
             } catch { throw .json(error) }
             return (consume reader).result()
@@ -191,7 +191,7 @@ public struct StateDocument: Sendable {
             let shape = try StateShape(JSONSlice(bytes: bytes, range: range), at: "/" + name)
             return try readEnvelope(members, shape: shape, limits: limits, known: known, keepsExpanded: keepsExpanded)
         }
-        if !read.violations.list.isEmpty { throw .wrongShape(read.violations.list) }
+        if !read.violations.isEmpty { throw .wrongShape(withStart { read.violations.reported(in: $0) }) }
         var whole: StateText?
         for index in read.states.indices { try appendTail(of: &read.states[index].state, to: &whole) }
         var states: [(name: String, reading: StateReading)] = []
@@ -214,11 +214,13 @@ public struct StateDocument: Sendable {
 
 extension StateParser {
     /// Takes a value as a state of the given shape.
-    mutating func read(_ shape: StateShape, depth: Int, at root: String) throws(JSONError) {
+    mutating func read(_ shape: StateShape, depth: Int) throws(JSONError) {
+        scanner.skipSpace()
+        root = scanner.at
         if let places = shape.places {
-            try readDocument(shape, places, depth: depth, at: root)
+            try readDocument(shape, places, depth: depth)
         } else {
-            try readState(depth: depth, at: root)
+            try readState(depth: depth)
         }
     }
 }

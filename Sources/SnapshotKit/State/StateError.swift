@@ -75,14 +75,20 @@ public struct StateLimits: Sendable, Equatable {
 /// The violations of a document that are reported. No text is made for others: a document may have a violation every
 /// two bytes, each with a long pointer.
 package struct Violations {
-    private(set) var list: [Violation] = []
+    struct Noted {
+        let code: String
+        let detail: String
+        let place: DocumentPlace
+    }
+
+    private(set) var list: [Noted] = []
     /// All that were found, reported or not.
     private var count = 0
     private let limit: Int
-    /// Bytes of text so far, including violations forgotten again.
+    /// Bytes of details so far, including violations forgotten again.
     private var text = 0
 
-    /// Bytes of pointers and details after which nothing more is reported.
+    /// Bytes of details, and of pointers, after which nothing more is reported.
     static let maxText = 256 * 1024
 
     /// Room for `limit` violations.
@@ -93,23 +99,25 @@ package struct Violations {
 
     var isEmpty: Bool { count == 0 }
 
-    /// The violations to report: if forgotten ones have used up the room, only that there are some.
-    var reported: [Violation] {
-        guard list.isEmpty, count > 0 else { return list }
-        return [Violation(pointer: "", code: "invalid-state", detail: "\(count) violations, too many to list")]
+    /// The violations to report: if forgotten ones have used up the room, only that there are some. See
+    /// `DocumentPointers.pointers`.
+    func reported(in text: UnsafeRawPointer, from start: Int = 0, root: String = "") -> [Violation] {
+        guard !list.isEmpty || count == 0 else {
+            return [Violation(pointer: "", code: "invalid-state", detail: "\(count) violations, too many to list")]
+        }
+        let pointers = DocumentPointers.pointers(to: list.map(\.place), in: text, from: start, root: root)
+        return zip(list, pointers).compactMap { noted, pointer in
+            pointer.map { Violation(pointer: $0, code: noted.code, detail: noted.detail) }
+        }
     }
 
     /// Notes a violation, unless the report is full.
-    mutating func note(_ code: String, _ detail: @autoclosure () -> String, at pointer: @autoclosure () -> String) {
+    mutating func note(_ code: String, _ detail: @autoclosure () -> String, at place: DocumentPlace) {
         count += 1
         guard !isFull else { return }
-        let violation = Violation(pointer: pointer(), code: code, detail: detail())
-        text += violation.pointer.utf8.count + violation.detail.utf8.count
-        list.append(violation)
+        list.append(Noted(code: code, detail: detail(), place: place))
+        text += list[list.count - 1].detail.utf8.count
     }
-
-    /// Notes one that is not reported.
-    mutating func noteOmitted() { count += 1 }
 
     /// How much has been noted.
     struct Mark {
@@ -130,28 +138,4 @@ package struct Violations {
         let start = text.prefix(256)
         return String(decoding: start, as: UTF8.self) + (start.count < text.count ? "…" : "")
     }
-}
-
-/// The ordinal of each item among its siblings. Counted once, in O(n): counting for each violation would be quadratic.
-struct SiblingOrdinals {
-    private let ordinals: [UInt32]
-
-    init<Nodes: RandomAccessCollection<Node>>(_ nodes: Nodes, sections: Int) where Nodes.Index == Int {
-        var ordinals = [UInt32](filled: 0, count: nodes.count)
-        var children = [UInt32](filled: 0, count: nodes.count)
-        var roots = [UInt32](filled: 0, count: sections)
-        for index in nodes.indices {
-            let (parent, section) = (Int(nodes[index].parent), Int(nodes[index].section))
-            if parent < 0 {
-                ordinals[index] = roots[section]
-                roots[section] += 1
-            } else {
-                ordinals[index] = children[parent]
-                children[parent] += 1
-            }
-        }
-        self.ordinals = ordinals
-    }
-
-    subscript(item: Int) -> Int { Int(ordinals[item]) }
 }

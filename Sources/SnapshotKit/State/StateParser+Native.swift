@@ -20,13 +20,11 @@ enum StateMember: UInt8, CaseIterable {
 
 extension StateParser {
     /// Takes a state in the library's own shape; `depth` counts the arrays and objects around it.
-    mutating func readState(depth: Int, at root: String) throws(JSONError) {
-        path = DocumentPointers(root: root)
-        scanner.skipSpace()
+    mutating func readState(depth: Int) throws(JSONError) {
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "["): try readMain(depth: depth)
         case UInt8(ascii: "{"): try readStateObject(depth: depth + 1)
-        default: try refuse("wrong-type", "a state must be an array or an object", at: .root, depth: depth)
+        default: try refuse("wrong-type", "a state must be an array or an object", depth: depth)
         }
     }
 
@@ -50,16 +48,16 @@ extension StateParser {
         try readObject(depth: depth) { (reader, name) throws(JSONError) in
             if reader.scanner.string(name).isText("content") { return try reader.readListContent(depth: depth) }
             guard let list = StateList(reader.scanner.string(name)) else {
-                return try reader.refuseUnknown(name, of: "state", at: .root, depth: depth)
+                return try reader.refuseUnknown(name, of: "state", depth: depth)
             }
             guard !holdsList else {
                 return try reader.refuse(
-                    "ambiguous-state", "a state must have sections or items, not both", at: .root, depth: depth)
+                    "ambiguous-state", "a state must have sections or items, not both", levelsUp: 1, depth: depth)
             }
             holdsList = true
             try reader.readList(list, depth: depth)
         }
-        if !holdsList { note("missing-sections", "a state needs sections or items", at: .root) }
+        if !holdsList { note("missing-sections", "a state needs sections or items", at: DocumentPlace(root)) }
     }
 
     /// Takes the list's own content.
@@ -71,11 +69,8 @@ extension StateParser {
     mutating func readList(_ list: StateList, depth: Int) throws(JSONError) {
         switch list {
         case .sections:
-            path.layout = .sections
             try readSections(depth: depth) { (reader) throws(JSONError) in try reader.readSection(depth: depth + 1) }
-        case .items:
-            path.layout = .items
-            try readMain(depth: depth)
+        case .items: try readMain(depth: depth)
         }
     }
 
@@ -83,53 +78,46 @@ extension StateParser {
 
     /// Takes a section into the open one. Without items it is empty.
     mutating func readSection(depth: Int) throws(JSONError) {
-        scanner.skipSpace()
         guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
-            return try refuse("wrong-type", "a section must be an object", at: .section(""), depth: depth)
+            return try refuse("wrong-type", "a section must be an object", depth: depth)
         }
-        let section = builder.openSection
-        let seen = try readMembers(depth: depth + 1, of: "section", at: .section("")) {
-            (reader, member) throws(JSONError) in
+        let (section, place) = (builder.openSection, here)
+        let seen = try readMembers(depth: depth + 1, of: "section") { (reader, member) throws(JSONError) in
             switch member {
             case .id:
-                guard let id = try reader.readID(depth: depth + 1, at: .section("/id")) else { return }
+                guard let id = try reader.readID(depth: depth + 1) else { return }
                 reader.builder.setID(ofSection: section, id)
             case .content: reader.builder.setContent(ofSection: section, try reader.readContent(depth: depth + 1))
-            case .expanded:
-                reader.setExpanded(
-                    .section(section), try reader.readExpanded(depth: depth + 1, at: .section("/expanded")))
+            case .expanded: reader.setExpanded(.section(section), try reader.readExpanded(depth: depth + 1))
             case .items:
                 try reader.readTopItems(depth: depth + 1) { (reader, item) throws(JSONError) in
                     try reader.readItem(item, level: 0, depth: depth + 2)
                 }
-            case .kind:
-                try reader.refuse(
-                    "unknown-member", "a section has no kind", at: .section("/kind"), depth: depth + 1)
+            case .kind: try reader.refuse("unknown-member", "a section has no kind", depth: depth + 1)
             }
         }
-        if seen & StateMember.id.bit == 0 { note("missing-id", "a section needs an id", at: .section("")) }
+        if seen & StateMember.id.bit == 0 { note("missing-id", "a section needs an id", at: place) }
     }
 
     /// Takes an item and its children: an object, or a bare id.
     mutating func readItem(_ item: Int, level: Int, depth: Int) throws(JSONError) {
-        scanner.skipSpace()
         guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
-            guard let id = try readID(depth: depth, at: .item("")) else { return }
+            guard let id = try readID(depth: depth) else { return }
             builder.setID(ofItem: item, id)
             return builder.nodes[item].flags.formUnion(.isBare)
         }
-        let seen = try readMembers(depth: depth + 1, of: "item", at: .item("")) { (reader, member) throws(JSONError) in
+        let place = here
+        let seen = try readMembers(depth: depth + 1, of: "item") { (reader, member) throws(JSONError) in
             switch member {
             case .id:
-                guard let id = try reader.readID(depth: depth + 1, at: .item("/id")) else { return }
+                guard let id = try reader.readID(depth: depth + 1) else { return }
                 reader.builder.setID(ofItem: item, id)
             case .content: reader.builder.setContent(ofItem: item, try reader.readContent(depth: depth + 1))
             case .kind:
-                if let start = try reader.readKind(depth: depth + 1, at: .kind) {
+                if let start = try reader.readKind(depth: depth + 1) {
                     reader.builder.setKind(ofItem: item, start: start)
                 }
-            case .expanded:
-                reader.setExpanded(.item(item), try reader.readExpanded(depth: depth + 1, at: .expanded))
+            case .expanded: reader.setExpanded(.item(item), try reader.readExpanded(depth: depth + 1))
             case .items:
                 try reader.readItems(parent: item, level: level + 1, depth: depth + 1) {
                     (reader, child) throws(JSONError) in
@@ -137,14 +125,13 @@ extension StateParser {
                 }
             }
         }
-        if seen & StateMember.id.bit == 0 { note("missing-id", "an item needs an id", at: .item("")) }
+        if seen & StateMember.id.bit == 0 { note("missing-id", "an item needs an id", at: place) }
     }
 
     /// Takes an object's members and returns the bits of those seen.
     @inline(__always)
     mutating func readMembers(
-        depth: Int, of what: String, at place: Location,
-        reading: (inout StateParser, StateMember) throws(JSONError) -> Void
+        depth: Int, of what: String, reading: (inout StateParser, StateMember) throws(JSONError) -> Void
     ) throws(JSONError) -> UInt8 {
         try scanner.checkDepth(depth)
         scanner.at += 1
@@ -158,7 +145,7 @@ extension StateParser {
             let name = try scanner.takeString()
             guard let member = StateMember(scanner.string(name)) else {
                 scanner.at = start
-                try refuseUnknown(try scanner.takeName(in: frame), of: what, at: place, depth: depth)
+                try refuseUnknown(try scanner.takeName(in: frame), of: what, depth: depth)
                 continue
             }
             // One bit per known member is enough to find duplicates.
@@ -172,19 +159,12 @@ extension StateParser {
     }
 
     /// Notes an unknown member and takes its value.
-    mutating func refuseUnknown(
-        _ name: StringToken, of what: String, at place: Location, depth: Int
-    ) throws(JSONError) {
-        if !violations.isFull {
-            let text = Array(scanner.string(name).text)
-            let subject = "\(what == "item" ? "an" : "a") \(what) has no member \"\(Violations.shown(text))\""
-            let pointer = "\(pointer(place))/\(JSONPointer.escaped(text))"
-            note(
-                "unknown-member",
-                "\(subject); put it into content, or post the document as it is with a shape, such as ?idAt=/id",
-                at: pointer)
-        }
-        try scanner.skipValue(depth: depth)
+    mutating func refuseUnknown(_ name: StringToken, of what: String, depth: Int) throws(JSONError) {
+        let text = scanner.string(name).text
+        try refuse(
+            "unknown-member",
+            "\(what == "item" ? "an" : "a") \(what) has no member \"\(Violations.shown(Array(text)))\"; "
+                + "put it into content, or post the document as it is with a shape, such as ?idAt=/id", depth: depth)
     }
 
     // MARK: Values
@@ -192,11 +172,11 @@ extension StateParser {
     mutating func readContent(depth: Int) throws(JSONError) -> Range<Int> { try scanner.takeValue(depth: depth) }
 
     /// Takes a kind and returns where its quote is; nil, with a violation noted, if it is no kind.
-    mutating func readKind(depth: Int, at place: Location) throws(JSONError) -> Int? {
+    mutating func readKind(depth: Int) throws(JSONError) -> Int? {
         scanner.skipSpace()
         let start = scanner.at
         guard scanner.byte(start) == UInt8(ascii: "\"") else {
-            try refuse("wrong-type", "a kind must be a string", at: place, depth: depth)
+            try refuse("wrong-type", "a kind must be a string", depth: depth)
             return nil
         }
         _ = try scanner.takeString()
@@ -204,7 +184,7 @@ extension StateParser {
     }
 
     /// Takes true or false; anything else is a violation.
-    mutating func readExpanded(depth: Int, at place: Location) throws(JSONError) -> Bool? {
+    mutating func readExpanded(depth: Int) throws(JSONError) -> Bool? {
         scanner.skipSpace()
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "t"):
@@ -214,7 +194,7 @@ extension StateParser {
             try scanner.takeLiteral("false")
             return false
         default:
-            try refuse("wrong-type", "expanded must be true or false", at: place, depth: depth)
+            try refuse("wrong-type", "expanded must be true or false", depth: depth)
             return nil
         }
     }

@@ -9,6 +9,8 @@ extension StateShape.Element {
 extension StateParser {
     /// The result of a walk through one element.
     private struct Finding {
+        /// Where the element is.
+        let start: Int
         /// -1 in a section or the document.
         let item: Int
         let level: Int
@@ -34,7 +36,8 @@ extension StateParser {
     private mutating func walkElement(
         _ targets: Targets, of document: DocumentTargets, parts: Int = 1, item: Int = -1, level: Int = -1, depth: Int
     ) throws(JSONError) -> Finding {
-        var finding = Finding(item: item, level: level)
+        scanner.skipSpace()
+        var finding = Finding(start: scanner.at, item: item, level: level)
         if parts > 1 { finding.parts = Array(repeating: nil, count: parts) }
         try targets.pointers.withRoot { (root) throws(JSONError) in
             try walk(targets, root, document, &finding, depth: depth)
@@ -43,65 +46,63 @@ extension StateParser {
     }
 
     /// Takes a document and reads the list at `places` in it.
-    mutating func readDocument(
-        _ shape: StateShape, _ places: StateShape.Places, depth: Int, at root: String
-    ) throws(JSONError) {
+    mutating func readDocument(_ shape: StateShape, _ places: StateShape.Places, depth: Int) throws(JSONError) {
         (keepsFirst, skipsInvalid) = (places.keepsFirst, places.skipsInvalid)
-        path = DocumentPointers(root: root, layout: DocumentPointers.Layout(places))
         builder.place.shape = shape
         let targets = DocumentTargets(places)
         let groupAt = places.element.groupAt
         groupPlace = PointerSet(groupAt.map { [$0] } ?? [])
-        scanner.skipSpace()
-        let start = scanner.at
         let hasMain = places.sectionsAt == nil && groupAt == nil
         if hasMain { beginMain() }
         let finding = try walkElement(targets.document, of: targets, depth: depth)
         if hasMain {
             builder.endSection()
-            if places.element.scopesIDs { scopeIDs(ofItemsFrom: 0, inSection: Array("main".utf8)) }
+            if places.element.scopesIDs { scopeIDs(ofItemsFrom: 0, inSection: Array("main".utf8), at: finding.start) }
         }
         try endGroups()
         for (list, pointer) in targets.document.pointers.pointers.enumerated()
         where finding.lists & 1 << list == 0 && (finding.blocked & 1 << list != 0 || !places.takesMissing) {
             let what = pointer == places.sectionsAt ? "sections" : "items"
-            note("not-found", "no \(what) at \"\(pointer)\"", at: root + pointer.description)
+            note(
+                "not-found", "no \(what) at \"\(pointer)\"", at: DocumentPlace(root, rest: pointer.description))
         }
         if !places.takesMissing, sectionsWithItems == 0 {
-            for step in sectionsWithoutItems where !violations.isFull {
-                let section = section(at: step)
-                note("missing-items", "no items at \"\(places.items)\" in this section", at: section)
-            }
+            for start in sectionsWithoutItems { noteMissingItems(places, at: start) }
         }
         let members = [finding.otherListMember, finding.listMember].compactMap { $0 }
-        if !members.isEmpty || !finding.sawList { keep(places.rest, of: start..<scanner.at, without: members) }
+        if !members.isEmpty || !finding.sawList { keep(places.rest, of: root..<scanner.at, without: members) }
+    }
+
+    private mutating func noteMissingItems(_ places: StateShape.Places, at section: Int) {
+        note(
+            "missing-items", "no items at \"\(places.items)\" in this section", at: DocumentPlace(section))
     }
 
     // MARK: Elements
 
     private mutating func readSectionElement(_ targets: DocumentTargets, depth: Int) throws(JSONError) {
-        scanner.skipSpace()
         let section = builder.openSection
-        let start = scanner.at
         let finding = try walkElement(targets.section, of: targets, depth: depth)
+        let start = finding.start
         if let id = finding.id {
             builder.setID(ofSection: section, id)
         } else if finding.seenParts == 0, !targets.places.sectionsAreMap {
-            note("missing-id", "no id at \"\(targets.places.sectionIDAt)\" in this section", at: .section(""))
+            note(
+                "missing-id", "no id at \"\(targets.places.sectionIDAt)\" in this section", at: DocumentPlace(start))
         }
         if !targets.isGrouped, targets.scopesIDs {
             let record = builder.sections[section]
             let id = FoundID(start: Int(record.idStart), count: Int(record.idCount), flags: [])
-            if id.count > 0 { scopeIDs(ofItemsFrom: Int(record.firstItem), inSection: bytes(of: id)) }
+            if id.count > 0 { scopeIDs(ofItemsFrom: Int(record.firstItem), inSection: bytes(of: id), at: start) }
         }
         if targets.isGrouped {
             // Its items are elsewhere.
         } else if finding.blocked != 0 {
-            note("missing-items", "no items at \"\(targets.places.items)\" in this section", at: .section(""))
+            noteMissingItems(targets.places, at: start)
         } else if finding.sawList {
             sectionsWithItems += 1
         } else {
-            sectionsWithoutItems.append(openStep)
+            sectionsWithoutItems.append(start)
         }
         if let cut = finding.listMember {
             builder.setContent(ofSection: section, stored(start..<scanner.at, without: cut))
@@ -113,12 +114,11 @@ extension StateParser {
     private mutating func readItemElement(
         _ item: Int, level: Int, _ targets: DocumentTargets, depth: Int
     ) throws(JSONError) {
-        scanner.skipSpace()
-        let start = scanner.at
         let finding = try walkElement(
             targets.item, of: targets, parts: targets.idParts, item: item, level: level, depth: depth)
+        let start = finding.start
         defer {
-            if level == 0, targets.isGrouped { endRow(item, finding.group, scopesIDs: targets.scopesIDs) }
+            if level == 0, targets.isGrouped { endRow(item, finding.group, scopesIDs: targets.scopesIDs, at: start) }
         }
         if let cut = finding.listMember {
             builder.setContent(ofItem: item, stored(start..<scanner.at, without: cut))
@@ -129,16 +129,16 @@ extension StateParser {
         // A part that was seen but is no id has already been noted.
         if finding.seenParts != 1 << targets.idParts - 1 {
             for (part, pointer) in targets.places.element.idAt.enumerated() where finding.seenParts & 1 << part == 0 {
-                note("missing-id", "no id at \"\(pointer)\" in this element", at: .item(""))
+                note("missing-id", "no id at \"\(pointer)\" in this element", at: DocumentPlace(start))
             }
-        } else if let id = targets.idParts == 1 ? finding.id : joinedID(of: finding.parts) {
+        } else if let id = targets.idParts == 1 ? finding.id : joinedID(of: finding.parts, at: start) {
             builder.setID(ofItem: item, id)
         }
     }
 
     /// The parts of an id, joined to one: each escaped as in a JSON Pointer, with slashes between them. Nil if one of
     /// them was invalid.
-    private mutating func joinedID(of parts: [FoundID?]) -> FoundID? {
+    private mutating func joinedID(of parts: [FoundID?], at start: Int) -> FoundID? {
         guard hasRoomForIDs else { return nil }
         var text: [UInt8] = []
         text.reserveCapacity(64)
@@ -148,11 +148,11 @@ extension StateParser {
             JSONPointer.escape(bytes(of: part)) { text.append($0) }
         }
         guard text.count <= StateLimits.maxIDBytes else {
-            noteLongID(text.count, at: .item(""))
+            noteLongID(text.count, at: DocumentPlace(start))
             return nil
         }
-        guard takesRoom(forID: text.count, at: .item("")) else { return nil }
-        return text.withUnsafeBytes { store.append(idText: $0) }
+        guard takesRoom(forID: text.count, at: start) else { return nil }
+        return text.withUnsafeBytes { storeID($0, writtenAt: start) }
     }
 
     /// The text of an id, in the document or stored after it.
@@ -184,69 +184,61 @@ extension StateParser {
     // MARK: Groups and scopes
 
     /// Ends a top-level row: notes its group, and scopes its id and those below it.
-    private mutating func endRow(_ item: Int, _ group: Int?, scopesIDs: Bool) {
-        let group = group ?? groupOfNone()
+    private mutating func endRow(_ item: Int, _ group: Int?, scopesIDs: Bool, at start: Int) {
+        let group = group ?? groupOfNone(at: start)
         groups.append(group)
         // Without room for its group there may be none at all.
         if scopesIDs, excess == nil {
             builder.endItem(item)
-            scopeIDs(ofItemsFrom: item, inSection: groups.text(of: group))
+            scopeIDs(ofItemsFrom: item, inSection: groups.text(of: group), at: start)
         }
     }
 
     /// Prefixes the ids of all items from one on with the id of their section. O(bytes).
-    private mutating func scopeIDs(ofItemsFrom first: Int, inSection section: [UInt8]) {
+    ///
+    /// - Parameter place: of the section or, with groups, of the first item.
+    private mutating func scopeIDs(ofItemsFrom first: Int, inSection section: [UInt8], at place: Int) {
+        let element = builder.place.shape.places?.element
+        // From the id of one part, which is not the name of a member, up to the element.
+        let levelsUp = element.map { $0.isMap || $0.idAt.count > 1 ? 0 : $0.idAt[0].tokens.count } ?? 0
         var start: [UInt8] = []
         JSONPointer.escape(section) { start.append($0) }
         start.append(UInt8(ascii: "/"))
         for item in first..<builder.nodes.count where builder.nodes[item].idCount > 0 {
             var text = start
             JSONPointer.escape(ownID(ofItem: item)) { text.append($0) }
+            let offset = origins[Int(builder.nodes[item].idStart)]
+            let here = DocumentPlace(offset, levelsUp: levelsUp)
             if text.count > StateLimits.maxIDBytes, skipsInvalid {
-                let pointer = skipped.count < StateWarning.maxCount ? pointer(toItem: item, from: first) : ""
                 builder.disown(.item(item))
-                skipped.append(.item(item + taken.count), at: pointer, behind: skipped.count)
+                skipped.append(.item(item + taken.count), at: here, behind: skipped.count)
                 continue
             }
-            guard takesRoom(forID: text.count, at: groupPlace.isEmpty ? .section("") : .item("")) else { return }
+            guard takesRoom(forID: text.count, at: place) else { return }
             if text.count > StateLimits.maxIDBytes {
-                let pointer = violations.isFull ? "" : pointer(toItem: item, from: first)
                 note(
                     "invalid-id",
                     "an id may have at most 2,048 bytes; with that of its section this one has \(text.count)",
-                    at: pointer)
+                    at: here)
             }
-            builder.setID(ofItem: item, text.withUnsafeBytes { store.append(idText: $0) })
+            builder.setID(ofItem: item, text.withUnsafeBytes { storeID($0, writtenAt: offset) })
         }
     }
 
     /// Takes room for an id that stands nowhere as such: of several parts, with that of its section, or a group's.
     /// Escapes make the first longer, and a section's id is stored with each item, so a document may ask for much.
-    mutating func takesRoom(forID count: Int, at place: Location) -> Bool {
+    mutating func takesRoom(forID count: Int, at offset: Int) -> Bool {
         madeIDBytes += count
         if hasRoomForIDs { return true }
-        exceed("bytes of ids that are made of others", limit: maxMadeIDBytes, actual: madeIDBytes, at: place)
+        exceed(
+            "bytes of ids that are made of others", limit: maxMadeIDBytes, actual: madeIDBytes,
+            at: DocumentPlace(offset))
         return false
     }
 
     private func ownID(ofItem item: Int) -> [UInt8] {
         let node = builder.nodes[item]
         return bytes(of: FoundID(start: Int(node.idStart), count: Int(node.idCount), flags: []))
-    }
-
-    /// Pointer to an item that was read, one of those from `first` on, which is the first of its list; the ids of its
-    /// ancestors begin with their section's. O(items).
-    private func pointer(toItem item: Int, from first: Int) -> String {
-        var steps: [String] = []
-        var node = item
-        while node >= 0 {
-            let parent = Int(builder.nodes[node].parent)
-            var (ordinal, sibling) = (0, parent < 0 ? (groupPlace.isEmpty ? first : 0) : parent + 1)
-            while sibling < node { (ordinal, sibling) = (ordinal + 1, Int(builder.nodes[sibling].end)) }
-            steps.append(path.layout.isMap ? DocumentPointers.name(ownID(ofItem: node), node != item) : "\(ordinal)")
-            node = parent
-        }
-        return path.item(in: section(at: openStep), steps.reversed())
     }
 
     // MARK: The walk
@@ -315,25 +307,21 @@ extension StateParser {
         }
         guard isContainer else { return }
         left = place.ending & ~goals.lists
-        while let goal = goals.takeFirst(of: &left) { refuseContainer(goal, &finding) }
+        while let goal = goals.takeFirst(of: &left) { refuseContainer(goal, &finding, at: DocumentPlace(start)) }
         if scanner.at == start { try scanner.skipValue(depth: depth) }
     }
 
-    private mutating func refuseContainer(_ goal: Targets.Goal, _ finding: inout Finding) {
+    private mutating func refuseContainer(_ goal: Targets.Goal, _ finding: inout Finding, at place: DocumentPlace) {
         switch goal {
         case .id(let part):
             finding.seenParts |= 1 << part
-            note(
-                "invalid-id", "an id must be a string or an integer",
-                at: finding.item < 0 ? .section("") : .item(""))
-        case .kind: noteKind()
-        case .expanded: note("wrong-type", "expanded must be true or false", at: expandedPlace(finding))
-        case .group: if finding.level == 0 { refuseGroup() }
+            note("invalid-id", "an id must be a string or an integer", at: DocumentPlace(finding.start))
+        case .kind: noteKind(at: place)
+        case .expanded: note("wrong-type", "expanded must be true or false", at: place)
+        case .group: if finding.level == 0 { refuseGroup(at: place) }
         case .sections, .items, .children: preconditionFailure("a list may be an array or an object")
         }
     }
-
-    private func expandedPlace(_ finding: Finding) -> Location { finding.item < 0 ? .sectionExpanded : .expanded }
 
     private mutating func arrive(
         _ goal: Targets.Goal, _ targets: DocumentTargets, _ finding: inout Finding, depth: Int
@@ -341,15 +329,16 @@ extension StateParser {
         switch goal {
         case .id(let part):
             finding.seenParts |= 1 << part
-            let id = try readID(depth: depth, at: finding.item < 0 ? .section("") : .item(""))
+            let id = try readID(depth: depth, ofElementAt: finding.start)
             if finding.parts.isEmpty { finding.id = id } else { finding.parts[part] = id }
         case .kind: try readKindValue(of: finding.item, depth: depth)
         case .expanded:
             if try takeNull() { return }
-            let isExpanded = try readExpanded(depth: depth, at: expandedPlace(finding))
+            let isExpanded = try readExpanded(depth: depth)
             setExpanded(finding.item < 0 ? .section(builder.openSection) : .item(finding.item), isExpanded)
         case .group where finding.level > 0: try scanner.skipValue(depth: depth)
-        case .group: finding.group = try readGroup(prefix: targets.groupPrefix, depth: depth)
+        case .group:
+            finding.group = try readGroup(prefix: targets.groupPrefix, ofElementAt: finding.start, depth: depth)
         case .sections:
             let reading = { (reader: inout StateParser) throws(JSONError) in
                 try reader.readSectionElement(targets, depth: depth + 1)
@@ -409,10 +398,12 @@ extension StateParser {
             }
         default: try scanner.skipValue(depth: depth)
         }
-        noteKind()
+        noteKind(at: DocumentPlace(start))
     }
 
-    private mutating func noteKind() { note("wrong-type", "a kind must be a string or an integer", at: .kind) }
+    private mutating func noteKind(at place: DocumentPlace) {
+        note("wrong-type", "a kind must be a string or an integer", at: place)
+    }
 }
 
 // MARK: - Targets

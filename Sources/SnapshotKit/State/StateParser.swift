@@ -10,24 +10,23 @@ struct StateParser {
     var builder = ColumnsBuilder()
     var store: TokenBuffer
     private(set) var violations: Violations
-    private(set) var excess: StateError?
+    private(set) var excess: Excess?
+    /// Where the state starts in the document.
+    var root = 0
     /// The state the document is compared with.
     var known: KnownState?
     /// Items taken over from it.
     var reusedRuns: [Kinship.Run] = []
     /// The records that the document says are expanded; nil if that makes no difference.
     var mentioned: Set<RecordIndex>?
-    var path = DocumentPointers(root: "")
+    /// Where the ids in `store` are written.
+    var origins = IDOrigins()
     /// Whether the first of several elements with one id is taken; otherwise they are violations.
     var keepsFirst = false
     /// Whether an element without a usable id is left out; otherwise it is a violation.
     var skipsInvalid = false
     var skipped = SkippedElements()
-    /// The step to the open item among its siblings, at each level.
-    private var ordinals: [Int] = []
-    /// The step to the open section, if sections are a map.
-    private var sectionStep: Int?
-    /// The steps to the sections without items, in a document with pointers, and the number of sections with items.
+    /// Where the sections without items are, in a document with pointers, and the number of sections with items.
     var sectionsWithoutItems: [Int] = []
     var sectionsWithItems = 0
     /// The groups of the rows so far, in a document with a place for them; that place in an element, and the rows taken
@@ -35,7 +34,7 @@ struct StateParser {
     var groups = RowGroups()
     var groupPlace = PointerSet.none
     var taken = TakenRows()
-    /// The place of the row whose group is being read; nil if it is the last one.
+    /// The ordinal of the row whose group is being read; nil if it is the last one.
     var groupedRow: Int?
     /// Whether the rows are in the sections of their groups already.
     var isArranged = false
@@ -59,100 +58,34 @@ struct StateParser {
 
     // MARK: Violations
 
-    mutating func note(_ code: String, _ detail: @autoclosure () -> String, at place: Location) {
-        if isOfSkipped(code) { return }
-        guard !violations.isFull else { return violations.noteOmitted() }
-        let pointer = pointer(place)
-        violations.note(code, detail(), at: pointer)
+    mutating func note(_ code: String, _ detail: @autoclosure () -> String, at place: DocumentPlace) {
+        // Those of an element that is left out for them are not reported: a document may have many.
+        if skipsInvalid, code == "missing-id" || code == "invalid-id" { return }
+        violations.note(code, detail(), at: place)
     }
 
-    /// Whether a violation is of an element that will be left out for it: a document may have many of these, and none
-    /// is reported.
-    private func isOfSkipped(_ code: String) -> Bool {
-        skipsInvalid && (code == "missing-id" || code == "invalid-id")
-    }
-
-    /// Notes a violation at a pointer that no `Location` gives.
-    mutating func note(_ code: String, _ detail: @autoclosure () -> String, at pointer: @autoclosure () -> String) {
-        violations.note(code, detail(), at: pointer())
-    }
+    /// Where the next value is, or was.
+    var here: DocumentPlace { DocumentPlace(scanner.at) }
 
     /// Notes a violation and takes the next value.
     mutating func refuse(
-        _ code: String, _ detail: @autoclosure () -> String, at place: Location, depth: Int
+        _ code: String, _ detail: @autoclosure () -> String, levelsUp: Int = 0, depth: Int
     ) throws(JSONError) {
-        note(code, detail(), at: place)
+        scanner.skipSpace()
+        note(code, detail(), at: DocumentPlace(scanner.at, levelsUp: levelsUp))
         try scanner.skipValue(depth: depth)
     }
 
-    mutating func exceed(_ what: String, limit: Int, actual: Int, at place: Location) {
-        guard excess == nil else { return }
-        excess = .limitExceeded(what: what, limit: limit, actual: actual, pointer: pointer(place))
+    mutating func exceed(_ what: String, limit: Int, actual: Int, at place: DocumentPlace) {
+        if excess == nil { excess = Excess(what: what, limit: limit, actual: actual, place: place) }
     }
 
-    /// Where a violation is. Turned into a pointer only when one is reported.
-    enum Location {
-        /// The open section, or a member of it.
-        case section(StaticString)
-        /// The item being read, or a member of it.
-        case item(StaticString)
-        /// The kind of that item, whether it is expanded, and what it is grouped by.
-        case kind, expanded, group
-        /// A row of a document with groups.
-        case row(Int)
-        /// Whether the open section is expanded.
-        case sectionExpanded
-        case sections
-        /// An element of the array of sections.
-        case sectionElement(Int)
-        /// The array of items whose elements are being read.
-        case items
-        /// The value at the root of `path`.
-        case root
-        /// An element of the array at the root of `path`, or a member of it.
-        case element(Int, StaticString)
-    }
-
-    func pointer(_ place: Location) -> String {
-        switch place {
-        case .section(let member): return openSection + "\(member)"
-        case .item(let member): return path.item(in: openSection, steps(ordinals)) + "\(member)"
-        case .kind: return pointer(.item("")) + path.layout.kind
-        case .expanded: return pointer(.item("")) + path.layout.expanded
-        case .group: return pointer(.item("")) + path.layout.group
-        case .row(let ordinal): return path.item(in: "", ["\(ordinal)"])
-        case .sectionExpanded: return openSection + path.layout.sectionExpanded
-        case .sections: return path.start + (path.layout.sections ?? "")
-        case .sectionElement(let ordinal): return path.section(ordinal)
-        case .items:
-            guard ordinals.count > 1 else { return path.list(in: openSection) }
-            return path.item(in: openSection, steps(ordinals.dropLast())) + path.layout.children
-        case .root: return path.start
-        case .element(let ordinal, let member): return "\(path.start)/\(ordinal)\(member)"
-        }
-    }
-
-    /// Pointer to the open section.
-    private var openSection: String { section(at: openStep) }
-
-    /// The step to the open section.
-    var openStep: Int { sectionStep ?? builder.openSection }
-
-    /// Pointer to a section.
-    func section(at step: Int) -> String {
-        path.layout.sectionsAreMap ? path.section(named: name(ofStep: step)) : path.section(step)
-    }
-
-    /// The steps of a pointer: ordinals, or names in a map.
-    private func steps(_ ordinals: some Sequence<Int>) -> [String] {
-        ordinals.map { path.layout.isMap ? name(ofStep: $0) : "\($0)" }
-    }
-
-    /// A step in a map: the offset of the member's name, or, if negative, the complement of the element's index.
-    private func name(ofStep step: Int) -> String {
-        if step < 0 { return "\(~step)" }
-        var cursor = JSONCursor(scanner.base + step)
-        return JSONPointer.escaped(cursor.takeString().text)
+    /// What a document has too many of.
+    struct Excess {
+        let what: String
+        let limit: Int
+        let actual: Int
+        let place: DocumentPlace
     }
 
     // MARK: Sections
@@ -161,36 +94,35 @@ struct StateParser {
     mutating func readSections(depth: Int, reading: (inout StateParser) throws(JSONError) -> Void) throws(JSONError) {
         if try takeNull() { return }
         var count = 0
-        try readElements(depth: depth, of: "sections", at: .sections) { (reader) throws(JSONError) in
+        try readElements(depth: depth, of: "sections") { (reader) throws(JSONError) in
             try reader.readSection(count, depth: depth + 1, reading)
             count += 1
         }
     }
 
-    /// Takes sections whose names are their ids, see `readMembers(depth:of:at:member:)`.
+    /// Takes sections whose names are their ids, see `readMembers(depth:of:member:)`.
     mutating func readSectionMap(
         depth: Int, reading: (inout StateParser) throws(JSONError) -> Void
     ) throws(JSONError) {
         var count = 0
-        try readMembers(depth: depth, of: "sections", at: .sections) { (reader, step, name) throws(JSONError) in
-            reader.sectionStep = step
+        try readMembers(depth: depth, of: "sections") { (reader, name) throws(JSONError) in
             try reader.readSection(count, depth: depth + 1) { (reader) throws(JSONError) in
-                if let id = reader.id(name, at: .section("")) {
+                if let id = reader.id(name) {
                     reader.builder.setID(ofSection: reader.builder.openSection, id)
                 }
                 try reading(&reader)
             }
             count += 1
         }
-        sectionStep = nil
     }
 
     /// Takes one section by `reading`, unless there are too many.
     private mutating func readSection(
         _ ordinal: Int, depth: Int, _ reading: (inout StateParser) throws(JSONError) -> Void
     ) throws(JSONError) {
+        scanner.skipSpace()
         guard ordinal < limits.maxSections else {
-            exceed("sections", limit: limits.maxSections, actual: ordinal + 1, at: .sectionElement(ordinal))
+            exceed("sections", limit: limits.maxSections, actual: ordinal + 1, at: here)
             return try scanner.skipValue(depth: depth)
         }
         builder.beginSection()
@@ -198,7 +130,7 @@ struct StateParser {
         try reading(&self)
         builder.endSection()
         let section = builder.openSection
-        if let start, builder.sections[section].idCount == 0 { skip(.section(section), at: .section(""), from: start) }
+        if let start, builder.sections[section].idCount == 0 { skip(.section(section), from: start) }
     }
 
     /// Takes null, if it is next.
@@ -211,12 +143,11 @@ struct StateParser {
 
     /// Takes an array, each element by `element`; anything else is a violation.
     mutating func readElements(
-        depth: Int, of what: String, at place: Location,
-        element: (inout StateParser) throws(JSONError) -> Void
+        depth: Int, of what: String, element: (inout StateParser) throws(JSONError) -> Void
     ) throws(JSONError) {
         scanner.skipSpace()
         guard scanner.byte(scanner.at) == UInt8(ascii: "[") else {
-            return try refuse("not-an-array", "\(what) must be an array", at: place, depth: depth)
+            return try refuse("not-an-array", "\(what) must be an array", depth: depth)
         }
         try readArray(depth: depth + 1, element: element)
     }
@@ -268,32 +199,20 @@ struct StateParser {
         reading: (inout StateParser, Int) throws(JSONError) -> Void
     ) throws(JSONError) {
         if try takeNull() { return }
-        ordinals.append(0)
-        let list = ordinals.count - 1
-        try readElements(depth: depth, of: "items", at: .items) { (reader) throws(JSONError) in
-            if usesKnown {
-                let known = reader.takeKnownItems()
-                reader.ordinals[list] += known.count
-                if known.isBehindItem { return }
-            }
+        try readElements(depth: depth, of: "items") { (reader) throws(JSONError) in
+            if usesKnown, reader.takesKnownItems() { return }
             try reader.readItem(parent: parent, level: level, depth: depth + 1, reading: reading)
-            reader.ordinals[list] += 1
         }
-        ordinals.removeLast()
     }
 
     /// Takes an object of items, with their ids as names, below `parent` (-1: the section) into the open section;
-    /// `reading` takes one value. See `readMembers(depth:of:at:member:)`.
+    /// `reading` takes one value. See `readMembers(depth:of:member:)`.
     mutating func readMap(
         parent: Int, level: Int, depth: Int, reading: (inout StateParser, Int) throws(JSONError) -> Void
     ) throws(JSONError) {
-        ordinals.append(0)
-        defer { ordinals.removeLast() }
-        let list = ordinals.count - 1
-        try readMembers(depth: depth, of: "items", at: .items) { (reader, step, name) throws(JSONError) in
-            reader.ordinals[list] = step
+        try readMembers(depth: depth, of: "items") { (reader, name) throws(JSONError) in
             try reader.readItem(parent: parent, level: level, depth: depth + 1) { (reader, item) throws(JSONError) in
-                if let id = reader.id(name, at: .item("")) { reader.builder.setID(ofItem: item, id) }
+                if let id = reader.id(name) { reader.builder.setID(ofItem: item, id) }
                 try reading(&reader, item)
             }
         }
@@ -306,27 +225,26 @@ struct StateParser {
         case index(Int)
     }
 
-    /// Takes an object, each member's value by `member`, with its step in a pointer. An array counts as an object of
-    /// its indexes, in which nulls are holes: some databases write a map whose names are small numbers that way. Null
-    /// is an empty object; anything else is a violation.
+    /// Takes an object, each member's value by `member`. An array counts as an object of its indexes, in which nulls
+    /// are holes: some databases write a map whose names are small numbers that way. Null is an empty object; anything
+    /// else is a violation.
     private mutating func readMembers(
-        depth: Int, of what: String, at place: Location,
-        member: (inout StateParser, _ step: Int, MemberName) throws(JSONError) -> Void
+        depth: Int, of what: String, member: (inout StateParser, MemberName) throws(JSONError) -> Void
     ) throws(JSONError) {
         if try takeNull() { return }
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "{"):
             try readObject(depth: depth + 1) { (reader, name) throws(JSONError) in
-                try member(&reader, name.start - 1, .token(name))
+                try member(&reader, .token(name))
             }
         case UInt8(ascii: "["):
             var index = 0
             try readArray(depth: depth + 1) { (reader) throws(JSONError) in
                 defer { index += 1 }
                 if try reader.takeNull() { return }
-                try member(&reader, ~index, .index(index))
+                try member(&reader, .index(index))
             }
-        default: try refuse("not-an-object", "with map, \(what) must be an object", at: place, depth: depth)
+        default: try refuse("not-an-object", "with map, \(what) must be an object", depth: depth)
         }
     }
 
@@ -335,18 +253,19 @@ struct StateParser {
     private mutating func readItem(
         parent: Int, level: Int, depth: Int, reading: (inout StateParser, Int) throws(JSONError) -> Void
     ) throws(JSONError) {
+        scanner.skipSpace()
         if level >= limits.maxNesting {
-            exceed("levels of items", limit: limits.maxNesting, actual: level + 1, at: .item(""))
+            exceed("levels of items", limit: limits.maxNesting, actual: level + 1, at: here)
             try scanner.skipValue(depth: depth)
         } else if itemCount >= limits.maxItems {
-            exceed("items", limit: limits.maxItems, actual: limits.maxItems + 1, at: .item(""))
+            exceed("items", limit: limits.maxItems, actual: limits.maxItems + 1, at: here)
             try scanner.skipValue(depth: depth)
         } else {
             let start = skipsInvalid ? ElementStart(self) : nil
             let item = builder.beginItem(parent: parent, level: level)
             try reading(&self, item)
             builder.endItem(item)
-            if let start, builder.nodes[item].idCount == 0 { skip(.item(item), at: .item(""), from: start) }
+            if let start, builder.nodes[item].idCount == 0 { skip(.item(item), from: start) }
         }
     }
 
@@ -354,21 +273,23 @@ struct StateParser {
 
     /// What had been noted before an element.
     private struct ElementStart {
+        let offset: Int
         let violations: Violations.Mark
-        let excess: StateError?
+        let excess: Excess?
         let skipped: Int
         let sectionsWithoutItems: Int
         let sectionsWithItems: Int
 
         init(_ reader: borrowing StateParser) {
-            (violations, excess, skipped) = (reader.violations.mark, reader.excess, reader.skipped.count)
+            (offset, violations, excess) = (reader.scanner.at, reader.violations.mark, reader.excess)
+            skipped = reader.skipped.count
             sectionsWithoutItems = reader.sectionsWithoutItems.count
             sectionsWithItems = reader.sectionsWithItems
         }
     }
 
     /// Leaves out an element that was read, with whatever was noted in it.
-    private mutating func skip(_ record: RecordIndex, at place: Location, from start: ElementStart) {
+    private mutating func skip(_ record: RecordIndex, from start: ElementStart) {
         violations.reset(to: start.violations)
         if hasRoomForIDs { excess = start.excess }
         sectionsWithoutItems.removeLast(sectionsWithoutItems.count - start.sectionsWithoutItems)
@@ -376,46 +297,54 @@ struct StateParser {
         builder.disown(record)
         var record = record
         if case .item(let item) = record { record = .item(item + taken.count) }
-        let pointer = start.skipped < StateWarning.maxCount ? pointer(place) : ""
-        skipped.append(record, at: pointer, behind: start.skipped)
+        skipped.append(record, at: DocumentPlace(start.offset), behind: start.skipped)
     }
 
     // MARK: Ids
 
-    /// Takes an id; nil, with a violation noted, if the value cannot be one.
+    /// Takes an id; nil, with a violation of it or of its element noted, if the value cannot be one.
     @inline(__always)
-    mutating func readID(depth: Int, at place: Location) throws(JSONError) -> FoundID? {
+    mutating func readID(depth: Int, ofElementAt element: Int? = nil) throws(JSONError) -> FoundID? {
         scanner.skipSpace()
         let start = scanner.at
         let first = scanner.byte(start)
-        if first == UInt8(ascii: "\"") { return id(try scanner.takeString(), at: place) }
+        if first == UInt8(ascii: "\"") { return id(try scanner.takeString(), at: element ?? start) }
         if first == UInt8(ascii: "-") || first.isDigit {
             let isInteger = try scanner.takeNumber()
             let count = scanner.at - start
             if isInteger, count <= StateLimits.maxIDBytes {
                 return FoundID(start: start, count: count, flags: .integerID)
             }
-            note("invalid-id", "a numeric id must be an integer of at most 2,048 digits", at: place)
+            note(
+                "invalid-id", "a numeric id must be an integer of at most 2,048 digits",
+                at: DocumentPlace(element ?? start))
             return nil
         }
-        try refuse("invalid-id", "an id must be a string or an integer", at: place, depth: depth)
+        note("invalid-id", "an id must be a string or an integer", at: DocumentPlace(element ?? start))
+        try scanner.skipValue(depth: depth)
         return nil
     }
 
     /// A name in a map as an id; nil, with a violation noted, if it cannot be one.
-    private mutating func id(_ name: MemberName, at place: Location) -> FoundID? {
+    private mutating func id(_ name: MemberName) -> FoundID? {
         switch name {
-        case .token(let token): return id(token, at: place)
+        case .token(let token): return id(token, at: token.start)
         case .index(let index):
-            let text = Array("\(index)".utf8)
-            return FoundID(start: text.withUnsafeBytes { store.append(string: $0) }, count: text.count, flags: [])
+            return Array("\(index)".utf8).withUnsafeBytes { storeID($0, writtenAt: scanner.at) }
         }
+    }
+
+    /// Stores an id that no document contains as such, and notes where it comes from.
+    mutating func storeID(_ text: UnsafeRawBufferPointer, writtenAt offset: Int) -> FoundID {
+        let id = store.append(idText: text)
+        origins.note(id.start, offset)
+        return id
     }
 
     /// A string as an id; nil, with a violation noted, if it cannot be one.
     @inline(__always)
-    private mutating func id(_ token: StringToken, at place: Location) -> FoundID? {
-        plainID(token) ?? checkedID(token, at: place)
+    private mutating func id(_ token: StringToken, at offset: Int) -> FoundID? {
+        plainID(token) ?? checkedID(token, at: DocumentPlace(offset))
     }
 
     /// The common case: a short ASCII text without escapes or the delete character.
@@ -434,7 +363,7 @@ struct StateParser {
         return deletes == 0 ? FoundID(start: token.start, count: token.count, flags: []) : nil
     }
 
-    private mutating func checkedID(_ token: StringToken, at place: Location) -> FoundID? {
+    private mutating func checkedID(_ token: StringToken, at place: DocumentPlace) -> FoundID? {
         let text = Array(StringText(scanner.base + token.start, token.count))
         if text.isEmpty {
             note("invalid-id", "an id must not be empty", at: place)
@@ -445,6 +374,7 @@ struct StateParser {
         } else if token.isEscaped {
             let raw = scanner.text(token.start - 1..<token.start + token.count + 1)
             let start = text.withUnsafeBytes { store.append(escapedID: raw, text: $0) }
+            origins.note(start, token.start)
             return FoundID(start: start, count: text.count, flags: .escapedID)
         } else {
             return FoundID(start: token.start, count: token.count, flags: [])
@@ -452,7 +382,7 @@ struct StateParser {
         return nil
     }
 
-    mutating func noteLongID(_ count: Int, at place: Location) {
+    mutating func noteLongID(_ count: Int, at place: DocumentPlace) {
         note("invalid-id", "an id may have at most 2,048 bytes; this one has \(count)", at: place)
     }
 
@@ -463,8 +393,8 @@ struct StateParser {
         ReadState(
             builder: builder, tail: store, reusedRuns: reusedRuns, mentioned: mentioned,
             groups: groupPlace.isEmpty || isArranged ? nil : groups, taken: taken, maxSections: limits.maxSections,
-            path: path,
-            keepsFirst: keepsFirst, skipped: skipped, violations: violations, excess: excess)
+            root: root, origins: origins, keepsFirst: keepsFirst, skipped: skipped, violations: violations,
+            excess: excess)
     }
 }
 

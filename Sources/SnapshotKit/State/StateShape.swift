@@ -275,27 +275,31 @@ extension StateShape {
         guard let values = value.members else {
             throw .wrongShape([Violation(pointer: pointer, code: "wrong-type", detail: "a shape must be an object")])
         }
-        var violations = Violations(limit: Member.allCases.count)
+        var violations: [Violation] = []
+        let note = { (code: String, detail: String, pointer: String) in
+            guard violations.count < Member.allCases.count else { return }
+            violations.append(Violation(pointer: pointer, code: code, detail: detail))
+        }
         var members: [(Member, String)] = []
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             let place = "\(pointer)/\(JSONPointer.escaped(name.utf8))"
             guard let member = Member(rawValue: name) else {
                 let shown = Violations.shown(Array(name.utf8))
-                violations.note("unknown-member", "a shape has no member \"\(shown)\"", at: place)
+                note("unknown-member", "a shape has no member \"\(shown)\"", place)
                 continue
             }
             guard let texts = Self.texts(of: member, value) else {
-                violations.note("wrong-type", "\(name) must be \(member.expectation)", at: place)
+                note("wrong-type", "\(name) must be \(member.expectation)", place)
                 continue
             }
             let added = texts.map { (member, $0) }
             // Together with what it may need, so that only its own mistakes are reported here.
             do throws(Failure) { _ = try StateShape([(.itemsAt, ""), (.groupAt, "")] + added) } catch {
-                violations.note("wrong-type", error.detail, at: place)
+                note("wrong-type", error.detail, place)
             }
             members += added
         }
-        guard violations.list.isEmpty else { throw .wrongShape(violations.list) }
+        guard violations.isEmpty else { throw .wrongShape(violations) }
         do throws(Failure) { try self.init(members) } catch {
             let place = pointer + (error.member.map { "/" + $0.rawValue } ?? "")
             throw .wrongShape([Violation(pointer: place, code: "wrong-type", detail: error.detail)])
