@@ -103,14 +103,8 @@ private struct StepFinder {
         for pair in pairs { search.append(Int32(truncatingIfNeeded: pair.old), at: pair.new, count: pair.count) }
         var kept = [Bool](repeating: false, count: new.nodes.count)
         search.find(fixedShift: 0) { for item in $0 { kept[item] = true } }
-        // A run is kept or not as a whole, unless it was searched item by item.
-        var ordered: [Kinship.Run] = []
-        for pair in pairs {
-            for index in 0..<pair.count where kept[pair.new + index] {
-                ordered.append(joining: Kinship.Run(old: pair.old + index, new: pair.new + index, count: 1))
-            }
-        }
-        return ordered
+        // A run is kept or not as a whole.
+        return pairs.filter { kept[$0.new] }.reduce(into: []) { $0.append(joining: $1) }
     }
 
     /// Appends those parts of a run whose sections are pairs as well; false if there are too many.

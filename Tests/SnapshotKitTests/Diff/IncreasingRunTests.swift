@@ -5,7 +5,7 @@ import Testing
 @Suite("Longest increasing runs")
 struct IncreasingRunTests {
     /// The places that are kept in a list of old positions.
-    private func kept(_ values: [Int], shift: Int, goesOn: Bool, byStretches: Bool) -> Set<Int> {
+    private func kept(_ values: [Int], shift: Int, goesOn: Bool) -> Set<Int> {
         var run = IncreasingRun()
         var place = 0
         while place < values.count {
@@ -15,11 +15,33 @@ struct IncreasingRunTests {
             place += count
         }
         var kept: Set<Int> = []
-        run.find(fixedShift: shift, goesOn: goesOn, searchesStretches: byStretches) { kept.formUnion($0) }
+        run.find(fixedShift: shift, goesOn: goesOn) { kept.formUnion($0) }
         return kept
     }
 
-    @Test("are the same by elements and by stretches")
+    /// The same, element by element: O(n²).
+    private func expected(_ values: [Int], shift: Int, goesOn: Bool) -> Set<Int> {
+        var best: [(length: Int, fixed: Int, previous: Int)] = []
+        for (place, value) in values.enumerated() {
+            let last = (0..<place).filter { values[$0] < value }
+                .max { (best[$0].length, best[$0].fixed, $0) < (best[$1].length, best[$1].fixed, $1) }
+            let (length, fixed) = last.map { (best[$0].length, best[$0].fixed) } ?? (0, 0)
+            best.append((length + 1, fixed + (place - value == shift ? 1 : 0), last ?? -1))
+        }
+        var place =
+            best.indices.max {
+                let (one, other) = (best[$0], best[$1])
+                return (one.length, one.fixed, goesOn ? $0 : -$0) < (other.length, other.fixed, goesOn ? $1 : -$1)
+            } ?? -1
+        var kept: Set<Int> = []
+        while place >= 0 {
+            kept.insert(place)
+            place = best[place].previous
+        }
+        return kept
+    }
+
+    @Test("are the same element by element")
     func sameChoice() {
         for seed in Effort.seeds(400) {
             var random = SplitMix64(seed: seed)
@@ -36,8 +58,8 @@ struct IncreasingRunTests {
             if seed % 3 == 0 { values = stretches.flatMap { $0 } }
             for _ in 0..<random.below(3) { values.swapAt(random.below(values.count), random.below(values.count)) }
             let (shift, goesOn) = (random.below(3) - 1, seed % 2 == 0)
-            let elements = kept(values, shift: shift, goesOn: goesOn, byStretches: false)
-            #expect(elements == kept(values, shift: shift, goesOn: goesOn, byStretches: true), "\(values) \(shift)")
+            let elements = expected(values, shift: shift, goesOn: goesOn)
+            #expect(elements == kept(values, shift: shift, goesOn: goesOn), "\(values) \(shift)")
         }
     }
 
@@ -47,11 +69,8 @@ struct IncreasingRunTests {
             var random = SplitMix64(seed: seed)
             let values = (0..<1 + random.below(8)).map { ($0, random.below(1000)) }.sorted { $0.1 < $1.1 }.map(\.0)
             let whole = values + Array(values.count..<values.count + 3)
-            let expected = kept(whole, shift: 0, goesOn: false, byStretches: false).filter { $0 < values.count }
-            for byStretches in [false, true] {
-                let found = kept(values, shift: 0, goesOn: true, byStretches: byStretches)
-                #expect(found == expected, "\(values)")
-            }
+            let all = expected(whole, shift: 0, goesOn: false).filter { $0 < values.count }
+            #expect(kept(values, shift: 0, goesOn: true) == all, "\(values)")
         }
     }
 }
