@@ -28,12 +28,11 @@ func room(_ folder: String, _ dependencies: [Target.Dependency]) -> Target {
         name: "Diff\(folder)", dependencies: dependencies, path: "Sources/DiffServer/\(folder)")
 }
 
-// Xcode builds all targets of a package that it has open, and the server needs libraries that a Mac does not have. So
-// outside Linux the server is there only if the environment asks for it. It has never been compiled there.
+// Xcode builds all targets of a package that it has open, and the server is for Linux.
 #if os(Linux)
     let hasServer = true
 #else
-    let hasServer = Context.environment["DIFFSERVER_SERVER"] == "1"
+    let hasServer = false
 #endif
 
 // The module maps name the system libraries: with `pkgConfig`, users of the package would be warned about missing ones.

@@ -18,7 +18,7 @@ public struct Instant: Comparable, Hashable, Sendable {
     public static var now: Instant { Instant(read(CLOCK_MONOTONIC)) }
 
     /// The kernel's last tick, a few milliseconds ago at most, at a fraction of the cost.
-    public static var lastTick: Instant { Instant(read(SystemClock.monotonicTick)) }
+    public static var lastTick: Instant { Instant(read(CLOCK_MONOTONIC_COARSE)) }
 
     /// Later than any deadline: 146 years.
     public static let never = Instant(nanoseconds: 1 << 62)
@@ -27,7 +27,7 @@ public struct Instant: Comparable, Hashable, Sendable {
     public static let past = Instant(nanoseconds: -1 << 62)
 
     /// Seconds since 1970, at the kernel's last tick.
-    public static var wallClockSeconds: Int { read(SystemClock.wallTick).tv_sec }
+    public static var wallClockSeconds: Int { read(CLOCK_REALTIME_COARSE).tv_sec }
 
     private init(_ time: timespec) {
         self.init(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
@@ -61,15 +61,4 @@ extension Duration {
         guard seconds.magnitude < 1 << 32 else { return seconds < 0 ? -(1 << 62) : 1 << 62 }
         return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
-}
-
-/// Clocks that stand still between the kernel's ticks, where they exist: reading them costs a fraction.
-private enum SystemClock {
-    #if os(Linux)
-        static var monotonicTick: clockid_t { CLOCK_MONOTONIC_COARSE }
-        static var wallTick: clockid_t { CLOCK_REALTIME_COARSE }
-    #else
-        static var monotonicTick: clockid_t { CLOCK_MONOTONIC }
-        static var wallTick: clockid_t { CLOCK_REALTIME }
-    #endif
 }

@@ -2,43 +2,31 @@ import CDiffSystem
 
 /// A thread as the kernel knows it.
 enum KernelThread {
-    /// Names a thread, up to 15 octets. On other systems only the thread itself could, and none does.
+    /// Names a thread, up to 15 octets.
     static func name(_ thread: pthread_t, _ name: String) {
-        #if os(Linux)
-            pthread_setname_np(thread, String(decoding: name.utf8.prefix(15), as: UTF8.self))
-        #endif
+        pthread_setname_np(thread, String(decoding: name.utf8.prefix(15), as: UTF8.self))
     }
 
-    /// The calling thread's id, as `/proc` calls it; 0 where there is none.
-    static var current: Int32 {
-        #if os(Linux)
-            current_thread()
-        #else
-            0
-        #endif
-    }
+    /// The calling thread's id, as `/proc` calls it.
+    static var current: Int32 { current_thread() }
 
     /// For how many nanoseconds a thread was ready but had no processor (the second number of `schedstat`); 0 if the
     /// system does not say.
     static func runDelay(of thread: Int32) -> Int64 {
-        #if os(Linux)
-            let file = open("/proc/self/task/\(thread)/schedstat", O_RDONLY | O_CLOEXEC)
-            guard file >= 0 else { return 0 }
-            defer { close(file) }
-            var room = [UInt8](repeating: 0, count: 64)
-            let count = read(file, &room, room.count)
-            let fields = String(decoding: room.prefix(max(0, count)), as: UTF8.self).split(separator: " ")
-            return fields.count > 1 ? Int64(fields[1]) ?? 0 : 0
-        #else
-            0
-        #endif
+        let file = open("/proc/self/task/\(thread)/schedstat", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return 0 }
+        defer { close(file) }
+        var room = [UInt8](repeating: 0, count: 64)
+        let count = read(file, &room, room.count)
+        let fields = String(decoding: room.prefix(max(0, count)), as: UTF8.self).split(separator: " ")
+        return fields.count > 1 ? Int64(fields[1]) ?? 0 : 0
     }
 }
 
 // MARK: - Priority
 
 /// How the kernel shares the cores between this process's threads. Settings of the whole process are respected: nice
-/// values are added to its own, and any policy other than the default is left alone. Elsewhere the system decides.
+/// values are added to its own, and any policy other than the default is left alone.
 enum ThreadPriority {
     /// Lets the calling thread run as soon as it is ready. Since Linux 6.12 that is what short slices mean; the
     /// shortest are 0.1 ms.
@@ -48,11 +36,9 @@ enum ThreadPriority {
     static func lower() { set(niceness: 10, slice: 3_000_000) }
 
     private static func set(niceness: Int32, slice: UInt) {
-        #if os(Linux)
-            guard sched_getscheduler(0) == SCHED_OTHER else { return }
-            // If this fails, the thread keeps its priority.
-            _ = set_thread_share(min(19, getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) + niceness), slice)
-        #endif
+        guard sched_getscheduler(0) == SCHED_OTHER else { return }
+        // If this fails, the thread keeps its priority.
+        _ = set_thread_share(min(19, getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) + niceness), slice)
     }
 }
 
@@ -62,22 +48,18 @@ enum ThreadPriority {
 enum Machine {
     /// The cores that this process may use.
     static var cores: Int {
-        #if os(Linux)
-            var mask = [UInt64](repeating: 0, count: 128)
-            if sched_getaffinity(0, mask.count * 8, &mask) == 0 {
-                return max(1, mask.reduce(0) { $0 + $1.nonzeroBitCount })
-            }
-        #endif
+        var mask = [UInt64](repeating: 0, count: 128)
+        if sched_getaffinity(0, mask.count * 8, &mask) == 0 {
+            return max(1, mask.reduce(0) { $0 + $1.nonzeroBitCount })
+        }
         return max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
     }
 
     /// Sets malloc's thresholds (glibc; another allocator decides for itself).
     static func limitAllocator(kept: Int, arenas: Int) {
-        #if os(Linux)
-            mallopt(M_TRIM_THRESHOLD, Int32(clamping: kept))
-            mallopt(M_MMAP_THRESHOLD, Int32(clamping: kept / 8))
-            // An arena keeps its free memory to itself, so more arenas than loops would waste it.
-            mallopt(M_ARENA_MAX, Int32(arenas))
-        #endif
+        mallopt(M_TRIM_THRESHOLD, Int32(clamping: kept))
+        mallopt(M_MMAP_THRESHOLD, Int32(clamping: kept / 8))
+        // An arena keeps its free memory to itself, so more arenas than loops would waste it.
+        mallopt(M_ARENA_MAX, Int32(arenas))
     }
 }

@@ -1,72 +1,43 @@
 import CDiffSystem
 
-/// The calls on sockets that differ from system to system. Every socket is non-blocking, and closed on exec.
+/// The calls on sockets that only Linux has. Every socket is non-blocking, and closed on exec.
 enum SystemSocket {
     /// A new stream socket; negative on failure, as from socket(2).
     static func open(_ family: Int32) -> Int32 {
-        #if os(Linux)
-            socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-        #else
-            prepared(socket(family, SOCK_STREAM, 0))
-        #endif
+        socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     }
 
     /// Accepts a connection; negative if there is none, as from accept(2).
     static func accept(_ listening: Int32, _ storage: inout sockaddr_storage) -> Int32 {
-        #if os(Linux)
-            let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-            return storage.fill { accept4(listening, $0, $1, flags) }.result
-        #else
-            return prepared(storage.fill { CDiffSystem.accept(listening, $0, $1) }.result)
-        #endif
+        let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        return storage.fill { accept4(listening, $0, $1, flags) }.result
     }
 
     /// The flags of send(2): no signal if the peer is gone. `hasMore`: another send follows at once.
     static func sendFlags(hasMore: Bool) -> Int32 {
-        #if os(Linux)
-            Int32(MSG_NOSIGNAL) | (hasMore ? Int32(MSG_MORE) : 0)
-        #else
-            0  // SO_NOSIGPIPE is set on the socket
-        #endif
+        Int32(MSG_NOSIGNAL) | (hasMore ? Int32(MSG_MORE) : 0)
     }
 
     /// How long a peer may leave octets unacknowledged before the connection is lost.
     static func limitUnacknowledged(_ descriptor: Int32, milliseconds: Int32) {
-        #if os(Linux)
-            setOption(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, milliseconds)
-        #else
-            setOption(descriptor, Int32(IPPROTO_TCP), TCP_RXT_CONNDROPTIME, max(1, milliseconds / 1000))
-        #endif
+        setOption(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, milliseconds)
     }
 
-    /// Makes the kernel drop requests for new connections from now on, where it can.
+    /// Makes the kernel drop requests for new connections from now on.
     static func ignoreNew(_ listening: Int32) {
-        #if os(Linux)
-            // A filter of packets (SO_ATTACH_FILTER, socket(7)). It sees the TCP header, whose octet 13 has the flags.
-            // Only the first packet of a connection has SYN (2) without ACK (16).
-            var program = [
-                sock_filter(code: 0x30, jt: 0, jf: 0, k: 13),  // load the octet
-                sock_filter(code: 0x54, jt: 0, jf: 0, k: 0x12),  // and with SYN and ACK
-                sock_filter(code: 0x15, jt: 0, jf: 1, k: 0x02),  // if it is SYN alone,
-                sock_filter(code: 0x06, jt: 0, jf: 0, k: 0),  // drop the packet,
-                sock_filter(code: 0x06, jt: 0, jf: 0, k: .max),  // else keep all of it
-            ]
-            program.withUnsafeMutableBufferPointer {
-                var filter = sock_fprog(len: UInt16($0.count), filter: $0.baseAddress)
-                _ = setsockopt(
-                    listening, SOL_SOCKET, SO_ATTACH_FILTER, &filter, socklen_t(MemoryLayout<sock_fprog>.size))
-            }
-        #endif
-    }
-
-    #if !os(Linux)
-        /// Sets what Linux sets in the call that makes the socket.
-        private static func prepared(_ descriptor: Int32) -> Int32 {
-            guard descriptor >= 0 else { return descriptor }
-            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-            _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
-            setOption(descriptor, SOL_SOCKET, SO_NOSIGPIPE, 1)
-            return descriptor
+        // A filter of packets (SO_ATTACH_FILTER, socket(7)). It sees the TCP header, whose octet 13 has the flags.
+        // Only the first packet of a connection has SYN (2) without ACK (16).
+        var program = [
+            sock_filter(code: 0x30, jt: 0, jf: 0, k: 13),  // load the octet
+            sock_filter(code: 0x54, jt: 0, jf: 0, k: 0x12),  // and with SYN and ACK
+            sock_filter(code: 0x15, jt: 0, jf: 1, k: 0x02),  // if it is SYN alone,
+            sock_filter(code: 0x06, jt: 0, jf: 0, k: 0),  // drop the packet,
+            sock_filter(code: 0x06, jt: 0, jf: 0, k: .max),  // else keep all of it
+        ]
+        program.withUnsafeMutableBufferPointer {
+            var filter = sock_fprog(len: UInt16($0.count), filter: $0.baseAddress)
+            _ = setsockopt(
+                listening, SOL_SOCKET, SO_ATTACH_FILTER, &filter, socklen_t(MemoryLayout<sock_fprog>.size))
         }
-    #endif
+    }
 }

@@ -20,9 +20,7 @@ public final class EventLoop: WorkExecutor {
     /// Its number, or what it is for, in a few letters.
     public let name: String
 
-    let poller: any Poller
-    /// Whether the poller must be told what is drained. `EpollPoller` need not be, and is not called for it.
-    let reportsLevels: Bool
+    let poller: Poller
     private let thread = Atomic<UInt>(0)
     /// The thread's id in the kernel.
     private let kernelThread = Atomic<Int32>(0)
@@ -63,8 +61,7 @@ public final class EventLoop: WorkExecutor {
 
     init(index: Int, named name: String? = nil, polling: Polling) throws(ListenError) {
         (self.index, self.name) = (index, name ?? "\(index)")
-        poller = try polling.poller()
-        reportsLevels = poller.reportsLevels
+        poller = try Poller(polling)
         confined = Confined()
     }
 
@@ -277,9 +274,6 @@ extension EventLoop {
     @discardableResult
     func rewatch(_ descriptor: Int32, for interest: Interest) -> Bool { poller.change(descriptor, to: interest) }
 
-    /// Notes that a descriptor has no more input or room, so that more is a new edge. Needed only if `reportsLevels`.
-    func drained(_ descriptor: Int32, of direction: Readiness) { poller.drained(descriptor, of: direction) }
-
     /// The receiver of a descriptor's events.
     func receiver(of descriptor: Int32) -> (any EventReceiver)? {
         descriptor >= 0 && Int(descriptor) < confined.watched.count ? confined.watched[Int(descriptor)] : nil
@@ -294,7 +288,7 @@ extension EventLoop {
     /// Closes a descriptor, watched or not. Whatever the loop watches has to be closed here, or unwatched first.
     func close(_ descriptor: Int32) {
         forget(descriptor)
-        poller.close(descriptor)
+        CDiffSystem.close(descriptor)
     }
 
     private func forget(_ descriptor: Int32) {

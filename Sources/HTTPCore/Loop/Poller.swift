@@ -1,9 +1,8 @@
-// The seam between a loop and the system. A poller says which descriptors are ready, and can be woken; receivers, jobs
-// and alarms are the loop's alone. There are two: `EpollPoller`, and `DispatchPoller` where there is no epoll.
+// What a loop asks of the system: which descriptors are ready. Receivers, jobs and alarms are the loop's alone.
 //
-// A loop asks once a turn and gets an array, so the call through the protocol costs nothing measurable. Interests are
-// the three in use, not flags to combine: each poller has to support each of them.
+// Interests are the three in use, not flags to combine.
 
+import CDiffSystem
 import DiffClock
 
 /// What a descriptor is ready for, or watched for.
@@ -36,9 +35,8 @@ enum Interest: Equatable {
     /// A listening socket: reported in each wait in which there is a connection to accept. With `isShared`, several
     /// loops watch it, and few of them need to be told.
     case connections(isShared: Bool)
-    /// Input, and optionally room to write: reported once when it comes, and again when more comes after it was drained
-    /// (`Poller.drained`). What is there at first or at a change counts, too. The end of the input and a failure are
-    /// reported even behind undrained input, though perhaps late.
+    /// Input, and optionally room to write: reported once when it comes, and again when more comes. What is there at
+    /// first or at a change counts, too.
     case edges(forOutput: Bool)
     /// Reported once, then not again until the interest is set anew.
     case once(Readiness)
@@ -58,45 +56,121 @@ struct Polled {
     let isWoken: Bool
 }
 
-/// Waits for descriptors. Confined to its loop, except for `wake`.
-protocol Poller: AnyObject, Sendable {
-    /// Whether `drained` has to be called.
-    var reportsLevels: Bool { get }
-    /// Watches a descriptor; false if the kernel has no memory for it.
-    func add(_ descriptor: Int32, for interest: Interest) -> Bool
-    /// Watches it for something else, or once more.
-    func change(_ descriptor: Int32, to interest: Interest) -> Bool
-    /// Notes that a descriptor watched for edges has no more input or no more room.
-    func drained(_ descriptor: Int32, of direction: Readiness)
-    /// Stops watching a descriptor. On return it belongs to its owner alone, who may close it.
-    func remove(_ descriptor: Int32)
-    /// Stops watching a descriptor and closes it, at once or soon. Also closes one that was never watched.
-    func close(_ descriptor: Int32)
-    /// Waits for an event, `wake` or the deadline: `.never` waits for ever, a past one not at all. A signal may end the
-    /// wait early, without events.
-    func wait(until deadline: Instant) -> Polled
-    /// Ends the present wait, or the next. From any thread.
-    func wake()
-}
-
 /// How a loop waits for its descriptors.
 public enum Polling: String, Sendable, CaseIterable {
-    #if os(Linux)
-        /// epoll(7).
-        case epoll
-    #endif
-    /// Two Dispatch sources for each descriptor: works on every system, but a request costs several times as much.
+    /// In epoll_wait(2).
+    case epoll
+    /// For a Dispatch source that watches the epoll descriptor, at half as much again for a small request.
     case dispatch
 
-    /// The cheapest on this system.
-    public static var preferred: Polling { allCases[0] }
+    /// The cheapest.
+    public static var preferred: Polling { .epoll }
+}
 
-    func poller() throws(ListenError) -> any Poller {
-        switch self {
-        #if os(Linux)
-            case .epoll: try EpollPoller()
-        #endif
-        case .dispatch: DispatchPoller()
+/// Waits for descriptors, by epoll(7), and is woken by an eventfd. Confined to its loop, except for `wake`.
+///
+/// The kernel keeps the edges. So a connection needs one system call when it comes and none per request, and closing it
+/// needs none: the kernel forgets a descriptor that nobody holds.
+final class Poller: @unchecked Sendable {
+    private let epoll: Int32
+    private let wakeup: Int32
+    /// Nil if the loop waits in epoll_wait(2) itself.
+    private let dispatch: DispatchWait?
+    private let found = UnsafeMutablePointer<epoll_event>.allocate(capacity: maxEvents)
+    private let events = UnsafeMutablePointer<PolledEvent>.allocate(capacity: maxEvents)
+    /// Events of one wait; more are reported by the next.
+    private static var maxEvents: Int { 256 }
+
+    init(_ polling: Polling) throws(ListenError) {
+        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        wakeup = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        dispatch = polling == .dispatch && epoll >= 0 && wakeup >= 0 ? DispatchWait(epoll) : nil
+        guard epoll >= 0, wakeup >= 0, control(EPOLL_CTL_ADD, wakeup, EPOLLIN.rawValue) else {
+            let error = errno
+            // Everything is initialized, so `deinit` frees it.
+            throw ListenError(address: "event loop", reason: String(cString: strerror(error)))
         }
+    }
+
+    deinit {
+        if dispatch == nil, epoll >= 0 { CDiffSystem.close(epoll) }
+        if wakeup >= 0 { CDiffSystem.close(wakeup) }
+        found.deallocate()
+        events.deallocate()
+    }
+
+    /// Watches a descriptor; false if the kernel has no memory for it.
+    func add(_ descriptor: Int32, for interest: Interest) -> Bool {
+        control(EPOLL_CTL_ADD, descriptor, Self.bits(interest))
+    }
+
+    /// Watches it for something else, or once more.
+    func change(_ descriptor: Int32, to interest: Interest) -> Bool {
+        control(EPOLL_CTL_MOD, descriptor, Self.bits(interest))
+    }
+
+    /// Stops watching a descriptor.
+    func remove(_ descriptor: Int32) { _ = control(EPOLL_CTL_DEL, descriptor, 0) }
+
+    /// Waits for an event, `wake` or the deadline: `.never` waits for ever, a past one not at all. A signal may end the
+    /// wait early, without events.
+    func wait(until deadline: Instant) -> Polled {
+        guard let dispatch else { return take(until: deadline) }
+        while true {
+            let polled = take(until: .past)
+            guard polled.events.isEmpty, !polled.isWoken, Instant.now < deadline else { return polled }
+            dispatch.wait(until: deadline)
+        }
+    }
+
+    private func take(until deadline: Instant) -> Polled {
+        let count = epoll_wait(epoll, found, Int32(Self.maxEvents), Self.milliseconds(until: deadline))
+        var kept = 0
+        var isWoken = false
+        var index = 0
+        while index < Int(count) {
+            let (descriptor, bits) = (found[index].data.fd, found[index].events)
+            index &+= 1
+            if descriptor == wakeup {
+                isWoken = true
+                continue
+            }
+            events[kept] = PolledEvent(
+                descriptor: descriptor, readiness: Readiness(rawValue: UInt16(truncatingIfNeeded: bits)))
+            kept &+= 1
+        }
+        if isWoken {
+            var calls: UInt64 = 0
+            _ = read(wakeup, &calls, 8)
+        }
+        return Polled(events: UnsafeBufferPointer(start: events, count: kept), isWoken: isWoken)
+    }
+
+    /// Ends the present wait, or the next. From any thread.
+    func wake() {
+        var one: UInt64 = 1
+        _ = write(wakeup, &one, 8)
+    }
+
+    private func control(_ operation: Int32, _ descriptor: Int32, _ bits: UInt32) -> Bool {
+        var event = epoll_event(events: bits, data: epoll_data_t(fd: descriptor))
+        return epoll_ctl(epoll, operation, descriptor, &event) == 0
+    }
+
+    private static func bits(_ interest: Interest) -> UInt32 {
+        switch interest {
+        case .connections(let isShared): EPOLLIN.rawValue | (isShared ? EPOLLEXCLUSIVE.rawValue : 0)
+        case .edges(let forOutput):
+            EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue | (forOutput ? EPOLLOUT.rawValue : 0)
+        case .once(let readiness): UInt32(readiness.rawValue) | EPOLLONESHOT.rawValue
+        }
+    }
+
+    /// Rounded up. The clock lags by a tick at most, so a wait may end that much late, but never early.
+    private static func milliseconds(until deadline: Instant) -> Int32 {
+        if deadline == .never { return -1 }
+        if deadline == .past { return 0 }
+        let left = deadline.nanoseconds &- Instant.lastTick.nanoseconds
+        return left <= 0 ? 0 : Int32(truncatingIfNeeded: min((UInt64(left) &+ 999_999) / 1_000_000, 1 << 30))
     }
 }

@@ -3,7 +3,7 @@
 //
 // Rejected: a concurrent queue of Dispatch. Its threads are shared, and one that has lowered its priority cannot raise
 // it again without a privilege. All of HTTPCore's threads are `SystemThread`s; of Dispatch, only the semaphore is used
-// (and sources, by `DispatchPoller`).
+// (and sources, by `DispatchWait`).
 
 import CDiffSystem
 import DiffClock

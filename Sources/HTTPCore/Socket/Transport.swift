@@ -32,17 +32,6 @@ enum Transfer: Equatable {
     case failed
 }
 
-extension Transfer {
-    /// Whether a read into so much room has found the end of what was there.
-    fileprivate func hasDrained(_ room: Int) -> Bool {
-        switch self {
-        case .moved(let count): count < room
-        case .blocked: true
-        case .ended, .failed: false
-        }
-    }
-}
-
 /// How far a handshake is.
 enum Preparation: Equatable {
     case ready
@@ -52,8 +41,7 @@ enum Preparation: Equatable {
     case failed
 }
 
-/// A non-blocking stream socket. It is first to see that the kernel has no more input or room, and tells the loop,
-/// which may watch the descriptor and closes it.
+/// A non-blocking stream socket. The loop, which may watch the descriptor, closes it.
 final class SocketTransport: Transport {
     private let descriptor: Int32
     private let loop: EventLoop
@@ -68,16 +56,12 @@ final class SocketTransport: Transport {
     var held: Int { 0 }
 
     func receive(into room: UnsafeMutableRawBufferPointer) -> Transfer {
-        let result = Self.transfer { recv(descriptor, room.baseAddress, room.count, 0) }
-        if loop.reportsLevels, result.hasDrained(room.count) { loop.drained(descriptor, of: .input) }
-        return result
+        Self.transfer { recv(descriptor, room.baseAddress, room.count, 0) }
     }
 
     func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) -> Transfer {
         let flags = SystemSocket.sendFlags(hasMore: hasMore)
-        let result = Self.transfer { CDiffSystem.send(descriptor, bytes.baseAddress, bytes.count, flags) }
-        if loop.reportsLevels, result == .blocked { loop.drained(descriptor, of: .output) }
-        return result
+        return Self.transfer { CDiffSystem.send(descriptor, bytes.baseAddress, bytes.count, flags) }
     }
 
     func finishSending() {

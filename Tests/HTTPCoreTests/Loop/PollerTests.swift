@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPCore
 
-/// The promises of every poller.
+/// The promises of a poller, however it waits.
 @Suite struct PollerTests {
     /// Two ends of a stream. The near one is watched, so the poller closes it; the far one is closed at the end, unless
     /// a test has done so.
@@ -45,7 +45,7 @@ import Testing
 
     /// The steps of a row, in order, and what the poller must report at once.
     private enum Step {
-        case add(Interest), change(Interest), drained(Readiness), remove
+        case add(Interest), change(Interest), remove
         case write, read, fill, makeRoom, finish, closeFar
         /// Everything reported for the descriptor until it is silent; at least that, and no more than `also`.
         case says(Readiness, also: Readiness = [])
@@ -60,12 +60,8 @@ import Testing
         ("no edge twice", [.add(.edges(forOutput: false)), .write, .says(.input), .isSilent, .isSilent]),
         (
             "an edge behind a drained one",
-            [.add(.edges(forOutput: false)), .write, .says(.input), .read, .drained(.input), .isSilent]
+            [.add(.edges(forOutput: false)), .write, .says(.input), .read, .isSilent]
                 + [.write, .says(.input)]
-        ),
-        (
-            "nothing drained, nothing wanted",
-            [.add(.edges(forOutput: false)), .drained(.input), .drained(.output), .isSilent, .write, .says(.input)]
         ),
         (
             "room from the start",
@@ -74,7 +70,7 @@ import Testing
         (
             "no room, then room",
             [.fill, .add(.edges(forOutput: true)), .isSilent, .makeRoom, .says(.output)]
-                + [.fill, .drained(.output), .isSilent, .makeRoom, .says(.output)]
+                + [.fill, .isSilent, .makeRoom, .says(.output)]
         ),
         (
             "room that is asked for later",
@@ -91,7 +87,7 @@ import Testing
         ),
         (
             "the peer finishes behind a message",
-            [.add(.edges(forOutput: false)), .write, .says(.input), .read, .drained(.input), .finish]
+            [.add(.edges(forOutput: false)), .write, .says(.input), .read, .finish]
                 + [.says([.input, .inputEnd]), .isSilent]
         ),
         (
@@ -139,13 +135,12 @@ import Testing
     @Test(arguments: Polling.allCases)
     func whatItSays(_ polling: Polling) throws {
         for row in Self.rows {
-            let (poller, pair) = (try polling.poller(), Pair())
+            let (poller, pair) = (try Poller(polling), Pair())
             for (index, step) in row.steps.enumerated() {
                 let place = "\(row.name), step \(index)"
                 switch step {
                 case .add(let interest): #expect(poller.add(pair.near, for: interest))
                 case .change(let interest): #expect(poller.change(pair.near, to: interest))
-                case .drained(let direction): poller.drained(pair.near, of: direction)
                 case .remove: poller.remove(pair.near)
                 case .write: pair.write()
                 case .read: pair.drain()
@@ -159,13 +154,13 @@ import Testing
                 case .isSilent: #expect(poller.settled(pair.near) == [], "\(place)")
                 }
             }
-            poller.close(pair.near)
+            close(pair.near)
         }
     }
 
     @Test(arguments: Polling.allCases)
     func aListeningSocketIsReportedAsLongAsSomebodyWaits(_ polling: Polling) throws {
-        let poller = try polling.poller()
+        let poller = try Poller(polling)
         // One for all loops, or the kernel might give the client to another.
         var options = ServerOptions.ofTests(listen: [])
         options.loops = 1
@@ -186,36 +181,36 @@ import Testing
         #expect(poller.settled(descriptor) == [])
         withExtendedLifetime(client) {}
         poller.remove(descriptor)
-        poller.close(accepted)
+        close(accepted)
         listening.close()
     }
 
     /// A descriptor's number is reused as soon as it is closed, and knowledge of the old one must not apply to the new.
     @Test(arguments: Polling.allCases)
     func anotherDescriptorWithTheSameNumberIsAnother(_ polling: Polling) throws {
-        let poller = try polling.poller()
+        let poller = try Poller(polling)
         for round in 0..<200 {
             let pair = Pair()
             pair.write()
             #expect(poller.add(pair.near, for: .edges(forOutput: true)))
             if round % 2 == 0 { usleep(200) }
-            poller.close(pair.near)
+            close(pair.near)
             let next = Pair()
             #expect(poller.add(next.near, for: .edges(forOutput: false)))
             #expect(poller.settled(next.near, within: .milliseconds(1)) == [])
             next.write()
             #expect(poller.settled(next.near, atLeast: .input, within: .milliseconds(1)) == .input)
-            poller.close(next.near)
+            close(next.near)
         }
     }
 
     @Test(arguments: Polling.allCases)
     func closingClosesSoon(_ polling: Polling) throws {
-        let poller = try polling.poller()
+        let poller = try Poller(polling)
         for isWatched in [true, false] {
             let pair = Pair()
             if isWatched { #expect(poller.add(pair.near, for: .edges(forOutput: true))) }
-            poller.close(pair.near)
+            close(pair.near)
             // The far end sees it.
             var octet: UInt8 = 0
             #expect(eventually { read(pair.far, &octet, 1) == 0 })
@@ -224,7 +219,7 @@ import Testing
 
     @Test(arguments: Polling.allCases)
     func itIsWokenFromAnotherThread(_ polling: Polling) throws {
-        let poller = try polling.poller()
+        let poller = try Poller(polling)
         for _ in 0..<100 {
             SystemThread.start(named: "waker") { poller.wake() }
             #expect(poller.wait(until: .never).isWoken)
@@ -238,7 +233,7 @@ import Testing
 
     @Test(arguments: Polling.allCases)
     func aWaitEndsAtItsDeadlineAndNotBefore(_ polling: Polling) throws {
-        let (poller, pair) = (try polling.poller(), Pair())
+        let (poller, pair) = (try Poller(polling), Pair())
         // One with nothing to report.
         #expect(poller.add(pair.near, for: .edges(forOutput: false)))
         for microseconds in [Int64(1), 300, 999, 1000, 1001, 5_500, 20_000] {
@@ -249,13 +244,13 @@ import Testing
         let before = Instant.now
         for deadline in [.past, Instant(nanoseconds: 0), before] { _ = poller.wait(until: deadline) }
         #expect(Instant.now - before < .seconds(5))
-        poller.close(pair.near)
+        close(pair.near)
     }
 
     @Test(arguments: Polling.allCases)
     func manyDescriptorsAreAllReported(_ polling: Polling) throws {
         Descriptors.raiseLimit()
-        let poller = try polling.poller()
+        let poller = try Poller(polling)
         let pairs = (0..<min(2000, (Descriptors.limit - Descriptors.open) / 2 - 50)).map { _ in Pair() }
         for pair in pairs { #expect(poller.add(pair.near, for: .edges(forOutput: false))) }
         for round in 0..<3 {
@@ -267,18 +262,15 @@ import Testing
                 for event in events { counts[event.descriptor, default: 0] += 1 }
             }
             #expect(counts.count == pairs.count && counts.values.allSatisfy { $0 == 1 }, "round \(round)")
-            for pair in pairs {
-                pair.drain()
-                poller.drained(pair.near, of: .input)
-            }
+            for pair in pairs { pair.drain() }
         }
-        for pair in pairs { poller.close(pair.near) }
+        for pair in pairs { close(pair.near) }
     }
 
     /// Always ready, and wanted by nobody: neither the waits nor a thread behind them take processor time.
     @Test(arguments: Polling.allCases)
     func nothingSpinsOnADescriptorThatNobodyWants(_ polling: Polling) throws {
-        let (poller, pairs) = (try polling.poller(), (0..<50).map { _ in Pair() })
+        let (poller, pairs) = (try Poller(polling), (0..<50).map { _ in Pair() })
         for (index, pair) in pairs.enumerated() {
             pair.write()
             #expect(poller.add(pair.near, for: .edges(forOutput: index % 2 == 0)))
@@ -293,14 +285,14 @@ import Testing
             waits += 1
         }
         #expect(waits < 20)
-        for pair in pairs { poller.close(pair.near) }
+        for pair in pairs { close(pair.near) }
     }
 
     /// A poller released while much is watched, and pending.
     @Test(arguments: Polling.allCases)
     func itMayGoAtAnyTime(_ polling: Polling) throws {
         for round in 0..<50 {
-            let (poller, pairs) = (try polling.poller(), (0..<10).map { _ in Pair() })
+            let (poller, pairs) = (try Poller(polling), (0..<10).map { _ in Pair() })
             for pair in pairs {
                 pair.write()
                 #expect(poller.add(pair.near, for: .edges(forOutput: round % 2 == 0)))
@@ -311,7 +303,7 @@ import Testing
                 // Its owner closes one, and another goes with the poller.
                 if round % 5 == 0 { #expect(poller.add(pair.near, for: .once(.input))) } else { close(pair.near) }
             }
-            if round % 10 == 0 { for pair in pairs { poller.close(pair.near) } }
+            if round % 10 == 0 { for pair in pairs { close(pair.near) } }
         }
     }
 }

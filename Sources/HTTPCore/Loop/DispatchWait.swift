@@ -1,0 +1,40 @@
+import CDiffSystem
+import DiffClock
+import Dispatch
+
+/// Waits for a descriptor through Dispatch (`--event-loop dispatch`). Confined to its loop.
+///
+/// The source's handler suspends it and wakes the loop, which resumes it before it waits again. So a descriptor that
+/// stays readable costs nothing until the loop asks.
+final class DispatchWait {
+    private let queue = DispatchQueue(label: "poller")
+    private let source: any DispatchSourceRead
+    private let arrivals = DispatchSemaphore(value: 0)
+    /// Whether the source has suspended itself, as far as the loop knows.
+    private var isSuspended = false
+
+    /// Owns the descriptor, and closes it when Dispatch has let go of it.
+    init(_ descriptor: Int32) {
+        source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+        source.setEventHandler { [source, arrivals] in
+            source.suspend()
+            arrivals.signal()
+        }
+        source.setCancelHandler { _ = close(descriptor) }
+        source.activate()
+    }
+
+    deinit {
+        // On the queue, so that no handler is running. A suspended source runs no cancel handler, and must not be released.
+        queue.sync { source.cancel() }
+        if isSuspended || arrivals.wait(timeout: .now()) == .success { source.resume() }
+    }
+
+    /// Waits until the descriptor is readable or the deadline has come.
+    func wait(until deadline: Instant) {
+        if isSuspended { source.resume() }
+        let left = max(0, deadline.nanoseconds - Instant.now.nanoseconds)
+        let end = deadline == .never ? .distantFuture : DispatchTime.now() + .nanoseconds(Int(left))
+        isSuspended = arrivals.wait(timeout: end) == .success
+    }
+}
