@@ -60,7 +60,7 @@ struct Polled {
 public enum Polling: String, Sendable, CaseIterable {
     /// In epoll_wait(2).
     case epoll
-    /// For a Dispatch source that watches the epoll descriptor, at half as much again for a small request.
+    /// For a Dispatch source that watches the epoll descriptor: a quarter more instructions for the smallest request.
     case dispatch
 
     /// The cheapest.
