@@ -16,7 +16,7 @@ help: ## this list
 run: build ## build for release and serve on http://127.0.0.1:8080; OPTIONS="--listen :80" and the like
 	@DIFFSERVER_DIGEST_KEY="$${DIFFSERVER_DIGEST_KEY:-readme}" exec "$(BINARY)" serve $(OPTIONS)
 
-test: unit end-to-end page kotlin ## build and run every test
+test: unit end-to-end page kotlin ## build and run the tests
 
 build: setup
 	.ci/build diffserver
@@ -30,6 +30,10 @@ setup-test:
 setup-package:
 	@.ci/setup package
 
+# FULL=1: also the tests that take too long for each change, each random suite three times as long, and all of them over each store.
+ALL := $(if $(FULL),--all)
+export SNAPSHOTKIT_EFFORT ?= $(if $(FULL),3,1)
+
 # Tests that wait run apart from those that compute, or their timers come late.
 unit: setup-test ## the libraries' tests
 	swift build --build-tests $(STRICT)
@@ -37,7 +41,7 @@ unit: setup-test ## the libraries' tests
 	Tests/unit --skip-build --parallel --skip SnapshotKitTests
 
 end-to-end: setup-test build ## tests of the built server, from outside
-	DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run
+	DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(ALL)
 
 # The parts that depend on how sockets are waited for, in about a minute.
 LOOP_PARTS = hostile test_peers concurrency test_events LongPoll GivenUp test_limits test_descriptors hooks test_sources test_source_faults test_command_line.Serving nginx watchdog
@@ -47,18 +51,18 @@ event-loop: setup-test build ## tests of the event loops, the connections and th
 	DIFFSERVER_TEST_EVENT_LOOP=dispatch Tests/unit --skip-build --filter HTTPCoreTests
 	DIFFSERVER_EVENT_LOOP=dispatch DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(LOOP_PARTS)
 
-end-to-end-stores: end-to-end-sqlite end-to-end-redis ## the same, with sessions in SQLite and in Redis; HALF=0: half of the classes in one, the others in the other
+end-to-end-stores: end-to-end-sqlite end-to-end-redis ## those that a store can change, with sessions in SQLite and in Redis
 
 end-to-end-sqlite: setup-test build
-	DIFFSERVER_STORE=sqlite DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(HALF:%=--half %)
+	DIFFSERVER_STORE=sqlite DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(ALL)
 
 end-to-end-redis: setup-test build
-	DIFFSERVER_STORE=redis DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(if $(HALF),--half $(if $(filter 0,$(HALF)),1,0))
+	DIFFSERVER_STORE=redis DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(ALL)
 
-# The seed of each is today's date, and is printed; SEED=20261125 repeats that day's.
 TOGETHER = DIFFSERVER_BINARY="$(BINARY)" Tests/Together
 
-noninterference: setup-test build ## two worlds that differ in what a caller may not see answer the same; SECONDS_EACH=60
+# The seed of each is 1 unless SEED names another, and is printed.
+noninterference: setup-test build ## two worlds that differ in what a caller may not see answer the same; SECONDS_EACH=60, SEED=2
 	$(TOGETHER)/noninterference --seconds $(or $(SECONDS_EACH),60) $(SEED:%=--seed %)
 
 combinations: setup-test build ## every setting with every other, against a small model of the contract; SECONDS_EACH=240

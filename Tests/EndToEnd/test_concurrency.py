@@ -4,33 +4,12 @@ import threading
 import time
 
 from support.case import ServiceCase
-from support.client import Client, session_path
+from support.client import session_path
 from support.replica import Replica
 from support.events import Stream
 
 
 class Together(ServiceCase):
-    def run_together(self, *tasks):
-        """Runs each task in a separate thread with its own client; re-raises what any raised."""
-        problems = []
-
-        def run(task):
-            client = Client(self.server, 60)
-            try:
-                task(client)
-            except Exception as problem:  # told below, in the test's own thread
-                problems.append(problem)
-            finally:
-                client.close()
-
-        threads = [threading.Thread(target=run, args=(task,)) for task in tasks]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
-        if problems:
-            raise problems[0]
-
     def counted(self, session, times, writer, size=1):
         """A task that adds one to the session's counter under If-Match, and tries again until it succeeds.
 

@@ -1,5 +1,6 @@
 """Edits that say what they mean: patches, additions, several anchors, and PATCH of one content. CONTRACT §3."""
 
+from support.case import ServiceCase
 from support.client import Client, session_path
 from support.events import Stream
 from support.jsontext import exact
@@ -7,7 +8,6 @@ from support.redis import wait_for
 from support.sources import KEY, ids
 from support.tokens import bearer, token
 from support.upstream import says
-from test_concurrency import Together
 from test_hooks import YES, HookCase
 from test_tokens_and_keys import Guarded, KEY as WRITER
 
@@ -24,7 +24,7 @@ def element(session, identity, kind="items"):
     return f"{session_path(session, kind)}/{identity}"
 
 
-class Intents(Together):
+class Intents(ServiceCase):
     def content(self, session, identity="a"):
         return self.get(element(session, identity)).exact["content"]
 

@@ -1,6 +1,7 @@
 """A test class with its own server."""
 
 import itertools
+import threading
 import unittest
 
 from . import jsontext
@@ -30,6 +31,27 @@ class ServiceCase(unittest.TestCase):
         if status != 0:
             log = "\n".join(cls.server.lines[-20:])
             raise AssertionError(f"SIGTERM ended the server with {status}; its log ends:\n{log}")
+
+    def run_together(self, *tasks):
+        """Runs each task in a separate thread with its own client; re-raises what any raised."""
+        problems = []
+
+        def run(task):
+            client = Client(self.server, 60)
+            try:
+                task(client)
+            except Exception as problem:  # told below, in the test's own thread
+                problems.append(problem)
+            finally:
+                client.close()
+
+        threads = [threading.Thread(target=run, args=(task,)) for task in tasks]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        if problems:
+            raise problems[0]
 
     # Requests
 

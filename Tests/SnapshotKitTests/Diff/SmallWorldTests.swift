@@ -75,7 +75,7 @@ struct SmallWorldTests {
         #expect((models.count, olds.count) == (5872, 56))
         var random = SplitMix64(seed: 34)
         var log = FailureLog()
-        for _ in 0..<700 * Effort.factor where !log.isFull {
+        for _ in 0..<Effort.runs(700) where !log.isFull {
             let (old, new) = (olds[random.below(olds.count)], try State(models[random.below(models.count)]))
             log.add(PairCheck.failures(from: old, to: new, dialects: [dialect]))
         }

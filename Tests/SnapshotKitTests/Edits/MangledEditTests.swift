@@ -39,7 +39,7 @@ struct MangledEditTests {
         var random = SplitMix64(seed: UInt64(seed))
         let snapshot = try Snapshot(json: Self.state)
         let list = RowList(snapshot)
-        for _ in 0..<300 * Effort.factor {
+        for _ in 0..<Effort.runs(300) {
             let edits = mangle(Self.edits, &random)
             if let batch = try? EditBatch(json: edits), let edited = try? snapshot.applying(batch).snapshot {
                 #expect(throws: Never.self) { try Snapshot(json: edited.documentJSON()) }

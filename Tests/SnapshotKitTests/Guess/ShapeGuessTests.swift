@@ -88,7 +88,7 @@ struct ShapeGuessTests {
     @Test("survive documents of any form, and never offer what is refused")
     func random() throws {
         var random = SplitMix64(seed: 26)
-        for _ in 0..<(2_000 * Effort.factor) {
+        for _ in 0..<Effort.runs(2_000) {
             let json = Self.value(&random, depth: 0)
             for guess in try guesses(json) {
                 let state = try Snapshot(json: json, shape: guess.shape)

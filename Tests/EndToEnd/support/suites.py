@@ -1,0 +1,35 @@
+"""Which modules of tests run in which round. A module that is in no list is refused, so that somebody decides.
+
+A round over a store (DIFFSERVER_STORE=sqlite or redis) runs what a store can change. A module that is listed elsewhere says the same
+over each store, or has stores of its own, and runs in the round in memory alone; `--all` runs it in every round.
+"""
+
+from . import store
+
+# What sessions answer: run in memory, over SQLite and over Redis.
+SESSIONS = """awaited changes compressed_streams concurrency conditions counts draining edits events everything groups history hooks
+    idempotency ignored_places intents keep limits list_content listing long_poll long_work lookups many_lists model reload replay
+    revocation scrolling sessions settings shapes since_and_resets smallest source_faults source_readers sources tokens_and_keys
+    view_readers view_tokens views windows""".split()
+
+# The same over each store: what is read before a session is looked at, and what is around the service.
+ONCE = """check_lists command_line container_engine cors diff example_upstream guesses hostile kubernetes least_privilege libcurl
+    lists_as_they_come logs loopback_rule memory metrics mistakes negotiation nginx observing options page_headers peers
+    pointers_own_json problems traps upstreams version watchdog watching""".split()
+
+# With stores of their own.
+STORES = """descriptors redis_compaction redis_damage redis_faults redis_writers rolling_restart shared shared_reads shared_sources sqlite sqlite_calls
+    sqlite_faults store_cache""".split()
+
+# Too long for each change: run by `make test FULL=1`.
+LONG = ("test_memory.DefaultBudget",)
+
+
+def belongs(name, runs_all):
+    """Whether a class, `module.Class`, is part of this round."""
+    module = name.partition(".")[0].removeprefix("test_")
+    if module not in {*SESSIONS, *ONCE, *STORES}:
+        raise ValueError(f"say in Tests/EndToEnd/support/suites.py in which rounds test_{module} runs")
+    if runs_all:
+        return True
+    return name not in LONG and (store.KIND == "memory" or module in SESSIONS)
