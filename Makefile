@@ -123,6 +123,7 @@ lint: ## check the format of all Swift files, the width of lines, and that docs/
 	@swift format lint -s -p $(SWIFT_FILES)
 	@.ci/check-width $(SWIFT_FILES) *.md $$(find docs Clients Examples -name node_modules -prune -o -name "*.md" -print)
 	@.ci/check-walks
+	@.ci/check-members
 	@.ci/draw-targets --check
 	@.ci/draw-parameters --check
 
