@@ -113,17 +113,20 @@ struct NameStack {
 
 // MARK: - The table
 
-/// Finds the names of one object by the hash of their text: open addressing with linear probing, at most half full.
+/// Finds texts by their hashes, such as the names of one object: open addressing with linear probing, at most half full.
 struct NameTable {
-    /// The hash in the upper half, the name's number plus one in the lower; zero where there is none. Another hash
-    /// nearly always rules a name out, so that neither it nor its text is fetched.
+    /// The hash in the upper half, the text's number plus one in the lower; zero where there is none. Another hash
+    /// nearly always rules a text out, so that it is not fetched.
     private var slots: [UInt64]
     private var count = 0
 
-    /// An empty table with room for `names`.
+    /// An empty table with room for so many.
     init(_ names: Int) {
         slots = [UInt64](filled: 0, count: 1 << (Int.bitWidth - (2 * names | 15).leadingZeroBitCount))
     }
+
+    /// Memory held, in bytes.
+    var footprint: Int { slots.capacity * 8 }
 
     /// 32 bits of a hash of the text, so a name has the same hash with and without escapes.
     static func hash(_ name: JSONString) -> UInt64 { fingerprint(of: name, by: .process) >> 32 }

@@ -19,10 +19,8 @@ package struct RowGroups: Sendable {
     /// The texts of the ids, one after the other, and where each ends.
     private var texts: [UInt8] = []
     private var ends: [Int] = []
-    private var hashes: [UInt32] = []
-    /// Numbers of groups plus one, by hash, with linear probing; the size is a power of two, and at most half are in
-    /// use.
-    private var slots: [UInt32] = []
+    /// The numbers of groups by the hashes of their ids.
+    private var table = NameTable(0)
 
     package var count: Int { ids.count }
 
@@ -34,15 +32,7 @@ package struct RowGroups: Sendable {
 
     /// The number of a group; nil if no row belongs to it. O(bytes).
     package func number(of text: UnsafeRawBufferPointer) -> Int? {
-        if slots.isEmpty { return nil }
-        let hash = idHash(text.baseAddress!, text.count)
-        var slot = Int(hash) & (slots.count - 1)
-        while slots[slot] != 0 {
-            let group = Int(slots[slot] - 1)
-            if hashes[group] == hash, hasText(group, text) { return group }
-            slot = (slot + 1) & (slots.count - 1)
-        }
-        return nil
+        table.first(UInt64(idHash(text.baseAddress!, text.count))) { hasText($0, text) }
     }
 
     @inline(__always)
@@ -59,17 +49,11 @@ package struct RowGroups: Sendable {
 
     /// Adds a new group; returns its number.
     mutating func insert(_ text: UnsafeRawBufferPointer, _ id: FoundID, at place: Int) -> Int {
+        _ = table.insert(UInt64(idHash(text.baseAddress!, text.count)), ids.count)
         ids.append(id)
         starts.append(place)
         texts.append(contentsOf: text)
         ends.append(texts.count)
-        hashes.append(idHash(text.baseAddress!, text.count))
-        if 2 * ids.count > slots.count {
-            slots = [UInt32](filled: 0, count: max(16, 2 * slots.count))
-            for group in hashes.indices { fill(group) }
-        } else {
-            fill(ids.count - 1)
-        }
         return ids.count - 1
     }
 
@@ -81,12 +65,6 @@ package struct RowGroups: Sendable {
     /// Notes that a group has a row at a place, with its id written as in `id`.
     mutating func note(_ group: Int, _ id: FoundID, at place: Int) {
         if place < starts[group] { (ids[group], starts[group]) = (id, place) }
-    }
-
-    private mutating func fill(_ group: Int) {
-        var slot = Int(hashes[group]) & (slots.count - 1)
-        while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
-        slots[slot] = UInt32(truncatingIfNeeded: group + 1)
     }
 
     /// The text of a group's id.
@@ -112,8 +90,8 @@ package struct RowGroups: Sendable {
 
     /// Memory held, in bytes.
     package var footprint: Int {
-        (ofRow.capacity + slots.capacity + hashes.capacity) * 4 + ids.capacity * MemoryLayout<FoundID>.stride
-            + texts.capacity + (starts.capacity + ends.capacity) * MemoryLayout<Int>.stride
+        ofRow.capacity * 4 + table.footprint + ids.capacity * MemoryLayout<FoundID>.stride + texts.capacity
+            + (starts.capacity + ends.capacity) * MemoryLayout<Int>.stride
     }
 }
 
