@@ -39,9 +39,6 @@ public struct Instant: Comparable, Hashable, Sendable {
         return time
     }
 
-    /// Whole seconds since the clock's start.
-    public var wholeSeconds: Int64 { nanoseconds / 1_000_000_000 }
-
     /// Whether `a` is earlier than `b`.
     public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
     /// The time from `b` to `a`.

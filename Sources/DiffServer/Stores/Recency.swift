@@ -3,10 +3,8 @@ import DiffClock
 /// What the table must know of a slot without asking it: its place in the table's lists, and when it ends. Guarded by
 /// the table's lock.
 public struct Recency {
-    /// Neighbours in the lists of `RecencyOrder` and of `ExpiryWheel`.
-    var links = InlineArray<2, SlotLinks>(repeating: SlotLinks())
-    /// The second of the monotonic clock in which the wheel next looks at it.
-    var dueSecond: Int64 = 0
+    /// Neighbours in a list of `RecencyOrder`.
+    var links = SlotLinks()
     var expires = Instant.now
     /// What `expires` was when the store last heard of it.
     var stored = Instant.now
@@ -94,43 +92,37 @@ struct SlotLinks {
 
 /// Slots as a doubly linked list: adding and removing one costs O(1), and counts no references.
 private struct SlotList {
-    /// Which of a slot's links the list uses.
-    enum Kind: Int { case use, end }
-
-    private let kind: Kind
     private var first: Unmanaged<SessionSlot>?
     private var last: Unmanaged<SessionSlot>?
-
-    init(_ kind: Kind) { self.kind = kind }
 
     var oldest: SessionSlot? { first?.takeUnretainedValue() }
     var newest: SessionSlot? { last?.takeUnretainedValue() }
 
     func newer(than slot: SessionSlot) -> SessionSlot? {
-        slot.recency.links[kind.rawValue].newer?.takeUnretainedValue()
+        slot.recency.links.newer?.takeUnretainedValue()
     }
 
     func older(than slot: SessionSlot) -> SessionSlot? {
-        slot.recency.links[kind.rawValue].older?.takeUnretainedValue()
+        slot.recency.links.older?.takeUnretainedValue()
     }
 
     /// Adds a slot as the newest.
     mutating func add(_ slot: SessionSlot) {
         let added = Unmanaged.passUnretained(slot)
-        slot.recency.links[kind.rawValue] = SlotLinks(newer: nil, older: last)
-        if let newest { newest.recency.links[kind.rawValue].newer = added } else { first = added }
+        slot.recency.links = SlotLinks(newer: nil, older: last)
+        if let newest { newest.recency.links.newer = added } else { first = added }
         last = added
     }
 
     mutating func remove(_ slot: SessionSlot) {
-        let links = exchange(&slot.recency.links[kind.rawValue], with: SlotLinks())
+        let links = exchange(&slot.recency.links, with: SlotLinks())
         if let older = links.older?.takeUnretainedValue() {
-            older.recency.links[kind.rawValue].newer = links.newer
+            older.recency.links.newer = links.newer
         } else {
             first = links.newer
         }
         if let newer = links.newer?.takeUnretainedValue() {
-            newer.recency.links[kind.rawValue].older = links.older
+            newer.recency.links.older = links.older
         } else {
             last = links.older
         }
@@ -153,7 +145,7 @@ enum EvictionRank: Int {
 ///
 /// A slot whose first reader came keeps its rank until it is used or about to be evicted.
 struct RecencyOrder {
-    private var lists = [SlotList](repeating: SlotList(.use), count: 3)
+    private var lists = [SlotList](repeating: SlotList(), count: 3)
     /// Slots of sessions that fetch themselves.
     private(set) var fetchedCount = 0
 
@@ -213,58 +205,4 @@ struct RecencyOrder {
         guard let oldest = list.oldest, oldest === spared else { return list.oldest }
         return list.newer(than: oldest)
     }
-}
-
-// MARK: - Expiry
-
-/// When slots end: a hashed timing wheel (Varghese and Lauck 1987) with a list for each second. A used slot does not
-/// move: the wheel looks at it in the second in which it would have ended, and moves it to the second in which it ends
-/// now. So a use costs nothing, and a second costs what ends in it.
-struct ExpiryWheel {
-    private static let size = 1024
-    private var seconds = [SlotList](repeating: SlotList(.end), count: size)
-    /// The second last looked at.
-    private var second: Int64
-
-    init(at now: Instant = .now) { second = now.wholeSeconds }
-
-    mutating func add(_ slot: SessionSlot) {
-        slot.recency.dueSecond = max(slot.recency.expires.wholeSeconds, second) + 1
-        seconds[Self.index(slot.recency.dueSecond)].add(slot)
-    }
-
-    mutating func remove(_ slot: SessionSlot) { seconds[Self.index(slot.recency.dueSecond)].remove(slot) }
-
-    /// Moves a slot that ends sooner than known.
-    mutating func update(_ slot: SessionSlot) {
-        guard slot.recency.expires.wholeSeconds + 1 < slot.recency.dueSecond else { return }
-        remove(slot)
-        add(slot)
-    }
-
-    /// The slots that have ended by `now`; they stay in the wheel.
-    mutating func ended(by now: Instant) -> [SessionSlot] {
-        var ended: [SessionSlot] = []
-        let end = now.wholeSeconds
-        // A wheel not looked at for long goes around once.
-        for past in max(second + 1, end - Int64(Self.size) + 1)...max(second + 1, end) where past <= end {
-            second = past
-            let index = Self.index(past)
-            var next = seconds[index].oldest
-            while let slot = next {
-                next = seconds[index].newer(than: slot)
-                if slot.recency.expires <= now {
-                    ended.append(slot)
-                } else if Self.index(slot.recency.expires.wholeSeconds + 1) != index {
-                    remove(slot)
-                    add(slot)
-                } else {
-                    slot.recency.dueSecond = slot.recency.expires.wholeSeconds + 1
-                }
-            }
-        }
-        return ended
-    }
-
-    private static func index(_ second: Int64) -> Int { Int(second & Int64(size - 1)) }
 }

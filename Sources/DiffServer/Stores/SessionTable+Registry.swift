@@ -9,7 +9,6 @@ extension SessionTable {
         var away: [String: AwaySlot] = [:]
         var slotArray = SlotArray()
         var order = RecencyOrder()
-        var ends = ExpiryWheel()
         /// When the store was last told of uses.
         var told = Instant.now
         var awake: AwakeSlots
@@ -36,7 +35,6 @@ extension SessionTable.Registry {
         slots[slot.name] = slot
         slotArray.add(slot)
         order.add(slot)
-        ends.add(slot)
     }
 
     /// Notes the use of a slot: it becomes the latest, and its time to live starts anew.
@@ -50,7 +48,6 @@ extension SessionTable.Registry {
         slots[slot.name] = nil
         slotArray.remove(slot)
         order.remove(slot)
-        ends.remove(slot)
         bytes -= slot.recency.bytes
         slot.recency.bytes = 0
     }

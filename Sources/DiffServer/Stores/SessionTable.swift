@@ -162,7 +162,6 @@ public final class SessionTable: Sendable {
             guard slot.recency.isListed || slot.isInMemory && registry.takeBack(slot) else { return [] }
             demoted = registry.awake.wake(slot)
             slot.recency.begin(next.settings.timeToLive)
-            registry.ends.update(slot)
             registry.charge(slot, next)
             return registry.evict(from: self, sparing: slot)
         }
@@ -300,22 +299,22 @@ public final class SessionTable: Sendable {
         counters.expired()
     }
 
-    /// Removes sessions whose time has run out and that have no readers. O(removed + away).
+    /// Removes sessions whose time has run out and that have no readers. O(all), though nobody waits for more than a
+    /// stride of them.
     ///
     /// - Returns: the slots of the sessions that were removed.
     public func sweep(at now: Instant) -> [SessionSlot] {
         makeRoom()
-        let expired = registry.withLock { registry in
-            registry.forgetAway()
-            return registry.ends.ended(by: now).filter { slot in
-                guard slot.readerCount > 0 else {
+        registry.withLock { $0.forgetAway() }
+        var expired: [SessionSlot] = []
+        eachStride { registry, slots in
+            for slot in slots where slot.recency.expires <= now {
+                if slot.readerCount > 0 {
+                    slot.recency.renew(at: now)
+                } else {
                     registry.remove(slot)
-                    return true
+                    expired.append(slot)
                 }
-                registry.ends.remove(slot)
-                slot.recency.renew(at: now)
-                registry.ends.add(slot)
-                return false
             }
         }
         for slot in expired { expire(slot) }

@@ -164,16 +164,15 @@ import Testing
         #expect(table.sweep(at: start + .seconds(1061)).map(\.name) == ["a"])
     }
 
-    @Test func `one that stays in its place of the wheel for a round can still end sooner`() throws {
-        var wheel = ExpiryWheel(at: start)
-        let slot = SessionSlot(name: "a", try session("a"))
-        slot.recency.expires = start + .seconds(60)
-        wheel.add(slot)
-        slot.recency.expires = start + .seconds(60 + 1024)
-        #expect(wheel.ended(by: start + .seconds(62)).isEmpty)
-        slot.recency.expires = start + .seconds(100)
-        wheel.update(slot)
-        #expect(wheel.ended(by: start + .seconds(102)).map(\.name) == ["a"])
+    @Test func `of more than a stride each one ends in its time`() throws {
+        let table = table(.init())
+        for number in 0..<3000 { _ = try table.create("\(number)", session("\(number)")).get() }
+        for number in stride(from: 0, to: 3000, by: 7) {
+            table.slot("\(number)")?.recency.expires = start + .seconds(200)
+        }
+        #expect(table.sweep(at: start + .seconds(100)).count == 2571)
+        #expect(table.sweep(at: start + .seconds(201)).count == 429)
+        #expect(table.size == (0, 0))
     }
 
     @Test func `a name is free as soon as its session is gone`() async throws {
