@@ -17,6 +17,8 @@ class Proxy:
         self.faults, self.count = [], 0
         # How many bytes of answers still come through; the rest is swallowed.
         self.left = None
+        # The sockets of a store that cannot be reached are closed, and new ones at once.
+        self.is_cut, self.open = False, []
         self.chance = random.Random(seed)
         self.listener = socket.create_server(("127.0.0.1", self.port))
         threading.Thread(target=self._accept, daemon=True).start()
@@ -32,6 +34,9 @@ class Proxy:
             except OSError:
                 client.close()
                 continue
+            self.open += [client, server]
+            if self.is_cut:
+                self.cut()
             muted = threading.Event()
             for source, target, is_request in ((client, server, True), (server, client, False)):
                 source.settimeout(None)
@@ -60,13 +65,26 @@ class Proxy:
         except OSError:
             pass
         for each in (source, target):
-            try:
-                each.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
+            _shut(each)
+
+    def cut(self):
+        """Nobody gets through until `mend`."""
+        self.is_cut = True
+        for each in self.open:
+            _shut(each)
+
+    def mend(self):
+        self.is_cut = False
 
     def close(self):
         self.listener.close()
+
+
+def _shut(each):
+    try:
+        each.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
 
 
 def cut(chance, data, is_request):
