@@ -1,5 +1,6 @@
 """Many writers and readers at once, small and large: nothing is lost, and nobody waits for the large ones."""
 
+import statistics
 import threading
 import time
 
@@ -71,13 +72,15 @@ class Together(ServiceCase):
     def test_small_requests_are_answered_while_large_states_come_in(self):
         large = [{"id": number, "content": {"text": "x" * 80, "number": number}} for number in range(10000)]
         over = threading.Event()
-        slowest = []
+        times = {"large": [], "small": []}
 
         def heavy(client):
             for turn in range(3):
+                start = time.monotonic()
                 answer = client.request("POST", session_path("heavy", "changes"), large[turn:] + large[:turn],
                                         {"Prefer": "return=minimal"})
                 assert answer.status in (200, 201), answer
+                times["large"].append(time.monotonic() - start)
             over.set()
 
         def small(client):
@@ -85,11 +88,12 @@ class Together(ServiceCase):
                 start = time.monotonic()
                 answer = client.request("POST", session_path("small", "changes"), [str(start)])
                 assert answer.status in (200, 201), answer
-                slowest.append(time.monotonic() - start)
+                times["small"].append(time.monotonic() - start)
 
         self.run_together(heavy, small)
-        self.assertGreater(len(slowest), 5)
-        self.assertLess(sorted(slowest)[len(slowest) // 2], 1)
+        # Several during each large one.
+        self.assertGreater(len(times["small"]), 5)
+        self.assertLess(statistics.median(times["small"]), statistics.median(times["large"]) / 2)
 
     def test_a_stream_follows_large_states(self):
         session, first = self.made([])

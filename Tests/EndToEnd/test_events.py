@@ -178,10 +178,9 @@ class Streams(StreamCase):
     def test_a_commit_after_a_pause_is_sent_without_delay(self):
         session, first = self.made(["a"])
         stream = self.opened(session, first)
-        start = time.monotonic()
-        self.wrote(session, ["b"])
-        stream.next_event(2)
-        self.assertLess(time.monotonic() - start, 2)
+        head = self.wrote(session, ["b"])
+        # Before the comment that would come after fifteen seconds.
+        self.assertEqual(stream.next().id, head)
 
     def test_the_end_when_the_session_is_deleted(self):
         session, first = self.made(["a"])
@@ -275,7 +274,7 @@ class Life(StreamCase):
         session, first = self.made(["a"])
         start = time.monotonic()
         stream = self.opened(session, first)
-        self.assertIsNone(stream.next(3), "a break says nothing, so that readers resume at once")
+        self.assertIsNone(stream.next(), "a break says nothing, so that readers resume at once")
         self.assertGreater(time.monotonic() - start, 0.7)
         head = self.wrote(session, ["b"])
         self.assertEqual(self.stream(session, None, Last_Event_ID=first).next_event().id, head)
@@ -289,7 +288,7 @@ class Lives(StreamCase):
         for _ in range(3):
             streams = [self.opened(session, first) for _ in range(2)]
             for stream in streams:
-                self.assertIsNone(stream.next(3))
+                self.assertIsNone(stream.next())
         self.assertIn("diffserver_streams 0", self.get("/metrics").text)
 
 
@@ -308,7 +307,7 @@ class TooMany(StreamCase):
         other, head = self.made(["a"])
         self.opened(other, head)
         streams[0].close()
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 30
         while self.stream(session, {"since": first}).status != 200:
             self.assertLess(time.monotonic(), deadline, "a closed stream is still counted")
             time.sleep(0.05)
@@ -367,7 +366,7 @@ class Readers(StreamCase):
         theirs = self.server.sockets() - before
         self.assertEqual(len(theirs), 1)
         rounds = 0
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + 30
         sizes = []
         while self.server.sockets() & theirs and time.monotonic() < deadline:
             self.wrote(session, [{"id": "a", "content": str(rounds % 10) * 1_000_000}])

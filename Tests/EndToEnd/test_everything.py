@@ -54,7 +54,7 @@ class Reader:
         if self.stream is None or self.chance.random() < 0.15:
             self.open()
         while self.replica.revision is None or self.replica.revision.split("-")[1] != head.split("-")[1]:
-            event = self.stream.next_event(10)
+            event = self.stream.next_event()
             if event is None or event.event == "end":
                 if self.way != "manyStream":
                     self.open()

@@ -104,14 +104,10 @@ class Timeouts(ServiceCase):
     def test_headers_that_trickle_are_408_too(self):
         connection = self.raw()
         connection.send("GET /livez HTTP/1.1\r\n")
-        deadline = time.monotonic() + 8
-        try:
-            while time.monotonic() < deadline:
+        with self.assertRaises(OSError):
+            for _ in range(300):
                 connection.send("X: y\r\n")
                 time.sleep(0.2)
-        except OSError:
-            pass
-        self.assertLess(time.monotonic(), deadline)
 
     def test_a_body_that_does_not_keep_up_is_408_and_closes(self):
         connection = self.raw()
@@ -144,7 +140,7 @@ class Timeouts(ServiceCase):
         poll.send(f"GET {session_path(session, 'changes')}?since={first}&wait=20 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         time.sleep(2.5)
         self.wrote(session, ["b"])
-        self.assertEqual(stream.next_event(5).event, "changes")
+        self.assertEqual(stream.next_event().event, "changes")
         self.assertStatus(poll.answer(), 200)
 
 
@@ -378,7 +374,7 @@ class Sessions(ServiceCase):
             self.assertIn("Retry-After", answer.headers)
         else:
             self.assertStatus(answer, 201)
-            event = streams[0][1].next_event(5)
+            event = streams[0][1].next_event()
             self.assertEqual(event.event, "end")
             self.assertFalse(self.is_here(streams[0][0]))
             self.assertTrue(self.is_here(streams[1][0]) and self.is_here(streams[2][0]))
@@ -397,7 +393,7 @@ class EvictedWithReaders(ServiceCase):
             self.assertIsNone(stream.next().event)
             readers.append((session, stream))
         self.made(["more"])
-        event = readers[0][1].next_event(10)
+        event = readers[0][1].next_event()
         self.assertEqual((event.event, event.json["type"], event.json["status"]), ("end", "/problems/session-not-found", 404))
         self.assertIsNone(readers[0][1].next())
         self.assertProblem(self.get_session(readers[0][0]), 404, "session-not-found")

@@ -94,7 +94,7 @@ class ListContent(ServiceCase):
         stream = Stream(self.server, session_path(session, "changes"), {"content": "patch"}, {"Last-Event-ID": first})
         try:
             self.wrote(session, {"content": AFTER, "items": ["a"]})
-            self.assertEqual(stream.next_event(10).changeset["list"], exact('{"patch": {"total": 42}}'))
+            self.assertEqual(stream.next_event().changeset["list"], exact('{"patch": {"total": 42}}'))
         finally:
             stream.close()
 

@@ -1,6 +1,5 @@
 """Records in Redis that somebody has changed by hand: each is an error of its session alone, until it is replaced."""
 
-import time
 import unittest
 
 from support.client import Client, session_path
@@ -90,10 +89,7 @@ class DamageCase(unittest.TestCase):
     # MARK: Requests
 
     def request(self, node, *request):
-        start = time.monotonic()
-        answer = self.clients[node].request(*request)
-        self.assertLess(time.monotonic() - start, 5, request)
-        return answer
+        return self.clients[node].request(*request)
 
     def asked(self, node, name):
         """What a node answers to requests that do not replace a damaged record."""
@@ -206,10 +202,10 @@ class Records(DamageCase):
         name = self.made()
         stream = Stream(self.writer, session_path(name, "changes"))
         self.addCleanup(stream.close)
-        stream.next_event(10)
+        stream.next_event()
         self.say(name, "HDEL", *CONTROL[1:])
         self.assertReplaced(name, self.late)
-        event = stream.next_event(10)
+        event = stream.next_event()
         if event.event == "end":
             self.assertEqual(event.json["type"], "/problems/session-not-found")
         else:

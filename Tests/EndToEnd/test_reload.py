@@ -47,7 +47,7 @@ class Reload(ServiceCase):
         stream = Stream(self.server, session_path(session, "changes"), {}, {"Last-Event-ID": first})
         try:
             second = self.post_changes(session, ["a"], RELOAD).json["to"]
-            event = stream.next_event(10).changeset
+            event = stream.next_event().changeset
             self.assertEqual((event["reset"], event["to"]), ("reloaded", second))
         finally:
             stream.close()

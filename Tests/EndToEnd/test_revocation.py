@@ -115,7 +115,7 @@ class Revocation(ServiceCase):
             self.revoke()
             self.assertProblem(held.result(), 401, "unauthenticated")
         for stream in mine:
-            event = stream.next_event(10)
+            event = stream.next_event()
             self.assertEqual((event.event, event.json["type"]), ("end", "/problems/unauthenticated"))
             self.assertIsNone(stream.next())
         for name in (self.session, self.other):
@@ -235,7 +235,7 @@ class NodesOfOneRedis(Nodes, unittest.TestCase):
     def test_a_store_that_was_emptied_is_no_pardon_at_nodes_that_know(self):
         given = self.mint("a")
         self.revoke("a")
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 30
         for client in self.clients:
             while client.request("GET", session_path("a"), None, bearer(given)).status != 401:
                 self.assertLess(time.monotonic(), deadline)
@@ -257,7 +257,7 @@ class NodesOfACluster(Nodes, unittest.TestCase):
         """As soon as they hear of it, which takes no longer than a message."""
         given = self.mint("a", "b")
         self.revoke("b")
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 30
         while self.clients[1].request("GET", session_path("a"), None, bearer(given)).status != 401:
             self.assertLess(time.monotonic(), deadline)
         self.assertEqual(self.clients[1].request("GET", session_path("a"), None, bearer(self.mint("a", "b"))).status, 200)

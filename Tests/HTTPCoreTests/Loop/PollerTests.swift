@@ -241,9 +241,7 @@ import Testing
             let polled = poller.wait(until: deadline)
             #expect(Instant.now >= deadline && polled.events.isEmpty && !polled.isWoken)
         }
-        let before = Instant.now
-        for deadline in [.past, Instant(nanoseconds: 0), before] { _ = poller.wait(until: deadline) }
-        #expect(Instant.now - before < .seconds(5))
+        for deadline in [.past, Instant(nanoseconds: 0), .now] { #expect(!poller.wait(until: deadline).isWoken) }
         close(pair.near)
     }
 
