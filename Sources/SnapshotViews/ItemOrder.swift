@@ -104,15 +104,16 @@ struct SiblingSort {
     func sort(_ siblings: inout [Sibling]) {
         guard siblings.count > 1 else { return }
         // Strings with escapes are resolved while they are compared.
-        var resolved: [UnsafeMutableRawPointer] = []
-        defer { for memory in resolved { memory.deallocate() } }
+        var resolved: [TextRoom] = []
+        defer { withExtendedLifetime(resolved) {} }
         var entries = siblings.map { Entry(key: 0, value: .absent, sibling: $0) }
         var tasks = [Task(range: entries.indices, order: 0, offset: 0)]
         while let task = tasks.popLast() {
             if task.offset == 0 {
                 for index in task.range {
                     let value = view.value(ofItem: Int(entries[index].sibling.item), at: orders[task.order].place)
-                    entries[index].value = value.withoutEscapes(in: &resolved)
+                    if value.isEscaped { resolved.append(TextRoom()) }
+                    entries[index].value = resolved.last.map(value.withoutEscapes) ?? value
                 }
             }
             let turned: UInt64 = orders[task.order].isDescending ? .max : 0

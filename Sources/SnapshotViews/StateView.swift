@@ -27,8 +27,7 @@ public struct StateView: Sendable, Hashable {
     struct Parts: Sendable {
         /// The texts of ids.
         var sections: Set<[UInt8]>?
-        /// All must hold.
-        var tests: [ItemTest] = []
+        var tests = ItemTests()
         var orders: [Order] = []
         var group: Group?
         var sectionOrders: [Order] = []
@@ -78,8 +77,11 @@ public struct StateView: Sendable, Hashable {
     /// Whether it shows everything, unchanged.
     public var isAll: Bool { json.count == 2 }
 
-    /// An upper bound of its memory in bytes: twice its text, and a share for each element of its lists. O(its text).
-    public var footprint: Int { 2 * json.count + 96 * json.count { $0 == UInt8(ascii: ",") } }
+    /// An upper bound of its memory in bytes: twice its text, a share for each element of its lists, and what searches
+    /// need. O(its text).
+    public var footprint: Int {
+        2 * json.count + 96 * json.count { $0 == UInt8(ascii: ",") } + parts.tests.footprint
+    }
 
     /// Whether it cuts contents.
     public var cutsContents: Bool { !parts.kept.areAll }
@@ -91,9 +93,10 @@ public struct StateView: Sendable, Hashable {
         } ?? false
     }
 
-    /// How often viewing a whole state reads each content: once per test, order and list of fields.
+    /// How often viewing a whole state reads each content: once for each place that tests look at, order and list of
+    /// fields.
     public var scanCount: Int {
-        parts.tests.reduce(0) { $0 + $1.count } + parts.orders.count + (parts.group == nil ? 0 : 1)
+        parts.tests.scanCount + parts.orders.count + (parts.group == nil ? 0 : 1)
             + [parts.kept.items, parts.kept.sections, parts.kept.list].count { $0 != nil }
     }
 
@@ -138,73 +141,5 @@ extension Marks {
     public func seen(through views: [StateView]) -> Marks {
         guard !isEmpty, views.contains(where: { $0.parts.group != nil }) else { return self }
         return filter(items: { _ in true }, sections: { _ in false })
-    }
-}
-
-// MARK: - Tests
-
-/// A test that a view's items have to pass.
-enum ItemTest: Sendable {
-    /// A value in the item; `folds` compares strings ignoring case.
-    case value(at: ItemPointer, Condition, folds: Bool)
-    /// At least one of these.
-    case any([ItemTest])
-
-    enum Condition: Sendable {
-        /// Whether the value is one of several, given by their hashes.
-        case isAmong(Set<UInt64>, Bool)
-        /// The signs of a comparison with a number or a string that pass: -1, 0 and 1.
-        case compares(ClosedRange<Int>, to: JSONText)
-        case contains(TextSearch)
-        case exists(Bool)
-    }
-
-    /// The number of tests, itself and those in it.
-    var count: Int {
-        if case .any(let tests) = self { tests.reduce(1) { $0 + $1.count } } else { 1 }
-    }
-
-    /// Whether an item passes. O(bytes of its content) for each test.
-    func passes(_ item: Int, of view: ColumnsView) -> Bool {
-        switch self {
-        case .any(let tests): return tests.contains { $0.passes(item, of: view) }
-        case .value(let place, let condition, let folds):
-            let value = view.value(ofItem: item, at: place)
-            let isID = place == .id
-            return folds ? value.withoutCase { condition.holds($0, isID: isID) } : condition.holds(value, isID: isID)
-        }
-    }
-}
-
-extension ItemTest.Condition {
-    /// - Parameter isID: whether `1` and `"1"` are the same. The number `1` then equals `1.0`, too, which is no id.
-    fileprivate func holds(_ value: OrderedValue, isID: Bool) -> Bool {
-        switch self {
-        case .isAmong(let hashes, let isAmong):
-            let isFound =
-                value.sort != .absent && hashes.contains(value.hash)
-                || isID && value.sort == .number && hashes.contains(value.quoted.hash)
-            return isFound == isAmong
-        case .exists(let exists): return (value.sort != .absent) == exists
-        case .compares(let signs, let operand):
-            return operand.withBytes { bytes in
-                let operand = OrderedValue(at: bytes.baseAddress!)
-                return value.sort == operand.sort && signs.contains(OrderedValue.compare(value, operand).signum())
-            }
-        case .contains(let search): return value.sort == .string && search.isFound(in: value.string)
-        }
-    }
-
-    /// The hashes of these values: a value equal to one of them has one of these.
-    static func hashes(of values: [JSONSlice], isID: Bool, folds: Bool) -> Set<UInt64> {
-        var hashes: Set<UInt64> = []
-        for value in values {
-            value.json.withBytes { bytes in
-                let operand = OrderedValue(at: bytes.baseAddress!)
-                hashes.insert(folds ? operand.withoutCase(\.hash) : operand.hash)
-                if isID, operand.sort == .number { hashes.insert(operand.quoted.hash) }
-            }
-        }
-        return hashes
     }
 }

@@ -158,7 +158,7 @@ private struct ViewParser {
             parts.sections = ids
             write(name: "sections", sorted: ids)
         }
-        parts.tests = try readTests(members, "where")
+        _ = try readTests(members, "where")
         parts.orders = try readOrders("order")
         try readGroup()
         parts.sectionOrders = try readOrders("sectionOrder", of: "a section", places: [.id])
@@ -224,14 +224,15 @@ private struct ViewParser {
     private static let comparisons = ["below": -1 ... -1, "above": 1...1, "atMost": -1...0, "atLeast": 0...1]
     private static let operators = ["is", "not", "in", "below", "above", "atMost", "atLeast", "has", "exists"]
 
-    private mutating func readTests(_ members: ViewMembers, _ name: String) throws(StateViewError) -> [ItemTest] {
+    /// - Returns: how many.
+    private mutating func readTests(_ members: ViewMembers, _ name: String) throws(StateViewError) -> Int {
         try readEach(members, name, "tests", atMost: StateView.maxTests) {
             (reader, test, pointer) throws(StateViewError) in try reader.readTest(test, at: pointer)
-        }
+        }.count
     }
 
     /// The depth of nested tests is bounded by their number.
-    private mutating func readTest(_ element: JSONSlice, at pointer: String) throws(StateViewError) -> ItemTest {
+    private mutating func readTest(_ element: JSONSlice, at pointer: String) throws(StateViewError) {
         testCount += 1
         guard testCount <= StateView.maxTests else {
             throw .limitExceeded(
@@ -240,10 +241,11 @@ private struct ViewParser {
         if element.members?["any"] != nil {
             let test = try ViewMembers(element, at: pointer, "a test with any", ["any"])
             writer.append("{")
-            let tests = try readTests(test, "any")
-            if tests.isEmpty { writer.append("\"any\":[]") }
+            let start = parts.tests.addAny()
+            if try readTests(test, "any") == 0 { writer.append("\"any\":[]") }
+            parts.tests.endAny(from: start)
             writer.append("}")
-            return .any(tests)
+            return
         }
         let test = try ViewMembers(element, at: pointer, "a test", ["at", "fold"] + Self.operators)
         let place = try test.place("a test")
@@ -253,42 +255,41 @@ private struct ViewParser {
                 "wrong-shape", "a test must have exactly one of \(Self.operators.joined(separator: ", "))", at: pointer)
         }
         let folds = try test.flag("fold") ?? false
-        let condition = try condition(
-            names[0], operand, isID: place == .id, folds: folds, at: "\(pointer)/\(names[0])")
+        try addTest(names[0], operand, at: place, folds: folds, pointer: "\(pointer)/\(names[0])")
         writer.append("{\"at\":")
         writer.append(string: place.pointer.description)
         write(name: names[0])
-        writer.append(canonical: operand)
+        // The values of `in` are a set.
+        if names[0] == "in" { writer.append(canonicalSet: operand) } else { writer.append(canonical: operand) }
         writer.append(folds ? ",\"fold\":true}" : "}")
-        return .value(at: place, condition, folds: folds)
     }
 
-    private func condition(
-        _ name: String, _ operand: JSONSlice, isID: Bool, folds: Bool, at pointer: String
-    ) throws(StateViewError) -> ItemTest.Condition {
+    private mutating func addTest(
+        _ name: String, _ operand: JSONSlice, at place: ItemPointer, folds: Bool, pointer: String
+    ) throws(StateViewError) {
         switch name {
-        case "is", "not":
-            return .isAmong(ItemTest.Condition.hashes(of: [operand], isID: isID, folds: folds), name == "is")
+        case "is", "not": parts.tests.add(isAmong: [operand], name == "is", at: place, folds: folds)
         case "in":
             guard let values = operand.elements else {
                 throw .refusal("wrong-type", "in must be an array of values", at: pointer)
             }
-            return .isAmong(ItemTest.Condition.hashes(of: values, isID: isID, folds: folds), true)
+            parts.tests.add(isAmong: values, true, at: place, folds: folds)
         case "has":
             guard let text = operand.string else { throw .refusal("wrong-type", "has must be a string", at: pointer) }
-            return .contains(TextSearch(folds ? operand.folded.string.map { Array($0.utf8) } ?? [] : Array(text.utf8)))
+            let part = folds ? operand.folded.string.map { Array($0.utf8) } ?? [] : Array(text.utf8)
+            parts.tests.add(has: part, at: place, folds: folds)
         case "exists":
             guard let flag = operand.flag else {
                 throw .refusal("wrong-type", "exists must be true or false", at: pointer)
             }
-            return .exists(flag)
+            parts.tests.add(exists: flag, at: place)
         default:
             let text = folds ? operand.folded.json : operand.json
             let sort = text.withBytes { OrderedValue(at: $0.baseAddress!).sort }
             guard sort == .number || sort == .string else {
                 throw .refusal("wrong-type", "\(name) must be a number or a string", at: pointer)
             }
-            return .compares(Self.comparisons[name]!, to: text)
+            parts.tests.add(signs: Self.comparisons[name]!, comparedTo: text, at: place, folds: folds)
         }
     }
 
@@ -369,7 +370,8 @@ extension JSONSlice {
             let value = OrderedValue(at: bytes.baseAddress!)
             guard value.sort == .string else { return self }
             var writer = JSONWriter()
-            value.withoutCase { writer.append(string: $0.string.text) }
+            let room = TextRoom()
+            withExtendedLifetime(room) { writer.append(string: value.withoutCase(in: room).string.text) }
             return JSONText(accepted: writer.bytes()).slice
         }
     }
@@ -380,5 +382,17 @@ extension JSONSlice {
         let digits = text
         let magnitude = digits.first == UInt8(ascii: "-") ? digits.dropFirst() : digits[...]
         return magnitude.allSatisfy(\.isDigit) ? digits : nil
+    }
+}
+
+extension JSONWriter {
+    /// Writes the elements of an array in canonical form, in one order and each once.
+    fileprivate mutating func append(canonicalSet array: JSONSlice) {
+        let elements = (array.elements ?? []).map { element in
+            var writer = JSONWriter()
+            writer.append(canonical: element)
+            return writer.bytes()
+        }
+        append(array: Set(elements).sorted { $0.lexicographicallyPrecedes($1) }) { $0.append($1) }
     }
 }

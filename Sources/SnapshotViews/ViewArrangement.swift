@@ -48,8 +48,9 @@ struct ViewArrangement: Sendable {
         groupCount = known?.groupCount ?? lists.count
         var records: [SectionNode]
         if let groups, let group = parts.group {
-            // A group's id is written as in its first item.
+            // A group's id is written as in its first item, but one that is an item's id in one way.
             let areIntegers = lists.enumerated().map { index, list in
+                if group.place == .id { return false }
                 if let known { return known.sections[index].isInteger }
                 let first = columns.value(ofItem: Int(picked![list.first]), at: group.place)
                 return first.sort == .number && groups.withText(of: Int(list.origin)) { $0.elementsEqual(first.text) }

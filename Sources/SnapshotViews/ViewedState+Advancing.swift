@@ -42,6 +42,7 @@ private struct ViewAdvance {
     private let step: StateStep.Parts
     private let old: ColumnsView
     private let new: ColumnsView
+    private var filters: (old: ItemTests.Filter, new: ItemTests.Filter)
     /// Old positions of items that are no longer shown, or are shown elsewhere.
     private var removed: Set<Int> = []
     /// Items of the new state that were not shown, or are shown elsewhere.
@@ -55,6 +56,8 @@ private struct ViewAdvance {
 
     init(_ seen: ViewedState, _ change: Changeset, _ step: StateStep.Parts, _ old: ColumnsView, _ new: ColumnsView) {
         (self.seen, self.change, self.step, self.old, self.new) = (seen, change, step, old, new)
+        let tests = seen.view.parts.tests
+        filters = (ItemTests.Filter(tests, of: old), ItemTests.Filter(tests, of: new))
         for changed in step.changed { look(at: changed) }
         for item in step.gone { remove(item..<item + 1) }
         for item in step.come { insert(item..<item + 1) }
@@ -67,7 +70,7 @@ private struct ViewAdvance {
     // MARK: What changes
 
     private mutating func look(at changed: StateStep.Changed) {
-        let passes = (old: parts.passes(changed.old, of: old), new: parts.passes(changed.new, of: new))
+        let passes = (old: filters.old.passes(changed.old), new: filters.new.passes(changed.new))
         guard passes.old || passes.new else { return }
         let isInOrder = ItemOrder(old, parts).areEqual(changed.old, changed.new, in: new) && hasSameGroup(changed)
         if passes.old, passes.new, isInOrder {
@@ -104,7 +107,7 @@ private struct ViewAdvance {
     private mutating func insert(_ items: Range<Int>) {
         for item in items where parts.includes(section: Int(new.nodes[item].section), of: new) {
             var ancestor = item
-            while ancestor >= 0, parts.passes(ancestor, of: new) { ancestor = Int(new.nodes[ancestor].parent) }
+            while ancestor >= 0, filters.new.passes(ancestor) { ancestor = Int(new.nodes[ancestor].parent) }
             if ancestor < 0 { inserted.insert(item) }
         }
     }
@@ -254,13 +257,6 @@ private struct ViewAdvance {
                 return !inserted.contains(item)
                     && change.items.newOfOld[Int(before.items[position])] == Int32(truncatingIfNeeded: item)
             }
-    }
-}
-
-extension StateView.Parts {
-    /// Whether an item passes all tests, whatever its ancestors do.
-    fileprivate func passes(_ item: Int, of columns: ColumnsView) -> Bool {
-        tests.allSatisfy { $0.passes(item, of: columns) }
     }
 }
 

@@ -56,9 +56,10 @@ public struct ViewedState: Sendable {
         var (picked, spans): ([UInt32], [Span]) = ([], [])
         var groups = parts.group.map { _ in RowGroups() }
         source.columns.withView { columns in
+            var filter = ItemTests.Filter(parts.tests, of: columns)
             for section in columns.sections.indices where parts.includes(section: section, of: columns) {
                 let start = picked.count
-                columns.appendItems(ofSection: section, passing: parts.tests, to: &picked)
+                columns.appendItems(ofSection: section, passing: &filter, to: &picked)
                 if parts.group != nil { continue }
                 if !parts.orders.isEmpty { columns.sort(&picked, from: start, by: parts.orders) }
                 spans.append(Span(section: section, end: picked.count))
@@ -285,11 +286,13 @@ extension StateView.Parts {
 
 extension ColumnsView {
     /// Appends the items of a section that pass all tests and whose ancestors do. O(items).
-    fileprivate func appendItems(ofSection section: Int, passing tests: [ItemTest], to picked: inout [UInt32]) {
+    fileprivate func appendItems(
+        ofSection section: Int, passing filter: inout ItemTests.Filter, to picked: inout [UInt32]
+    ) {
         var item = Int(sections[section].firstItem)
         let end = Int(sections[section].endItem)
         while item < end {
-            if tests.allSatisfy({ $0.passes(item, of: self) }) {
+            if filter.passes(item) {
                 picked.append(UInt32(truncatingIfNeeded: item))
                 item += 1
             } else {

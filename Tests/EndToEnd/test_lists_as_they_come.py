@@ -341,9 +341,10 @@ class LargeIntegers(ServiceCase):
         again = self.post_changes(session, '[{"id":"9007199254740993"},{"id":9007199254740992}]')
         self.assertEqual([each["op"] for each in again.json["changes"]], ["move"])
 
-    def test_views_take_them_for_the_strings_that_readers_see(self):
+    def test_views_take_them_for_the_numbers_that_they_are(self):
         session, _ = self.made('[{"id":9007199254740993},{"id":"a"},{"id":5},{"id":"9007199254740994"}]')
-        for test, shown in (('{"at":"/id","has":""}', ["9007199254740993", "a", "9007199254740994"]), ('{"at":"/id","above":1}', [5]),
+        for test, shown in (('{"at":"/id","has":""}', ["9007199254740993", "a", 5, "9007199254740994"]),
+                            ('{"at":"/id","above":9007199254740993}', ["9007199254740994"]),
                             ('{"at":"/id","is":9007199254740993}', ["9007199254740993"]), ('{"at":"/id","in":["9007199254740993",5]}', ["9007199254740993", 5])):
             with self.subTest(test):
                 state = self.get(session_path(session), {"view": f'{{"where":[{test}]}}'}).json["state"]

@@ -176,7 +176,7 @@ class Comparisons(ViewCase):
             '{"where":[{"at":"/id","is":1}]}': ["1"], '{"where":[{"at":"/id","is":"1"}]}': ["1"],
             '{"where":[{"at":"/id","is":10}]}': ["10"],
             '{"where":[{"at":"/id","in":["2",10]}]}': ["10", "2"], '{"where":[{"at":"/id","not":"2"}]}': ["1", "1x", "10", "b"],
-            '{"where":[{"at":"/id","atLeast":2}]}': ["2"], '{"where":[{"at":"/id","has":"1"}]}': ["1x", "10"],
+            '{"where":[{"at":"/id","atLeast":2}]}': ["10", "2"], '{"where":[{"at":"/id","has":"1"}]}': ["1", "1x", "10"],
             '{"where":[{"at":"/kind","exists":false}]}': ["1", "2", "b"], '{"where":[{"at":"/kind","has":"a"}]}': ["1x", "10"],
             '{"where":[{"at":"/expanded","is":false}]}': ["2"],
             '{"where":[{"at":"/expanded","not":false},{"at":"/kind","not":"ad"}]}': ["1", "10", "b"],
@@ -314,6 +314,9 @@ class Answers(ViewCase):
                      '{"where":[{"at":"/content/\\u006e","is":1}],"order":[{"at":"/id"}]}'):
             self.assertEqual(self.base(session, same), first)
         self.assertNotEqual(self.base(session, '{"where":[{"at":"/content/n","is":2}],"order":[{"at":"/id"}]}'), first)
+        sets = [self.base(session, {"where": [{"at": "/content/n", "in": each}]}) for each in ([1, "é", []], [[], "é", 1, "é"], [1, "é"])]
+        self.assertEqual(sets[0], sets[1])
+        self.assertNotEqual(sets[0], sets[2])
         for none in ("{}", " { } "):
             self.assertEqual(self.base(session, none), plain)
 

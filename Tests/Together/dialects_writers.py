@@ -10,7 +10,7 @@ from dialects_places import HOLE, tree, without
 from intents import NOTHING, Unfit, intended
 from model import Reading, own, said
 from support.jsontext import Number, exact, key, text
-from support.states import containers, items
+from support.states import containers, items, spelled_otherwise
 
 IDS = ["a", "b", "c", "d", "e", "f", "x/y~z", "é", "e\u0301", "with space", Number("1"), Number("22"), Number("9007199254740991")]
 # A parser that reads numbers as doubles rounds these.
@@ -202,6 +202,9 @@ class Writer:
                     touch_ignored(self.chance, each, self.pointers)
         if self.chance.random() < 0.15:
             put_content(self.chance, state)
+        for each in [*state["sections"], *items(state["sections"])]:
+            if self.chance.random() < 0.1:
+                each["id"] = spelled_otherwise(each["id"])
         return tidy(state)
 
     def step(self, state):

@@ -146,6 +146,9 @@ def native(draw, old=None, is_flat=False):
             each["content"] = content(draw, each.get("content"))
     if draw.likes("big ids", 0.04) and made["sections"] and not any(key(each["id"]) == str(BIG) for each in every_item(made)):
         made["sections"][0]["items"].append({"id": BIG, "content": content(draw)})
+    for each in [*made["sections"], *every_item(made)]:
+        if draw.likes("spelling", 0.1):
+            each["id"] = states.spelled_otherwise(each["id"])
     return exact(text(made))
 
 

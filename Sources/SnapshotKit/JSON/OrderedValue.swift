@@ -29,8 +29,10 @@ package struct OrderedValue {
             .string, UnsafeRawBufferPointer(start: string.start, count: string.count), isEscaped: string.isEscaped)
     }
 
-    /// An id as readers see it; its text is resolved already.
-    init(_ id: IDText) { self.init(id.isInteger ? .number : .string, id.text) }
+    /// An id, whatever its spelling: the number that its text is, or else a string.
+    ///
+    /// - Parameter text: without escapes.
+    package init(id text: UnsafeRawBufferPointer) { self.init(text.isInteger ? .number : .string, text) }
 
     /// The value that starts at an address in accepted text.
     package init(at start: UnsafeRawPointer) {
@@ -44,9 +46,6 @@ package struct OrderedValue {
         default: self.init(.number, cursor.takeToken())
         }
     }
-
-    /// A number's text as a string.
-    package var quoted: OrderedValue { OrderedValue(.string, text) }
 
     /// A hash, by the process's key, that is the same for equal values: numbers by value, at any depth. Two different
     /// values collide with a chance of 1 in 2^64. O(bytes).
@@ -85,44 +84,14 @@ package struct OrderedValue {
             if byte != second { return byte < second ? -1 : 1 }
         }
     }
+}
 
-    /// Calls `body` with the same value, with a string's case ignored: each scalar by its simple lower-case mapping
-    /// (Unicode, UnicodeData.txt). O(bytes).
-    package func withoutCase<Result>(_ body: (OrderedValue) -> Result) -> Result {
-        if sort != .string { return body(self) }
-        var folded = Self.lowercased(Array(string.text))
-        let count = folded.count
-        folded.append(contentsOf: JSONScanner.zeros)
-        return folded.withUnsafeBytes {
-            body(OrderedValue(JSONString(start: $0.baseAddress!, count: count, isEscaped: false)))
-        }
-    }
-
-    private static func lowercased(_ text: [UInt8]) -> [UInt8] {
-        if text.allSatisfy({ $0 < 0x80 }) {
-            return text.map { $0 &- UInt8(ascii: "A") < 26 ? $0 | 0x20 : $0 }
-        }
-        var folded = String.UnicodeScalarView()
-        for scalar in String(decoding: text, as: UTF8.self).unicodeScalars {
-            // The full mapping is the simple one, except for this scalar, which it turns into two.
-            let mapping = scalar.value == 0x130 ? "i" : scalar.properties.lowercaseMapping
-            folded.append(contentsOf: mapping.unicodeScalars)
-        }
-        return Array(String(folded).utf8)
-    }
-
-    /// The same value; a string with escapes becomes one without, in memory that is appended.
-    package func withoutEscapes(in memory: inout [UnsafeMutableRawPointer]) -> OrderedValue {
-        guard isEscaped else { return self }
-        let room = UnsafeMutableRawPointer.allocate(byteCount: text.count + JSONScanner.padding, alignment: 8)
-        memory.append(room)
-        var count = 0
-        for byte in string.text {
-            room.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
-            count += 1
-        }
-        room.advanced(by: count).initializeMemory(as: UInt8.self, repeating: 0, count: JSONScanner.padding)
-        return OrderedValue(JSONString(start: room, count: count, isEscaped: false))
+extension UnsafeRawBufferPointer {
+    /// Whether it is the text of a JSON integer: `-?(0|[1-9][0-9]*)`.
+    fileprivate var isInteger: Bool {
+        let digits = first == UInt8(ascii: "-") ? dropFirst() : self[...]
+        return digits.first.map { $0.isDigit && ($0 != UInt8(ascii: "0") || digits.count == 1) } == true
+            && digits.allSatisfy(\.isDigit)
     }
 }
 

@@ -75,34 +75,91 @@ package struct StringText: Sequence, IteratorProtocol {
 
 // MARK: - Searching
 
-/// Searches the text of a string, whatever its escapes, for bytes. O(length) for any text (Knuth, Morris and Pratt
-/// 1977).
+/// Searches text for several parts, and reads it once however many they are. O(length) for any text (Aho and Corasick
+/// 1975).
 package struct TextSearch: Sendable {
-    private let wanted: [UInt8]
-    /// Indexed by the number of bytes found less one: how many of them still count as found if the next byte differs.
-    private let fallback: [Int]
+    /// Parts, by their index.
+    package typealias Found = UInt16
 
-    package init(_ wanted: [UInt8]) {
-        self.wanted = wanted
-        var fallback = [0]
-        var length = 0
-        for index in wanted.indices.dropFirst() {
-            while length > 0, wanted[index] != wanted[length] { length = fallback[length - 1] }
-            if wanted[index] == wanted[length] { length += 1 }
-            fallback.append(length)
-        }
-        self.fallback = fallback
+    /// The beginning of a part, at its last byte. Those that continue one beginning are a list of siblings.
+    private struct Node {
+        let byte: UInt8
+        /// The parts that end here.
+        var ends: Found = 0
+        var child: UInt32 = 0
+        var sibling: UInt32 = 0
+        /// The longest beginning that this one ends with.
+        var fallback: UInt32 = 0
     }
 
-    package func isFound(in string: JSONString) -> Bool {
-        if wanted.isEmpty { return true }
-        var found = 0
-        for byte in string.text {
-            while found > 0, wanted[found] != byte { found = fallback[found - 1] }
-            if wanted[found] == byte { found += 1 }
-            if found == wanted.count { return true }
+    /// The first one is the empty beginning.
+    private var nodes = [Node(byte: 0)]
+    /// The beginnings of one byte, by that; 0 for none.
+    private var roots = [UInt32](repeating: 0, count: 256)
+    private var all: Found = 0
+
+    /// Memory held, in bytes.
+    package var footprint: Int { nodes.capacity * MemoryLayout<Node>.stride + 4 * roots.count }
+
+    /// - Parameter wanted: at most 16.
+    package init(_ wanted: [[UInt8]]) {
+        for (index, part) in wanted.enumerated() {
+            let node = part.reduce(0) { node, byte in child(of: node, byte) ?? insert(byte, below: node) }
+            nodes[node].ends |= 1 << Found(index)
+            all |= 1 << Found(index)
         }
-        return false
+        // Shorter beginnings first.
+        var parents = [0]
+        var index = 0
+        while index < parents.count {
+            let parent = parents[index]
+            index += 1
+            var child = Int(nodes[parent].child)
+            while child != 0 {
+                let fallback = parent == 0 ? 0 : next(after: Int(nodes[parent].fallback), nodes[child].byte)
+                nodes[child].fallback = UInt32(truncatingIfNeeded: fallback)
+                nodes[child].ends |= nodes[fallback].ends
+                parents.append(child)
+                child = Int(nodes[child].sibling)
+            }
+        }
+    }
+
+    private mutating func insert(_ byte: UInt8, below parent: Int) -> Int {
+        let new = UInt32(truncatingIfNeeded: nodes.count)
+        nodes.append(Node(byte: byte, sibling: nodes[parent].child))
+        nodes[parent].child = new
+        if parent == 0 { roots[Int(byte)] = new }
+        return Int(new)
+    }
+
+    @inline(__always)
+    private func child(of node: Int, _ byte: UInt8) -> Int? {
+        var child = Int(node == 0 ? roots[Int(byte)] : nodes[node].child)
+        while child != 0, nodes[child].byte != byte { child = Int(nodes[child].sibling) }
+        return child == 0 ? nil : child
+    }
+
+    /// The longest beginning after one more byte.
+    @inline(__always)
+    private func next(after node: Int, _ byte: UInt8) -> Int {
+        var node = node
+        while true {
+            if let child = child(of: node, byte) { return child }
+            if node == 0 { return 0 }
+            node = Int(nodes[node].fallback)
+        }
+    }
+
+    /// The parts that are in a text without escapes.
+    package func found(in text: UnsafeRawBufferPointer) -> Found {
+        var (found, node) = (nodes[0].ends, 0)
+        for byte in text {
+            if found == all { break }
+            node = next(after: node, byte)
+            found |= nodes[node].ends
+        }
+        return found
     }
 }
 

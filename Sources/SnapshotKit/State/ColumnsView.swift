@@ -280,7 +280,7 @@ extension ColumnsView {
     /// An item's value at a place. Arrays are not entered. O(bytes of its content).
     package func value(ofItem item: Int, at place: ItemPointer) -> OrderedValue {
         switch place {
-        case .id: OrderedValue(id(ofItem: item))
+        case .id: OrderedValue(id: id(ofItem: item).text)
         case .kind: nodes[item].flags.contains(.hasKind) ? OrderedValue(kindText(ofItem: item)) : .absent
         case .expanded: OrderedValue(!nodes[item].flags.contains(.isCollapsed))
         case .content(let inside): value(ofItem: item, inside)
@@ -292,7 +292,7 @@ extension ColumnsView {
     /// - Parameter text: this state's text, perhaps with more after it.
     package func value(of section: SectionNode, in text: TextView, at place: ItemPointer) -> OrderedValue {
         switch place {
-        case .id: return OrderedValue(IDText(section, in: text))
+        case .id: return OrderedValue(id: text.bytes(ofID: section))
         case .expanded: return OrderedValue(!section.flags.contains(.isCollapsed))
         case .kind: return .absent
         case .content(let inside):

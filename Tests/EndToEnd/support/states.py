@@ -4,10 +4,18 @@ import copy
 
 from .jsontext import Number, exact, key, text
 
-IDS = ["a", "b", "c", "d", "e", "f", 1, 22, "é", "e\u0301", "\u4e2d", "x/y~z", "\U0001f600", "-", "0", "with space"]
-SECTIONS = ["s", "t", "u", 7, "main", "é"]
+IDS = ["a", "b", "c", "d", "e", "f", 1, 22, 5, "-7", 10, "é", "e\u0301", "\u4e2d", "x/y~z", "\U0001f600", "-", "0", "with space"]
+SECTIONS = ["s", "t", "u", 7, 12, "main", "é"]
 CONTENTS = [None, True, 1, 1.5, "", "text", "t\u00e9xt", [], {}, [1, {"a": None}], {"title": "one", "n": 1},
             {"title": "two", "n": 1, "tags": ["x", "y"]}, {"a/b": {"c~d": 1}, "": 0}, {"long": "x" * 60, "n": 2}]
+
+
+def spelled_otherwise(identity):
+    """The same id: a number as a string, or the other way round."""
+    if not isinstance(identity, str):
+        return key(identity)
+    is_number = identity.lstrip("-").isdecimal() and identity.isascii() and str(int(identity)) == identity
+    return Number(identity) if is_number else identity
 
 
 def canonical(state):

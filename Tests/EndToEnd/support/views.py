@@ -60,7 +60,7 @@ def grouped(items, group):
 
 def group_of(item, group):
     """The id of the section that it goes into, with its value's notation."""
-    value = next(iter(values_at(item, group["at"])), None)
+    value = key(item["id"]) if group["at"] == "/id" else next(iter(values_at(item, group["at"])), None)
     if isinstance(value, str):
         text = value
     elif isinstance(value, (int, Number)) and not isinstance(value, bool) and re.fullmatch(r"-?\d+", key(value)):
@@ -99,19 +99,23 @@ def passes(item, test):
         return any(passes(item, each) for each in test["any"])
     name, operand = next((name, operand) for name, operand in test.items() if name not in ("at", "fold"))
     found = values_at(item, test["at"])
+    if test["at"] == "/id":
+        if name == "has":
+            found = [key(item["id"])]
+        elif name in ("is", "not", "in"):
+            operand = list(map(as_id, operand)) if name == "in" else as_id(operand)
     if test.get("fold"):
         found = list(map(folded, found))
         operand = list(map(folded, operand)) if name == "in" else folded(operand)
-    is_same = (lambda one, other: same_id(one, other)) if test["at"] == "/id" else same
     match name:
         case "exists":
             return bool(found) == operand
         case "not":
-            return not any(is_same(value, operand) for value in found)
+            return not any(same(value, operand) for value in found)
         case "is":
-            return any(is_same(value, operand) for value in found)
+            return any(same(value, operand) for value in found)
         case "in":
-            return any(is_same(value, each) for value in found for each in operand)
+            return any(same(value, each) for value in found for each in operand)
         case "has":
             return any(isinstance(value, str) and octets(operand) in octets(value) for value in found)
     signs = {"below": [-1], "above": [1], "atMost": [-1, 0], "atLeast": [0, 1]}[name]
@@ -128,6 +132,8 @@ def values_at(item, pointer):
     first, *names = [name.replace("~1", "/").replace("~0", "~") for name in pointer.split("/")[1:]]
     if first == "expanded":
         return [item.get("expanded", True)]
+    if first == "id":
+        return [as_id(key(item["id"]))]
     found = [item[first]] if first in item else []
     for name in names:
         found = [value[name] for value in found if isinstance(value, dict) and name in value]
@@ -143,11 +149,9 @@ def same(one, other):
     return rank([one]) == rank([other]) < 6 and compare([one], [other]) == 0
 
 
-def same_id(one, other):
-    """1 and "1" are one id; and 1 is 1.0, as any number is."""
-    texts = [each.token if isinstance(each, Number) else str(each) for each in (one, other)
-             if isinstance(each, (str, int, Number)) and not isinstance(each, bool)]
-    return same(one, other) or len(texts) == 2 and texts[0] == texts[1]
+def as_id(value):
+    """An id is the number that its text is, or else a string; 1 and "1" are one."""
+    return Number(value) if isinstance(value, str) and re.fullmatch(r"-?(0|[1-9][0-9]*)", value, re.ASCII) else value
 
 
 # Order: absent, null, false, true, numbers, strings, then arrays and objects. A list of one value or of none.
@@ -259,7 +263,7 @@ def part(value, paths):
 
 PLACES = ["/id", "/kind", "/expanded", "/content", "/content/n", "/content/n", "/content/title", "/content/title",
           "/content/tags", "/content/long", "/content/a~1b", "/content/a~1b/c~0d", "/content/none"]
-OPERANDS = [None, True, False, 1, 1.0, 1.5, 2, 22, "", "a", "one", "two", "text", "banner", "x/y~z", [], {}, ["x", "y"], {"c~d": 1.0}]
+OPERANDS = [None, True, "1", "22", False, 1, 1.0, 1.5, 2, 22, "", "a", "one", "two", "text", "banner", "x/y~z", [], {}, ["x", "y"], {"c~d": 1.0}]
 
 
 def random_view(chance):

@@ -68,15 +68,73 @@ struct OrderedValueTests {
     }
 
     @Test(
-        "a part of a string is found wherever it stands",
+        "parts of a text are found wherever they stand",
         arguments: [
-            ("aab", "aaab", true), ("abab", "abaabab", true), ("abab", "abaab", false), ("", "", true),
-            ("a", "", false),
-            ("é", #"caf\u00e9"#, true), ("\"", #"\""#, true), ("😀", #"x\ud83d\ude00"#, true), ("aaaa", "aaa", false),
+            (["aab"], "aaab", [0]), (["abab"], "abaabab", [0]), (["abab"], "abaab", []), ([""], "", [0]),
+            (["a"], "", []), ([], "a", []), (["aaaa"], "aaa", []), (["", "b"], "a", [0]), (["a", "a"], "ba", [0, 1]),
+            (["he", "she", "his", "hers"], "ushers", [0, 1, 3]), (["abcd", "bce", "c"], "abce", [1, 2]),
+            (["aabaac", "abaab", "baab"], "aabaabaac", [0, 1, 2]), (["é", "\u{301}"], "café", [0]),
+        ] as [([String], String, Set<Int>)])
+    func parts(parts: [String], text: String, wanted: Set<Int>) {
+        let search = TextSearch(parts.map { Array($0.utf8) })
+        let found = Array(text.utf8).withUnsafeBytes { search.found(in: $0) }
+        #expect(found == wanted.reduce(0) { $0 | 1 << $1 }, "\(parts) in \(text)")
+    }
+
+    @Test("random parts are found as one by one")
+    func randomParts() {
+        var random = SplitMix64(seed: 1975)
+        let text = { (most: Int) in (0..<random.below(most)).map { _ in [97, 98, 0xD0][random.below(3)] as UInt8 } }
+        for _ in 0..<2_000 {
+            let (parts, text) = ((0..<random.below(17)).map { _ in text(6) }, text(40))
+            let wanted = parts.enumerated().filter { _, part in
+                (0...text.count).contains { text[$0...].starts(with: part) }
+            }
+            let found = text.withUnsafeBytes { TextSearch(parts).found(in: $0) }
+            #expect(found == wanted.reduce(0) { $0 | 1 << TextSearch.Found($1.offset) }, "\(parts) in \(text)")
+        }
+    }
+
+    @Test("case is folded by the simple mapping of each scalar, whatever stands beside it")
+    func folding() throws {
+        let room = TextRoom()
+        for start in stride(from: UInt32(0x20), to: 0x11_0000, by: 64) {
+            let scalars = (start..<start + 64).compactMap(Unicode.Scalar.init)
+            let text = scalars.reduce(into: "x") { $0.unicodeScalars.append($1) }
+            let wanted = text.unicodeScalars.map { $0 == "\u{130}" ? "i" : $0.properties.lowercaseMapping }.joined()
+            Array(text.utf8).withUnsafeBytes { bytes in
+                let folded = withExtendedLifetime(room) {
+                    Array(OrderedValue(id: bytes).withoutCase(in: room).text)
+                }
+                #expect(folded == Array(wanted.utf8), "from \(start)")
+            }
+        }
+    }
+
+    @Test(
+        "escapes are resolved before case is folded",
+        arguments: [
+            (#"\u0416\"A\n"#, "ж\"a\n"), (#"\ud801\udc00Z"#, "\u{10428}z"), (#"\u0130\u023a"#, "i\u{2c65}"), ("", ""),
+            ("ABCDEFGHIJKLMNOPQRSTUVWXYZ[@`{", "abcdefghijklmnopqrstuvwxyz[@`{"),
         ])
-    func parts(part: String, text: String, isFound: Bool) throws {
-        try JSONText("\"\(text)\"").withBytes {
-            #expect(TextSearch(Array(part.utf8)).isFound(in: OrderedValue(at: $0.baseAddress!).string) == isFound)
+    func foldingEscapes(json: String, wanted: String) throws {
+        let room = TextRoom()
+        try JSONText("\"\(json)\"").withBytes { bytes in
+            let folded = OrderedValue(at: bytes.baseAddress!).withoutCase(in: room)
+            #expect(withExtendedLifetime(room) { Array(folded.text) } == Array(wanted.utf8))
+        }
+    }
+
+    @Test("an id is the number that its text is, or a string")
+    func ids() {
+        for (text, isNumber) in [
+            ("0", true), ("-0", true), ("5", true), ("-17", true), ("90071992547409931234567890", true), ("05", false),
+            ("-", false), ("", false), ("+1", false), ("1.0", false), ("1e2", false), (" 1", false), ("--1", false),
+            ("٣", false), ("a1", false), ("1a", false),
+        ] {
+            Array(text.utf8).withUnsafeBytes {
+                #expect((OrderedValue(id: $0).sort == .number) == isNumber, "\(text)")
+            }
         }
     }
 }

@@ -18,22 +18,34 @@ struct AdvancingTests {
             + " \(seen.arrangement?.items as Any) \(seen.arrangement?.ends as Any)"
     }
 
+    /// The same state, its ids numbers, each written as one or as a string.
+    private func spelled(_ json: String, by random: inout SplitMix64) -> String {
+        let parts = json.split(separator: "\"id\":\"i", omittingEmptySubsequences: false)
+        return parts.dropFirst().reduce(into: String(parts[0])) { spelled, part in
+            let digits = part.prefix { $0 != "\"" }
+            let isNumber = random.once(in: 2)
+            spelled += isNumber ? "\"id\":\(digits)\(part.dropFirst(digits.count + 1))" : "\"id\":\"\(part)"
+        }
+    }
+
     @Test("see what those that look anew see", arguments: shapes, [false, true])
     func histories(shape: StateGenerator.Shape, readsUpon: Bool) throws {
         var log = FailureLog()
         var (steps, followed, told) = (0, 0, 0)
         for seed in Effort.seeds(40) where !log.isFull {
             var (generator, views) = (StateGenerator(seed: seed, shape: shape), ViewGenerator(seed: seed &+ 7))
-            var model = generator.state()
-            var snapshot = try Snapshot(json: model.json)
+            var (model, spelling) = (generator.state(), SplitMix64(seed: seed))
+            var snapshot = try Snapshot(json: spelled(model.json, by: &spelling))
             var all: [ViewedState] = []
             for _ in 0..<12 { all.append(ViewedState(try StateView(json: views.view().json), of: snapshot)) }
             for step in 0..<6 {
                 model = generator.next(after: model)
+                let json = spelled(model.json, by: &spelling)
                 let next =
                     readsUpon
-                    ? try Snapshot.reading(json: Array(model.json.utf8), shape: .native, upon: snapshot)
-                    : StateReading(try Snapshot(json: model.json))
+                    ? try Snapshot.reading(json: Array(json.utf8), shape: .native, upon: snapshot)
+                    : StateReading(try Snapshot(json: json))
+                let respelled = try Snapshot(json: spelled(model.json, by: &spelling))
                 let change = StateStep(Changeset(from: snapshot, to: next.snapshot, reused: next.reused))
                 steps += 1
                 followed += change.parts == nil ? 0 : 1
@@ -44,6 +56,9 @@ struct AdvancingTests {
                     let anew = ViewedState(view, of: next.snapshot)
                     if summary(seen) != summary(anew) {
                         log.add(["\(name): \(summary(seen)), not \(summary(anew)) of \(model.json)"])
+                    }
+                    if summary(ViewedState(view, of: respelled)) != summary(anew) {
+                        log.add(["\(name): the spelling of an id changes what is seen of \(json)"])
                     }
                     if isSame {
                         told += 1

@@ -15,22 +15,18 @@ struct NaiveView {
             model.sections.removeAll { section in !ids.contains { $0 == .string(section.id) } }
         }
         for index in model.sections.indices { model.sections[index].items = passing(model.sections[index].items) }
-        var numbers: Set<Text> = []
         if case .object(let group) = members["group"] {
             let items = sorted(model.sections.flatMap(\.items))
             model.sections = []
             for item in items {
-                let (id, isNumber) = Self.group(of: item, group)
-                if !model.sections.contains(where: { $0.id == id }) {
-                    model.sections.append(Model.Section(id: id))
-                    if isNumber { numbers.insert(id) }
-                }
+                let id = Self.group(of: item, group)
+                if !model.sections.contains(where: { $0.id == id }) { model.sections.append(Model.Section(id: id)) }
                 model.sections[model.sections.firstIndex { $0.id == id }!].items.append(item)
             }
         } else {
             for index in model.sections.indices { model.sections[index].items = sorted(model.sections[index].items) }
         }
-        model.sections = sorted(model.sections, numbers)
+        model.sections = sorted(model.sections)
         if case .token(let limit) = members["limit"] { cut(&model, to: Int(limit)!) }
         if members["emptySections"] == .token("false") { model.sections.removeAll { $0.items.isEmpty } }
         if case .object(let collapsed) = members["collapsed"] { Self.collapse(&model, collapsed) }
@@ -50,36 +46,32 @@ struct NaiveView {
 
     // MARK: sections
 
-    /// The id of the section that an item goes into, and whether it is written as a number.
-    private static func group(of item: Model.Item, _ group: [Text: Tree]) -> (Text, Bool) {
+    /// The id of the section that an item goes into.
+    private static func group(of item: Model.Item, _ group: [Text: Tree]) -> Text {
         guard case .string(let pointer) = group["at"] else { fatalError("no group") }
         let text: String
-        var isNumber = false
-        switch value(at: pointer.description, in: item) {
+        switch pointer == "/id" ? .string(item.id) : value(at: pointer.description, in: item) {
         case .string(let string): text = string.description
         case .token(let token) where token.allSatisfy({ "-0123456789".contains($0) }):
-            (text, isNumber) = (token, token.count < 16)
-        default: return ("none", false)
+            text = token
+        default: return "none"
         }
         var id = text
         if case .token(let prefix) = group["prefix"] {
             id = String(String.UnicodeScalarView(text.unicodeScalars.prefix(Int(prefix)!)))
         }
         if id.isEmpty || id.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
-            return ("none", false)
+            return "none"
         }
-        return (Text(id), isNumber && id == text)
+        return Text(id)
     }
 
-    private func sorted(_ sections: [Model.Section], _ numbers: Set<Text>) -> [Model.Section] {
+    private func sorted(_ sections: [Model.Section]) -> [Model.Section] {
         sections.enumerated().sorted { one, other in
             for order in list("sectionOrder") ?? [] {
                 guard case .object(let order) = order, case .string(let pointer) = order["at"] else { fatalError() }
                 let values = [one.element, other.element].map { section -> Tree? in
-                    if pointer == "/id" {
-                        return numbers.contains(section.id)
-                            ? .token(section.id.description) : .string(section.id)
-                    }
+                    if pointer == "/id" { return Self.id(section.id) }
                     return Self.value(at: pointer.description, in: Model.Item(id: "", content: section.content))
                 }
                 let sign = Self.compare(values[0], values[1])
@@ -119,6 +111,11 @@ struct NaiveView {
         if let any = test["any"] { return ((try? any.elements()) ?? []).contains { passes(item, $0) } }
         guard case .string(let pointer) = test["at"] else { fatalError("no test") }
         var value = value(at: pointer.description, in: item)
+        if pointer == "/id" {
+            for name in ["is", "not"] as [Text] { test[name] = test[name].map(asID) }
+            test["in"] = test["in"].map { .array(((try? $0.elements()) ?? []).map(asID)) }
+            if test["has"] != nil { value = .string(item.id) }
+        }
         if test["fold"] == .token("true") {
             value = value.map(folded)
             for name in ["is", "not", "has", "below", "above", "atMost", "atLeast"] as [Text] {
@@ -149,10 +146,20 @@ struct NaiveView {
         if case .string(let text) = value { .string(Text(text.description.lowercased())) } else { value }
     }
 
+    /// An id: the number that its text is, or a string.
+    private static func id(_ text: Text) -> Tree {
+        let digits = text.description.drop { $0 == "-" }
+        let isInteger = text.description.count - digits.count < 2 && digits.allSatisfy { ("0"..."9").contains($0) }
+        return isInteger && (digits == "0" || !(digits.first ?? "0" == "0"))
+            ? .token(text.description) : .string(text)
+    }
+
+    private static func asID(_ value: Tree) -> Tree { if case .string(let text) = value { id(text) } else { value } }
+
     static func value(at pointer: String, in item: Model.Item) -> Tree? {
         let names = pointer.split(separator: "/").map { Text(String($0)) }
         switch names[0] {
-        case "id": return .string(item.id)
+        case "id": return id(item.id)
         case "kind": return item.kind.map { .string($0) }
         case "expanded": return .token(item.expanded ? "true" : "false")
         default:

@@ -87,7 +87,11 @@ struct ViewTests {
         #expect(try ids(#""is":"1""#) == [1])
         #expect(try ids(#""in":[1.0,2]"#) == [1, "2"])
         #expect(try ids(#""not":2"#) == [1, "p"])
-        #expect(try ids(#""above":0"#) == [1])
+        #expect(try ids(#""above":0"#) == [1, "2"])
+        #expect(try ids(#""has":"1""#) == [1])
+        #expect(try ids(#""has":"P","fold":true"#) == ["p"])
+        #expect(try ids(#""is":"\u0032""#) == ["2"])
+        #expect(try ids(#""atMost":"p""#) == ["p"])
     }
 
     @Test("what shows all there is costs nothing")
