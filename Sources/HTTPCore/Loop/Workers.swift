@@ -12,7 +12,7 @@ import Dispatch
 /// Threads for long work. When the last reference is released, they finish all jobs and end.
 public final class Workers: Sendable {
     private let count: Int
-    private let jobs = Locked(Queue<@Sendable () -> Void>())
+    private let jobs = Locked(Turns())
     private let arrivals = DispatchSemaphore(value: 0)
 
     /// Starts `count` threads.
@@ -25,7 +25,7 @@ public final class Workers: Sendable {
                     arrivals.wait()
                     // An arrival without a job is the end.
                     guard let job = jobs.withLock({ $0.popFirst() }) else { return }
-                    job()
+                    job.call()
                 }
             }
         }
@@ -35,7 +35,7 @@ public final class Workers: Sendable {
         for _ in 0..<count { arrivals.signal() }
     }
 
-    /// Jobs that have not begun.
+    /// Jobs that have not begun, those aside that need not be counted.
     public var waiting: Int { jobs.withLock { $0.count } }
 
     /// Runs `job`: here if its cost fits into a loop's turn, else on a thread.
@@ -43,10 +43,37 @@ public final class Workers: Sendable {
         if cost.isLong { run(job) } else { job() }
     }
 
-    /// Runs `job` on a thread, after earlier ones.
-    public func run(_ job: @escaping @Sendable () -> Void) {
-        jobs.withLock { $0.append(job) }
+    /// Runs `job` on a thread, after the client's earlier ones. Clients take turns, so that many jobs of one delay those
+    /// of others by one each.
+    ///
+    /// - Parameters:
+    ///   - client: empty for work that is nobody's.
+    ///   - isCounted: false if something else limits how many of these wait.
+    public func run(for client: String = "", isCounted: Bool = true, _ job: @escaping @Sendable () -> Void) {
+        jobs.withLock { $0.append((job, isCounted), of: client) }
         arrivals.signal()
+    }
+
+    /// Waiting jobs by client, and the clients that have any, the next one first. O(1) for each call.
+    private struct Turns {
+        typealias Job = (call: @Sendable () -> Void, isCounted: Bool)
+
+        private var jobs: [String: Queue<Job>] = [:]
+        private var clients = Queue<String>()
+        private(set) var count = 0
+
+        mutating func append(_ job: Job, of client: String) {
+            if jobs[client] == nil { clients.append(client) }
+            jobs[client, default: Queue()].append(job)
+            count += job.isCounted ? 1 : 0
+        }
+
+        mutating func popFirst() -> Job? {
+            guard let client = clients.popFirst(), let job = jobs[client]?.popFirst() else { return nil }
+            if jobs[client]?.isEmpty == false { clients.append(client) } else { jobs[client] = nil }
+            count -= job.isCounted ? 1 : 0
+            return job
+        }
     }
 }
 
