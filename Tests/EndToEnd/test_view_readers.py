@@ -1,7 +1,12 @@
 """Waiting readers that see a part: invisible changes wake nobody: CONTRACT §3 and §10."""
 
+import re
 import time
 
+from support.client import session_path
+from support.events import Stream
+from support.jsontext import key
+from support.tokens import SECRET, bearer, token
 from test_views import SHOWN, ViewCase, board, view_query
 
 
@@ -229,3 +234,45 @@ class StartedOver(ViewCase):
         moved = stream.next()
         self.assertEqual((moved.event, moved.id != first.id), (None, True))
         self.assertEqual(self.get_changes(session, view_query(SHOWN, since=moved.id)).json["changes"], [])
+
+
+class Crowded(ViewCase):
+    """More views than fit into their part of the memory."""
+
+    options = ("--memory", "8MiB", "--token-secret", SECRET)
+    ROWS = 2_000
+
+    def setUp(self):
+        super().setUp()
+        self.session, _ = self.made([{"id": number, "content": {"n": number, "t": "text"}} for number in range(self.ROWS)])
+
+    def follow(self, view, **headers):
+        stream = Stream(self.server, session_path(self.session, "changes"), view_query(view, at="start", after=2), headers, timeout=120)
+        self.addCleanup(stream.close)
+        return stream
+
+    def told(self, stream):
+        event = stream.next_event(120)
+        self.assertEqual(event.event, "changes", event)
+        return event.changeset
+
+    def metric(self, name):
+        return int(float(re.search(rf"^{re.escape(name)} (\S+)$", self.get("/metrics").text, re.M).group(1)))
+
+    def test_nobody_is_refused_for_a_view(self):
+        lent = token(self.session, view={"where": [{"at": "/content/n", "not": -1}], "fields": ["/content/n"]})
+        views = [{"where": [{"at": "/content/n", "not": -number}]} for number in range(2, 142)]
+        own = [{"order": [{"at": "/content/n"}], "limit": number} for number in range(100, 120)]
+        streams = [self.follow(view) for view in views] + [self.follow(view, **bearer(lent)) for view in own]
+        for stream in streams:
+            self.assertEqual(self.told(stream)["reset"], "initial")
+        for number in (5, 6):
+            edits = [{"op": "update", "items": [{"id": 1, "content": {"n": 1 / number, "t": "new"}}]}]
+            self.wrote(self.session, {"edits": edits})
+            for stream in streams:
+                changeset = self.told(stream)
+                self.assertEqual([(each["op"], [key(item["id"]) for item in each["items"]]) for each in changeset["changes"]],
+                                 [("update", ["1"])], changeset)
+        self.assertGreater(self.metric("diffserver_views_let_go_total"), 0)
+        self.assertGreater(self.metric("diffserver_views_made_anew_total"), 20)
+        self.assertLess(self.metric('diffserver_memory_bytes{part="views"}'), (1 << 20) + (256 << 10))

@@ -12,6 +12,7 @@ package final class Call: ServiceContext {
     /// The session's name, looked up in `place` once.
     private let named: String?
     package let identity: Identity
+    private let peer: Peer
     /// What the caller may see; nil if it may not read.
     let projection: Projection?
     let parameters: Parameters
@@ -35,8 +36,7 @@ package final class Call: ServiceContext {
     func of(_ session: String, until deadline: Instant = .now + Call.patience) -> Call {
         let call = Call(
             head: head, loop: loop, route: route, place: place, session: session, identity: identity,
-            projection: projection,
-            parameters: parameters, acceptance: acceptance, service: service)
+            peer: peer, projection: projection, parameters: parameters, acceptance: acceptance, service: service)
         (call.patience, call.cost, call.scanCount) = (max(.zero, deadline - .now), cost, scanCount)
         return call
     }
@@ -51,7 +51,8 @@ package final class Call: ServiceContext {
         let head = head.shortened(to: fields)
         let call = Call(
             head: head, loop: loop, route: route, place: place.of(head), session: named, identity: identity,
-            projection: projection, parameters: Parameters(), acceptance: Acceptance(head), service: service)
+            peer: peer, projection: projection, parameters: Parameters(), acceptance: Acceptance(head),
+            service: service)
         (call.cost, call.scanCount) = (cost, scanCount)
         let kept = lists * Subscription.footprint + projection.footprint + (identity.token?.footprint ?? 0)
         if kept > MemoryAccount.connection / 2 {
@@ -64,15 +65,18 @@ package final class Call: ServiceContext {
 
     init(
         head: RequestHead, loop: EventLoop, route: Route, place: RouteParameters, session: String?,
-        identity: Identity, projection: Projection?, parameters: Parameters, acceptance: Acceptance,
+        identity: Identity, peer: Peer, projection: Projection?, parameters: Parameters, acceptance: Acceptance,
         service: DiffService
     ) {
         (self.head, self.loop, self.route, self.place, named) = (head, loop, route, place, session)
         (self.identity, self.projection, self.parameters, self.acceptance) = (
             identity, projection, parameters, acceptance
         )
-        self.service = service
+        (self.peer, self.service) = (peer, service)
     }
+
+    /// Who takes turns with others, and holds memory for views.
+    var client: String { identity.client(from: peer) }
 
     /// The longest that a request waits for a source, if there is a session already.
     static let patience = Duration.seconds(1)
@@ -160,7 +164,7 @@ package final class Call: ServiceContext {
             return .now(refusal(problem.advised()))
         }
         return .later { [self] pending in
-            service.workers.run { [self] in pending.answer(refusal(problem.advised())) }
+            runLong { [self] in pending.answer(refusal(problem.advised())) }
         }
     }
 
@@ -193,6 +197,8 @@ extension Call {
 
     package var executor: any WorkExecutor { loop }
     package var token: (any RevocableToken)? { identity.token }
+
+    package func runLong(_ work: @escaping @Sendable () -> Void) { service.workers.run(for: client, work) }
 
     package func readiness(sessionExists: Bool) -> Progress<Void, SourceFailure>? {
         service.source?.readiness(of: session, sessionExists: sessionExists, patience: patience)

@@ -134,7 +134,7 @@ package final class DiffService: Service {
         let (identity, projection) = try admitted(route, to: session, head, peer, &caller)
         return Call(
             head: head, loop: loop, route: route, place: place, session: session, identity: identity,
-            projection: projection,
+            peer: peer, projection: projection,
             parameters: try Parameters(head.query, known: route.parameters, lists: route.lists),
             acceptance: Acceptance(head), service: self)
     }

@@ -95,7 +95,7 @@ import Testing
         guard case .found(let route, let place) = routes.match(head) else { throw Missing() }
         return Call(
             head: head, loop: .ofTests, route: route, place: place, session: "s", identity: .anyone,
-            projection: Projection(of: .anyone, in: "s"),
+            peer: Peer(remote: .v4(address: 0x7F00_0001, port: 1)), projection: Projection(of: .anyone, in: "s"),
             parameters: try Parameters([], known: []), acceptance: Acceptance(head), service: service)
     }
 

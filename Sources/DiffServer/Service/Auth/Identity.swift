@@ -1,4 +1,5 @@
 import DiffSessions
+import HTTPCore
 import SnapshotKit
 import SnapshotViews
 
@@ -18,6 +19,16 @@ package enum Identity: Sendable {
         case .anyone: ""
         case .writer(let key): "key:" + key.name
         case .client(let token, _): token.client.map { "client:" + $0 } ?? "token:" + session
+        }
+    }
+
+    /// Who takes turns with others, and holds memory for views: a key, a token's client or else its session, or an
+    /// address.
+    func client(from peer: Peer) -> String {
+        switch self {
+        case .anyone: "peer:" + peer.address
+        case .writer(let key): "key:" + key.name
+        case .client(let token, _): token.client.map { "client:" + $0 } ?? "token:" + token.sessions[0]
         }
     }
 

@@ -52,9 +52,7 @@ struct GetChanges: SessionEndpoint {
             try view.checkRoom(since: since, options)
             switch view.update(since: since, options) {
             case .changes(let answer): return .now(call.service.counted(answer).response())
-            case .nothing(let same):
-                if view.seen(of: options.projection)?.isRefused == true { throw .crowded }
-                base = same
+            case .nothing(let same): base = same
             }
         }
         let lasting = try call.lasting(self.options.projection)

@@ -170,6 +170,11 @@ package final class Metrics: Sendable {
             "diffserver_memory_bytes", "gauge",
             "Bytes of memory in use, by what for; sessions make room for the others.",
             ([("sessions", service.table.size.bytes)] + service.table.account.figures).map { ("part=\"\($0)\"", $1) })
+        let views = service.table.answers.views.counts
+        text.counter("diffserver_views_let_go_total", "Views no longer kept, for lack of memory.", views.letGo)
+        text.counter(
+            "diffserver_views_made_anew_total", "Times that such a view was made of the whole list for its readers.",
+            views.madeAnew)
         text.family(
             "diffserver_stream_lag_seconds", "Time from a commit until it was sent to a stream.",
             [("", tally.streamLag)])

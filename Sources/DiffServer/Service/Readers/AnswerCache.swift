@@ -42,7 +42,7 @@ final class AnswerCache: HeadCache {
     private let caches: AnswerCaches
     private let seen: SeenStates
 
-    init(in caches: AnswerCaches) { (self.caches, seen) = (caches, SeenStates(in: caches.account.views)) }
+    init(in caches: AnswerCaches) { (self.caches, seen) = (caches, SeenStates(in: caches.views)) }
 
     /// What readers' views show.
     var seenStates: SeenStates {
@@ -146,11 +146,13 @@ final class AnswerCache: HeadCache {
 package final class AnswerCaches: HeadCaches {
     private let caches = Locked<[AnswerCache]>([])
     let account: MemoryAccount
+    /// What readers' views take of it.
+    let views: ViewMemory
     /// What has been kept for later readers since the last release, in bytes.
     private let kept: MemoryBudget
 
     package init(_ account: MemoryAccount) {
-        self.account = account
+        (self.account, views) = (account, ViewMemory(account.views))
         // So little that no session is evicted for it.
         kept = MemoryBudget(limit: account.limit / 32)
     }

@@ -108,20 +108,36 @@ extension SessionView {
 // MARK: Views
 
 extension SessionView {
+    private var states: SeenStates { slot.answers(in: table.answers).seenStates }
+
     /// The view that is kept up to date for a reader while the result is held; nil for a reader of the whole session.
-    func seen(of projection: Projection) -> SeenView? {
-        projection.showsAll ? nil : slot.answers(in: table.answers).seenStates.view(projection.views)
+    ///
+    /// - Parameter client: who follows it.
+    func seen(of projection: Projection, for client: String? = nil) -> SeenView? {
+        projection.showsAll ? nil : states.view(projection.views, for: client)
     }
 
     /// What views show of the head, and what they showed before, if that was of another revision.
     func seen(through views: [StateView]) -> (head: SeenState, before: SeenState?) {
-        let states = slot.answers(in: table.answers).seenStates
+        let states = states
         let view = states.view(views)
         let known = view.now
         if let known, known.revision == session.head.revision { return (known, nil) }
-        let next = known.flatMap { advanced($0, states) } ?? anew(views, session.head.snapshot, session.head.revision)
+        let next = known.flatMap { advanced($0, states) } ?? anew(view, views)
         states.advance(view, to: next)
         return (next, known)
+    }
+
+    private func anew(_ view: SeenView, _ views: [StateView]) -> SeenState {
+        if view.isLetGo { table.answers.views.countMadeAnew() }
+        return SeenState(
+            views, of: session.head.snapshot, over: base(of: views), at: session.head.revision,
+            in: table.account.views)
+    }
+
+    /// What all views but the last one show of the head; nil if there is only one.
+    private func base(of views: [StateView]) -> SharedState? {
+        views.count > 1 ? seen(through: Array(views.dropLast())).head.shared(in: table.account.views) : nil
     }
 
     /// What views show of a revision that a reader names; nil if that is not remembered.
@@ -138,18 +154,26 @@ extension SessionView {
         let revision = session.history.revision(at: place)
         let known =
             before.flatMap { $0.isSame(since: revision) ? $0 : nil }
-            ?? slot.answers(in: table.answers).seenStates.view(views).state(at: revision)
+            ?? states.view(views).state(at: revision)
         if let known, session.knows(known.revision) { return known }
-        return session.state(at: place).map { anew(views, $0.snapshot, revision) }
+        return session.state(at: place).map { past in
+            let base = views.count > 1 ? seen(through: Array(views.dropLast()), at: place) : nil
+            return anew(views, past.snapshot, revision, over: base)
+        }
     }
 
     /// What views show of the state before a write.
     fileprivate func seen(through views: [StateView], before write: WriteStep) -> SeenState {
-        anew(views, write.changeset.oldState, write.base)
+        let base = views.count > 1 ? seen(through: Array(views.dropLast()), before: write) : nil
+        return anew(views, write.changeset.oldState, write.base, over: base)
     }
 
-    private func anew(_ views: [StateView], _ snapshot: Snapshot, _ revision: Revision) -> SeenState {
-        SeenState(views, of: snapshot, at: revision, in: table.account.views)
+    /// - Parameter base: what all views but the last one show, if there are several.
+    private func anew(
+        _ views: [StateView], _ source: Snapshot, _ revision: Revision, over base: SeenState?
+    ) -> SeenState {
+        let budget = table.account.views
+        return SeenState(views, of: source, over: base?.shared(in: budget), at: revision, in: budget)
     }
 
     /// Advances what was seen of an earlier revision to the head; nil if nothing leads from there.
@@ -161,14 +185,19 @@ extension SessionView {
         case .none: return nil
         case .head(let all), .past(_, let all): marks = all.seen(through: known.views)
         }
-        if known.source.isIdentical(to: head.snapshot) {
-            return known.relabeled(head.revision, marks: marks, in: table.account.views)
+        let (source, budget) = (head.snapshot, table.account.views)
+        if known.source.isIdentical(to: source) {
+            return known.relabeled(head.revision, of: source, marks: marks, in: budget)
+        }
+        if let old = known.base, let base = base(of: known.views) {
+            if old === base { return known.relabeled(head.revision, of: source, marks: marks, in: budget) }
+            let step = states.step(from: old.snapshot, to: base.snapshot, at: head.revision, over: nil)
+            return known.advanced(to: head.revision, of: source, over: base, step, marks: marks, in: budget)
         }
         // A view may depend on values that the session's changes ignore.
-        let step = states.step(
-            from: known.source, at: known.revision, to: head, over: session.settings.ignored.isEmpty ? head.change : nil
-        )
-        return known.advanced(to: head.revision, over: step, marks: marks, in: table.account.views)
+        let change = session.settings.ignored.isEmpty ? head.change : nil
+        let step = states.step(from: known.source, to: source, at: head.revision, over: change)
+        return known.advanced(to: head.revision, of: source, step, marks: marks, in: budget)
     }
 }
 

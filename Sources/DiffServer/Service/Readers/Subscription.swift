@@ -181,7 +181,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
 
     private func found(_ view: SessionView?) -> Int {
         guard let view else { return perform(follower.handle(.worked(.missing)), because: notCreated) }
-        seen = view.seen(of: options.projection)
+        seen = view.seen(of: options.projection, for: call.client)
         let action = follower.handle(.worked(.found(view.session.head.revision, isStale: isStale)))
         guard case .compare(let comparison) = action else { return perform(action) }
         let options = service.remarked(options, of: name)
@@ -189,7 +189,8 @@ final class Subscription: SessionReader, @unchecked Sendable {
             return finish(view.update(comparison, options), with: view)
         }
         let isCompressed = subscriber?.isCompressed == true
-        service.workers.run { [self, options, slot = view.slot, pinned = view.pinned] in
+        service.workers.run(for: call.client, isCounted: false) {
+            [self, options, slot = view.slot, pinned = view.pinned] in
             guard let view = pinned ?? SessionView(slot, of: service.table) else {
                 return loop.execute { _ = self.perform(self.follower.handle(.worked(.vanished))) }
             }
@@ -204,10 +205,6 @@ final class Subscription: SessionReader, @unchecked Sendable {
 
     /// Sends the result of a comparison with the head.
     private func finish(_ update: Update, with view: SessionView) -> Int {
-        if seen?.isRefused == true {
-            subscriber?.refused(self, .crowded)
-            return 0
-        }
         switch update {
         case .nothing(let state): return stay(at: state, in: view)
         case .changes(let answer):

@@ -124,18 +124,107 @@ import Testing
         try expectIsRight(try view.seen(through: odd).head)
     }
 
-    @Test func `what is carried along is counted, and refused where there is no room`() throws {
+    @Test func `what is carried along is counted`() throws {
         let held = try view.seen(of: projection)
         _ = try view.seen(through: odd)
         let inUse = account.views.inUse
         // 4 bytes per passing item, and little else.
         #expect((Self.rows * 2...Self.rows * 2 + 4096) ~= inUse)
         table.answers.release()
-        #expect(account.views.inUse == inUse && held?.isRefused == false)
+        #expect(account.views.inUse == inUse && held?.isLetGo == false)
+    }
+
+    @Test func `what does not fit is made anew, and is the same`() throws {
         let small = try SeenStatesTests(memory: 32 * 1024)
-        let none = try small.view.seen(of: projection)
-        try small.expectIsRight(try small.view.seen(through: odd).head)
-        #expect(none?.isRefused == true && none?.now == nil && small.account.views.inUse == 0)
+        let held = try small.view.seen(of: projection, for: "a")
+        for id in [1, 2, 3] {
+            try small.expectIsRight(try small.view.seen(through: odd).head)
+            #expect(held?.isLetGo == true && held?.now == nil && small.account.views.inUse == 0)
+            try small.commit(id, value: 5000)
+        }
+        let counts = small.table.answers.views.counts
+        #expect(counts.letGo == 1 && counts.madeAnew == 2)
+    }
+
+    /// Views as large as one another, each another view.
+    private func views(_ limits: Range<Int>) throws -> [[StateView]] {
+        try limits.map { [try StateView(json: #"{"where":[{"at":"/content/odd","is":1}],"limit":\#($0)}"#)] }
+    }
+
+    @Test func `whoever holds most lets go, and nobody for one who holds as much`() throws {
+        // Room for thirteen.
+        let small = try SeenStatesTests(memory: 512 * 1024)
+        let states = small.slot.answers(in: small.table.answers).seenStates
+        var held: [(client: String, views: [StateView], seen: SeenView)] = []
+        let follow = { (client: String, views: [StateView]) in
+            held.append((client, views, states.view(views, for: client)))
+        }
+        let look = {
+            for each in held {
+                let shown = try small.view.seen(through: each.views).head.seen.snapshot
+                let head = try small.view.session.head.snapshot
+                #expect(shown.documentJSON() == head.applying(each.views[0]).documentJSON())
+            }
+        }
+        let kept = { (client: String) in held.count { $0.client == client && $0.seen.now != nil } }
+        for views in try views(0..<20) { follow("a", views) }
+        try look()
+        let all = kept("a")
+        #expect((10...15) ~= all && small.table.answers.views.counts.letGo == 20 - all)
+        // A single look takes nothing from those who follow.
+        _ = try small.view.seen(through: views(30..<31)[0])
+        #expect(kept("a") == all)
+        for views in try views(40..<43) { follow("b", views) }
+        try look()
+        #expect(kept("b") == 3 && kept("a") == all - 3)
+        // Each commit advances what is kept, although there is no room for both states of it.
+        for id in [1, 3, 2] {
+            try small.commit(id, value: 7_000 + id)
+            try look()
+            #expect(kept("b") == 3 && kept("a") == all - 3)
+            #expect(small.account.views.inUse <= small.account.views.limit + 8_192)
+            small.table.answers.release()
+        }
+        // As many of two clients are left alone by one another.
+        for views in try views(50..<70) { follow("b", views) }
+        try look()
+        #expect(abs(kept("a") - kept("b")) <= 1)
+        let (one, other) = (kept("a"), kept("b"))
+        try look()
+        #expect(kept("a") == one && kept("b") == other)
+        held = []
+        for _ in 0..<3 { small.table.answers.release() }
+        #expect(small.account.views.inUse == 0)
+    }
+
+    @Test func `views on top of one share its state`() throws {
+        let tops = try (5..<25).map { odd + [try StateView(json: #"{"order":[{"at":"/content/n"}],"limit":\#($0)}"#)] }
+        let states = slot.answers(in: table.answers).seenStates
+        let held = tops.map { states.view($0, for: "a") }
+        let look = {
+            var bases: [SharedState?] = []
+            for views in tops {
+                let seen = try view.seen(through: views).head
+                let wanted = try view.session.head.snapshot.applying(views[0]).applying(views[1])
+                #expect(seen.seen.snapshot.documentJSON() == wanted.documentJSON())
+                bases.append(seen.base)
+            }
+            #expect(bases.allSatisfy { $0 != nil && $0 === bases[0] })
+            return bases[0]
+        }
+        let first = try look()
+        let size = try #require(first).footprint
+        #expect(account.views.inUse < 2 * size + 20 * (Self.rows * 2 + 2048))
+        // What the first view does not show leaves its state as it is.
+        try commit(2, 4)
+        #expect(try look() === first)
+        try commit(1, 5, value: 5000)
+        #expect(try look() !== first)
+        let last = try view.seen(through: tops[0]).head
+        try commit(2, value: 6000)
+        #expect(try view.seen(through: tops[0]).head.isSame(since: last.revision))
+        for _ in 0..<2 { table.answers.release() }
+        #expect(held.allSatisfy { !$0.isLetGo })
     }
 
     @Test func `a name through views says nothing of the digest`() throws {

@@ -1,0 +1,101 @@
+// Views of long lists are kept while readers follow them, four bytes an item. Where they do not fit into their part of
+// the memory, those of the client that holds most are let go, and are made anew whenever their readers are due: dearer,
+// and otherwise the same. So no reader is refused for its view, and nobody's views push out those of a client that
+// holds less. Rejected: the least recently used. All readers of a session are due at once, so with one view too many
+// each would push out the next.
+
+import HTTPCore
+import Synchronization
+
+/// The memory that views have, and which client holds how much of it.
+final class ViewMemory: Sendable {
+    let budget: MemoryBudget
+    private let content = Locked(Content())
+    private let letGo = Atomic<Int>(0)
+    private let madeAnew = Atomic<Int>(0)
+
+    fileprivate struct Content {
+        var views: [ObjectIdentifier: Entry] = [:]
+        var clients: [String: Client] = [:]
+        /// The client that holds most; nil if that has to be found out.
+        var most: String?
+    }
+
+    fileprivate struct Entry {
+        weak var view: SeenView?
+        let client: String
+        let bytes: Int
+    }
+
+    fileprivate struct Client {
+        var bytes = 0
+        var views: Set<ObjectIdentifier> = []
+    }
+
+    init(_ budget: MemoryBudget) { self.budget = budget }
+
+    /// How many views were let go, and how many of those were made anew.
+    var counts: (letGo: Int, madeAnew: Int) { (letGo.load(ordering: .relaxed), madeAnew.load(ordering: .relaxed)) }
+
+    func countLetGo() { letGo.wrappingAdd(1, ordering: .relaxed) }
+    func countMadeAnew() { madeAnew.wrappingAdd(1, ordering: .relaxed) }
+
+    /// Notes that a view holds this much, for a client. O(1).
+    func note(_ view: SeenView, _ bytes: Int, for client: String) {
+        content.withLock { content in
+            content.remove(ObjectIdentifier(view))
+            if bytes > 0 { content.add(Entry(view: view, client: client, bytes: bytes), ObjectIdentifier(view)) }
+        }
+    }
+
+    /// Forgets a view that is being released.
+    func remove(_ view: ObjectIdentifier) { content.withLock { $0.remove(view) } }
+
+    /// Takes memory for a client's view, and lets go views of whoever holds most until it fits.
+    ///
+    /// - Parameters:
+    ///   - client: empty for a view that nobody follows, which takes nothing from others.
+    ///   - take: takes the memory; returns whether it could.
+    /// - Returns: false if the client would then hold most itself.
+    func reserve(_ bytes: Int, for client: String, _ take: () -> Bool) -> Bool {
+        while !take() {
+            guard !client.isEmpty, let view = content.withLock({ $0.next(for: bytes, of: client) }) else {
+                return false
+            }
+            view.letGo()
+        }
+        return true
+    }
+}
+
+extension ViewMemory.Content {
+    fileprivate mutating func add(_ entry: ViewMemory.Entry, _ view: ObjectIdentifier) {
+        views[view] = entry
+        clients[entry.client, default: ViewMemory.Client()].bytes += entry.bytes
+        clients[entry.client]?.views.insert(view)
+        if let most, most != entry.client, held(by: entry.client) > held(by: most) { self.most = entry.client }
+    }
+
+    fileprivate mutating func remove(_ view: ObjectIdentifier) {
+        guard let entry = views.removeValue(forKey: view) else { return }
+        clients[entry.client]?.bytes -= entry.bytes
+        clients[entry.client]?.views.remove(view)
+        if clients[entry.client]?.views.isEmpty == true { clients[entry.client] = nil }
+        if most == entry.client { most = nil }
+    }
+
+    private func held(by client: String) -> Int { clients[client]?.bytes ?? 0 }
+
+    /// A view to let go, of the client that holds most; nil if that is not more than this client would hold then. O(1),
+    /// or O(clients) where the one with most has less than before.
+    fileprivate mutating func next(for bytes: Int, of client: String) -> SeenView? {
+        let most = self.most ?? clients.max { $0.value.bytes < $1.value.bytes }?.key
+        self.most = most
+        guard let most, most != client, held(by: most) > held(by: client) + bytes else { return nil }
+        while let view = clients[most]?.views.first {
+            if let found = views[view]?.view { return found }
+            remove(view)
+        }
+        return nil
+    }
+}
