@@ -10,7 +10,7 @@ package final class Call: ServiceContext {
     let route: Route
     let place: RouteParameters
     /// The session's name, looked up in `place` once.
-    private let named: String?
+    let named: String?
     package let identity: Identity
     private let peer: Peer
     /// What the caller may see; nil if it may not read.
@@ -199,6 +199,18 @@ extension Call {
     package var token: (any RevocableToken)? { identity.token }
 
     package func runLong(_ work: @escaping @Sendable () -> Void) { service.workers.run(for: client, work) }
+
+    /// Counts for the rates what a view costs to make, of a session in memory; not if it is kept for other readers. As
+    /// much as a request may cost (docs/security.md) is one request.
+    func countView(_ projection: Projection, of session: String) {
+        guard service.hasRates, !projection.views.isEmpty, let (slot, bytes) = service.table.peek(session),
+            !slot.answers(in: service.table.answers).seenStates.keeps(projection.views)
+        else { return }
+        service.countRate(identity, peer, Double(bytes * projection.scanCount) / Double(Self.bytesOfRequest))
+    }
+
+    /// What 5 ms of viewing read of a state, in bytes.
+    private static let bytesOfRequest = 4 << 20
 
     package func readiness(sessionExists: Bool) -> Progress<Void, SourceFailure>? {
         service.source?.readiness(of: session, sessionExists: sessionExists, patience: patience)

@@ -210,6 +210,15 @@ package final class DiffService: Service {
         }
     }
 
+    /// Whether requests are limited by rate.
+    var hasRates: Bool { settings.rate != nil || settings.peerRate != nil }
+
+    /// Counts an admitted request as more than one.
+    func countRate(_ identity: Identity, _ peer: Peer, _ more: Double) {
+        if let network = peer.network { peerRateLimit.count(more, network) }
+        rateLimit.count(more, identity.bucket)
+    }
+
     static func check(session: String) throws(Problem) {
         guard SessionName.isWhole(session) else { throw .malformed(SessionName.rule(brokenBy: session)) }
     }

@@ -2,8 +2,8 @@ import HTTPCore
 
 /// Token buckets, one per writer or peer: `rate` requests per second, and as many at once.
 ///
-/// A request costs a lock and a look-up. Full buckets are dropped, and each is full a second after its last request. So
-/// there are at most 10,000, or twice those used within about a second.
+/// A request costs a lock and a look-up. Full buckets are dropped, and each is full a second after its last request, or
+/// later by what that cost beyond one. So there are at most 10,000, or about twice those that are not full.
 package final class RateLimit<Key: Hashable & Sendable>: Sendable {
     /// Requests per second; nil for no limit.
     private let rate: Double?
@@ -36,6 +36,17 @@ package final class RateLimit<Key: Hashable & Sendable>: Sendable {
             guard bucket.left >= 1 else { return max(1, Int(((1 - bucket.left) / rate).rounded(.up))) }
             bucket.left -= 1
             return nil
+        }
+    }
+
+    /// Counts an allowed request as more than one: what the bucket has not left is owed.
+    func count(_ more: Double, _ key: @autoclosure () -> Key, at time: @autoclosure () -> Instant = Instant.now) {
+        guard let rate else { return }
+        let (key, now) = (key(), time())
+        content.withLock { content in
+            var bucket = Self.refilled(content.buckets[key] ?? Bucket(left: rate, filled: now), rate, now)
+            bucket.left -= more
+            content.buckets[key] = bucket
         }
     }
 

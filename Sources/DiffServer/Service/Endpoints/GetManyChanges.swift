@@ -18,6 +18,7 @@ enum GetManyChanges {
         guard !options.form.isBarePatch else {
             throw .notAcceptable(ChangesForm.mediaTypes.filter { $0 != ChangesForm.patchType })
         }
+        for base in bases { call.countView(options.projection, of: base.session) }
         guard options.form.isEvent else { return .later { ManyAnswers(call, bases, options, $0).next() } }
         resume(&bases, call)
         return .now(try EventStream.response(call, bases, EventForm(options, pace: pace, isOfMany: true)))

@@ -63,6 +63,7 @@ extension Call {
         if parameters.isEmpty, projection.showsAll { return projection }
         let seen = projection.through(try parameters.view(of: head))
         scanCount = seen.scanCount
+        if let named { countView(seen, of: named) }
         return seen
     }
 }

@@ -69,6 +69,9 @@ final class SeenStates: Sendable {
         return view
     }
 
+    /// Whether what some views show is kept, so that looking at it costs little.
+    func keeps(_ views: [StateView]) -> Bool { content.withLock { $0.views[views]?.object }?.now != nil }
+
     /// Moves on to a new head.
     ///
     /// - Parameter change: from the previous head, if known.

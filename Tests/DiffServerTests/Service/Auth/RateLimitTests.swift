@@ -30,6 +30,17 @@ import Testing
         #expect(limit.refuses("a", at: start + .seconds(3600)) != nil)
     }
 
+    @Test func `what costs more than one request is owed`() throws {
+        let limit = RateLimit<String>(perSecond: 2)
+        #expect(limit.refuses("a", at: start) == nil)
+        limit.count(10, "a", at: start)
+        #expect(limit.refuses("a", at: start) == 5)
+        #expect(limit.refuses("a", at: start + .milliseconds(4_900)) == 1)
+        #expect(limit.refuses("a", at: start + .seconds(5)) == nil)
+        #expect(limit.refuses("a", at: start + .seconds(5)) != nil)
+        #expect(limit.refuses("b", at: start) == nil)
+    }
+
     @Test func `a refusal takes nothing, and after what it says there is room`() throws {
         let limit = RateLimit<String>(perSecond: 1)
         #expect(limit.refuses("a", at: start) == nil)
