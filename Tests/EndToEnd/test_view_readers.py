@@ -276,3 +276,21 @@ class Crowded(ViewCase):
         self.assertGreater(self.metric("diffserver_views_let_go_total"), 0)
         self.assertGreater(self.metric("diffserver_views_made_anew_total"), 20)
         self.assertLess(self.metric('diffserver_memory_bytes{part="views"}'), (1 << 20) + (256 << 10))
+
+
+class Counted(ViewCase):
+    """A look through a view counts for the rate like as many requests as it costs."""
+
+    options = ("--rate", "1", "--token-secret", SECRET)
+
+    def test_a_view_of_a_long_list_counts_for_more_than_one(self):
+        session, _ = self.made([{"id": number, "content": {"n": number, "t": "text" * 9}} for number in range(20_000)])
+        # No item passes the first test, so that the others take no time.
+        dear = {"where": [{"at": f"/content/{number}", "exists": True} for number in range(15)]}
+        path = session_path(session, "changes")
+        one, other = (bearer(token(session, client_id=name)) for name in ("one", "other"))
+        self.assertStatus(self.get(path, view_query(dear, at="start"), **one), 200)
+        refused = self.get(path, {"at": "start"}, **one)
+        self.assertStatus(refused, 429)
+        self.assertGreater(int(refused.headers["Retry-After"]), 5)
+        self.assertStatus(self.get(path, {"at": "start", "after": 3}, **other), 200)
