@@ -83,9 +83,9 @@ class Lists(unittest.TestCase):
                          ["the variable TOKEN is unset or empty", "the variable HOOK is unset or empty"])
 
     def test_what_is_no_file_of_lists(self):
-        for text, fault in (("", "1:1: not valid JSON: the text ends too early"),
+        for text, fault in (("", "1:1: not valid JSON: the text is empty"),
                             ("[]", "1:1: a file of lists must be an object"),
-                            ('{\n "a": {},\n "a": {}}', "3:2: not valid JSON: duplicate member")):
+                            ('{\n "a": {},\n "a": {}}', "3:2: not valid JSON: duplicate member: name each member of an object once")):
             self.write(text)
             with self.subTest(text):
                 ran = command("check-lists", self.path)

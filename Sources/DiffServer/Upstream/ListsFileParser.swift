@@ -17,7 +17,7 @@ struct ListsFileParser {
         let json = StateDocument.withoutMark(json)
         let document: JSONSlice
         do throws(JSONError) { document = try JSONSlice(document: json, maxDepth: 64) } catch {
-            throw ListsFileError([(error.offset, "not valid JSON: \(error.reason.rawValue)")], in: json)
+            throw ListsFileError([(error.offset, "not valid JSON: \(error.sentence)")], in: json)
         }
         let lists = (members(of: document, "a file of lists") ?? []).compactMap { readList($0) }
         guard faults.isEmpty else { throw ListsFileError(faults, in: json) }

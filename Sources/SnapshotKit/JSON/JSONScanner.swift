@@ -45,6 +45,7 @@ package struct JSONScanner {
     func error(_ reason: JSONError.Reason, at offset: Int) -> JSONError {
         var error = JSONError(reason, at: offset)
         error.position.advance(over: text(0..<offset))
+        (error.fault, error.advice) = JSONMistake(reason, at: offset, in: text(0..<end), maxDepth).words
         return error
     }
 
@@ -323,75 +324,5 @@ func hexDigit(_ byte: UInt8) -> UInt32? {
     case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a") + 10)
     case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A") + 10)
     default: nil
-    }
-}
-
-// MARK: - Errors
-
-/// Why a text is not JSON as this library reads it, and where.
-///
-/// RFC 8259, read strictly: no byte order mark, no comments, UTF-8 only, and each member of an object named once.
-public struct JSONError: Error, Sendable {
-    /// What was wrong at `offset`.
-    public enum Reason: String, Sendable {
-        case unexpectedEnd = "the text ends too early"
-        case unexpectedByte = "unexpected byte"
-        case trailingBytes = "bytes after the value"
-        case invalidNumber = "invalid number"
-        case invalidEscape = "invalid escape"
-        case controlCharacter = "control character in a string"
-        case invalidUTF8 = "invalid UTF-8"
-        case loneSurrogate = "lone surrogate"
-        case duplicateMember = "duplicate member"
-        case tooDeep = "nested too deeply"
-    }
-
-    /// What is wrong.
-    public let reason: Reason
-    /// Offset in bytes from the start of the text.
-    public let offset: Int
-    /// The same place as an editor shows it.
-    public fileprivate(set) var position = TextPosition()
-
-    /// An error of the given reason at a byte offset.
-    public init(_ reason: Reason, at offset: Int) {
-        self.reason = reason
-        self.offset = offset
-    }
-}
-
-extension JSONError: Equatable {
-    /// Whether both have the same reason and offset; the position follows from these.
-    public static func == (one: JSONError, other: JSONError) -> Bool {
-        one.reason == other.reason && one.offset == other.offset
-    }
-}
-
-extension JSONError: CustomStringConvertible {
-    /// Reason and place, readable.
-    public var description: String {
-        "\(reason.rawValue) at line \(position.line), column \(position.column) (byte \(offset))"
-    }
-}
-
-/// A place in a text, as an editor shows it.
-public struct TextPosition: Sendable, Hashable {
-    /// From 1.
-    public private(set) var line = 1
-    /// From 1, in Unicode scalars. Carriage returns are not counted.
-    public private(set) var column = 1
-
-    /// The start of a text.
-    public init() {}
-
-    /// Advances over UTF-8 text. O(bytes).
-    public mutating func advance(over text: some Sequence<UInt8>) {
-        for byte in text {
-            if byte == UInt8(ascii: "\n") {
-                (line, column) = (line + 1, 1)
-            } else if byte & 0xC0 != 0x80, byte != UInt8(ascii: "\r") {
-                column += 1
-            }
-        }
     }
 }

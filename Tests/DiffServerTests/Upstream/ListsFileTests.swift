@@ -111,13 +111,17 @@ import Testing
     private static let controls = "a value that is empty, contains control characters, or begins or ends with a blank"
     private static let good = "\"source\":{\"url\":\"http://h/\"}"
 
+    private static let twice = "duplicate member: name each member of an object once"
+
     /// Files with a `^` before each fault, and the messages.
     static let faulty: [(String, [String])] = [
-        ("^", ["not valid JSON: the text ends too early"]), ("  ^[]", ["a file of lists must be an object"]),
-        ("^null", ["a file of lists must be an object"]), ("{^a", ["not valid JSON: unexpected byte"]),
-        ("{\"é\":1,^}", ["not valid JSON: unexpected byte"]), ("{}\n ^x", ["not valid JSON: bytes after the value"]),
-        ("{\"a\":{\(good)},^\"a\":{\(good)}}", ["not valid JSON: duplicate member"]),
-        ("{\"a\":{\(good)},^\"\\u0061\":{\(good)}}", ["not valid JSON: duplicate member"]),
+        ("^", ["not valid JSON: the text is empty"]), ("  ^[]", ["a file of lists must be an object"]),
+        ("^null", ["a file of lists must be an object"]),
+        ("{^a", ["not valid JSON: unexpected \"a\": strings take double quotes"]),
+        ("{\"é\":1,^}", ["not valid JSON: unexpected \"}\": remove the comma before it"]),
+        ("{}\n ^x", ["not valid JSON: \"x\" after the end of the value"]),
+        ("{\"a\":{\(good)},^\"a\":{\(good)}}", ["not valid JSON: \(twice)"]),
+        ("{\"a\":{\(good)},^\"\\u0061\":{\(good)}}", ["not valid JSON: \(twice)"]),
         ("{\"a\":^5}", ["a list must be an object"]), ("{^\"a\":{}}", ["a list needs a source, a hook, or both"]),
         ("{^\"a\":{\"ttl\":5}}", ["a list needs a source, a hook, or both"]),
         ("{\"a\":{\(good),^\"sorce\":{}}}", ["a list has no member \"sorce\""]),
