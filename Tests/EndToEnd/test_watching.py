@@ -21,6 +21,10 @@ from test_command_line import command
 from test_guesses import GROUPS, MEMBERS, RATES
 
 
+# Characters that a terminal acts on, rather than shows.
+ACTS = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]"
+
+
 def run(*arguments, **how):
     return command(*arguments, variables=QUIET, **how)
 
@@ -77,6 +81,18 @@ class Shape(Upstreams):
         self.assertEqual(first, "2 rows")
         self.assertEqual(shlex.split(told["post"])[:7], ["curl", "-s", url, "|", "curl", "--data-binary", "@-"])
         self.assertEqual(self.told("-", text=json.dumps(MEMBERS))[1]["query"], told["query"])
+
+    def test_names_out_of_a_document_are_no_escape_sequences(self):
+        name = "\u001b]0;owned\u0007\n\u009b\u202e"
+        refused, none = self.file([{"id": 1, name: 2}], "refused"), self.file({name: {"a": 1}}, "none")
+        guessed = self.file({name: [{"id": 1}, {"id": 2}], "b" + name: ["x"]}, "guessed")
+        for arguments in (("shape", guessed), ("shape", none), ("diff", refused, refused), ("diff", guessed, guessed, "--items-at", "/" + name),
+                          ("watch", name), (name,), ("shape", name), ("serve", "--log", name)):
+            with self.subTest(arguments):
+                ran = run(*arguments)
+                printed = ran.stdout + ran.stderr
+                self.assertTrue(printed)
+                self.assertNotRegex(printed, ACTS)
 
     def test_others_follow(self):
         _, _, others = self.told(self.file({"users": [{"id": 1, "mail": "a", "age": 3}], "tags": ["x", "y"]}))
@@ -183,6 +199,18 @@ class Watch(Upstreams):
         lines = self.told(self.watch(self.address(["a", "b"]), variables={"DIFFSERVER_MAX_ITEMS": "2"}))
         self.assertEqual(lines[1], "It is read as it is.")
         self.assertNotIn("shape", "".join(lines))
+
+    def test_names_out_of_an_answer_are_no_escape_sequences(self):
+        name = "a\u001b[31mRED\u0007\n\u0085\u202e'\\é"
+        lines = self.told(self.watch(self.address({name: [{"id": 1}, {"id": 2}]})))
+        self.assertNotRegex("".join(lines), ACTS)
+        guess = next(line for line in lines if line.startswith("Guessed: "))
+        # The options can be pasted all the same.
+        words = re.search(r"^Guessed: (.*) \(say", guess).group(1)
+        pasted = subprocess.run(["bash", "-c", f"printf '%s\\0' {words}"], capture_output=True, check=True).stdout
+        self.assertEqual(pasted.decode().split("\0")[:2], ["--items-at", "/" + name])
+        entry = json.loads("{" + lines[lines.index("As an entry of a file for serve --lists:") + 1] + "}")
+        self.assertEqual(entry["watch"]["shape"]["itemsAt"], "/" + name)
 
     def test_what_is_wrong_is_one_clear_line_and_a_status(self):
         none = self.address({"error": {"code": 404}}, "/none")

@@ -49,7 +49,7 @@ struct CheckLists: CommandOptions {
             fail("\(path): \(error.reason)")
         }
         do throws(ListsFileError) { return try ListsFile(json: json, environment: environment) } catch {
-            end(1, saying: error.text(of: path))
+            end(1, saying: error.text(of: path).lines)
         }
     }
 

@@ -3,6 +3,7 @@ import CDiffSystem
 import DiffService
 import DiffSessions
 import HTTPCore
+import SnapshotKit
 
 /// The command that a command line asks for.
 enum Command {
@@ -175,7 +176,8 @@ enum KeyCommand {
     static func run(name: String) {
         let secret = KeyRing.newSecret()
         let hash = Hex.encode(Digests.sha256(Array(secret.utf8)))
-        print("key:     \(secret)\noption:  --key \(name):\(hash)")
+        print("key:     \(secret)")
+        print("option:  --key \(name):\(hash)")
     }
 }
 

@@ -55,21 +55,23 @@ struct DiffCommand: CommandOptions {
             do throws(StateError) {
                 let reading = try Snapshot.reading(json: bytes, shape: shape, limits: .none, upon: nil)
                 for warning in reading.warnings {
-                    let line = "diffserver: \(path): \(warning.code) at \(warning.pointer)\n"
-                    LogOutput.standardError.append(Array(line.utf8))
+                    warn("diffserver: \(path): \(warning.code) at \(warning.pointer)")
                 }
                 return reading.snapshot
             } catch {
                 let problem = Problem(error)
-                let places = problem.errors.map { "\n  \($0.pointer): \($0.detail)" }.joined()
-                fail("\(path): \(problem.type.rawValue): \(Self.advice(problem.detail + places))")
+                let places = problem.errors.map { "  \($0.pointer): \($0.detail)" }
+                let lines = ["diffserver: \(path): \(problem.type.rawValue): \(problem.detail)"] + places
+                end(1, saying: lines.map(Self.advice))
             }
         } catch { fail("\(error.path): \(error.reason)") }
     }
 
     /// Translates text about requests: `?idAt=/id` is `--id-at /id` here.
     static func advice(_ text: String) -> String {
-        StateShape.Member.allCases.reduce(text) { $0.replacing("?\($1.rawValue)=", with: "\($1.flag) ") }
+        StateShape.Member.allCases.reduce(text.replacing("map=true", with: StateShape.Member.map.flag)) {
+            $0.replacing("?\($1.rawValue)=", with: "\($1.flag) ").replacing("\($1.rawValue)=", with: "\($1.flag) ")
+        }
     }
 }
 

@@ -201,25 +201,10 @@ enum Serve {
     }
 }
 
-/// Ends the process once its lines are written. Not by `exit`, which frees what other threads may be using.
-func end(_ status: Int32) -> Never {
-    LogOutput.standardError.flush()
-    _exit(status)
-}
-
-/// Ends the process with one line.
-func fail(_ message: String, status: Int32 = 1) -> Never { end(status, saying: "diffserver: \(message)") }
-
 /// Ends the process, whose options have been read, with one line of its log.
 private func fail(_ message: String, _ journal: Journal) -> Never {
     journal.insist("diffserver: \(message)", level: "error")
     end(1)
-}
-
-/// Ends the process with lines that are printed as they are.
-func end(_ status: Int32, saying lines: String) -> Never {
-    for line in lines.split(separator: "\n") { LogOutput.standardError.append(Array("\(line)\n".utf8)) }
-    end(status)
 }
 
 extension ListenAddress {

@@ -32,6 +32,6 @@ enum ServeCheck {
         } catch { faults.append("\(error)") }
         fflush(nil)
         if faults.isEmpty { end(0) }
-        end(1, saying: faults.map { "diffserver: \($0)" }.joined(separator: "\n"))
+        end(1, saying: faults.map { "diffserver: \($0)" })
     }
 }

@@ -35,7 +35,10 @@ struct ShapeCommand: CommandOptions {
         print("  query:  \(best.shape == .native ? "none: it can be posted as it is" : best.shape.query)")
         print("  shape:  \(best.shape.json)")
         print("  post:   \(curl(best.shape))")
-        for guess in guesses.dropFirst() { print("or \(guess.words)\n  query:  \(guess.shape.query)") }
+        for guess in guesses.dropFirst() {
+            print("or \(guess.words)")
+            print("  query:  \(guess.shape.query)")
+        }
         fflush(nil)
         end(0)
     }
@@ -75,9 +78,8 @@ extension ShapeGuess {
 extension StateError {
     /// For a person.
     var words: String {
-        let summary = DiffCommand.advice(Problem(self).summary)
-        if case .json = self { return "not JSON: \(summary)" }
-        return summary
+        if case .json(let error) = self { return "not JSON: \(error)" }
+        return DiffCommand.advice(Problem(self).summary)
     }
 }
 

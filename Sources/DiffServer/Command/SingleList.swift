@@ -79,8 +79,18 @@ struct SingleList: Sendable {
     }
 }
 
-/// A text as one word of a shell.
+/// A text as one word of a shell (POSIX 2024). One that a terminal would act on has its bytes escaped.
 func shellWord(_ text: String) -> String {
+    if text.escaped != text {
+        let bytes = text.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "'"), UInt8(ascii: "\\"): "\\\(Unicode.Scalar(byte))"
+            case 0x20..<0x7F: "\(Unicode.Scalar(byte))"
+            default: "\\" + String(repeating: "0", count: byte < 8 ? 2 : byte < 64 ? 1 : 0) + String(byte, radix: 8)
+            }
+        }
+        return "$'\(bytes.joined())'"
+    }
     let isPlain =
         !text.isEmpty
         && text.utf8.allSatisfy { byte in

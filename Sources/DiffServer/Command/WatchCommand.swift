@@ -80,7 +80,8 @@ struct WatchCommand: CommandOptions {
                 found.shape == .native
                     ? "It is read as it is." : "Guessed: \(found.shape.flags) (say it yourself to have it otherwise)")
         }
-        print("As an entry of a file for serve --lists:\n  \(list.entry)")
+        print("As an entry of a file for serve --lists:")
+        print("  \(list.entry)")
         Serve.run(options) { [list] addresses in tell(list, addresses, environment) }
     }
 

@@ -22,10 +22,10 @@ do throws(UsageError) {
     case .checkLists(let check): check.run { variables[$0] }
     case .shape(let shape): try shape.run { variables[$0] }
     case .watch(let watch): try watch.run { variables[$0] }
-    case .help(let topic): print(Help.text(of: topic), terminator: "")
+    case .help(let topic): print(lines: String(Help.text(of: topic).dropLast()))
     case .version: print("diffserver \(Version.text)")
     }
 } catch {
-    if error.hasPlaces { end(2, saying: error.message) }
+    if error.hasPlaces { end(2, saying: error.message.lines) }
     fail(error.message, status: 2)
 }

@@ -51,7 +51,8 @@ package final class Journal: Sendable {
     }
 
     static func text(_ message: String, _ level: String, _ members: [(String, LogValue)]) -> String {
-        let line = message.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : String($0) }.joined()
+        let line = message.printable.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : String($0) }
+            .joined()
         return ([level == "info" ? line : "\(level): \(line)"] + members.map { "\($0.0)=\($0.1.text)" }).joined(
             separator: " ")
     }
@@ -73,7 +74,8 @@ package final class Journal: Sendable {
 
     /// Writes what must be read even without a log, such as why the process ends; as a line of JSON if the log is JSON.
     package func insist(_ message: String, level: String) {
-        output.append(format == .json ? Self.json(message, level, []) : Array("\(message)\n".utf8))
+        let lines = { message.split(separator: "\n").map { String($0).escaped + "\n" }.joined() }
+        output.append(format == .json ? Self.json(message, level, []) : Array(lines().utf8))
     }
 
     /// Logs a request, without its query, which may contain private names of items or, by mistake, a token. One that
@@ -131,6 +133,20 @@ extension String {
         return String(
             String.UnicodeScalarView(
                 unicodeScalars.map { $0.isInvisible && $0.value >= 0x7F ? "\u{FFFD}" : $0 }))
+    }
+}
+
+extension String {
+    /// The text with escapes, as JSON writes them, for each invisible character, and so in one line. O(bytes).
+    package var escaped: String {
+        if utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return self }
+        return unicodeScalars.map { scalar in
+            guard scalar.isInvisible else { return String(scalar) }
+            return UTF16.encode(scalar)!.map { unit in
+                let digits = String(unit, radix: 16)
+                return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }.joined()
+        }.joined()
     }
 }
 

@@ -1,0 +1,35 @@
+// Everything that a command says to a person goes through these functions, since it may hold names out of a document or
+// an upstream's answer: an escape sequence in one must not reach the terminal. The first has the name of the standard
+// library's function, which nothing in this module can call by accident.
+
+import CDiffSystem
+import DiffService
+
+/// Prints one line.
+func print(_ line: String) { Swift.print(line.escaped) }
+
+/// Prints text of this program, which has line breaks.
+func print(lines text: String) { for line in text.lines { print(line) } }
+
+/// Writes one line to standard error, behind those of the log.
+func warn(_ line: String) { LogOutput.standardError.append(Array("\(line.escaped)\n".utf8)) }
+
+/// Ends the process once its lines are written. Not by `exit`, which frees what other threads may be using.
+func end(_ status: Int32) -> Never {
+    LogOutput.standardError.flush()
+    _exit(status)
+}
+
+/// Ends the process with lines that are printed as they are.
+func end(_ status: Int32, saying lines: [String]) -> Never {
+    lines.forEach(warn)
+    end(status)
+}
+
+/// Ends the process with one line.
+func fail(_ message: String, status: Int32 = 1) -> Never { end(status, saying: ["diffserver: \(message)"]) }
+
+extension String {
+    /// The lines of a text of this program.
+    var lines: [String] { split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
+}
