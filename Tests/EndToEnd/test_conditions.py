@@ -198,6 +198,18 @@ class Required(ServiceCase):
         self.assertStatus(self.get_changes(session), 200)
         self.assertStatus(self.diff([], ["a"]), 200)
 
+    def test_put_if_none_match_is_refused_for_what_it_says(self):
+        session = self.new_name()
+        self.assertStatus(self.put_session(session, {"state": ["a"]}, If_None_Match="*"), 201)
+        answer = self.put_session(session, {"state": ["b"]}, If_None_Match="*")
+        self.assertProblem(answer, 412, "session-exists")
+        self.assertProblem(self.put_session(session, {"state": ["b"]}), 428, "precondition-required")
+        revision = self.get_session(session).json["revision"]
+        other = '"1-0123456789abcdef"'
+        self.assertProblem(self.put_session(session, {"state": ["b"]}, If_None_Match=other), 428, "precondition-required")
+        answer = self.put_session(session, {"state": ["b"]}, If_None_Match="*", If_Match=f'"{revision}"')
+        self.assertProblem(answer, 412, "session-exists")
+
 
 class NotModified(ServiceCase):
     """A 304 has the ETag and the Vary of its 200: RFC 9110 §15.4.5."""

@@ -111,7 +111,8 @@ public struct WriteCondition: Sendable {
     /// Whether the head meets `match`.
     func isMet(by session: Session) throws(SessionError) -> Bool {
         guard let match else {
-            if isRequired { throw .conditionRequired }
+            // A write that `noneMatch` refuses is no lost one.
+            if isRequired, noneMatch?.matches(session.head.revision) != true { throw .conditionRequired }
             return true
         }
         return match.names(session.head.revision, of: session)
