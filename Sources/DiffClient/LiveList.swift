@@ -70,8 +70,10 @@ public final class LiveList<Item: Decodable & Sendable> {
         observed.onStatus = { [weak self] status in
             client.onStatus?(status)
             // The queue keeps the order, which tasks do not guarantee.
-            DispatchQueue.main.async {
-                MainActor.assumeIsolated { if self?.status != status { self?.status = status } }
+            DispatchQueue.main.async { [weak self] in
+                // A constant, since closures that run concurrently may not capture a variable.
+                guard let self else { return }
+                MainActor.assumeIsolated { if self.status != status { self.status = status } }
             }
         }
         do {
