@@ -165,7 +165,9 @@ class Edits(ServiceCase):
                 self.assertEqual(problem["detail"], problem["errors"][0]["detail"] + "; and 5 more")
         sections = {"op": "insert", "sections": [section("v"), section("v", "e")], "after": "zzz"}
         problem = self.assertProblem(self.post_changes(session, {"edits": [sections]}), 422, "invalid-edit")
-        self.assertEqual(sorted(each["code"] for each in problem["errors"]), ["anchor-not-found", "duplicate-id", "duplicate-id"])
+        self.assertEqual(sorted((each["pointer"], each["code"]) for each in problem["errors"]),
+                         [("/edits/0/after", "anchor-not-found"), ("/edits/0/sections/0/id", "duplicate-id"),
+                          ("/edits/0/sections/1/id", "duplicate-id"), ("/edits/0/sections/1/items/0", "duplicate-id")])
         self.assertEqual(self.get_session(session).json["revision"], first)
 
     def test_edits_are_applied_in_order(self):

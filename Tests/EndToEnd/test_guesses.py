@@ -122,8 +122,6 @@ class Refusals(ServiceCase):
                 ("edits and more", self.post_changes(session, {"edits": [{"id": 1, "x": 1}, {"id": 2, "x": 1}], "rows": []})),
                 ("repeated ids", self.post_changes(session, ["a", "a"])),
                 ("repeated ids, with content", self.post_changes(session, [{"id": "a", "content": 1}, {"id": "a"}])),
-                ("a shape that is wrong", self.post_changes(session, MEMBERS, {"itemsAt": "/data", "idAt": "/userID"})),
-                ("a shape of the body's", self.put_session(session, {"state": MEMBERS, "shape": {"itemsAt": "/data"}})),
                 ("a shape of the session's", self.post_changes(kept, {"data": {"rows": [{"userID": 1, "n": 1}]}})),
                 ("a wrong setting", self.put_session(session, {"state": {"sections": [{"id": "s", "items": [{"id": 1}]}]}, "tll": 5})),
                 ("a wrong value", self.post_changes(session, [{"id": 1, "kind": 5}, {"id": 2}])),

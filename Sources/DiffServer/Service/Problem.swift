@@ -8,7 +8,8 @@ package struct Problem: Error, Sendable {
     package var type: ProblemType
     package var detail: String
     package var errors: [Violation] = []
-    /// The offset in the body, in bytes.
+    /// What is wrong in a body that is not JSON, and at which byte.
+    var fault: JSONError.Reason?
     var offset: Int?
     var limit: Int?
     var actual: Int?
@@ -77,10 +78,17 @@ package struct Problem: Error, Sendable {
 
     /// The problem, with the result of a search for a shape. O(bytes of the body).
     func advised() -> Problem {
-        guard let guess = search?.guess() else { return self }
+        guard let advice = search?.advice() else { return self }
         var problem = self
-        (problem.shape, problem.search) = (guess, nil)
-        problem.detail += "; the document looks like ?\(guess.shape.query)"
+        problem.search = nil
+        switch advice {
+        case .shape(let guess):
+            problem.shape = guess
+            problem.detail += "; the document looks like ?\(guess.shape.query)"
+        case .skip: problem.detail += "; invalid=skip leaves elements without a usable id out"
+        case .edits where detail.contains(#"{"edits":[…]}"#): break
+        case .edits: problem.detail += #"; edits are sent as {"edits":[…]}"#
+        }
         return problem
     }
 }
@@ -92,7 +100,8 @@ extension Problem {
         Problem(StateError.wrongMember(pointer, detail))
     }
     static func malformed(_ detail: String) -> Problem { Problem(.malformedRequest, detail) }
-    static let statesNeedKey = Problem(.forbidden, "a token allows only edits; posting a whole state requires a key")
+    static let statesNeedKey = Problem(
+        .forbidden, #"a token allows only edits, as {"edits":[…]}; a whole state requires a key"#)
     static func notPermitted(_ operations: [EditOperation]) -> Problem {
         Problem(.forbidden, "this token does not allow \(operations.map(\.rawValue).joined(separator: ", "))")
     }
@@ -129,6 +138,7 @@ extension Problem {
 
     /// The problem without any word of a body, for the log: a detail may hold ids, and a pointer names.
     package var outline: String {
+        if let fault, let offset { return "\(fault.rawValue) at byte \(offset)" }
         guard let first = errors.first else { return detail }
         return errors.count == 1 ? first.code : "\(errors.count) violations, such as \(first.code)"
     }
@@ -220,8 +230,9 @@ extension Problem {
         switch error {
         case .unwanted: self = .statesNeedKey
         case .json(let error):
-            self.init(.malformedJSON, error.description)
-            offset = error.offset
+            let isEmpty = error.isOfEmptyText
+            self.init(.malformedJSON, isEmpty ? "the body is empty, but JSON is expected" : error.description)
+            (fault, offset) = (error.reason, error.offset)
         case .wrongShape(let violations):
             self.init(.wrongShape, violations)
         case .invalid(let violations): self.init(.invalidState, violations)
@@ -242,7 +253,7 @@ extension Problem {
 
     /// A document that cannot be read.
     ///
-    /// - Parameter search: where to look for a shape if it lacks one; nil if it has one.
+    /// - Parameter search: where to look for a shape if it lacks one.
     init(_ error: StateError, search: ShapeSearch?) {
         self.init(error)
         look(for: search)
@@ -254,6 +265,9 @@ extension Problem {
         let isMissing = errors.contains { error in
             switch error.code {
             case "unknown-member", "missing-id", "missing-sections", "wrong-shape", "not-an-array": true
+            // Only a shape is told of these.
+            case "not-found", "not-an-object", "missing-items": true
+            case "invalid-id": search?.tried != nil
             // In the document, rather than in a value of a state.
             case "wrong-type": ["", "/state", "/old", "/new"].contains(error.pointer)
             default: false

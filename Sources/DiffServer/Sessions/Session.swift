@@ -271,7 +271,10 @@ public enum SessionName {
     /// The rule, and the character of a text that breaks it.
     public static func rule(brokenBy text: String) -> String {
         let wrong = text.unicodeScalars.first { !$0.isASCII || !isOfName(UInt8($0.value)) }
-        return wrong.map { "\(rule); this one has \($0.shown)" } ?? rule
+        let advice = { (shown: String) in
+            "; write . in place of \(shown), or a hash: percent-encoding does not help"
+        }
+        return rule + (wrong.map { advice($0.shown) } ?? "")
     }
 
     /// The most bytes of a name.

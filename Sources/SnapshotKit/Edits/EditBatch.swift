@@ -57,13 +57,15 @@ public struct EditBatch: Sendable {
         bytes: [UInt8], range: Range<Int>, depth: Int, limits: StateLimits, pointer: String
     ) throws(EditError) {
         let read = try bytes.withUnsafeBufferPointer { (text) throws(EditError) -> EditParser in
-            var reader = EditParser(
-                base: UnsafeRawPointer(text.baseAddress!), range: range, tail: text.count, limits: limits,
-                pointer: pointer)
-            do throws(JSONError) { try reader.read(depth: depth) } catch { throw .json(error) }
+            let reader = try EditParser(text, range, depth: depth, limits: limits, pointer: pointer)
             try reader.check()
             return reader
         }
+        self.init(read, bytes, range, pointer)
+    }
+
+    /// The batch that was read.
+    private init(_ read: EditParser, _ bytes: [UInt8], _ range: Range<Int>, _ pointer: String) {
         var builder = read.reader.builder
         let tail = read.reader.store.bytes
         let bytes = tail.isEmpty ? bytes : bytes + tail + JSONScanner.zeros
@@ -101,7 +103,8 @@ public enum EditError: Error, Equatable, Sendable {
     case json(JSONError)
     /// The batch is JSON, but breaks a rule that can be checked without a state: every violation found.
     case wrongShape([Violation])
-    /// An edit does not fit the state left by the previous edits: every violation of the first such edit.
+    /// Edits do not fit the state left by the previous edits: every violation, but for those that may only follow from
+    /// another.
     ///
     /// Codes: `duplicate-id`, `unknown-id`, `ambiguous-id`, `anchor-not-found`, `anchor-in-batch`, `no-section`,
     /// `cycle`, `not-a-number`, `limit-exceeded`.
@@ -139,6 +142,8 @@ struct Edit {
     /// Where it is in the batch's document.
     let offset: Int
     var operation: Operation
+    /// Whether part of it was not understood. Such a batch is only applied to find what else is wrong.
+    var isUnclear = false
     /// Nil for a `clear` without operands, which means all sections.
     var subject: Subject?
     /// Indexes into the batch: into its nodes or sections for `insert`, its updates for `update`, else its ids.
@@ -223,18 +228,16 @@ extension Snapshot {
     /// - Parameter limits: bounds on the resulting state; intermediate states may be larger.
     /// - Returns: the new state, what to redraw though nothing changed, and what is known to be the same in both
     ///   states. Marks of rows that a later edit deleted are left out.
-    /// - Throws: `EditError.refused` with what is wrong with the first edit that does not fit, or `.limitExceeded`.
+    /// - Throws: `EditError.refused` with all that is wrong, or `.limitExceeded`.
     public func applying(
         _ batch: EditBatch, limits: StateLimits = StateLimits()
     ) throws(EditError) -> (snapshot: Snapshot, marks: Marks, reused: Kinship?) {
         try columns.withView { (view) throws(EditError) in
             try batch.bytes.withUnsafeBufferPointer { (bytes) throws(EditError) in
                 var state = EditedState(view, batch, UnsafeRawPointer(bytes.baseAddress!), limits)
-                for index in batch.edits.indices {
-                    let violations = state.apply(index, limit: limits.maxViolations)
-                    guard violations.isEmpty else {
-                        throw .refused(violations.reported(in: state.bytes, from: batch.start, root: batch.pointer))
-                    }
+                let violations = state.applyAll(limit: limits.maxViolations)
+                guard violations.isEmpty else {
+                    throw .refused(violations.reported(in: state.bytes, from: batch.start, root: batch.pointer))
                 }
                 guard state.isTouched else { return (self, state.finalMarks(), nil) }
                 var writer = EditedStateWriter(state, limits: limits)
@@ -242,5 +245,48 @@ extension Snapshot {
                 return (snapshot, state.finalMarks(), reused)
             }
         }
+    }
+}
+
+// MARK: - All that is wrong
+
+extension EditBatch {
+    /// What is wrong with a batch that was refused without a state, in the order of its edits: also what a state
+    /// refuses. O(bytes), and as much as applying it.
+    ///
+    /// - Parameter permitted: operations; if the batch has another, the state is not asked. Nil for all.
+    package static func violations(
+        in slice: JSONSlice, on snapshot: Snapshot, limits: StateLimits, permitted: Set<EditOperation>?,
+        pointer: String = "/edits"
+    ) throws(EditError) -> [Violation] {
+        let (batch, unread) = try slice.bytes.withUnsafeBufferPointer { (text) throws(EditError) in
+            let reader = try EditParser(text, slice.range, depth: 1, limits: limits, pointer: pointer)
+            return (EditBatch(reader, slice.bytes, slice.range, pointer), reader.violations)
+        }
+        if let permitted, !batch.operations.isSubset(of: permitted) { return unread }
+        let refused = snapshot.columns.withView { view in
+            batch.bytes.withUnsafeBufferPointer { bytes in
+                var state = EditedState(view, batch, UnsafeRawPointer(bytes.baseAddress!), limits)
+                let violations = state.applyAll(limit: limits.maxViolations)
+                return violations.reported(in: state.bytes, from: batch.start, root: pointer)
+            }
+        }
+        let edit = { (violation: Violation) in
+            Int(violation.pointer.dropFirst(pointer.count + 1).prefix { $0 != "/" }) ?? -1
+        }
+        // The sort is stable.
+        let all = (unread + refused).map { (edit: edit($0), $0) }.sorted { $0.edit < $1.edit }.map(\.1)
+        return Array(all.prefix(limits.maxViolations))
+    }
+}
+
+extension EditParser {
+    /// Reads the batch at `range` of padded text.
+    fileprivate init(
+        _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, depth: Int, limits: StateLimits, pointer: String
+    ) throws(EditError) {
+        self.init(
+            base: UnsafeRawPointer(text.baseAddress!), range: range, tail: text.count, limits: limits, pointer: pointer)
+        do throws(JSONError) { try read(depth: depth) } catch { throw .json(error) }
     }
 }

@@ -26,6 +26,7 @@ struct EditParser {
         reader = StateParser(base: base, count: range.upperBound, limits: inner)
         reader.scanner.at = range.lowerBound
         reader.store = TokenBuffer(base: tail)
+        reader.isOfEdits = true
         (self.limits, self.pointer, start) = (limits, pointer, range.lowerBound)
     }
 
@@ -33,7 +34,9 @@ struct EditParser {
     mutating func read(depth: Int) throws(JSONError) {
         reader.scanner.skipSpace()
         guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "[") else {
-            try reader.refuse("wrong-shape", "edits must be an array", depth: depth)
+            let isObject = reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "{")
+            let advice = isObject ? "put the edit into one, [{…}]" : nil
+            try reader.refuse("wrong-shape", "edits must be an array", advice: advice, depth: depth)
             return try reader.scanner.finish()
         }
         try reader.scanner.checkDepth(depth + 1)
@@ -52,11 +55,17 @@ struct EditParser {
         guard reader.scanner.byte(offset) == UInt8(ascii: "{") else {
             return try reader.refuse("wrong-shape", "an edit must be an object", depth: depth)
         }
+        let start = reader.violations.list.count
         let members = try findMembers(depth: depth + 1)
         let end = reader.scanner.at
-        if let edit = try interpret(members, depth: depth + 1) { edits.append(edit) }
+        var edit = try interpret(members, depth: depth + 1)
+        edit.isUnclear = reader.violations.list[start...].contains { !Self.amountCodes.contains($0.code) }
+        edits.append(edit)
         reader.scanner.at = end
     }
+
+    /// Codes of an amount that is not added, while all else of its edit is understood.
+    private static let amountCodes = ["not-a-number", "limit-exceeded"]
 
     /// Notes that the edit has the wrong shape, as a whole or at an offset.
     mutating func note(_ detail: @autoclosure () -> String, at offset: Int? = nil) {
@@ -89,16 +98,33 @@ struct EditParser {
                 members[member] = reader.scanner.at
                 try reader.scanner.skipValue(depth: depth)
             } else {
+                let shown = Violations.shown(Array(name.text))
                 try reader.refuse(
-                    "unknown-member", "an edit has no member \"\(Violations.shown(Array(name.text)))\"", depth: depth)
+                    "unknown-member", "an edit has no member \"\(shown)\": \(Self.advice(on: shown))", depth: depth)
             }
         }
         return members
     }
 
-    /// An edit from its members; nil, with a violation noted, if it has no operation.
-    private mutating func interpret(_ members: Members, depth: Int) throws(JSONError) -> Edit? {
-        guard let operation = operation(members) else { return nil }
+    /// What to write in place of a member that an edit does not have.
+    private static func advice(on name: String) -> String {
+        if let member = Spelling.nearest(to: name, among: Member.allCases.map(\.rawValue)) {
+            return "did you mean \"\(member)\"?"
+        }
+        switch name {
+        case "id", "ids": return #"write "items":["…"]"#
+        case "content", "patch", "add", "append", "kind", "expanded":
+            return "it goes beside the \"id\", into an element of \"items\""
+        default: return "it has \(Member.allCases.map(\.rawValue).joined(separator: ", "))"
+        }
+    }
+
+    /// An edit from its members. Without an operation, with a violation noted, it is one that is not applied.
+    private mutating func interpret(_ members: Members, depth: Int) throws(JSONError) -> Edit {
+        guard let operation = operation(members) else {
+            let isOfAll = members[.items] == nil && members[.sections] == nil
+            return Edit(offset: offset, operation: isOfAll ? .clear : .delete)
+        }
         var edit = Edit(offset: offset, operation: operation)
         switch (members[.items], members[.sections]) {
         case (.some, .some): note("an edit may have items or sections, not both")
@@ -116,8 +142,23 @@ struct EditParser {
             return nil
         }
         if let operation = word(at: start, of: Edit.Operation.allCases) { return operation }
-        note("op must be one of \(Edit.Operation.allCases.map(\.rawValue).joined(separator: ", "))", at: start)
+        let names = Edit.Operation.allCases.map(\.rawValue)
+        let meant = meantOperation(at: start).map { ": did you mean \($0)?" } ?? ""
+        note("op must be one of \(names.joined(separator: ", "))\(meant)", at: start)
         return nil
+    }
+
+    /// The operation that a string probably means.
+    private func meantOperation(at start: Int) -> String? {
+        guard reader.scanner.byte(start) == UInt8(ascii: "\"") else { return nil }
+        var cursor = JSONCursor(reader.scanner.base + start)
+        let word = String(decoding: Array(cursor.takeString().text.prefix(16)), as: UTF8.self).lowercased()
+        switch word {
+        case "remove": return "delete"
+        case "add", "append", "create": return "insert"
+        case "replace", "set", "patch": return "update"
+        default: return Spelling.nearest(to: word, among: Edit.Operation.allCases.map(\.rawValue))
+        }
     }
 
     /// The word that is the string at an offset; nil for anything else.
@@ -131,6 +172,17 @@ struct EditParser {
 
     /// Throws the violations found.
     func check() throws(EditError) {
+        try checkSize()
+        if !reader.violations.isEmpty { throw .wrongShape(violations) }
+    }
+
+    /// The violations found, in the words of edits.
+    var violations: [Violation] {
+        reader.violations.reported(in: reader.scanner.base, from: start, root: pointer).map(Self.editViolation)
+    }
+
+    /// Throws if there is too much of something.
+    private func checkSize() throws(EditError) {
         if count > limits.maxEdits {
             throw .limitExceeded(
                 what: "edits", limit: limits.maxEdits, actual: count, pointer: "\(pointer)/\(limits.maxEdits)")
@@ -140,10 +192,6 @@ struct EditParser {
                 to: [excess.place], in: reader.scanner.base, from: start, root: pointer)
             throw .limitExceeded(
                 what: excess.what, limit: excess.limit, actual: excess.actual, pointer: pointers[0] ?? "")
-        }
-        guard reader.violations.isEmpty else {
-            let violations = reader.violations.reported(in: reader.scanner.base, from: start, root: pointer)
-            throw .wrongShape(violations.map(Self.editViolation))
         }
     }
 
@@ -317,7 +365,8 @@ extension StateParser {
         case UInt8(ascii: "\""), UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             return try readID(depth: depth).map(editID)
         default:
-            try refuse("wrong-shape", "an id must be a string or an integer", depth: depth)
+            let advice = scanner.byte(scanner.at) == UInt8(ascii: "{") ? "write the id alone" : nil
+            try refuse("wrong-shape", "an id must be a string or an integer", advice: advice, depth: depth)
             return nil
         }
     }

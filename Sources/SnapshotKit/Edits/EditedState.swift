@@ -40,6 +40,8 @@ struct EditedState {
     var marks: [(subject: Edit.Subject, id: EditID, redraw: Marks.Redraw)] = []
     /// Vertices with a violation noted.
     var reported: Set<Int> = []
+    /// What is not known since an edit was refused.
+    var doubts = EditDoubts()
     /// Whether the resulting state may differ.
     private(set) var isTouched = false
 
@@ -115,6 +117,25 @@ struct EditedState {
             return new.flatMap { ifThere(Int(current[$0])) }
                 ?? old.section(withID: text(id), hash: id.hash).flatMap { ifThere(vertex(.oldSection($0))) }
         }
+    }
+
+    /// The vertices that have or had an id.
+    func vertices(_ subject: Edit.Subject, _ id: EditID) -> [Int] {
+        let (new, known) =
+            switch subject {
+            case .items:
+                (
+                    batch.nodeTable.first(id.hash) { isText(of: id, batch.nodes[$0]) }
+                        .map { Int(current[batch.sections.count + $0]) },
+                    old.item(withID: text(id), hash: id.hash).map { vertex(.oldItem($0)) }
+                )
+            case .sections:
+                (
+                    batch.sectionTable.first(id.hash) { isText(of: id, batch.sections[$0]) }.map { Int(current[$0]) },
+                    old.section(withID: text(id), hash: id.hash).map { vertex(.oldSection($0)) }
+                )
+            }
+        return [new, known].compactMap { $0 }.filter { $0 >= 0 }
     }
 
     private func ifThere(_ vertex: Int) -> Int? { vertex >= 0 && tree.contains(vertex) ? vertex : nil }
@@ -248,8 +269,10 @@ extension EditedState {
         if edit.subject == .sections { return Target(parent: EditedTree.root, position: .at(end)) }
         let section = end == .start ? tree.first(in: EditedTree.root) : tree.last(in: EditedTree.root)
         if section >= 0 { return Target(parent: section, position: .at(end)) }
-        violations.note(
-            "no-section", "there is no section to put items into; insert one first", at: DocumentPlace(edit.offset))
+        if doubts.isNone {
+            violations.note(
+                "no-section", "there is no section to put items into; insert one first", at: DocumentPlace(edit.offset))
+        }
         return nil
     }
 
@@ -260,7 +283,8 @@ extension EditedState {
         for id in ids {
             if let found = find(subject, id), !moved.contains(found) { return found }
         }
-        guard let id = ids.first, !anchors.endsOpen else { return nil }
+        guard let id = ids.first, !anchors.endsOpen, !ids.contains(where: { isDoubtful($0, subject) })
+        else { return nil }
         let place = batch.place(of: id, levelsUp: anchors.isList ? 1 : 0)
         if anchors.isList {
             violations.note("anchor-not-found", "none of the \(subject.rawValue) has one of these ids", at: place)
@@ -277,14 +301,15 @@ extension EditedState {
     private func find(_ parent: Edit.Parent, _ violations: inout Violations) -> Int? {
         let section = parent.subject == .items ? nil : find(.sections, parent.id)
         let item = parent.subject == .sections ? nil : find(.items, parent.id)
-        guard section == nil || item == nil else {
+        if let section, let item {
+            if isDoubtful(section) || isDoubtful(item) { return nil }
             violations.note(
                 "ambiguous-id",
                 "both a section and an item have the id \"\(shown(parent.id))\": use {\"section\":…} or {\"item\":…}",
                 at: batch.place(of: parent.id))
             return nil
         }
-        if section == nil, item == nil {
+        if section == nil, item == nil, !isDoubtful(parent.id, .sections), !isDoubtful(parent.id, .items) {
             violations.note(
                 "unknown-id", "no section or item has the id \"\(shown(parent.id))\"", at: batch.place(of: parent.id))
         }
@@ -294,15 +319,23 @@ extension EditedState {
 
 // MARK: - Applying an edit
 //
-// One edit. Its operands and their destination are looked up first; only then is anything changed. Everything wrong
-// with the first edit that does not fit is reported, and nothing about later ones: they were written for a state that
-// never existed.
+// One edit. Its operands and their destination are looked up first; only then is anything changed. All that is wrong is
+// reported: after an edit that does not fit, the others go on with as much of it as could be done, and nothing is
+// reported of what that leaves in doubt.
 
 extension EditedState {
-    /// Applies the edit at `index`; returns what is wrong with it. If anything is, the state must not be used any more.
-    mutating func apply(_ index: Int, limit: Int) -> Violations {
-        self.index = index
+    /// Applies all edits; returns what is wrong with them. If anything is, the state must not be used any more.
+    mutating func applyAll(limit: Int) -> Violations {
         var violations = Violations(limit: limit)
+        for index in batch.edits.indices {
+            self.index = index
+            if !edit.isUnclear || edit.subject != nil { apply(&violations) }
+            if edit.isUnclear { doubtAll() }
+        }
+        return violations
+    }
+
+    private mutating func apply(_ violations: inout Violations) {
         switch edit.operation {
         case .insert: insert(&violations)
         case .move: move(&violations)
@@ -317,14 +350,15 @@ extension EditedState {
         case .reload: mark(.reload, &violations)
         case .reconfigure: mark(.reconfigure, &violations)
         }
-        return violations
     }
 
     // MARK: Operations
 
     private mutating func insert(_ violations: inout Violations) {
         // Without such a place they go anywhere, so that duplicates are found all the same.
-        let gap = target(moved: [], &violations).map(gap) ?? Gap(parent: EditedTree.root)
+        let target = target(moved: [], &violations)
+        let gap = target.map(gap) ?? Gap(parent: EditedTree.root)
+        defer { if target == nil { doubtInserted() } }
         if edit.subject == .sections {
             for section in edit.operands { enter(section: section, gap, &violations) }
         } else {
@@ -334,39 +368,52 @@ extension EditedState {
 
     private mutating func enter(section: Int, _ gap: Gap, _ violations: inout Violations) {
         let (record, new) = (batch.sections[section], vertex(.newSection(section)))
-        if let existing = find(.sections, EditID(record)) {
-            return noteDuplicate(.newSection(section), existing, &violations)
+        if record.idCount == 0 { return }
+        let existing = find(.sections, EditID(record))
+        if let existing {
+            noteDuplicate(.newSection(section), existing, &violations)
+        } else {
+            enter(new)
+            place(new, in: gap)
         }
-        enter(new)
-        place(new, in: gap)
-        enter(nodes: Int(record.firstItem)..<Int(record.endItem), Gap(parent: new), &violations)
+        enter(nodes: Int(record.firstItem)..<Int(record.endItem), Gap(parent: existing ?? new), &violations)
     }
 
     /// Puts in whole subtrees of the batch.
     private mutating func enter(nodes: Range<Int>, _ gap: Gap, _ violations: inout Violations) {
-        for node in nodes {
+        // What has the id of a node already, and takes its children.
+        var existing: [Int: Int] = [:]
+        for node in nodes where batch.nodes[node].idCount > 0 {
             let (record, new) = (batch.nodes[node], vertex(.newItem(node)))
-            if let existing = find(.items, EditID(record)) {
-                noteDuplicate(.newItem(node), existing, &violations)
+            if let found = find(.items, EditID(record)) {
+                noteDuplicate(.newItem(node), found, &violations)
+                existing[node] = found
                 continue
             }
             enter(new)
-            place(new, in: record.parent < 0 ? gap : Gap(parent: vertex(.newItem(Int(record.parent)))))
+            let parent = Int(record.parent)
+            place(new, in: parent < 0 ? gap : Gap(parent: existing[parent] ?? vertex(.newItem(parent))))
         }
     }
 
     private mutating func move(_ violations: inout Violations) {
-        let operands = operands(&violations)
         var moved: Set<Int> = []
-        for (id, vertex) in operands where !moved.insert(vertex).inserted {
+        var operands = operands(&violations)
+        operands.removeAll { id, vertex in
+            if moved.insert(vertex).inserted { return false }
             note("duplicate-id", "is moved twice by one edit", id, &violations)
+            return true
         }
-        guard let target = target(moved: moved, &violations) else { return }
+        guard let target = target(moved: moved, &violations) else { return doubts.note(operands.map(\.id)) }
         let lineage = tree.lineage(of: target.parent)
-        for (id, vertex) in operands where lineage.contains(vertex) {
-            note("cycle", "cannot be moved into itself", id, &violations)
+        let cycles = operands.filter { lineage.contains($0.vertex) }
+        guard cycles.isEmpty else {
+            // Something on the way may not be below the other once an earlier edit is mended.
+            if !isDoubtful(target.parent) {
+                for (id, _) in cycles { note("cycle", "cannot be moved into itself", id, &violations) }
+            }
+            return doubts.note(operands.map(\.id))
         }
-        guard violations.isEmpty else { return }
         for (_, vertex) in operands { detach(vertex) }
         let gap = gap(target)
         for (_, vertex) in operands { place(vertex, in: gap) }
@@ -424,13 +471,14 @@ extension EditedState {
     }
 
     private func noteUnknown(_ subject: Edit.Subject, _ id: EditID, _ violations: inout Violations) {
+        if isDoubtful(id, subject) { return }
         violations.note(
             "unknown-id", "none of the \(subject.rawValue) has the id \"\(shown(id))\"", at: batch.place(of: id))
     }
 
     /// Notes an id that exists already and, if the batch itself inserted it, where.
     private mutating func noteDuplicate(_ new: Vertex, _ existing: Int, _ violations: inout Violations) {
-        guard !violations.isFull else { return }
+        guard !violations.isFull, !isDoubtful(existing) else { return }
         let isInserted = existing >= firstNew
         let detail = isInserted ? "is inserted more than once" : "already exists; move or update it"
         for vertex in (isInserted ? [vertex(numbered: existing)] : []) + [new]

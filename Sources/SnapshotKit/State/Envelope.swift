@@ -97,6 +97,8 @@ struct EnvelopeParser {
     private let known: KnownState
     private var scanner: JSONScanner
     private var found: ReadEnvelope
+    /// Whether the object has the operation of an edit.
+    private var isEdit = false
     /// Bytes that the states so far will append to the document, and those of ids that they made of others.
     private var (tail, madeIDBytes) = (0, 0)
 
@@ -115,7 +117,12 @@ struct EnvelopeParser {
             try readObject()
             if found.metState { return found }
         } else {
-            found.violations.note("wrong-shape", "the body must be \(members.expectation)", at: DocumentPlace(0))
+            let isArray = scanner.byte(scanner.at) == UInt8(ascii: "[")
+            let advice =
+                isArray && members.states == ["state"]
+                ? #"send {"state":…}, or POST the list to …/changes"# : scanner.adviceIfEncodedTwice(at: scanner.at)
+            found.violations.note(
+                "wrong-shape", "the body must be \(members.expectation)", advice: advice, at: DocumentPlace(0))
             try scanner.skipValue(depth: 0)
         }
         try scanner.finish()
@@ -155,6 +162,7 @@ struct EnvelopeParser {
         } else if members.allowsBareState, name == "content" {
             found.listContent = try scanner.takeValue(depth: 1)
         } else {
+            if name == "op", members.states == ["state"] { isEdit = true }
             noteUnknown(name, at: scanner.at)
             try scanner.skipValue(depth: 1)
         }
@@ -164,10 +172,16 @@ struct EnvelopeParser {
         let advice = members.required.isEmpty ? "" : "; the body must be \(members.expectation)"
         found.violations.note(
             "unknown-member", "unknown member \"\(Violations.shown(Array(name.utf8)))\"\(advice)",
-            at: DocumentPlace(offset))
+            advice: members.advice(on: name), at: DocumentPlace(offset))
     }
 
     private mutating func checkMembers() {
+        if isEdit, found.states.isEmpty || found.isBareState, found.values["edits"] == nil {
+            found.violations = Violations(limit: limits.maxViolations)
+            let way = members.values.contains("edits") ? "wrap it" : "POST it to …/changes"
+            return found.violations.note(
+                "wrong-shape", "the body is an edit: \(way), as {\"edits\":[…]}", at: DocumentPlace(0))
+        }
         if let content = found.listContent {
             if found.isBareState, let index = found.states.firstIndex(where: { $0.name == "state" }) {
                 found.states[index].state.builder.list = ListContent(content)
@@ -208,6 +222,15 @@ struct EnvelopeParser {
 }
 
 extension Envelope.Members {
+    /// What to write in place of an unknown member.
+    fileprivate func advice(on name: String) -> String? {
+        if states == ["state"], !values.contains("edits") {
+            if name == "edits" { return "POST edits to …/changes" }
+            if name == "items" || name == "sections" { return #"send {"state":…}"# }
+        }
+        return Spelling.nearest(to: name, among: states + values).map { "did you mean \"\($0)\"?" }
+    }
+
     /// The expected body, in words.
     fileprivate var expectation: String {
         let names = (exactlyOne.isEmpty ? required : exactlyOne).map { "\"\($0)\"" }

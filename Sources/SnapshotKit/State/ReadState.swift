@@ -88,13 +88,20 @@ struct ReadState {
 
     /// Notes both records of each duplicate, but each record once. O(items).
     private mutating func note(_ duplicates: [ColumnsBuilder.Duplicate], in columns: Columns) {
+        let isNative = columns.place.shape == .native
+        let hasOneID = (columns.place.shape.places?.element.idAt.count ?? 0) == 1
         columns.withView { view in
             var noted: Set<RecordIndex> = []
             for duplicate in duplicates {
+                let advice =
+                    isNative
+                    ? "give each an id of its own"
+                    : "duplicates=first keeps the first"
+                        + (duplicate.isSection || !hasOneID ? "" : ", a second idAt makes ids of two parts")
                 for record in duplicate.records where noted.insert(record).inserted {
                     violations.note(
                         "duplicate-id", "duplicate id \"\(Violations.shown(Array(view.id(of: record).text)))\"",
-                        at: place(of: record, view))
+                        advice: advice, at: place(of: record, view))
                 }
             }
         }

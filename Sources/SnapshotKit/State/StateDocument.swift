@@ -85,6 +85,19 @@ public struct StateDocument: Sendable {
         }
     }
 
+    /// The document as a shape; nil if it is none. It must be JSON.
+    package var shape: StateShape? { try? StateShape(JSONSlice(bytes: bytes, range: 0..<count)) }
+
+    /// Whether the document has an edit, or an operation of a patch: an object with `op`, at the root or near to it. It
+    /// must be JSON. O(bytes).
+    package var holdsOperations: Bool {
+        withStart { start in
+            var cursor = JSONCursor(start)
+            cursor.skipSpace()
+            return cursor.takesOperation(levels: 3)
+        }
+    }
+
     /// Calls `body` with the start of the text, which is padded.
     @inline(__always)
     func withStart<Result, Failure: Error>(
@@ -209,6 +222,24 @@ public struct StateDocument: Sendable {
         // Most documents have none, and an empty dictionary would be allocated all the same.
         let values = read.values.isEmpty ? [:] : read.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
         return Envelope(states, values: values, isBareState: read.isBareState, text: text)
+    }
+}
+
+extension JSONCursor {
+    /// Takes the next value. Whether it is an object with a string `op`, or holds one up to `levels` further down.
+    fileprivate mutating func takesOperation(levels: Int) -> Bool {
+        let isObject = byte == UInt8(ascii: "{")
+        guard levels >= 0, isObject || byte == UInt8(ascii: "[") else {
+            skipValue()
+            return false
+        }
+        guard enter() else { return false }
+        var found = false
+        repeat {
+            if isObject, takeName().isText("op"), byte == UInt8(ascii: "\"") { found = true }
+            if takesOperation(levels: levels - 1) { found = true }
+        } while takesComma()
+        return found
     }
 }
 

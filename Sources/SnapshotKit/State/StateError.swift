@@ -77,7 +77,7 @@ public struct StateLimits: Sendable, Equatable {
 package struct Violations {
     struct Noted {
         let code: String
-        let detail: String
+        var detail: String
         let place: DocumentPlace
     }
 
@@ -87,6 +87,8 @@ package struct Violations {
     private let limit: Int
     /// Bytes of details so far, including violations forgotten again.
     private var text = 0
+    /// Codes of which one was told with advice.
+    private var advised: Set<String> = []
 
     /// Bytes of details, and of pointers, after which nothing more is reported.
     static let maxText = 256 * 1024
@@ -112,11 +114,26 @@ package struct Violations {
     }
 
     /// Notes a violation, unless the report is full.
-    mutating func note(_ code: String, _ detail: @autoclosure () -> String, at place: DocumentPlace) {
+    ///
+    /// - Parameter advice: how to mend it, which is only told with the first one of a code.
+    mutating func note(
+        _ code: String, _ detail: @autoclosure () -> String, advice: @autoclosure () -> String? = nil,
+        at place: DocumentPlace
+    ) {
         count += 1
         guard !isFull else { return }
-        list.append(Noted(code: code, detail: detail(), place: place))
+        var words = detail()
+        if !advised.contains(code), let advice = advice() {
+            advised.insert(code)
+            words += ": \(advice)"
+        }
+        list.append(Noted(code: code, detail: words, place: place))
         text += list[list.count - 1].detail.utf8.count
+    }
+
+    /// Puts other words into what was noted. O(noted).
+    mutating func replace(_ words: String, with others: String) {
+        for index in list.indices { list[index].detail = list[index].detail.replacing(words, with: others) }
     }
 
     /// How much has been noted.
@@ -131,6 +148,7 @@ package struct Violations {
     mutating func reset(to mark: Mark) {
         list.removeLast(list.count - mark.listed)
         count = mark.count
+        advised = []
     }
 
     /// Text of a document as shown in details: at most 256 bytes, then an ellipsis.

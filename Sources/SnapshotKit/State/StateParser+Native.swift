@@ -160,12 +160,25 @@ extension StateParser {
 
     /// Notes an unknown member and takes its value.
     mutating func refuseUnknown(_ name: StringToken, of what: String, depth: Int) throws(JSONError) {
+        scanner.skipSpace()
         let text = scanner.string(name).text
-        try refuse(
+        if !isOfEdits, text.elementsEqual("op".utf8), scanner.byte(scanner.at) == UInt8(ascii: "\"") {
+            // An array of edits is no array of items, and must not become one.
+            isOfOperations = true
+            replace(Self.shapeAdvice, with: Self.editsAdvice)
+        }
+        let advice =
+            isOfEdits ? "put it into content" : isOfOperations ? Self.editsAdvice : Self.shapeAdvice
+        note(
             "unknown-member",
-            "\(what == "item" ? "an" : "a") \(what) has no member \"\(Violations.shown(Array(text)))\"; "
-                + "put it into content, or post the document as it is with a shape, such as ?idAt=/id", depth: depth)
+            "\(what == "item" ? "an" : "a") \(what) has no member \"\(Violations.shown(Array(text)))\"; \(advice)",
+            at: DocumentPlace(scanner.at))
+        try scanner.skipValue(depth: depth)
     }
+
+    private static let shapeAdvice =
+        "put it into content, or post the document as it is with a shape, such as ?idAt=/id"
+    private static let editsAdvice = #"edits are sent as {"edits":[…]}"#
 
     // MARK: Values
 

@@ -60,11 +60,13 @@ extension StateParser {
             if places.element.scopesIDs { scopeIDs(ofItemsFrom: 0, inSection: Array("main".utf8), at: finding.start) }
         }
         try endGroups()
+        let advice = scanner.adviceIfEncodedTwice(at: root)
         for (list, pointer) in targets.document.pointers.pointers.enumerated()
         where finding.lists & 1 << list == 0 && (finding.blocked & 1 << list != 0 || !places.takesMissing) {
             let what = pointer == places.sectionsAt ? "sections" : "items"
             note(
-                "not-found", "no \(what) at \"\(pointer)\"", at: DocumentPlace(root, rest: pointer.description))
+                "not-found", "no \(what) at \"\(pointer)\"", advice: advice,
+                at: DocumentPlace(root, rest: pointer.description))
         }
         if !places.takesMissing, sectionsWithItems == 0 {
             for start in sectionsWithoutItems { noteMissingItems(places, at: start) }
@@ -306,21 +308,35 @@ extension StateParser {
             try arrive(goal, targets, &finding, depth: depth)
         }
         guard isContainer else { return }
+        if scanner.at == start { try scanner.skipValue(depth: depth) }
         left = place.ending & ~goals.lists
         while let goal = goals.takeFirst(of: &left) { refuseContainer(goal, &finding, at: DocumentPlace(start)) }
-        if scanner.at == start { try scanner.skipValue(depth: depth) }
     }
 
     private mutating func refuseContainer(_ goal: Targets.Goal, _ finding: inout Finding, at place: DocumentPlace) {
         switch goal {
         case .id(let part):
             finding.seenParts |= 1 << part
-            note("invalid-id", "an id must be a string or an integer", at: DocumentPlace(finding.start))
+            let advice = violations.isFull ? nil : idAdvice(part, of: finding.item, in: place.offset)
+            note(
+                "invalid-id", "an id must be a string or an integer", advice: advice, at: DocumentPlace(finding.start))
         case .kind: noteKind(at: place)
         case .expanded: note("wrong-type", "expanded must be true or false", at: place)
         case .group: if finding.level == 0 { refuseGroup(at: place) }
         case .sections, .items, .children: preconditionFailure("a list may be an array or an object")
         }
+    }
+
+    /// Which value may be the id, in an object that was read in the place of one; `item` is -1 for a section.
+    private func idAdvice(_ part: Int, of item: Int, in start: Int) -> String? {
+        var cursor = JSONCursor(scanner.base + start)
+        guard cursor.byte == UInt8(ascii: "{"), cursor.enter(), let places = builder.place.shape.places
+        else { return nil }
+        let name = JSONPointer.escaped(Violations.shown(Array(cursor.takeName().text)).utf8)
+        guard cursor.byte == UInt8(ascii: "\"") || cursor.byte.isDigit else { return nil }
+        let member: StateShape.Member = item < 0 ? .sectionIDAt : .idAt
+        let pointer = item < 0 ? places.sectionIDAt : places.element.idAt[part]
+        return "name the value in this object, \(member.rawValue)=\(pointer)/\(name)"
     }
 
     private mutating func arrive(

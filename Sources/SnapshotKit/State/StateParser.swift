@@ -13,6 +13,8 @@ struct StateParser {
     private(set) var excess: Excess?
     /// Where the state starts in the document.
     var root = 0
+    /// Whether it reads edits, or what may be edits without their envelope.
+    var (isOfEdits, isOfOperations) = (false, false)
     /// The state the document is compared with.
     var known: KnownState?
     /// Items taken over from it.
@@ -58,22 +60,38 @@ struct StateParser {
 
     // MARK: Violations
 
-    mutating func note(_ code: String, _ detail: @autoclosure () -> String, at place: DocumentPlace) {
+    mutating func note(
+        _ code: String, _ detail: @autoclosure () -> String, advice: @autoclosure () -> String? = nil,
+        at place: DocumentPlace
+    ) {
         // Those of an element that is left out for them are not reported: a document may have many.
         if skipsInvalid, code == "missing-id" || code == "invalid-id" { return }
-        violations.note(code, detail(), at: place)
+        violations.note(code, detail(), advice: advice(), at: place)
     }
+
+    /// Puts other words into the violations noted so far.
+    mutating func replace(_ words: String, with others: String) { violations.replace(words, with: others) }
 
     /// Where the next value is, or was.
     var here: DocumentPlace { DocumentPlace(scanner.at) }
 
     /// Notes a violation and takes the next value.
     mutating func refuse(
-        _ code: String, _ detail: @autoclosure () -> String, levelsUp: Int = 0, depth: Int
+        _ code: String, _ detail: @autoclosure () -> String, advice: @autoclosure () -> String? = nil,
+        levelsUp: Int = 0, depth: Int
     ) throws(JSONError) {
         scanner.skipSpace()
-        note(code, detail(), at: DocumentPlace(scanner.at, levelsUp: levelsUp))
+        let place = DocumentPlace(scanner.at, levelsUp: levelsUp)
+        let encodedTwice = scanner.adviceIfEncodedTwice(at: scanner.at)
+        note(code, detail(), advice: advice() ?? encodedTwice, at: place)
         try scanner.skipValue(depth: depth)
+    }
+
+    /// What to say if an object is where a list should be.
+    private func adviceIfObject(_ what: String) -> String? {
+        guard scanner.byte(scanner.at) == UInt8(ascii: "{"), builder.place.shape != .native else { return nil }
+        let pointer: StateShape.Member = what == "sections" ? .sectionsAt : .itemsAt
+        return "name the list in this object with \(pointer.rawValue), or add map=true if its members are the \(what)"
     }
 
     mutating func exceed(_ what: String, limit: Int, actual: Int, at place: DocumentPlace) {
@@ -147,7 +165,8 @@ struct StateParser {
     ) throws(JSONError) {
         scanner.skipSpace()
         guard scanner.byte(scanner.at) == UInt8(ascii: "[") else {
-            return try refuse("not-an-array", "\(what) must be an array", depth: depth)
+            let advice = adviceIfObject(what)
+            return try refuse("not-an-array", "\(what) must be an array", advice: advice, depth: depth)
         }
         try readArray(depth: depth + 1, element: element)
     }

@@ -223,6 +223,8 @@ extension StateShape {
         self.init(places)
     }
 
+    private static func shown(_ text: String) -> String { Violations.shown(Array(text.utf8)) }
+
     private static func pointer(_ member: Member, _ text: String) throws(Failure) -> JSONPointer {
         guard text.utf8.count <= maxPointerBytes else {
             throw Failure(member: member, detail: "\(member.rawValue) has more than \(maxPointerBytes) bytes")
@@ -230,7 +232,8 @@ extension StateShape {
         guard let pointer = JSONPointer(text) else {
             throw Failure(
                 member: member,
-                detail: "\(member.rawValue) must be a JSON Pointer, empty or starting with \"/\", not \"\(text)\"")
+                detail:
+                    "\(member.rawValue) must be a JSON Pointer, empty or starting with \"/\", not \"\(shown(text))\"")
         }
         guard pointer.tokens.count <= maxSegments else {
             throw Failure(member: member, detail: "\(member.rawValue) has more than \(maxSegments) segments")
@@ -241,7 +244,8 @@ extension StateShape {
     private static func count(_ member: Member, _ text: String) throws(Failure) -> Int {
         guard let count = Int(text), count > 0 else {
             throw Failure(
-                member: member, detail: "\(member.rawValue) must be a whole number, 1 or more, not \"\(text)\"")
+                member: member,
+                detail: "\(member.rawValue) must be a whole number, 1 or more, not \"\(shown(text))\"")
         }
         return count
     }
@@ -250,7 +254,7 @@ extension StateShape {
         guard let index = choices.firstIndex(of: text) else {
             throw Failure(
                 member: member,
-                detail: "\(member.rawValue) must be one of \(choices.joined(separator: ", ")), not \"\(text)\"")
+                detail: "\(member.rawValue) must be one of \(choices.joined(separator: ", ")), not \"\(shown(text))\"")
         }
         return index
     }

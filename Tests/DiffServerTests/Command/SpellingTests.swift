@@ -1,6 +1,7 @@
 import Testing
 
 @testable import DiffService
+@testable import SnapshotKit
 @testable import diffserver
 
 @Suite struct SpellingTests {

@@ -262,8 +262,26 @@ struct EditTests {
                 "into itself", #"[{"op":"move","items":["a","b"],"into":{"item":"b"}}]"#, "cycle /edits/0/items/1"),
             EditCase("into its own subtree", #"[{"op":"move","items":["b"],"before":"d"}]"#, "cycle /edits/0/items/0"),
             EditCase(
-                "only the first edit that does not fit is told",
-                #"[{"op":"reload","items":["x"]},{"op":"reload","items":["y"]}]"#, "unknown-id /edits/0/items/0"),
+                "each edit that does not fit is told",
+                #"[{"op":"reload","items":["x"]},{"op":"reload","items":["y"]}]"#,
+                "unknown-id /edits/0/items/0, unknown-id /edits/1/items/0"),
+            EditCase(
+                "what is inserted nowhere is there",
+                #"[{"op":"insert","items":["x"],"before":"z"},{"op":"reload","items":["x","y"]}]"#,
+                "anchor-not-found /edits/0/before, unknown-id /edits/1/items/1"),
+            EditCase(
+                "what was not moved may be below what is deleted",
+                #"[{"op":"move","items":["a"],"into":"z"},{"op":"delete","items":["b"]},"#
+                    + #"{"op":"insert","items":["a","e"]}]"#,
+                "unknown-id /edits/0/into, duplicate-id /edits/2/items/1"),
+            EditCase(
+                "what was not moved is not known to be below another",
+                #"[{"op":"move","items":["c"],"before":"z"},{"op":"move","items":["b","e"],"into":{"item":"c"}}]"#,
+                "anchor-not-found /edits/0/before"),
+            EditCase(
+                "children of an item that is there are inserted",
+                #"[{"op":"insert","items":[{"id":"a","items":["x","f"]}]},{"op":"reload","items":["x"]}]"#,
+                "duplicate-id /edits/0/items/0/id, duplicate-id /edits/0/items/0/items/1"),
         ])
     func refusals(_ edit: EditCase) throws {
         #expect(try result(of: edit.edits, on: state) == edit.expected)
@@ -348,4 +366,57 @@ struct EditTests {
     func shapes(_ edit: EditCase) throws {
         #expect(try result(of: edit.edits, on: "[]") == edit.expected)
     }
+}
+
+@Suite("Edits that are refused with and without a state")
+struct RefusedEditTests {
+    private let state = #"[{"id":"a","content":{"t":"x"}},{"id":"b","content":{"n":1},"items":["c"]},"d"]"#
+
+    @Test(
+        "All that is wrong is told, in the order of the edits, but for what may only follow",
+        arguments: [
+            EditCase(
+                "an amount of the wrong length behind",
+                #"[{"op":"update","items":[{"id":"a","add":{"/t":1}}]},"#
+                    + #"{"op":"update","items":[{"id":"b","add":{"/n":1234567890123456789}}]}]"#,
+                "not-a-number /edits/0/items/0/add/~1t, limit-exceeded /edits/1/items/0/add/~1n"),
+            EditCase(
+                "an amount of the wrong length in front",
+                #"[{"op":"update","items":[{"id":"a","add":{"/n":1234567890123456789}}]},"#
+                    + #"{"op":"update","items":[{"id":"a","add":{"/t":1}}]}]"#,
+                "limit-exceeded /edits/0/items/0/add/~1n, not-a-number /edits/1/items/0/add/~1t"),
+            EditCase(
+                "a member too many, and an item too few",
+                #"[{"op":"insert","items":[{"id":"n","bad":1}]},{"op":"move","items":["z"]}]"#,
+                "unknown-member /edits/0/items/0/bad, unknown-id /edits/1/items/0"),
+            EditCase(
+                "both in one edit", #"[{"op":"insert","items":[{"id":"n","bad":1},"d"],"before":"z"}]"#,
+                "unknown-member /edits/0/items/0/bad, anchor-not-found /edits/0/before, duplicate-id /edits/0/items/1"),
+            EditCase(
+                "what another operation would have inserted",
+                #"[{"op":"add","items":[{"id":"n"}]},{"op":"reload","items":["n"]},"#
+                    + #"{"op":"move","items":["a"],"after":"n"}]"#,
+                "wrong-shape /edits/0/op"),
+            EditCase(
+                "what is below what another operation would have deleted",
+                #"[{"op":"remove","items":["b"]},{"op":"insert","items":["c","d"]}]"#,
+                "wrong-shape /edits/0/op, duplicate-id /edits/1/items/1"),
+            EditCase(
+                "what another operation would have emptied", #"[{"op":"wipe"},{"op":"insert","items":["a","c"]}]"#,
+                "wrong-shape /edits/0/op"),
+            EditCase(
+                "no id, twice", #"[{"op":"insert","items":[{"content":1},{"content":2,"items":["a"]}]}]"#,
+                "wrong-shape /edits/0/items/0, wrong-shape /edits/0/items/1, duplicate-id /edits/0/items/1/items/0"),
+            EditCase("no array", #"{"op":"clear"}"#, "wrong-shape /edits"),
+        ])
+    func all(_ edits: EditCase) throws {
+        #expect(try violations(of: edits.edits, on: state).joined(separator: ", ") == edits.expected)
+    }
+}
+
+/// All violations of a batch, as `code pointer`.
+func violations(of edits: String, on state: String) throws -> [String] {
+    try EditBatch.violations(
+        in: JSONText(edits).slice, on: try Snapshot(json: state), limits: StateLimits(), permitted: nil
+    ).map { "\($0.code) \($0.pointer)" }
 }

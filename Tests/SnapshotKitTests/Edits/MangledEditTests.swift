@@ -1,6 +1,7 @@
 import DiffClient
-import SnapshotKit
 import Testing
+
+@testable import SnapshotKit
 
 @Suite("Mangled input")
 struct MangledEditTests {
@@ -41,6 +42,10 @@ struct MangledEditTests {
         let list = RowList(snapshot)
         for _ in 0..<Effort.runs(300) {
             let edits = mangle(Self.edits, &random)
+            if let text = try? JSONText(edits) {
+                _ = try? EditBatch.violations(
+                    in: text.slice, on: snapshot, limits: StateLimits(), permitted: nil, pointer: "")
+            }
             if let batch = try? EditBatch(json: edits), let edited = try? snapshot.applying(batch).snapshot {
                 #expect(throws: Never.self) { try Snapshot(json: edited.documentJSON()) }
             }

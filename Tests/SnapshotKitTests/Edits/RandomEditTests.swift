@@ -47,6 +47,25 @@ private struct EditWriter {
             #expect(result.contains(expected), "\(state) \(edits)")
         } else {
             #expect(result == naive.outline, "\(state) \(edits)")
+            try breakOnce(edits, on: state)
+        }
+    }
+
+    /// Breaks one edit of a batch that fits in several ways: whatever the others go on with, only that one is told of.
+    private mutating func breakOnce(_ edits: [String], on state: String) throws {
+        let index = Int.random(in: 0..<edits.count, using: &random)
+        let edit = edits[index]
+        var broken = ["{\"x\":1," + edit.dropFirst(), edit.replacing("\"op\":\"", with: "\"op\":\"x")]
+        let places = ["insert", "move"].contains { edit.contains("\"\($0)\"") }
+        if places, !edit.contains(/"(before|after|into|at)"/) {
+            broken.append(edit.dropLast() + ",\"before\":\"zz\"}")
+        }
+        for edit in broken {
+            var edits = edits
+            edits[index] = String(edit)
+            let told = try violations(of: "[\(edits.joined(separator: ","))]", on: state)
+            let isOfThat = told.allSatisfy { $0.split(separator: "/").dropFirst(2).first == "\(index)" }
+            #expect(!told.isEmpty && isOfThat, "\(told): \(state) \(edits)")
         }
     }
 

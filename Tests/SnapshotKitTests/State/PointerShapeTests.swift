@@ -174,3 +174,31 @@ struct PointerShapeTests {
     @Test("a pointer says what it was read from", arguments: ["", "/", "/a", "/a/0/b", "/~0~1", "/é/ /\"", "//"])
     func pointers(text: String) { #expect(JSONPointer(text)?.description == text) }
 }
+
+@Suite("Places of violations in documents of any shape")
+struct ViolationPlaceTests {
+    @Test(
+        "an id that is the name or the index of an element is at the element, and below escaped names",
+        arguments: [
+            (
+                #"{"s":[{"items":[{"a":1}]},{"items":[{"b":1}]}]}"#,
+                [(.sectionsAt, "/s"), (.sectionIDAt, "/id"), (.map, "true"), (.idScope, "section")],
+                ["missing-id /s/0", "missing-id /s/1", "duplicate-id /s/0/items/0", "duplicate-id /s/1/items/0"]
+            ),
+            (
+                #"{"s":{"\t":{"items":[{"id":1},{"id":1}]}}}"#,
+                [(.sectionsAt, "/s"), (.itemsAt, "/items"), (.idAt, "/id"), (.map, "true")],
+                ["invalid-id /s/\t", "duplicate-id /s/\t/items/0/id", "duplicate-id /s/\t/items/1/id"]
+            ),
+        ] as [(String, [(StateShape.Member, String)], [String])])
+    func places(_ json: String, _ members: [(StateShape.Member, String)], _ expected: [String]) throws {
+        let shape = try StateShape(members)
+        do throws(StateError) {
+            _ = try Snapshot(json: json, shape: shape)
+            Issue.record("it is accepted")
+        } catch {
+            guard case .invalid(let violations) = error else { throw error }
+            #expect(violations.map { "\($0.code) \($0.pointer)" } == expected)
+        }
+    }
+}

@@ -75,8 +75,9 @@ final class PostChanges: SessionEndpoint {
     }
 
     var search: ShapeSearch? {
-        body?.unshaped.map {
-            ShapeSearch(body: $0, layout: .changes, limits: call.service.settings.stateLimits)
+        body?.refused.map {
+            ShapeSearch(
+                body: $0.document, layout: .changes, limits: call.service.settings.stateLimits, tried: $0.shape)
         }
     }
 

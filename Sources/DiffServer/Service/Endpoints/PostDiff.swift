@@ -32,7 +32,9 @@ enum PostDiff {
                 .init(states: ["old", "new"], required: ["old", "new"]), shape: shape, limits: limits)
         } catch {
             throw Problem(
-                error, search: shape == .native ? ShapeSearch(body: document, layout: .diff, limits: limits) : nil)
+                error,
+                search: ShapeSearch(
+                    body: document, layout: .diff, limits: limits, tried: shape == .native ? nil : shape))
         }
     }
 }

@@ -62,8 +62,10 @@ final class PutSession: SessionEndpoint {
                 condition: WriteCondition(call))
         } catch {
             if case .unwanted = error { throw .hasSource }
-            let search = ShapeSearch(body: document, layout: .session, limits: options.stateLimits)
-            throw Problem(error, search: shape ?? .native == .native ? search : nil)
+            let tried = shape == .native ? nil : shape
+            throw Problem(
+                error,
+                search: ShapeSearch(body: document, layout: .session, limits: options.stateLimits, tried: tried))
         }
     }
 

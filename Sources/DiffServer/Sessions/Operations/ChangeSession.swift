@@ -37,7 +37,14 @@ public final class ChangeSession: SessionOperation {
 
     public func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome>
     {
-        let content = try body.content(for: session)
+        let content: PostedBody.Content
+        do throws(SessionError) { content = try body.content(for: session) } catch {
+            // What the state refuses is told as well.
+            guard case .edits(.wrongShape) = error, let session,
+                let violations = body.violations(on: session.head.snapshot)
+            else { throw error }
+            throw .edits(.wrongShape(violations))
+        }
         guard let before = session else { return try first(content, transition) }
         if let entry = try replayed(before, transition) {
             return .finish(.repeated(before, made: entry.made, from: entry.before))

@@ -105,14 +105,27 @@ public final class PostedBody: Sendable {
         if case .success(let content) = last?.outcome { content.warnings } else { [] }
     }
 
-    /// The body, if the last reading refused it as a state without a shape.
-    public var unshaped: StateDocument? {
-        guard let last, rules.takesStates, (rules.shape ?? last.context.shape ?? .native) == .native,
-            case .failure(.unreadable(let error)) = last.outcome
-        else { return nil }
+    /// The body, if the last reading refused it as a state, and the shape that the request named for it. Nil if it was
+    /// read by the session's shape, which has found a list before.
+    public var refused: (document: StateDocument, shape: StateShape?)? {
+        guard let last, rules.takesStates, case .failure(.unreadable(let error)) = last.outcome else { return nil }
+        let isKept = rules.shape == nil && last.context.shape ?? .native != .native
+        // A kept shape lets the body be an envelope all the same.
+        let isInEnvelope = last.context.shape != nil && document.names(among: Self.names) != nil
+        guard !isKept, rules.shape == nil || rules.shape == .native || !isInEnvelope else { return nil }
         switch error {
-        case .wrongShape, .invalid: return document
+        case .wrongShape, .invalid: return (document, rules.shape == .native ? nil : rules.shape)
         case .unwanted, .json, .limitExceeded: return nil
+        }
+    }
+
+    /// Edits that the last reading refused.
+    private nonisolated(unsafe) var refusedEdits: JSONSlice?
+
+    /// All that is wrong with edits that the last reading refused without asking a state; nil if it did not.
+    func violations(on state: Snapshot) -> [Violation]? {
+        refusedEdits.flatMap {
+            try? EditBatch.violations(in: $0, on: state, limits: rules.limits, permitted: rules.operations)
         }
     }
 
@@ -144,7 +157,10 @@ public final class PostedBody: Sendable {
         } catch { throw .unreadable(error) }
         guard let edits = envelope.values["edits"] else { preconditionFailure("an envelope has a state or edits") }
         let batch: EditBatch
-        do throws(EditError) { batch = try EditBatch(edits, limits: rules.limits) } catch { throw .edits(error) }
+        do throws(EditError) { batch = try EditBatch(edits, limits: rules.limits) } catch {
+            refusedEdits = edits
+            throw .edits(error)
+        }
         if let permitted = rules.operations {
             let refused = batch.operations.subtracting(permitted)
             guard refused.isEmpty else { throw .notPermitted(refused) }
