@@ -86,11 +86,10 @@ public struct StateView: Sendable, Hashable {
     /// Whether it cuts contents.
     public var cutsContents: Bool { !parts.kept.areAll }
 
-    /// Whether it cuts items' contents, and shows something at, above or below one of these places in them.
-    public func cutsContents(around places: [JSONPointer]) -> Bool {
-        parts.kept.items?.pointers.contains { kept in
-            places.contains { zip(kept.tokens, $0.tokens).allSatisfy(==) }
-        } ?? false
+    /// Those of some places in items' contents that are at, above or below something that it shows.
+    public func shown(of places: [JSONPointer]) -> [JSONPointer] {
+        guard let kept = parts.kept.items?.pointers else { return places }
+        return places.filter { place in kept.contains { zip($0.tokens, place.tokens).allSatisfy(==) } }
     }
 
     /// How often viewing a whole state reads each content: once for each place that tests look at, order and list of

@@ -44,7 +44,7 @@ class Patches(ServiceCase):
         session, (_, second, third) = self.history(*states)
         since = second.json["revision"]
         item = self.get_changes(session, {"since": since, "content": "patch"}).json["changes"][0]["items"][0]
-        self.assertEqual(item, states[2][0])
+        self.assertEqual(item, {"id": "a", "patch": {"t": 2, "ts": None}})
         changes = self.get_changes(session, {"since": since, "dialect": "json-patch"}).json["changes"]
         self.assertEqual(changes, [{"op": "replace", "path": "/sections/0/items/0/content", "value": states[2][0]["content"]}])
 
@@ -55,10 +55,10 @@ class Patches(ServiceCase):
             with self.subTest(between):
                 session, found = self.history(first, between, [{"id": "a", "content": last}, "c"], [{"id": "a", "content": {**last, "t": 2}}, "c"])
                 skipped = self.get_changes(session, {"since": found[2].json["revision"], "content": "patch"}).json["changes"]
-                self.assertEqual(skipped[0]["items"], [{"id": "a", "content": {**last, "t": 2}}])
+                self.assertEqual(skipped[0]["items"], [{"id": "a", "patch": {"t": 2, "ts": None}}])
 
     def test_what_is_gone_unseen_is_gone_from_readers_of_a_few_fields(self):
-        """Whole contents tell of another ignored place, so nothing is lost; through the view the row lost `ts` unnoticed."""
+        """Only what the view shows is named, whatever the rest of the content has."""
         states = [[{"id": "a", "content": content}] for content in
                   ({"t": 1, "x": LONG, "ts": 5}, {"t": 1, "x": LONG, "seen": 1, "k": 0}, {"t": 2, "x": LONG, "seen": 1, "k": 0})]
         session, how = self.new_name(), {"view": '{"fields":["/content/t","/content/x","/content/ts"]}', "content": "patch"}
@@ -69,25 +69,26 @@ class Patches(ServiceCase):
         self.assertEqual(step["changes"], [], "nothing that it compares has changed")
         self.assertStatus(self.post_changes(session, states[2]), 200)
         step = self.get_changes(session, {**how, "since": step["to"]}).json
-        self.assertEqual(step["changes"][0]["items"], [{"id": "a", "content": {"t": 2, "x": LONG}}])
+        self.assertEqual(step["changes"][0]["items"], [{"id": "a", "patch": {"t": 2, "ts": None}}])
 
-    def test_whoever_read_before_is_patched(self):
-        """Another row has lost its value, which a reader from before is told."""
-        rows = [{"id": "a", "content": {"t": LONG, "o": 0}}, {"id": "f", "content": {"ts": 1, "t": "two"}}]
-        session, (first,) = self.history(rows)
-        after = [{"id": "a", "content": {"t": LONG, "o": 1}}, {"id": "f", "content": {"t": "changed"}}]
-        answer = self.post_changes(session, after, {"content": "patch"}).json["changes"]
-        again = self.get_changes(session, {"content": "patch", "since": first.json["revision"]}).json["changes"]
-        self.assertEqual(answer, again)
-        self.assertEqual(answer[0]["items"], [{"id": "a", "patch": {"o": 1}}, after[1]])
-
-    def test_what_a_view_did_not_see_change_is_gone_from_its_readers(self):
-        view = '{"fields":["/content/t","/content/ts","/content/x"]}'
-        session, _ = self.history([{"id": "a", "content": {"t": 1, "n": 1, "x": LONG, "ts": 5}}], [{"id": "a", "content": {"t": 1, "n": 2, "x": LONG}}, "b"])
-        since = self.get_changes(session, {"view": view}).json["to"]
-        self.post_changes(session, [{"id": "a", "content": {"t": 2, "n": 2, "x": LONG}}, "b"])
-        item = self.get_changes(session, {"view": view, "since": since, "content": "patch"}).json["changes"][0]["items"][0]
-        self.assertEqual(item, {"id": "a", "content": {"t": 2, "x": LONG}})
+    def test_what_a_hidden_row_held_decides_nothing(self):
+        """Two sessions that differ only in rows which a token hides: what they held, and that they are gone."""
+        view = {"where": [{"at": "/content/secret", "exists": False}]}
+        shown = {"t": LONG, "n": 1}
+        for query in ({"content": "patch"}, {}, {"dialect": "json-patch"}, {"dialect": "staged", "content": "patch"}):
+            found = []
+            for hidden in ([{"id": "h", "content": {"secret": True, "ts": 5}}], [{"id": "h", "content": {"secret": True, "u": 5}}],
+                           [{"id": f"h{number}", "content": {"secret": number, "ts": {"n": number}}} for number in range(3)]):
+                session = self.new_name()
+                self.put_session(session, {"state": [{"id": "v", "content": shown}, *hidden], "ignore": ["/ts"]})
+                own = {**query, "view": text(view)}
+                self.assertStatus(self.post_changes(session, [{"id": "v", "content": shown}]), 200)
+                since = self.get_changes(session, own).json["to"]
+                self.assertStatus(self.post_changes(session, [{"id": "v", "content": {**shown, "n": 2}}]), 200)
+                found.append(self.get_changes(session, {**own, "since": since}).json["changes"])
+            self.assertEqual(found, [found[0]] * 3)
+            if query.get("content"):
+                self.assertIn(text({"patch": {"n": 2, "ts": None}})[1:-1], text(found[0]))
 
     def test_a_row_that_is_marked_brings_what_is_stored(self):
         session, _ = self.history([{"id": "a", "content": {"t": 1, "ts": 5}}, "b"])
@@ -97,7 +98,7 @@ class Patches(ServiceCase):
         self.assertEqual(stored, {"t": 1, "ts": 5})
         self.assertEqual(answer["changes"], [{"op": "update", "items": [{"id": "a", "content": stored}], "as": "reload"}])
 
-    def test_whoever_goes_on_over_a_put_keeps_what_it_had(self):
+    def test_whoever_goes_on_over_a_put_is_told_what_is_there(self):
         session, (first,) = self.history([{"id": "a", "content": {"t": 1, "x": LONG, "ts": 5}}])
         last = {"t": 1, "x": LONG}
         self.put_session(session, {"state": [{"id": "a", "content": last}], "ignore": ["/ts"]})
@@ -105,11 +106,16 @@ class Patches(ServiceCase):
         self.assertEqual(over["changes"], [])
         self.post_changes(session, [{"id": "a", "content": {**last, "t": 2}}])
         item = self.get_changes(session, {"since": over["to"], "content": "patch"}).json["changes"][0]["items"][0]
-        self.assertEqual(item, {"id": "a", "content": {**last, "t": 2}})
-        # Nobody continues from another state.
-        self.put_session(session, {"state": [{"id": "a", "content": {**last, "t": 3}}], "ignore": ["/ts"]})
-        answer = self.post_changes(session, [{"id": "a", "content": {**last, "t": 4}}], {"content": "patch"}).json
-        self.assertEqual(answer["changes"][0]["items"], [{"id": "a", "patch": {"t": 4}}])
+        self.assertEqual(item, {"id": "a", "patch": {"t": 2, "ts": None}})
+
+    def test_nobody_goes_on_over_a_put_that_compares_more(self):
+        """The states are equal, but the reader has a value that is compared by now."""
+        session, (first,) = self.history([{"id": "a", "content": {"t": 1, "ts": 5}}])
+        self.put_session(session, {"state": [{"id": "a", "content": {"t": 1}}]})
+        self.assertReset(self.get_changes(session, {"since": first.json["revision"]}), "replaced")
+        self.put_session(session, {"ignore": ["/t"]})
+        self.put_session(session, {"ignore": []})
+        self.assertStatus(self.post_changes(session, [{"id": "a", "content": {"t": 2}}]), 200)
 
     def test_what_was_ignored_once_is_not_known_of_readers(self):
         session, (_, second) = self.history([{"id": "a", "content": {"t": 1, "x": LONG}}, 1], [{"id": "a", "content": {"t": 1, "x": LONG, "ts": 5}}, 2])
@@ -120,26 +126,30 @@ class Patches(ServiceCase):
         self.assertEqual(self.get_changes(session, {"since": since, "content": "patch"}).json["changes"][0]["items"], [new])
         changes = self.get_changes(session, {"since": since, "dialect": "json-patch"}).json["changes"]
         self.assertEqual([each["path"] for each in changes], ["/sections/0/items/0/content"])
+        # A state from scratch ends that.
+        self.put_session(session, {"state": [{**new, "content": {**new["content"], "t": 8}}]})
+        answer = self.post_changes(session, [{**new, "content": {**new["content"], "t": 9}}], {"content": "patch"})
+        self.assertEqual(answer.json["changes"][0]["items"], [{"id": "a", "patch": {"t": 9}}])
 
-    def test_an_update_brings_the_whole_content_where_it_holds_what_is_ignored(self):
-        first, second = {"t": 1, "x": LONG, "ts": 5}, {"t": 2, "x": LONG, "ts": 6}
-        without = [{"t": 1, "x": LONG}, {"t": 2, "x": LONG}]
-        for old, new, is_patch in ((first, second, False), (without[0], second, False), (first, without[1], False), (*without, True)):
+    def test_an_update_brings_what_is_there(self):
+        for old, new, patch in (({"ts": 5}, {"ts": 6}, {"ts": 6}), ({"ts": 5}, {"ts": 5}, {"ts": 5}), ({}, {"ts": "x"}, {"ts": "x"}),
+                                ({"ts": {"n": 1}}, {}, {"ts": None}), ({}, {}, {"ts": None}), ({}, {"ts": [1, None]}, {"ts": [1, None]}),
+                                ({"ts": 5}, {"ts": {}}, None), ({"ts": 5}, {"ts": None}, None)):
+            old, new = {"t": 1, "x": LONG, **old}, {"t": 2, "x": LONG, **new}
             with self.subTest(old=old, new=new):
                 session, found = self.history([{"id": "a", "content": old}], [{"id": "a", "content": new}])
                 since = found[0].json["revision"]
                 item = self.get_changes(session, {"since": since, "content": "patch"}).json["changes"][0]["items"][0]
-                self.assertEqual(item, {"id": "a", "patch": {"t": 2}} if is_patch else {"id": "a", "content": new})
+                self.assertEqual(item, {"id": "a", "content": new} if patch is None else {"id": "a", "patch": {"t": 2, **patch}})
                 changes = self.get_changes(session, {"since": since, "dialect": "json-patch"}).json["changes"]
-                path = "/sections/0/items/0/content"
-                self.assertEqual(changes, [{"op": "replace", "path": f"{path}/t", "value": 2}] if is_patch
-                                 else [{"op": "replace", "path": path, "value": new}])
+                self.assertEqual(changes, [{"op": "replace", "path": "/sections/0/items/0/content", "value": new}])
 
     def test_a_row_that_changes_its_kind_alone_brings_it_too(self):
         old, new = ({"id": "a", "kind": kind, "content": {"x": LONG, "ts": 1}} for kind in ("k", "l"))
         session, found = self.history([old], [new])
         since = found[0].json["revision"]
-        self.assertEqual(self.get_changes(session, {"since": since, "content": "patch"}).json["changes"][0]["items"], [new])
+        self.assertEqual(self.get_changes(session, {"since": since, "content": "patch"}).json["changes"][0]["items"],
+                         [{"id": "a", "kind": "l", "patch": {"ts": 1}}])
         changes = self.get_changes(session, {"since": since, "dialect": "json-patch"}).json["changes"]
         self.assertEqual(sorted((each["op"], each["path"].rsplit("/", 1)[1]) for each in changes), [("replace", "content"), ("replace", "kind")])
 
@@ -153,12 +163,14 @@ class Patches(ServiceCase):
         self.assertEqual(item, {"id": "a", "patch": {"t": 3}})
 
     def test_what_is_in_arrays_counts(self):
-        old, new = ([{"id": "a", "content": {"t": number, "x": LONG, "list": [number, 2]}}] for number in (1, 2))
-        for pointer, is_patch in (("/list/0", False), ("/list/1", False), ("/list/2", True), ("/list/x", True), ("/t/0", True), ("/no/ts", True)):
+        old, new = ([{"id": "a", "content": {"t": number, "x": LONG, "list": [number, 2], "m": {}}}] for number in (1, 2))
+        for pointer, patch in (("/list/0", None), ("/list/1", None), ("/list/2", None), ("/list/x", {}), ("/t/0", {}), ("/no/ts", {}),
+                               ("/m/ts", {"m": {"ts": None}})):
             with self.subTest(pointer):
                 session, found = self.history(old, new, ignored=[pointer])
                 item = self.get_changes(session, {"since": found[0].json["revision"], "content": "patch"}).json["changes"][0]["items"][0]
-                self.assertEqual("patch" in item, is_patch, item)
+                whole = {"id": "a", "content": new[0]["content"]}
+                self.assertEqual(item, whole if patch is None else {"id": "a", "patch": {"t": 2, "list": [2, 2], **patch}})
 
 
 class WithoutHistory(ServiceCase):

@@ -576,7 +576,7 @@ class OtherRecords(RedisCase):
         key = "diffserver:{s}"
         value = lambda *words: redis.say(*words).split(b"\r\n", 1)[1][:-2]  # noqa: E731
         base = value("HGET", key, "b").decode()
-        meta = value("HGET", key, f"m{base}").replace(b'"format":6', b'"format":5')
+        meta = value("HGET", key, f"m{base}").replace(b'"format":7', b'"format":5')
         redis.say("HSET", key, f"m{base}", meta)
         answer = self.ask(self.node(self.address(redis)), "GET", session_path("s"))
         self.assertEqual(answer.status, 503, answer)

@@ -1,4 +1,5 @@
-"""Ignored places: what a content is without them, and whether it has a value at one; documents compared with and without.
+"""Ignored places: what a content is without them, whether it has a value at one, and what a patch says of them; documents compared
+with and without.
 
 Values are as `jsontext.exact` reads them. A content is a list of one value, or of none.
 """
@@ -48,6 +49,55 @@ def holds(content, places):
         if isinstance(value, list):
             pairs += [(str(index), each) for index, each in enumerate(value)]
     return any(places.get(name, {}) is END or (places.get(name) and holds([each], places[name])) for name, each in pairs)
+
+
+def may_hold(content, places):
+    """Whether there could be a value at one of the places: its object or array is there."""
+    for value in content:
+        if isinstance(value, list):
+            if any(each is END and (name == "0" or name.isdecimal() and name[0] != "0") for name, each in places.items()):
+                return True
+            pairs = [(str(index), each) for index, each in enumerate(value)]
+        elif isinstance(value, dict):
+            if END in places.values():
+                return True
+            pairs = value.items()
+        else:
+            continue
+        if any(places.get(name) and may_hold([each], places[name]) for name, each in pairs):
+            return True
+    return False
+
+
+def untold(patch, value, places):
+    """What is wrong with a merge patch that leads to an object: it names each place whose object is there, and none in an array, and
+    can do no more than set or remove values. None if all is right."""
+    for name, inner in places.items():
+        if inner is END:
+            if name not in value:
+                if patch.get(name, END) is not None or name not in patch:
+                    return f"{name} is not removed"
+            elif value[name] is None or isinstance(value[name], dict):
+                return f"{name} is patched with {value[name]}"
+            elif name not in patch or patch[name] != value[name]:
+                return f"{name} is not named"
+        elif isinstance(value.get(name), dict):
+            below = patch.get(name, {})
+            wrong = untold(below if isinstance(below, dict) else {}, value[name], inner)
+            if wrong:
+                return f"{name}: {wrong}"
+        elif may_hold([value.get(name)], inner):
+            return f"{name} has a place in an array"
+    return None
+
+
+def shown(pointers, views):
+    """The ignored pointers of which all views show something."""
+    for fields in (each["fields"] for each in views if "fields" in each):
+        names = [field.split("/")[2:] for field in fields if field == "/content" or field.startswith("/content/")]
+        pointers = [each for each in pointers if any(
+            all(one == other for one, other in zip(field, each.split("/")[1:])) for field in names)]
+    return pointers
 
 
 def content(owner):

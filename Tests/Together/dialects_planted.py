@@ -7,7 +7,7 @@ import collections
 import copy
 import random
 
-from dialects_places import content, holds, without
+from dialects_places import END, content, holds, untold, without
 from dialects_readers import Brought, number
 from dialects_run import Tally, play
 from support.jsontext import Number, key
@@ -33,8 +33,8 @@ class Planted:
         return changed or changeset
 
 
-def brought(changeset, is_patch):
-    """(owner, name) of each content of an item that an answer writes whole."""
+def brought(changeset, is_patch, member="content"):
+    """(owner, name) of each content of an item that an answer writes whole, or of each patch."""
     found = []
 
     def walk(node):
@@ -43,8 +43,8 @@ def brought(changeset, is_patch):
         for name, value in node.items() if isinstance(node, dict) else []:
             if name == "item" or name in ("items", "rows"):
                 for one in value if isinstance(value, list) else [value]:
-                    if isinstance(one, dict) and "id" in one and "content" in one:
-                        found.append((one, "content"))
+                    if isinstance(one, dict) and "id" in one and member in one:
+                        found.append((one, member))
             if name not in ("content", "patch"):
                 walk(value)
 
@@ -94,7 +94,7 @@ def loses_an_update(reader, session, entry, changeset):
             return changeset
 
 
-def patches_beside_an_ignored_member(reader, session, entry, changeset):
+def patches_what_no_patch_can_say(reader, session, entry, changeset):
     if "reset" in changeset or reader.dialect == "json-patch":
         return None
     old = Brought(reader, entry, changeset)
@@ -102,9 +102,17 @@ def patches_beside_an_ignored_member(reader, session, entry, changeset):
         value, identity = owner[name], key(owner["id"])
         known = identity not in old.added and any(content(each) and key(each["id"]) == identity for each in items(
             seen(reader, session, changeset["from"])["sections"]))
-        if known and isinstance(value, dict) and holds([value], session.ignored()):
+        if known and isinstance(value, dict) and untold(value, value, session.ignored(reader.views)):
             owner["patch"] = owner.pop(name)
             return changeset
+
+
+def leaves_an_ignored_place_out_of_a_patch(reader, session, entry, changeset):
+    for owner, name in brought(changeset, False, "patch") if "reset" not in changeset and reader.dialect != "json-patch" else []:
+        for member in owner[name]:
+            if session.ignored(reader.views).get(member, {}) is END:
+                del owner[name][member]
+                return changeset
 
 
 def goes_into_a_content_beside_an_ignored_member(reader, session, entry, changeset):
@@ -158,7 +166,7 @@ def seen(reader, session, cursor):
 
 
 FAULTS = [lacks_an_ignored_member, has_an_old_ignored_member, writes_a_number_otherwise, loses_an_update,
-          patches_beside_an_ignored_member, goes_into_a_content_beside_an_ignored_member, replaces_what_is_not_there, swaps_two_rows,
+          patches_what_no_patch_can_say, leaves_an_ignored_place_out_of_a_patch, goes_into_a_content_beside_an_ignored_member, replaces_what_is_not_there, swaps_two_rows,
           updates_without_need, keeps_the_old_content_of_the_list, begins_anew_without_need]
 
 

@@ -7,7 +7,7 @@ import copy
 import re
 import time
 
-from dialects_places import content, holds, is_same, is_same_state, spelled
+from dialects_places import content, holds, is_same, is_same_state, may_hold, spelled, untold
 from support.appliers import document, rows, sequential
 from support.client import session_path, target
 from support.events import Stream
@@ -331,15 +331,17 @@ class Reader:
             for line, same in zip(mine, theirs))
 
     def check_updates(self, session, old, brought, base, shown, changeset):
-        """Nothing unchanged is updated, and no content with a value at an ignored place is patched."""
-        before, after = (contents(state, brought.patched) if brought.patched else {} for state in (base, shown))
+        """Nothing unchanged is updated, and a patch says what is at ignored places."""
+        after = contents(shown, brought.patched) if brought.patched else {}
         # Settings may have changed while an event was on its way.
+        ignored = session.ignored_at(number(changeset["to"]), self.views) if self.is_listening else [session.ignored(self.views)]
+        for identity, patch in brought.patched.items():
+            wrong = [may_hold(after[identity], each) if self.dialect == "json-patch" else untold(patch, after[identity][0], each)
+                     for each in ignored]
+            if all(wrong):
+                session.trouble(Wrong("patched", f"{identity} is patched:", wrong, "it is", text(after[identity]),
+                                      "the answer was", text(changeset)), self, old)
         ignored = session.ignored_at(number(changeset["to"])) if self.is_listening else [session.ignored()]
-        for identity in brought.patched:
-            if all(holds(before.get(identity, []), each) or holds(after.get(identity, []), each) for each in ignored):
-                wrong = Wrong("patched", f"{identity} is patched, though it has a value at an ignored place: it was",
-                              text(before.get(identity)), "and is", text(after.get(identity)), "the answer was", text(changeset))
-                session.trouble(wrong, self, old)
         if self.form in ("staged", "compact"):
             return
         marked, _ = session.marks_after(number(changeset["from"]))
@@ -394,7 +396,8 @@ class Brought:
     """The items whose contents an answer brings: updated or inserted, patched among them, and added."""
 
     def __init__(self, reader, old, changeset):
-        self.changeset, self.items, self.patched, self.added = changeset, set(), set(), set()
+        # The patches of rows by their ids; with json-patch only which rows.
+        self.changeset, self.items, self.patched, self.added = changeset, set(), {}, set()
         self.is_whole = "reset" in changeset
         if self.is_whole:
             return
@@ -423,7 +426,7 @@ class Brought:
     def bring(self, item):
         self.items.add(key(item["id"]))
         if "patch" in item:
-            self.patched.add(key(item["id"]))
+            self.patched[key(item["id"])] = item["patch"]
 
     def of_patch(self, model, patch):
         for operation in patch:
@@ -440,7 +443,7 @@ class Brought:
                 if item is not None:
                     self.items.add(item)
                     if at < len(path) - 1:
-                        self.patched.add(item)
+                        self.patched[item] = None
                 return
             if name in ("sections", "items"):
                 item = None

@@ -1,7 +1,7 @@
 """One session as its writer knows it: what GET showed at each revision, what was ignored when, and all writes."""
 
 
-from dialects_places import is_same_state, spelled, tree
+from dialects_places import is_same_state, shown, spelled, tree
 from dialects_readers import LARGEST, UNQUOTED, Wrong, number, require_status
 from dialects_writers import LARGE_CONTENT, marked, posted
 from support.appliers import DIALECTS
@@ -49,13 +49,13 @@ class Session:
         """All places ignored at some revision from the first to the last."""
         return tree([each for pointers in self.in_force(first, last) for each in pointers])
 
-    def ignored_at(self, number_of):
-        """The places ignored at a revision: several sets of them if settings changed meanwhile."""
-        return [tree(pointers) for pointers in self.in_force(number_of, number_of)]
+    def ignored_at(self, number_of, views=()):
+        """The places ignored at a revision that views show: several sets of them if settings changed meanwhile."""
+        return [tree(shown(pointers, views)) for pointers in self.in_force(number_of, number_of)]
 
-    def ignored(self):
+    def ignored(self, views=()):
         """The places ignored now."""
-        return tree(self.ignores[-1][1] if self.ignores else [])
+        return tree(shown(self.ignores[-1][1], views) if self.ignores else [])
 
     def has_other_settings(self, first):
         """Whether the ignored places have changed, without a new state, since a revision."""

@@ -11,7 +11,8 @@ from support.jsontext import Number, key, text
 from support.replica import Replica, content
 from support.views import Window, part_of, plain as number_of, row_of
 
-from model import LARGEST, NOTHING, comparable, comparable_item, every_item, seek
+from dialects_places import content as own_content, may_hold, shown as pointers_shown, tree, untold
+from model import LARGEST, comparable, comparable_item, every_item
 
 
 class Wrong(AssertionError):
@@ -27,10 +28,6 @@ def comparable_rows(shown, ignored):
     if not ignored:
         return shown
     return Shown((head, [comparable_item(row, ignored) for row in own]) for head, own in shown.sections)
-
-
-def has_ignored(content, ignored):
-    return any(seek(content, pointer) is not NOTHING for pointer in ignored)
 
 
 class Reader:
@@ -315,7 +312,7 @@ def adopt(reader, ask, told, head, window, after, before, marks):
     if before is not None and reader.family != "json-patch":
         require(("list" in told) == (known != content(state)), "list in", told, "where it was", known, "and is", content(state))
     if board.ignored and before is not None:
-        check_whole(reader, told, board.ignored, after, state)
+        check_ignored(reader, told, after, state)
     how = {"compact": True} if ask.query.get("staging") == "compact" and ask.dialect == "staged" else {}
     require(replica.receive({**told, "from": replica.revision} if "reset" not in told else told, **how) == "adopted", "not adopted:", told)
     check_spelling(told.get("changes", told.get("state")))
@@ -330,8 +327,9 @@ def adopt(reader, ask, told, head, window, after, before, marks):
     require(found == wanted, "it shows", found, "in place of", wanted, "after", text(told))
 
 
-def check_whole(reader, told, ignored, after, head):
-    """A content with a value at an ignored place, before or after, is sent whole, as it is now."""
+def check_ignored(reader, told, after, head):
+    """An update says what is at ignored places: a patch names each, and where it cannot, a content is sent whole, as it is now."""
+    places = tree(pointers_shown(reader.board.ignored, [json.loads(each) if isinstance(each, str) else each for each in reader.through]))
     if reader.family == "json-patch":
         model, new = copy.deepcopy(reader.replica.model), {key(each["id"]): each for each in every_item(head)}
         for operation in told["changes"]:
@@ -339,25 +337,18 @@ def check_whole(reader, told, ignored, after, head):
             # Below the content of an item: /sections/0/items/1/content/…
             if "content" in names[4::2] and names[2] == "items" and names[-1] != "content":
                 owner = document.parent_of(model, names[:names.index("content", 4) + 1])[0]
-                both = [each.get("content") for each in (owner, new.get(key(owner["id"]), {}))]
-                require(not any(has_ignored(each, ignored) for each in both), "a patch beside ignored places:", operation, both)
+                now = own_content(new.get(key(owner["id"]), {}))
+                require(not may_hold(now, places), "a patch beside ignored places:", operation, now)
             model = document.apply(model, operation)
         return
     new = {each["id"]: each for _, own in after.sections for each in own}
-    old = {each["id"]: each for each in rows_in(reader.replica.model)}
     for given in items_in(told["changes"]):
         identity = key(given["id"])
         if "patch" in given:
-            both = [owner[identity].get("content") for owner in (old, new)]
-            require(not any(has_ignored(each, ignored) for each in both), "a patch beside ignored places:", given, both)
+            wrong = untold(given["patch"], new[identity]["content"], places)
+            require(not wrong, "a patch:", given, "of", new[identity], wrong)
         elif "content" in given and identity in new:
             require(given["content"] == new[identity].get("content"), "an old content:", given, new[identity])
-
-
-def rows_in(model):
-    if isinstance(model, list):
-        return [line["item"] for line in model if "item" in line]
-    return [each for _, own in model.sections for each in own]
 
 
 def items_in(changes):

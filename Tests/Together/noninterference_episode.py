@@ -5,7 +5,7 @@ import json
 
 from noninterference_callers import TOKEN_LIFE
 from noninterference_requests import KEYS, STRANGE_VIEWS, Script
-from noninterference_secrets import EVERYTHING, NOTHING, Secrets
+from noninterference_secrets import EVERYTHING, IGNORED, NOTHING, Secrets
 from noninterference_wire import compared, cursors, difference, inflated
 from noninterference_worlds import KEEPER, OTHER, TEAM, bearer
 from support.client import session_path
@@ -55,17 +55,27 @@ class Episode:
     # What the worlds hold
 
     def begin(self):
-        settings = {"ignore": ["/n"]} if self.caller.sight is not NOTHING and self.chance.random() < 0.3 else {}
-        if self.caller.sight is EVERYTHING and self.chance.random() < 0.2:
-            settings["keep"] = ["expanded"]
         for session in self.caller.sessions:
             secrets = self.secrets[session] = Secrets(self.chance, self.caller.sight)
-            self.commit(session, "PUT", (), [{**body, **settings} for body in secrets.puts], secrets.query)
+            self.start(session, secrets)
         if not self.caller.sees_existence:
             self.worlds[self.chance.randint(0, 1)].ask("DELETE", session_path(self.caller.sessions[0]))
         elif isinstance(self.caller.sight, dict) and self.given == self.caller.given:
             for session in self.caller.sessions:
                 self.check_sight(session)
+
+    def start(self, session, secrets):
+        """A PUT of a state, with the same settings in both worlds."""
+        settings = self.ignoring(0.5)
+        if self.caller.sight is EVERYTHING and self.chance.random() < 0.2:
+            settings["keep"] = ["expanded"]
+        self.commit(session, "PUT", (), [{**body, **settings} for body in secrets.puts], secrets.query)
+
+    def ignoring(self, share):
+        """Places that are ignored, in what is hidden and in what is not."""
+        if self.caller.sight is NOTHING or self.chance.random() >= share:
+            return {}
+        return {"ignore": self.chance.sample(IGNORED, self.chance.choice([1, 1, 2, 4]))}
 
     def check_sight(self, session):
         """Checks that the view hides what the model says, and no more."""
@@ -107,14 +117,17 @@ class Episode:
         session = self.chance.choice(self.caller.sessions)
         secrets = self.secrets[session]
         deed = self.chance.choice(["change"] * 5 + ["hide"] * 3 + ["mark"] * 2 + ["hidden edit"] * 2
-                                  + ["reload", "same", "start over", "again", "key"])
+                                  + ["reload", "same", "start over", "again", "key", "settings"])
         if not self.caller.sees_existence:
             return self.write_for_stranger(session)
         if deed in ("mark", "hidden edit"):
             return self.edit(session, secrets, deed)
         if deed == "start over":
             secrets.restart()
-            return self.commit(session, "PUT", (), secrets.puts, secrets.query)
+            return self.start(session, secrets)
+        if deed == "settings":
+            body = self.ignoring(0.8) or {"ignore": []}
+            return self.commit(session, "PUT", (), [body, body])
         if deed == "again":
             for world in self.worlds:
                 world.ask("DELETE", session_path(session))

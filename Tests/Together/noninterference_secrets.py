@@ -14,6 +14,8 @@ HIDDEN_SECTIONS = [f"hs{number}" for number in range(4)]
 BULK = [{"id": f"bulk {number}", "kind": "secret", "content": {"secret": f"{number} " + "x" * 120}} for number in range(4000)]
 SECRETS = [*CONTENTS, {"secret": "s"}, {"title": "a", "n": -1, "secret": 2}, {"title": "zz", "n": 99}, {"n": "9"}]
 EVERYTHING, NOTHING = "everything", "nothing"
+# What a session may ignore: hidden edits change none of it alone, so both worlds make a revision.
+IGNORED = ["/n", "/title", "/other", "/tags", "/tags/0", "/a~1b", "/a~1b/c~0d", "/long"]
 # How some writers write: ids are those of a row within its section.
 SHAPE = {"sectionsAt": "/sections", "sectionIdAt": "/_id", "sectionExpandedAt": "/_open", "itemsAt": "/list", "idAt": "/_id",
          "kindAt": "/_kind", "childrenAt": "/_sub", "expandedAt": "/_open", "rest": "true", "idScope": "section"}

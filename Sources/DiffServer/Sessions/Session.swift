@@ -65,18 +65,14 @@ public final class Session: Sendable {
             let maker: RequestFingerprint?
             /// Whether the digest is from a time when other places were ignored; it stays until the state changes.
             var hasOldDigest: Bool
-            /// The first sequence at which values at ignored places had been lost: readers of it, and of later
-            /// revisions, may have values that no state mentions. Nil if none were lost.
-            var lostIgnoredAt: UInt64?
 
             /// - Parameter parent: the revision before this one, if there was one.
             init(
                 revision: Revision, marks: Marks, parent: Revision?, maker: RequestFingerprint?, made: Instant,
-                hasOldDigest: Bool = false, lostIgnoredAt: UInt64? = nil
+                hasOldDigest: Bool = false
             ) {
                 (self.revision, self.marks, self.made, self.maker) = (revision, marks, made, maker)
                 (parentDigest, self.hasOldDigest) = (parent?.digest, hasOldDigest)
-                self.lostIgnoredAt = lostIgnoredAt
             }
 
             /// The revision that the write changed into this one.
@@ -91,14 +87,6 @@ public final class Session: Sendable {
         var maker: RequestFingerprint? { origin.maker }
         public var made: Instant { origin.made }
         var hasOldDigest: Bool { origin.hasOldDigest }
-
-        /// Whether a reader of a revision may have contents that its state does not mention.
-        ///
-        /// - Parameter known: the known revision with that state. If only the digests are equal, it may have had other
-        ///   values at ignored places.
-        public func mayDiffer(for reader: Revision, knownAs known: Revision) -> Bool {
-            origin.lostIgnoredAt.map { reader.sequence >= $0 || reader.sequence != known.sequence } ?? false
-        }
 
         init(
             _ origin: Origin, snapshot: Snapshot, fingerprints: Fingerprints, step: SnapshotDelta? = nil,
@@ -124,14 +112,16 @@ public final class Session: Sendable {
         /// Whether items keep the head's expansion if the posted state does not mention it.
         var keepsExpanded = false
         /// How often the ignored places have changed since the session was made.
-        public var digestEpoch = 0
+        var digestEpoch = 0
+        /// Whether other places were ignored before, since the session was made or last started over: then readers may
+        /// have any values there.
+        public var ignoredOthers = false
 
         public init(
-            timeToLive: Duration, ignored: [JSONPointer], shape: StateShape? = nil, keepsExpanded: Bool = false,
-            digestEpoch: Int = 0
+            timeToLive: Duration, ignored: [JSONPointer], shape: StateShape? = nil, keepsExpanded: Bool = false
         ) {
-            (self.timeToLive, self.ignored, self.shape, self.keepsExpanded, self.digestEpoch) = (
-                timeToLive, ignored, shape, keepsExpanded, digestEpoch
+            (self.timeToLive, self.ignored, self.shape, self.keepsExpanded) = (
+                timeToLive, ignored, shape, keepsExpanded
             )
         }
 

@@ -11,7 +11,7 @@ import SnapshotKit
 /// A state of a session and its settings, in bytes.
 public struct SessionRecord: Sendable, Equatable {
     /// The format of `meta` and of log entries. A process reads no other.
-    public static let format = 6
+    public static let format = 7
 
     public var meta: [UInt8]
     public var head: [UInt8]
@@ -131,8 +131,7 @@ extension [String: JSONSlice] {
         let maker = self["maker"]?.string.flatMap { UInt64($0, radix: 16) }
         return Session.Head.Origin(
             revision: revision, marks: try marks(), parent: parent,
-            maker: maker.map(RequestFingerprint.init), made: clock.past(milliseconds: made),
-            lostIgnoredAt: self["lostIgnoredAt"]?.integer.map { UInt64(clamping: $0) })
+            maker: maker.map(RequestFingerprint.init), made: clock.past(milliseconds: made))
     }
 
     public func settings() throws(SessionRecord.Failure) -> Session.Settings {
@@ -143,10 +142,12 @@ extension [String: JSONSlice] {
         let ignored = texts.compactMap { JSONPointer($0) }
         guard ignored.count == texts.count, (0..<Int.max).contains(epoch) else { throw .damaged }
         do throws(StateError) {
-            return Session.Settings(
+            var settings = Session.Settings(
                 timeToLive: .seconds(ttl), ignored: ignored,
                 shape: try self["shape"].map { (value) throws(StateError) in try StateShape(value) },
-                keepsExpanded: self["keep"] != nil, digestEpoch: epoch)
+                keepsExpanded: self["keep"] != nil)
+            (settings.digestEpoch, settings.ignoredOthers) = (epoch, self["ignoredOthers"] != nil)
+            return settings
         } catch { throw .damaged }
     }
 
@@ -169,7 +170,6 @@ extension JSONObject {
         revision("parent", origin.parent)
         if let maker = origin.maker { hex("maker", maker.value) }
         number("made", clock.milliseconds(origin.made))
-        number("lostIgnoredAt", origin.lostIgnoredAt.map { Int(clamping: $0) })
         guard !origin.marks.isEmpty else { return }
         name("marks")
         origin.marks.write(into: &writer)
@@ -195,5 +195,6 @@ extension JSONObject {
         }
         if settings.keepsExpanded { list("keep", ["expanded"]) { $0.writer.append(string: $1) } }
         if settings.digestEpoch > 0 { number("digestEpoch", settings.digestEpoch) }
+        if settings.ignoredOthers { number("ignoredOthers", 1) }
     }
 }

@@ -24,17 +24,15 @@ public struct SessionTransition: Sendable {
         let parent = before?.head.revision
         let sequence = parent?.sequence ?? 0
         var settings = settings
-        if let before { settings.digestEpoch = before.settings.digestEpoch }
+        if let before {
+            // Whoever has an equal earlier state continues from here. Under other ignored places it may have values
+            // that are compared by now, so no state of before may have the digest of a later one.
+            let isOther = settings.ignored != before.settings.ignored || before.settings.ignoredOthers
+            settings.digestEpoch = before.settings.digestEpoch + (isOther ? 1 : 0)
+        }
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: settings.ignored)
         let revision = Revision(sequence: sequence + 1, digest: fingerprints.digest(salt: settings.salt(name)))
-        // Readers of an equal earlier state continue from here, with their values at ignored places.
-        let isKnown = before.map { before in
-            before.head.revision.digest == revision.digest
-                || before.history.place(of: revision, at: now, bounds: bounds) != nil
-        }
-        let origin = Session.Head.Origin(
-            revision: revision, marks: .none, parent: parent, maker: maker, made: now,
-            lostIgnoredAt: isKnown == true && !settings.ignored.isEmpty ? 0 : nil)
+        let origin = Session.Head.Origin(revision: revision, marks: .none, parent: parent, maker: maker, made: now)
         return Session(
             head: Session.Head(origin, snapshot: snapshot, fingerprints: fingerprints), settings: settings,
             replays: before?.replays ?? ReplayWindow(),
@@ -44,12 +42,14 @@ public struct SessionTransition: Sendable {
     /// The session with other settings; state, revision and history stay. If the ignored places change, later states
     /// are compared accordingly, while the revision keeps its digest.
     public func session(_ before: Session, settled settings: Session.Settings) -> Session {
-        if settings == before.settings { return before }
-        guard settings.ignored != before.settings.ignored else { return before.with(settings: settings) }
+        let old = before.settings
         var settings = settings
-        settings.digestEpoch = before.settings.digestEpoch + 1
-        let head = before.head.ignoring(settings.ignored, insteadOf: before.settings.ignored)
-        return before.with(head: head, settings: settings)
+        (settings.digestEpoch, settings.ignoredOthers) = (old.digestEpoch, old.ignoredOthers)
+        if settings == old { return before }
+        guard settings.ignored != old.ignored else { return before.with(settings: settings) }
+        settings.digestEpoch += 1
+        if !old.ignored.isEmpty { settings.ignoredOthers = true }
+        return before.with(head: before.head.ignoring(settings.ignored), settings: settings)
     }
 
     /// The session with a new state, or unchanged if that equals its head; and the changeset between them.
@@ -60,7 +60,7 @@ public struct SessionTransition: Sendable {
         let (old, ignored) = (before.head, before.settings.ignored)
         let changeset = Changeset(
             from: old.snapshot, to: snapshot, marks: marks, ignoring: ignored,
-            readersMayDiffer: old.origin.lostIgnoredAt != nil, reused: reused)
+            patchesItems: !before.settings.ignoredOthers, reused: reused)
         let fingerprints = Fingerprints(
             of: snapshot, ignoring: ignored, from: old.fingerprints, reusing: changeset.reused)
         // Digests are not compared, since the head's may be from a time when other places were ignored.
@@ -72,16 +72,14 @@ public struct SessionTransition: Sendable {
         let digest = isSame ? old.revision.digest : fingerprints.digest(salt: before.settings.salt(name))
         let origin = Session.Head.Origin(
             revision: Revision(sequence: old.revision.sequence + 1, digest: digest), marks: marks,
-            parent: old.revision, maker: maker, made: now, hasOldDigest: isSame && old.hasOldDigest,
-            lostIgnoredAt: old.origin.lostIgnoredAt
-                ?? (!isSame && changeset.losesIgnoredValues ? old.revision.sequence + 1 : nil))
+            parent: old.revision, maker: maker, made: now, hasOldDigest: isSame && old.hasOldDigest)
         // If only marks are new the old snapshot stays: ignored places do not change without a change, and the writer
         // is told what is stored.
         let reported =
             isSame && !snapshot.isIdentical(to: old.snapshot)
             ? Changeset(
                 from: old.snapshot, to: old.snapshot, marks: marks, ignoring: ignored,
-                readersMayDiffer: old.origin.lostIgnoredAt != nil) : changeset
+                patchesItems: !before.settings.ignoredOthers) : changeset
         let head = Session.Head(
             origin, snapshot: isSame ? old.snapshot : snapshot, fingerprints: fingerprints,
             step: isLogged ? isSame ? .unchanged : SnapshotDelta(over: changeset) : nil, change: reported)
@@ -91,10 +89,9 @@ public struct SessionTransition: Sendable {
 
 extension Session.Head {
     /// The head with fingerprints that ignore other places. O(bytes).
-    fileprivate func ignoring(_ ignored: [JSONPointer], insteadOf others: [JSONPointer]) -> Session.Head {
+    fileprivate func ignoring(_ ignored: [JSONPointer]) -> Session.Head {
         var origin = origin
         origin.hasOldDigest = true
-        if !others.isEmpty { origin.lostIgnoredAt = 0 }
         return Session.Head(
             origin, snapshot: snapshot,
             fingerprints: Fingerprints(of: snapshot, by: fingerprints.hash, ignoring: ignored))

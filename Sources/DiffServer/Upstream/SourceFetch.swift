@@ -143,8 +143,6 @@ final class AdoptSource: SessionOperation {
             let first = transition.firstSession(state.snapshot, settings: settings, after: nil, maker: nil)
             return .swap(first, .adopted(first))
         }
-        var settings = settings
-        settings.digestEpoch = before.settings.digestEpoch
         let settled = transition.session(before, settled: settings)
         let next = transition.session(after: settled, state.snapshot, state.reused, maker: nil).0
         return next === before ? .finish(.adopted(before)) : .swap(next, .adopted(next))

@@ -86,14 +86,13 @@ struct ChangesetView {
         writer.append("]}")
     }
 
-    /// Appends a common item's content as a merge patch. Appends nothing and returns false if there is none, if it is
-    /// no smaller, or if the reader may lack a part of the old content.
+    /// Appends a common item's content as a merge patch, with what is at ignored places. Appends nothing and returns
+    /// false if there is none, or if it is no smaller.
     func appendPatch(ofItem item: Int, to writer: inout JSONWriter) -> Bool {
         let oldItem = Int(change.items.oldOfNew[item])
-        guard oldItem >= 0, old.nodes[oldItem].flags.contains(.hasContent) else { return false }
-        let (previous, content) = (old.content(ofItem: oldItem), new.content(ofItem: item))
-        if change.mayBeUnknown(previous, content) { return false }
-        return appendPatch(from: previous, to: content, &writer)
+        guard change.patchesItems, oldItem >= 0, old.nodes[oldItem].flags.contains(.hasContent) else { return false }
+        return appendPatch(
+            from: old.content(ofItem: oldItem), to: new.content(ofItem: item), ignoring: change.ignored, &writer)
     }
 
     /// The same of a common section.
@@ -117,12 +116,14 @@ struct ChangesetView {
 
     private func appendPatch(
         _ name: StaticString = ",\"patch\":", from previous: UnsafeRawBufferPointer,
-        to content: UnsafeRawBufferPointer, _ writer: inout JSONWriter
+        to content: UnsafeRawBufferPointer, ignoring ignored: PointerSet = .none, _ writer: inout JSONWriter
     ) -> Bool {
         let start = writer.count
         writer.append(name)
         let body = writer.count
-        if appendMergePatch(from: previous, to: content, into: &writer), writer.count - body < content.count {
+        if appendMergePatch(from: previous, to: content, ignoring: ignored, into: &writer),
+            writer.count - body < content.count
+        {
             return true
         }
         writer.truncate(to: start)

@@ -53,7 +53,7 @@ extension JSONPatch {
         let expands = flags.old.contains(.isCollapsed) != flags.new.contains(.isCollapsed)
         guard changesContent || changesKind || expands else { return }
         goTo(vertex)
-        if let change, let old = content.old, let new = content.new, change.mayBeUnknown(old, new) {
+        if let change, content.old != nil, let new = content.new, change.mayBeUnknown(new) {
             inside({ $0.append("/content") }) { $0.writeValue(new, by: "replace") }
         } else if changesContent {
             update("/content", content.old, content.new)

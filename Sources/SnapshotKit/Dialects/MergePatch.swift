@@ -1,15 +1,24 @@
 // RFC 7396. A merge patch replaces arrays as a whole, and cannot set a member to null, since null means "remove" there:
 // a change that would have to has no lossless patch. Objects are not compared first: two equal ones have an empty
 // patch, which is withdrawn. So their members are compared once, not again at each level.
+//
+// What a reader has at ignored places is not known: changes there alone are not sent. So the patch sets each of them,
+// whether it differs or not, and is right for whatever the reader has. Where that takes more than a value or `null`,
+// there is no patch: an object would be merged into the reader's, and arrays are not entered.
 
 /// Appends the merge patch between two accepted values. Returns false if there is no lossless one; then anything may
 /// have been appended. O(n).
+///
+/// - Parameter ignored: places at which the patch's reader may have any value, or none.
 func appendMergePatch(
-    from old: UnsafeRawBufferPointer, to new: UnsafeRawBufferPointer, into writer: inout JSONWriter
+    from old: UnsafeRawBufferPointer, to new: UnsafeRawBufferPointer, ignoring ignored: PointerSet,
+    into writer: inout JSONWriter
 ) -> Bool {
     guard old.first == UInt8(ascii: "{"), new.first == UInt8(ascii: "{") else { return false }
     var patch = MergePatch(before: JSONMembers(old), after: JSONMembers(new))
-    return patch.append(from: patch.before.all, to: patch.after.all, into: &writer) != .impossible
+    return ignored.withRoot {
+        patch.append(from: patch.before.all, to: patch.after.all, at: $0, into: &writer) != .impossible
+    }
 }
 
 private struct MergePatch {
@@ -19,18 +28,22 @@ private struct MergePatch {
     let after: JSONMembers
 
     /// Appends the patch between two objects, given the ranges of their members.
-    mutating func append(from old: Range<Int>, to new: Range<Int>, into writer: inout JSONWriter) -> Outcome {
+    mutating func append(
+        from old: Range<Int>, to new: Range<Int>, at place: PointerPlace, into writer: inout JSONWriter
+    ) -> Outcome {
         var search = MemberSearch(old)
         writer.append("{")
         let first = writer.count
-        var index = new.lowerBound
+        var (index, found) = (new.lowerBound, 0 as PointerPlace.Numbers)
         while index < new.upperBound {
             let previous = search.find(after[index].name, in: before)
             if let previous { before.take(previous) }
             let start = writer.count
             writer.separate()
             writer.append(name: after[index].name)
-            switch appendValue(from: previous, to: index, into: &writer) {
+            let inner = place.below(after[index].name)
+            found |= inner.ending
+            switch appendValue(from: previous, to: index, at: inner, into: &writer) {
             case .written: break
             case .impossible: return .impossible
             case .empty: writer.truncate(to: start)
@@ -39,22 +52,40 @@ private struct MergePatch {
         }
         index = before.firstLeft(from: old.lowerBound, in: old)
         while index < old.upperBound {
-            writer.separate()
-            writer.append(name: before[index].name)
-            writer.append("null")
+            if !place.below(before[index].name).isEnd {
+                writer.separate()
+                writer.append(name: before[index].name)
+                writer.append("null")
+            }
             index = before.firstLeft(from: before[index].end, in: old)
+        }
+        place.forEachEnd(except: found) { name in
+            writer.separate()
+            writer.append(string: name)
+            writer.append(":null")
         }
         defer { writer.append("}") }
         return writer.count == first ? .empty : .written
     }
 
-    private mutating func appendValue(from previous: Int?, to index: Int, into writer: inout JSONWriter) -> Outcome {
+    private mutating func appendValue(
+        from previous: Int?, to index: Int, at place: PointerPlace, into writer: inout JSONWriter
+    ) -> Outcome {
         let value = after[index].value
-        if let previous {
-            if before[previous].isObject, after[index].isObject {
-                return append(from: before.inside(previous), to: after.inside(index), into: &writer)
+        if place.isEnd {
+            if after[index].isObject || after[index].isNull { return .impossible }
+        } else if after[index].isObject {
+            if let previous, before[previous].isObject {
+                return append(from: before.inside(previous), to: after.inside(index), at: place, into: &writer)
             }
-            if sameValue(before[previous].value, value, ignoring: .none) { return .empty }
+            if !place.isAside {
+                let patch = append(from: 0..<0, to: after.inside(index), at: place, into: &writer)
+                return patch == .impossible ? .impossible : .written
+            }
+        } else {
+            var cursor = JSONCursor(value.baseAddress!)
+            if !place.isAside, cursor.findsParent(of: place) { return .impossible }
+            if let previous, sameValue(before[previous].value, value, ignoring: .none) { return .empty }
         }
         var cursor = JSONCursor(value.baseAddress!)
         if takesNull(&cursor) { return .impossible }

@@ -32,8 +32,8 @@ public final class Changeset: Sendable {
     package let new: Columns
     /// Places that are not compared: `json-patch` compares hidden items itself.
     let ignored: PointerSet
-    /// Whether readers may have values at ignored places that no state mentions any more.
-    private let readersMayDiffer: Bool
+    /// Whether contents of items may be patched.
+    let patchesItems: Bool
     /// Whether the list's own content has changed.
     public let changesList: Bool
     private let draft: ChangesetDraft
@@ -47,14 +47,14 @@ public final class Changeset: Sendable {
     /// - Parameters:
     ///   - marks: rows and sections to redraw though nothing changed.
     ///   - ignored: places inside items' contents that are not compared.
-    ///   - readersMayDiffer: whether readers of the old state may have other contents, because places were ignored:
-    ///     then contents are replaced as a whole, and not patched.
+    ///   - patchesItems: false if readers of the old state may have other contents beyond what is ignored: then those
+    ///     of items are replaced as a whole.
     ///   - reused: items already known to be the same in both; affects only speed.
     public init(
         from old: Snapshot, to new: Snapshot, marks: Marks = .none, ignoring ignored: [JSONPointer] = [],
-        readersMayDiffer: Bool = false, reused: Kinship? = nil
+        patchesItems: Bool = true, reused: Kinship? = nil
     ) {
-        (self.old, self.new, self.readersMayDiffer) = (old.columns, new.columns, readersMayDiffer)
+        (self.old, self.new, self.patchesItems) = (old.columns, new.columns, patchesItems)
         self.ignored = PointerSet(ignored)
         let known = reused.flatMap { $0.old === old.columns && $0.new === new.columns ? $0 : nil }
         changesList = self.old.withViews(of: self.new) { !sameValue($0.listContent, $1.listContent, ignoring: .none) }
@@ -91,27 +91,9 @@ public final class Changeset: Sendable {
             + rowChanges.capacity
     }
 
-    /// Whether a reader may lack a part of an item's old content: changes only at ignored places are not sent. So a
-    /// content that has a value there, before or after, is replaced as a whole, not patched.
-    func mayBeUnknown(_ old: UnsafeRawBufferPointer, _ new: UnsafeRawBufferPointer) -> Bool {
-        readersMayDiffer || ignored.holdValue(of: old) || ignored.holdValue(of: new)
-    }
-
-    /// Whether an item had values at ignored places and has none any more, or is gone. Readers may keep showing them,
-    /// through a view or until they see an equal item again, and later states do not tell. O(items that are written
-    /// differently, or gone).
-    public var losesIgnoredValues: Bool {
-        guard !ignored.isEmpty else { return false }
-        return old.withViews(of: new) { old, new in
-            var isLost = false
-            reused.reversedRuns.forOthers(of: old.nodes.count) { item in
-                guard !isLost, ignored.holdValue(of: old.content(ofItem: item)) else { return }
-                let next = Int(items.newOfOld[item])
-                isLost = next < 0 || !ignored.holdValue(of: new.content(ofItem: next))
-            }
-            return isLost
-        }
-    }
+    /// Whether a reader of the old state may lack, or still have, something in an item's new content: changes only at
+    /// ignored places are not sent. An operation that expects a value there could fail.
+    func mayBeUnknown(_ new: UnsafeRawBufferPointer) -> Bool { !patchesItems || ignored.mayLead(into: new) }
 
     /// Whether nothing changed at all.
     public var isEmpty: Bool { counts.total == 0 && !changesList }

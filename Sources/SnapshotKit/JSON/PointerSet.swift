@@ -80,6 +80,23 @@ struct PointerPlace {
         guard let step, step.pointee.count > 0 else { return PointerPlace(step: nil) }
         return step.below(index)
     }
+
+    /// Calls `body` with the name of each member at which a pointer ends, but for those of these pointers.
+    func forEachEnd(except found: Numbers = 0, _ body: (UnsafeRawBufferPointer) -> Void) {
+        for each in children where each.pointee.ending & ~found != 0 {
+            let name = UnsafeRawPointer(each) + each.pointee.name
+            body(UnsafeRawBufferPointer(start: name, count: each.pointee.nameCount))
+        }
+    }
+
+    /// Whether a pointer ends at a member, or at an element, of an object or an array here.
+    fileprivate func endsBelow(inArray: Bool) -> Bool {
+        children.contains { $0.pointee.ending != 0 && (!inArray || $0.pointee.index >= 0) }
+    }
+
+    private var children: some Sequence<UnsafePointer<Step>> {
+        (0..<(step?.pointee.count ?? 0)).lazy.map { [step] in step! + step!.pointee.below + $0 }
+    }
 }
 
 // MARK: The tree
@@ -186,11 +203,11 @@ private final class Tree: @unchecked Sendable {
 // MARK: Walks
 
 extension PointerSet {
-    /// Whether an accepted JSON text has a value at one of the places inside it. O(n).
-    func holdValue(of text: UnsafeRawBufferPointer) -> Bool {
+    /// Whether an accepted JSON text has an object or an array that has one of the places, or could have it. O(n).
+    func mayLead(into text: UnsafeRawBufferPointer) -> Bool {
         guard !isEmpty, let start = text.baseAddress, text.count > 0 else { return false }
         var cursor = JSONCursor(start)
-        return withRoot { cursor.findsValue(below: $0, entersArrays: true) }
+        return withRoot { cursor.findsParent(of: $0) }
     }
 
     /// Whether an accepted JSON text has a value outside the places, objects aside. O(n).
@@ -235,6 +252,24 @@ extension JSONCursor {
 }
 
 extension JSONCursor {
+    /// Takes the value here, or a part of it; returns whether a pointer ends below an object or an array of it, even if
+    /// there is nothing.
+    mutating func findsParent(of place: PointerPlace) -> Bool {
+        let isObject = byte == UInt8(ascii: "{")
+        guard !place.isAside, isObject || byte == UInt8(ascii: "[") else {
+            skipValue()
+            return false
+        }
+        if place.endsBelow(inArray: !isObject) { return true }
+        guard enter() else { return false }
+        var index = 0
+        repeat {
+            if findsParent(of: isObject ? place.below(takeName()) : place.below(index)) { return true }
+            index += 1
+        } while takesComma()
+        return false
+    }
+
     /// Takes the value here, or a part of it; returns whether it holds a value where no pointer ends, objects aside.
     fileprivate mutating func findsValue(outside place: PointerPlace) -> Bool {
         if place.isEnd {

@@ -43,7 +43,7 @@ struct SessionRecordTests {
             let session = writing.firstSession(
                 try Snapshot(json: "[1]"), settings: settings, after: nil, maker: nil)
             let record = SessionRecord(session, by: hash)
-            #expect(String(decoding: record.meta, as: UTF8.self).hasPrefix(#"{"format":6,"#))
+            #expect(String(decoding: record.meta, as: UTF8.self).hasPrefix(#"{"format":7,"#))
             #expect(try record.session(named: "a", hash: hash, isHead: true).settings == settings)
         }
         #expect(throws: SessionRecord.Failure.damaged) {
@@ -58,7 +58,7 @@ struct SessionRecordTests {
         let session = SessionTransition(name: "a", bounds: .init(), hash: hash, now: .now)
             .firstSession(try Snapshot(json: "[1]"), settings: settings, after: nil, maker: nil)
         let record = SessionRecord(session, by: hash)
-        #expect(String(decoding: record.meta, as: UTF8.self).hasPrefix(#"{"format":6,"#))
+        #expect(String(decoding: record.meta, as: UTF8.self).hasPrefix(#"{"format":7,"#))
         #expect(try record.session(named: "a", hash: hash, isHead: true).settings == settings)
     }
 
@@ -72,7 +72,7 @@ struct SessionRecordTests {
     @Test(arguments: [1, 5, 7])
     func `a record of another format is told from damage`(_ format: Int) throws {
         #expect(throws: SessionRecord.Failure.format(format)) {
-            try resummed { $0.replacing("\"format\":6", with: "\"format\":\(format)") }.session(
+            try resummed { $0.replacing("\"format\":7", with: "\"format\":\(format)") }.session(
                 named: "a", hash: hash, isHead: true)
         }
     }

@@ -86,6 +86,55 @@ struct IgnoringTests {
         #expect(document == (try TreeParser.tree(try Snapshot(json: expected).documentJSON())))
     }
 
+    /// Ignored places, two contents, and the patch between them; nil if the whole content is sent.
+    static let patches: [(ignored: [String], old: String, new: String, patch: String?)] = [
+        // What is there, and what is not.
+        (["/ts"], #"{"t":1,"ts":5}"#, #"{"t":2,"ts":6}"#, #"{"t":2,"ts":6}"#),
+        (["/ts"], #"{"t":1,"ts":5}"#, #"{"t":2,"ts":5}"#, #"{"t":2,"ts":5}"#),
+        (["/ts"], #"{"t":1}"#, #"{"t":2,"ts":[null]}"#, #"{"t":2,"ts":[null]}"#),
+        (["/ts"], #"{"t":1,"ts":{"n":1}}"#, #"{"t":2}"#, #"{"t":2,"ts":null}"#),
+        (["/ts"], #"{"t":1}"#, #"{"t":2}"#, #"{"t":2,"ts":null}"#),
+        (["/b", "/a"], #"{"t":1}"#, #"{"t":2,"a":"x"}"#, #"{"t":2,"a":"x","b":null}"#),
+        // Both of two pointers, one below the other.
+        (["/m", "/m/n"], #"{"t":1,"m":{"n":2}}"#, #"{"t":2,"m":3}"#, #"{"t":2,"m":3}"#),
+        // What a patch cannot say.
+        (["/ts"], #"{"t":1,"ts":5}"#, #"{"t":2,"ts":{}}"#, nil),
+        (["/ts"], #"{"t":1,"ts":5}"#, #"{"t":2,"ts":null}"#, nil),
+        (["/l/0"], #"{"t":1,"l":[1]}"#, #"{"t":2,"l":[1]}"#, nil),
+        (["/l/1"], #"{"t":1,"l":[1]}"#, #"{"t":2,"l":[1]}"#, nil),
+        (["/l/0/n"], #"{"t":1,"l":[{}]}"#, #"{"t":2,"l":[{}]}"#, nil),
+        (["/l/x", "/l/0/n"], #"{"t":1,"l":[1]}"#, #"{"t":2,"l":[1]}"#, #"{"t":2}"#),
+        // Inside of what is compared.
+        (["/m/ts"], #"{"t":1,"m":{"ts":5,"k":1}}"#, #"{"t":2,"m":{"ts":6,"k":1}}"#, #"{"t":2,"m":{"ts":6}}"#),
+        (["/m/ts"], #"{"t":1,"m":{"k":1}}"#, #"{"t":2,"m":{"k":1}}"#, #"{"t":2,"m":{"ts":null}}"#),
+        (["/m/ts"], #"{"t":1}"#, #"{"t":2}"#, #"{"t":2}"#),
+        (["/m/ts"], #"{"t":1,"m":3}"#, #"{"t":2,"m":3}"#, #"{"t":2}"#),
+        (["/m/ts"], #"{"t":1,"m":{"ts":5}}"#, #"{"t":1}"#, #"{"m":null}"#),
+        (["/m/ts"], #"{"t":1,"m":{"ts":5}}"#, #"{"t":1,"m":7}"#, #"{"m":7}"#),
+        (["/m/ts"], #"{"t":1}"#, #"{"t":1,"m":{}}"#, #"{"m":{"ts":null}}"#),
+        (["/m/n/ts"], #"{"t":1,"m":3}"#, #"{"t":1,"m":{"n":{"ts":1},"k":{}}}"#, #"{"m":{"n":{"ts":1},"k":{}}}"#),
+        (["/m/ts"], #"{"t":1,"m":3}"#, #"{"t":1,"m":{"k":null}}"#, nil),
+        ([""], #"{"t":1}"#, #"{"t":2}"#, #"{"t":2}"#),
+        (["/x\"y/é"], #"{"t":1,"x\"y":{}}"#, #"{"t":2,"x\"y":{}}"#, #"{"t":2,"x\"y":{"é":null}}"#),
+    ]
+
+    @Test("a patch sets each of them, so that what its reader has there does not matter", arguments: patches.indices)
+    func patch(index: Int) throws {
+        let (texts, old, new, patch) = Self.patches[index]
+        let ignored = texts.compactMap { JSONPointer($0) }
+        let long = { (text: String) in "\(text.dropLast()),\"x\":\"\(String(repeating: "x", count: 60))\"}" }
+        let (first, next) = (try snapshot(long(old)), try snapshot(long(new)))
+        let changeset = Changeset(from: first, to: next, ignoring: ignored)
+        let update = String(decoding: changeset.json(.keyed, content: .patch), as: UTF8.self)
+        #expect(update.contains(patch.map { "\"patch\":\($0)" } ?? "\"content\":\(long(new))"), "\(update)")
+        // Whoever may have anything is sent all of it.
+        let unsure = Changeset(from: first, to: next, ignoring: ignored, patchesItems: false)
+        #expect(
+            String(decoding: unsure.json(.keyed, content: .patch), as: UTF8.self).contains("\"content\":\(long(new))"))
+        let replaces = String(decoding: unsure.json(.jsonPatch), as: UTF8.self)
+        #expect(replaces.contains(#""path":"/sections/0/items/0/content","value":"#))
+    }
+
     @Test("the pointers lead into items' contents, not into sections'")
     func sections() throws {
         let (old, new) = (try snapshot(#"{"at":1}"#, isSection: true), try snapshot(#"{"at":2}"#, isSection: true))

@@ -61,10 +61,26 @@ struct PointerSetTests {
             let hasMembers = writer.append(membersOf: bytes, at: pointers)
             #expect(hasMembers == (each.members != nil))
             #expect(String(decoding: writer.bytes(), as: UTF8.self) == each.members ?? "")
-            // The whole is not a place inside itself.
+            // What has a place can have it, unless that is the whole.
             let inside = PointerSet(pointers.pointers.filter { $0 != .root })
-            #expect(pointers.holdValue(of: bytes) == (inside.value(in: bytes.baseAddress!, entersArrays: true) != nil))
+            let hasPlace = inside.value(in: bytes.baseAddress!, entersArrays: true) != nil
+            #expect(pointers.mayLead(into: bytes) || !hasPlace)
         }
+    }
+
+    @Test(
+        "Whether a value could have one of them",
+        arguments: [
+            ("/a", "{}", true), ("/a", "[]", false), ("/a", "1", false), ("/0", "[]", true), ("/2", "[7]", true),
+            ("/-", "[7]", false), ("/01", "[7]", false), ("/01", "{}", true), ("", "{}", false), ("/a/b", "{}", false),
+            ("/a/b", #"{"b":{},"a":{}}"#, true), ("/a/b", #"{"a":[]}"#, false), ("/a/b", #"{"a":5}"#, false),
+            ("/a/0/b", #"{"a":[1,{}]}"#, false), ("/a/1/b", #"{"a":[1,{}]}"#, true), ("/a/0", #"{"a":[[]]}"#, true),
+            ("/a/0/0", #"{"a":[[]]}"#, true), ("/a~1b", #"{"x":1}"#, true), ("/é/b", #"{"\u00e9":{}}"#, true),
+        ])
+    func parents(pointer: String, value: String, isParent: Bool) throws {
+        let pointers = PointerSet([try #require(JSONPointer(pointer))])
+        #expect(try JSONText(value).withBytes(pointers.mayLead(into:)) == isParent)
+        #expect(!PointerSet.none.mayLead(into: UnsafeRawBufferPointer(start: nil, count: 0)))
     }
 
     @Test("Which of them pass a place, and which end there")

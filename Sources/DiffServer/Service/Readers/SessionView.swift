@@ -250,10 +250,9 @@ private struct ProjectedReader {
         guard let shown else { return reset(.unknown, named) }
         let window = window(of: seen, since: past, place)
         let destination = view.destination(projection, seen, window)
-        let mayDiffer = view.session.head.mayDiffer(for: base?.revision ?? named, knownAs: known(at: point))
         let changeset = Changeset(
-            from: shown, to: destination.snapshot, marks: marks, ignoring: view.session.settings.ignored,
-            readersMayDiffer: mayDiffer || mayHaveLostValues)
+            from: shown, to: destination.snapshot, marks: marks, ignoring: ignored,
+            patchesItems: !view.session.settings.ignoredOthers)
         // A reader that asks for another window is told the new place, even if the rows are the same.
         let isAsked = base == nil && self.window(of: past, since: past, place)?.place != place
         let isOfNothing = isEmpty(changeset)
@@ -265,20 +264,9 @@ private struct ProjectedReader {
         return .changes(answers.remember(answer, key, at: head))
     }
 
-    /// Whether the reader may have kept a value at an ignored place because the view cuts the rest of the content, with
-    /// which it would have been sent. The session's own account of lost values is about whole contents.
-    private var mayHaveLostValues: Bool {
-        let ignored = view.session.settings.ignored
-        return !ignored.isEmpty && projection.views.contains { $0.cutsContents(around: ignored) }
-    }
-
-    /// The revision with the reader's base state.
-    private func known(at point: ResumePoint) -> Revision {
-        switch point {
-        case .head: head
-        case .past(let place, _): view.session.history.revision(at: place)
-        case .none: write?.base ?? head
-        }
+    /// The ignored places that its views show.
+    private var ignored: [JSONPointer] {
+        projection.views.reduce(view.session.settings.ignored) { $1.shown(of: $0) }
     }
 
     /// Whether a revision names the head before the write.
@@ -359,17 +347,11 @@ extension SessionView {
             let isReload = write?.base == revision && session.head.marks.isReload
             return reset(isReload ? .reloaded : reason, from: revision, options)
         case .head(let marks):
-            let head = (snapshot: session.head.snapshot, reused: nil as Kinship?)
-            return shared(from: revision, options) {
-                changes(from: head, at: session.head.revision, for: revision, marks)
-            }
+            return shared(from: revision, options) { changes(from: session.head.snapshot, marks) }
                 ?? reset(.expired, from: revision, options)
         case .past(let place, let marks):
             return shared(from: revision, options) {
-                session.state(at: place).map {
-                    changes(
-                        from: ($0.snapshot, $0.reused), at: session.history.revision(at: place), for: revision, marks)
-                }
+                session.state(at: place).map { changes(from: $0.snapshot, marks, $0.reused) }
             } ?? reset(.expired, from: revision, options)
         }
     }
@@ -386,9 +368,7 @@ extension SessionView {
         return answers.remember(answer, key, at: session.head.revision)
     }
 
-    private func changes(
-        from base: (snapshot: Snapshot, reused: Kinship?), at known: Revision, for reader: Revision, _ marks: Marks
-    ) -> Changeset {
+    private func changes(from base: Snapshot, _ marks: Marks, _ reused: Kinship? = nil) -> Changeset {
         Changeset(
             from: base.snapshot, to: session.head.snapshot, marks: marks, ignoring: session.settings.ignored,
             readersMayDiffer: session.head.mayDiffer(for: reader, knownAs: known), reused: base.reused)
