@@ -92,15 +92,43 @@ class Keys(ServiceCase):
         self.assertStatus(self.post_changes(two, ["c"], Idempotency_Key="k"), 200)
         self.assertEqual(self.get_session(two).exact["state"], canonical(["c"]))
 
-    def test_sixty_four_are_kept_a_session(self):
-        session, first = self.made(["a"])
-        for number in range(64):
-            self.post_changes(session, [str(number)], Idempotency_Key=f"k{number}")
-        kept = self.post_changes(session, ["other"], Idempotency_Key="k0")
-        self.assertProblem(kept, 422, "idempotency-key-reused")
-        self.post_changes(session, ["past"], Idempotency_Key="k64")
-        self.assertStatus(self.post_changes(session, ["executed"], Idempotency_Key="k0"), 200)
-        self.assertEqual(self.get_session(session).exact["state"], canonical(["executed"]))
+    def likes(self, session):
+        return self.get_session(session).json["state"]["sections"][0]["items"][0]["content"]["likes"]
+
+    def test_thousands_of_adds_of_one_writer_are_known(self):
+        """4,096 are kept of a session: all of one writer's, and its oldest is forgotten."""
+        session, _ = self.made([{"id": "a", "content": {"likes": 0}}])
+        body, minimal = {"edits": [{"op": "update", "items": [{"id": "a", "add": {"/likes": 1}}]}]}, {"Prefer": "return=minimal"}
+        for number in range(4096):
+            self.assertStatus(self.post_changes(session, body, Idempotency_Key=f"k{number}", **minimal), 200)
+        for number in (0, 1, 63, 64, 2000, 4000, 4095):
+            self.assertStatus(self.post_changes(session, body, Idempotency_Key=f"k{number}", **minimal), 200)
+        self.assertEqual(self.likes(session), 4096)
+        self.assertStatus(self.post_changes(session, body, Idempotency_Key="one more", **minimal), 200)
+        self.assertStatus(self.post_changes(session, body, Idempotency_Key="k1", **minimal), 200)
+        self.assertEqual(self.likes(session), 4097)
+        self.assertStatus(self.post_changes(session, body, Idempotency_Key="k0", **minimal), 200)
+        self.assertEqual(self.likes(session), 4098)
+
+    def test_an_add_under_if_match_counts_or_is_refused(self):
+        """The same bytes of two writers who saw the same revision: neither is taken for the other's retry."""
+        for edits in ([{"op": "update", "items": [{"id": "a", "add": {"/likes": 1}}]}],
+                      [{"op": "insert", "items": ["b"]}, {"op": "update", "items": [{"id": "b", "add": {"/likes": 1}}]}]):
+            session, first = self.made([{"id": "a", "content": {"likes": 0}}])
+            once, again = (self.post_changes(session, {"edits": edits}, If_Match=f'"{first}"') for _ in range(2))
+            self.assertStatus(once, 200)
+            self.assertProblem(again, 412, "revision-mismatch")
+        session, first = self.made([{"id": "a", "content": {"likes": 0}}])
+        for _ in range(2):
+            edits = [{"op": "update", "items": [{"id": "a", "patch": {"likes": 7}}]}]
+            self.assertStatus(self.post_changes(session, {"edits": edits}, If_Match=f'"{first}"'), 200)
+
+    def test_requests_are_compared_byte_for_byte(self):
+        session, _ = self.made(["a"])
+        self.assertStatus(self.post_changes(session, b'["b","\xc3\xb6"]', Idempotency_Key="k"), 200)
+        for body in (b'["b", "\xc3\xb6"]', b'["b","\\u00f6"]'):
+            self.assertProblem(self.post_changes(session, body, Idempotency_Key="k"), 422, "idempotency-key-reused")
+        self.assertStatus(self.post_changes(session, b'["b","\xc3\xb6"]', Idempotency_Key="k"), 200)
 
     def test_a_write_that_changed_nothing_is_remembered_too(self):
         session, first = self.made(["a"])

@@ -1,11 +1,14 @@
 // A session may have thousands of writers, each with its own keys, and each commit copies a session's value. So older
-// entries are in blocks that all versions share, and a commit copies only the newest ones. Whenever these fill a block,
-// all entries are checked once, and those too old or too many are dropped: amortized O(1) blocks per write.
+// entries are in blocks that all versions share, and a commit copies only the newest ones. Now and then there are too
+// many, and all are gone through once: amortized O(1) per write. Until then, those too many are not found.
 
 import DiffClock
 import SnapshotKit
 
 /// Recent writes by their `Idempotency-Key`, so that a retry is not executed again. Refusals are not remembered.
+///
+/// Where there is no room for another one, the oldest of the writer that has most is forgotten, so one with many keys
+/// has all the room that others leave.
 public struct ReplayWindow: Sendable {
     /// A key and its sender: equal keys of different writers are different.
     public struct Key: Hashable, Sendable {
@@ -27,8 +30,6 @@ public struct ReplayWindow: Sendable {
 
     public typealias KeyedEntry = (key: Key, entry: Entry)
 
-    /// The most writes remembered per writer.
-    static let maxOfWriter = 64
     /// The most writes remembered per session.
     static let capacity = 4_096
     /// How long a write is remembered.
@@ -47,18 +48,37 @@ public struct ReplayWindow: Sendable {
             footprint = 64 + ReplayWindow.footprint(of: self.entries) + hashes.count * 8
         }
 
-        func last(_ key: Key, _ hash: Int) -> Int? {
-            hashes.indices.reversed().first { hashes[$0] == hash && entries[$0].key == key }
+        func index(of key: Key, _ hash: Int) -> Int? {
+            hashes.indices.first { hashes[$0] == hash && entries[$0].key == key }
         }
     }
 
-    /// Oldest first; in front of `newest`.
+    /// So many entries too many are gone through at once.
+    private static let slack = 8 * Block.size
+
+    /// Oldest first; in front of `newest`. No key is in two entries.
     private var blocks: [Block] = []
     /// Fewer than a block.
     private var newest: [KeyedEntry] = []
 
+    init() {}
+
+    /// The entries of a record, oldest first.
+    init(_ entries: [KeyedEntry]) { set(entries) }
+
+    private mutating func set(_ entries: [KeyedEntry]) {
+        let whole = entries.count - entries.count % Block.size
+        blocks = stride(from: 0, to: whole, by: Block.size).map { Block(entries[$0..<$0 + Block.size]) }
+        newest = Array(entries[whole...])
+    }
+
     /// All of them, oldest first. O(n).
     public var entries: [KeyedEntry] { blocks.flatMap(\.entries) + newest }
+
+    public var isEmpty: Bool { count == 0 }
+
+    /// O(n / 64).
+    var count: Int { blocks.reduce(newest.count) { $0 + $1.entries.count } }
 
     /// Memory held, in bytes. O(n / 64).
     var footprint: Int { blocks.reduce(Self.footprint(of: newest)) { $0 + 8 + $1.footprint } }
@@ -71,22 +91,25 @@ public struct ReplayWindow: Sendable {
 
     /// The write of a key; nil if it is not remembered.
     func entry(_ key: Key, at now: Instant) -> Entry? {
-        guard let (place, entry) = find(key), now - entry.done <= Self.age else { return nil }
-        return isRecent(place, of: key.writer) ? entry : nil
+        guard let entry = find(key)?.entry, now - entry.done <= Self.age else { return nil }
+        guard count <= Self.capacity || remembered(at: now).contains(where: { $0.key == key }) else { return nil }
+        return entry
     }
 
     /// The last entry, unless another window of the session has it.
     func newest(since before: ReplayWindow) -> KeyedEntry? {
-        guard let last = newest.last ?? blocks.last?.entries.last else { return nil }
+        guard let last else { return nil }
         return before.find(last.key)?.entry.done == last.entry.done ? nil : last
     }
+
+    private var last: KeyedEntry? { newest.last ?? blocks.last?.entries.last }
 
     /// Takes over what another window of the same session has and this one lacks.
     ///
     /// Entries that come late are put last, so a window that has the last entry of another has all of them: the common
     /// case costs one search.
     public mutating func formUnion(_ other: ReplayWindow, at now: Instant) {
-        guard let last = other.newest.last ?? other.blocks.last?.entries.last, find(last.key) == nil else { return }
+        guard let last = other.last, find(last.key) == nil else { return }
         for (key, entry) in other.entries where now - entry.done <= Self.age {
             if find(key) == nil { remember(entry, by: key) }
         }
@@ -94,42 +117,59 @@ public struct ReplayWindow: Sendable {
 
     /// Replaces an entry of the same key, which was too old, or is the same write, read from a store.
     mutating func remember(_ entry: Entry, by key: Key) {
-        newest.removeAll { $0.key == key }
+        forget(key)
         newest.append((key, entry))
-        if newest.count == Block.size { pack(at: entry.done) }
-    }
-
-    /// Checks all entries and puts them into blocks. O(n).
-    private mutating func pack(at now: Instant) {
-        var keys: [String: Set<String>] = [:]
-        var kept: [KeyedEntry] = []
-        for each in entries.reversed() where now - each.entry.done <= Self.age {
-            guard kept.count < Self.capacity - Block.size, keys[each.key.writer, default: []].count < Self.maxOfWriter,
-                keys[each.key.writer, default: []].insert(each.key.key).inserted
-            else { continue }
-            kept.append(each)
+        guard newest.count == Block.size else { return }
+        blocks.append(Block(exchange(&newest, with: [])))
+        while let oldest = blocks.first, oldest.entries.allSatisfy({ entry.done - $0.entry.done > Self.age }) {
+            blocks.removeFirst()
         }
-        kept.reverse()
-        let whole = kept.count - kept.count % Block.size
-        blocks = stride(from: 0, to: whole, by: Block.size).map { Block(kept[$0..<$0 + Block.size]) }
-        newest = Array(kept[whole...])
+        if count > Self.capacity + Self.slack - Block.size { set(remembered(at: entry.done)) }
     }
 
-    /// The newest entry of a key, and how many there are before it.
-    private func find(_ key: Key) -> (place: Int, entry: Entry)? {
-        if let place = newest.lastIndex(where: { $0.key == key }) {
-            return (blocks.count * Block.size + place, newest[place].entry)
+    private mutating func forget(_ key: Key) {
+        guard let (block, index, _) = find(key) else { return }
+        guard block < blocks.count else {
+            newest.remove(at: index)
+            return
+        }
+        var entries = blocks[block].entries
+        entries.remove(at: index)
+        blocks[block] = Block(entries)
+    }
+
+    /// The entries that there is room for, oldest first. O(n).
+    private func remembered(at now: Instant) -> [KeyedEntry] {
+        let entries = entries.filter { now - $0.entry.done <= Self.age }
+        let counts = entries.reduce(into: [String: Int]()) { $0[$1.key.writer, default: 0] += 1 }
+        // The most of a writer, and how many writers may have one more.
+        var (most, extra) = (entries.count, 0)
+        let sum = { (most: Int) in counts.values.reduce(0) { $0 + min($1, most) } }
+        if entries.count > Self.capacity {
+            most = (0..<entries.count).partitionPoint { sum($0) <= Self.capacity } - 1
+            extra = Self.capacity - sum(most)
+        }
+        var taken: [String: Int] = [:]
+        let kept = entries.reversed().filter { each in
+            let count = taken[each.key.writer, default: 0]
+            guard count < most || count == most && extra > 0 else { return false }
+            if count == most { extra -= 1 }
+            taken[each.key.writer] = count + 1
+            return true
+        }
+        return kept.reversed()
+    }
+
+    /// The block and index of a key's entry; in `newest`, the block is the number of blocks.
+    private func find(_ key: Key) -> (block: Int, index: Int, entry: Entry)? {
+        if let index = newest.lastIndex(where: { $0.key == key }) {
+            return (blocks.count, index, newest[index].entry)
         }
         if blocks.isEmpty { return nil }
         let hash = key.hashValue
-        for (index, block) in blocks.enumerated().reversed() {
-            if let place = block.last(key, hash) { return (index * Block.size + place, block.entries[place].entry) }
+        for (number, block) in blocks.enumerated().reversed() {
+            if let index = block.index(of: key, hash) { return (number, index, block.entries[index].entry) }
         }
         return nil
-    }
-
-    /// Whether the writer has sent fewer keys since than are remembered.
-    private func isRecent(_ place: Int, of writer: String) -> Bool {
-        entries[(place + 1)...].count { $0.key.writer == writer } < Self.maxOfWriter
     }
 }

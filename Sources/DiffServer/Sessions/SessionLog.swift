@@ -71,7 +71,9 @@ public struct LogCommit: Sendable {
         // A damaged log may have lost its newest entry, which the next one would have to name.
         let isWhole = before?.log.entries.isEmpty == false
         // Commits that only remember keys add no history, so no bound on the history would ever remove them.
-        let isTooLong = (before?.log.entries.count ?? 0) > 2 * max(1, revisions) + 64
+        // A checkpoint has all keys, so the more there are, the more commits it is for.
+        let most = max(1, revisions, next.replays.count / 8)
+        let isTooLong = (before?.log.entries.count ?? 0) > 2 * most + 64
         guard let before, isWhole, !isTooLong, let entry = LogEntry(from: before, to: next, version)
         else {
             entry = LogEntry.digits(version)
@@ -88,7 +90,7 @@ public struct LogCommit: Sendable {
         let isRestated = entry.change.map { $0.step == nil } ?? false
         // Most entries stay for the history in any case, so half as many checkpoints hardly lengthen the log.
         isCheckpoint =
-            isRestated || behind.count > max(1, revisions)
+            isRestated || behind.count > most
             || behind.reduce(0) { $0 + $1.bytes } > 2 * log.checkpoint
         if isCheckpoint {
             // The entry after the oldest revision leads back to it, and the entry that made that revision has its

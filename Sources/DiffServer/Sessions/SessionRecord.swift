@@ -94,14 +94,10 @@ public struct SessionRecord: Sendable, Equatable {
         origin.hasOldDigest = members["oldDigest"] != nil
         let isVerified = fingerprints.digest(salt: settings.salt(name)) == origin.revision.digest
         guard !isHead || origin.hasOldDigest || isVerified else { throw .damaged }
-        var window = ReplayWindow()
-        for replay in replays {
-            let (key, entry) = try Self.replay(replay, clock)
-            window.remember(entry, by: key)
-        }
+        let keys = try replays.map { (replay) throws(Failure) in try Self.replay(replay, clock) }
         return Session(
             head: Session.Head(origin, snapshot: snapshot, fingerprints: fingerprints), settings: settings,
-            replays: window, startedOverAt: UInt64(clamping: startedOverAt))
+            replays: ReplayWindow(keys), startedOverAt: UInt64(clamping: startedOverAt))
     }
 
     static func replay(_ value: JSONSlice, _ clock: WallClock) throws(Failure) -> ReplayWindow.KeyedEntry {

@@ -82,7 +82,9 @@ public struct SessionTransition: Sendable {
                 patchesItems: !before.settings.ignoredOthers) : changeset
         let head = Session.Head(
             origin, snapshot: isSame ? old.snapshot : snapshot, fingerprints: fingerprints,
-            step: isLogged ? isSame ? .unchanged : SnapshotDelta(over: changeset) : nil, change: reported)
+            step: !isLogged
+                ? nil : isSame ? .unchanged : SnapshotDelta(over: changeset, besides: before.replays.footprint),
+            change: reported)
         return (before.with(head: head, history: history), reported)
     }
 }

@@ -305,7 +305,7 @@ extension SessionSlot {
 extension Session {
     /// The session with the answered keys of another value of it.
     fileprivate func keepingReplays(of other: ReplayWindow) -> Session {
-        if other.entries.isEmpty { return self }
+        if other.isEmpty { return self }
         var replays = replays
         replays.formUnion(other, at: .now)
         return with(replays: replays)

@@ -30,10 +30,13 @@ public struct SnapshotDelta: Sendable, Equatable {
         self = whole.bytes.count < back.bytes.count ? whole : back
     }
 
-    /// From the state before a change to the one after it; nil if that is more than half of the state.
-    public init?(over change: Changeset) {
+    /// From the state before a change to the one after it; nil if that is more than half of what a record of that state
+    /// takes.
+    ///
+    /// - Parameter others: what the record has besides the state, in bytes.
+    public init?(over change: Changeset, besides others: Int = 0) {
         self.init(change, isBack: false)
-        if bytes.count > change.new.text.count / 2 { return nil }
+        if bytes.count > (change.new.text.count + others) / 2 { return nil }
     }
 
     private init(_ change: Changeset, isBack: Bool) {

@@ -21,32 +21,67 @@ import Testing
         #expect((window.entry(key("k"), at: start + .seconds(seconds)) != nil) == isKnown)
     }
 
-    @Test func `sixty-four are known, and the oldest goes`() {
-        var window = ReplayWindow()
-        for number in 0..<64 {
-            window.remember(entry(UInt64(number), at: start + .seconds(number)), by: key("\(number)"))
-        }
-        let now = start + .seconds(64)
-        #expect(window.entry(key("0"), at: now)?.fingerprint.value == 0)
-        window.remember(entry(64, at: now), by: key("64"))
-        #expect(window.entry(key("0"), at: now) == nil)
-        #expect((1...64).allSatisfy { window.entry(key("\($0)"), at: now)?.fingerprint.value == UInt64($0) })
+    /// The numbers of a writer's keys that are known.
+    private func known(_ numbers: Range<Int>, of writer: String, in window: ReplayWindow) -> [Int] {
+        numbers.filter { window.entry(key("\($0)", by: writer), at: start)?.fingerprint.value == UInt64($0) }
     }
 
-    @Test func `each writer has sixty-four, and all together 4,096`() {
+    private func remember(_ numbers: Range<Int>, of writer: String, in window: inout ReplayWindow) {
+        for number in numbers { window.remember(entry(UInt64(number), at: start), by: key("\(number)", by: writer)) }
+    }
+
+    @Test func `one writer has all the room, and its oldest goes`() {
         var window = ReplayWindow()
-        window.remember(entry(7, at: start), by: key("first", by: "quiet"))
-        for number in 0..<1000 { window.remember(entry(UInt64(number), at: start), by: key("\(number)", by: "busy")) }
-        #expect(window.entry(key("first", by: "quiet"), at: start)?.fingerprint.value == 7)
-        #expect((0..<1000).filter { window.entry(key("\($0)", by: "busy"), at: start) != nil } == Array(936..<1000))
-        #expect(window.entries.count < 256)
-        for number in 0..<10_000 {
-            window.remember(entry(UInt64(number), at: start), by: key("k", by: "writer \(number)"))
-            #expect(window.entries.count <= ReplayWindow.capacity)
+        remember(0..<4_096, of: "w", in: &window)
+        #expect(known(0..<4_096, of: "w", in: window).count == 4_096)
+        for end in 4_097...4_800 {
+            remember(end - 1..<end, of: "w", in: &window)
+            if end % 50 == 0 || end == 4_097 {
+                #expect(known(0..<end, of: "w", in: window) == Array(end - 4_096..<end))
+            }
         }
-        let known = (0..<10_000).filter { window.entry(key("k", by: "writer \($0)"), at: start) != nil }
-        #expect(known.count > 4_000 && known == Array(10_000 - known.count..<10_000))
-        #expect(window.entry(key("first", by: "quiet"), at: start) == nil)
+        #expect(window.entries.count < 5_000)
+    }
+
+    @Test func `where there is no room, the writer with most gives way`() {
+        var window = ReplayWindow()
+        remember(0..<1, of: "quiet", in: &window)
+        remember(0..<5_000, of: "busy", in: &window)
+        #expect(known(0..<1, of: "quiet", in: window) == [0])
+        #expect(known(0..<5_000, of: "busy", in: window) == Array(905..<5_000))
+        remember(0..<1_000, of: "third", in: &window)
+        #expect(known(0..<1_000, of: "third", in: window).count == 1_000)
+        #expect(known(0..<5_000, of: "busy", in: window) == Array(1_905..<5_000))
+        remember(1_000..<4_000, of: "third", in: &window)
+        #expect(known(0..<1, of: "quiet", in: window) == [0])
+        let (busy, third) = (known(0..<5_000, of: "busy", in: window), known(0..<4_000, of: "third", in: window))
+        #expect(busy.count + third.count == 4_095 && abs(busy.count - third.count) == 1)
+        #expect(busy == Array(5_000 - busy.count..<5_000) && third == Array(4_000 - third.count..<4_000))
+    }
+
+    @Test func `thousands of writers have one each, the newest`() {
+        var window = ReplayWindow()
+        for number in 0..<10_000 { remember(number..<number + 1, of: "writer \(number)", in: &window) }
+        let found = (0..<10_000).filter { !known($0..<$0 + 1, of: "writer \($0)", in: window).isEmpty }
+        #expect(found == Array(5_904..<10_000))
+    }
+
+    @Test func `a key that is remembered again is so once, and last`() {
+        var window = ReplayWindow()
+        remember(0..<200, of: "w", in: &window)
+        for number in [150, 10, 199] { window.remember(entry(7, at: start), by: key("\(number)")) }
+        #expect(window.entries.count == 200 && window.entries.suffix(3).map(\.key.key) == ["150", "10", "199"])
+        #expect(window.entry(key("10"), at: start)?.fingerprint.value == 7)
+        let read = ReplayWindow(window.entries)
+        #expect(read.entries.map(\.key) == window.entries.map(\.key) && read.count == 200)
+    }
+
+    @Test func `what has expired leaves memory, and takes no room`() {
+        var window = ReplayWindow()
+        remember(0..<4_096, of: "w", in: &window)
+        let now = start + .seconds(601)
+        for number in 0..<64 { window.remember(entry(1, at: now), by: key("\(number)", by: "new")) }
+        #expect(window.entries.count == 64)
     }
 
     @Test func `a version keeps what it has, whatever later ones forget`() {
