@@ -30,6 +30,9 @@ public struct EditBatch: Sendable {
     /// The operations among them. O(edits).
     public var operations: Set<EditOperation> { Set(edits.map(\.operation)) }
 
+    /// Whether an edit adds to what is there, so that the batch applied twice does more than once.
+    public var accumulates: Bool { !additions.isEmpty }
+
     /// Reads the value of a body's `edits`. O(bytes).
     ///
     /// - Parameter pointer: where the value is in the body; violations point below it.

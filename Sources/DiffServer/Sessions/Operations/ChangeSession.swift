@@ -127,14 +127,15 @@ public final class ChangeSession: SessionOperation {
         return entry
     }
 
-    /// Whether this request leads to the head: it equals the state, or a body with the same edits made it.
+    /// Whether this request leads to the head: it equals the state, or a body with the same edits made it. Edits that
+    /// add to what is there may just as well be another writer's, whose amounts must not be lost.
     private func leads(
         _ content: PostedBody.Content, to head: Session, _ transition: SessionTransition
     ) throws(SessionError) -> Bool {
-        guard case .edits(_, _, let text) = content.value else {
+        guard case .edits(let batch, _, let text) = content.value else {
             return try next(content, isReload: false, after: head, transition).0.head.revision == head.head.revision
         }
-        return head.head.maker == fingerprint(of: text, transition)
+        return !batch.accumulates && head.head.maker == fingerprint(of: text, transition)
     }
 
     /// The fingerprint of edits: that of the request, or else their own.

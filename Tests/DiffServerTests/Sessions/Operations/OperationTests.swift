@@ -239,6 +239,24 @@ import Testing
         }
     }
 
+    @Test func `edits that made the head are done, unless they add to what is there`() throws {
+        let first = try session(#"[{"id":1,"content":{"n":0}}]"#)
+        let rows = [
+            (#"[{"op":"update","items":[{"id":1,"patch":{"n":5}}]}]"#, "finish again, from 1"),
+            (#"[{"op":"insert","items":[{"id":2}]}]"#, "finish again, from 1"),
+            (#"[{"op":"update","items":[{"id":1,"add":{"/n":1}}]}]"#, "mismatch 2"),
+            (#"[{"op":"insert","items":[{"id":2}]},{"op":"update","items":[{"id":2,"add":{"/n":1}}]}]"#, "mismatch 2"),
+        ]
+        for (batch, expected) in rows {
+            let write = try edits(batch, .init(match: tags(first.head.revision.text)), fingerprint: 5)
+            guard case .swap(let next, _) = try write.decide(first, by: transition()) else {
+                Issue.record("nothing was written")
+                return
+            }
+            #expect(words { try write.decide(next, by: transition()) } == expected, "\(batch)")
+        }
+    }
+
     @Test func `a key is answered once, and stands for one request`() throws {
         let session = try session("[1]")
         let write = try post("[1,2]", key: "k", fingerprint: 5)
