@@ -5,7 +5,10 @@ import time
 from support.appliers import DIALECTS
 from support.case import ServiceCase
 from support.replica import Replica
+from support.redis import wait_for
 from support.states import canonical
+
+from test_views import ViewCase
 
 
 class Revisions(ServiceCase):
@@ -68,6 +71,49 @@ class Bytes(ServiceCase):
         self.assertFalse(usable[0])
         self.assertTrue(usable[-1])
         self.assertEqual(self.get_changes(session, {"since": first}).json["reset"], "expired")
+
+
+class Large(ViewCase):
+    """One change that is larger than all that is remembered."""
+
+    options = ("--history-bytes", "20000")
+
+    def state(self, mark):
+        return [{"id": number, "content": f"{number}{mark}" * 200} for number in range(100)]
+
+    def test_the_newest_change_is_kept_whatever_its_size(self):
+        session, first = self.made(self.state(0))
+        stream = self.stream(session, {"since": first})
+        self.assertEqual(self.primer(stream).id, first)
+        held = self.held(session, {"since": first, "wait": 30})
+        self.wait_for_readers(session, 2)
+        second = self.wrote(session, self.state(1))
+        for told in (stream.next_event().json, held().json, self.get_changes(session, {"since": first}).json):
+            self.assertEqual((told["from"], told["to"], [each["op"] for each in told["changes"]]), (first, second, ["update"]))
+        third = self.wrote(session, self.state(2))
+        self.assertEqual(stream.next_event().json["from"], second)
+        self.assertEqual(self.get_changes(session, {"since": first}).json["reset"], "expired")
+        self.assertEqual(self.get_changes(session, {"since": second}).json["to"], third)
+        # A small one behind it fits, but both do not.
+        fourth = self.wrote(session, {"edits": [{"op": "delete", "items": [1]}]})
+        self.assertEqual(self.get_changes(session, {"since": second}).json["reset"], "expired")
+        self.assertEqual(self.get_changes(session, {"since": third}).json["to"], fourth)
+
+    def test_it_leaves_memory_after_seconds(self):
+        session, first = self.made(self.state(0))
+        small = self.size_of(session)
+        second = self.wrote(session, self.state(1))
+        self.assertGreater(self.size_of(session), small + 40_000)
+        wait_for(lambda: self.size_of(session) < small + 10_000, "it is forgotten")
+        self.assertReset(self.get_changes(session, {"since": first}), "expired")
+        self.assertEqual(self.get_changes(session, {"since": second}).json["changes"], [])
+
+    def size_of(self, session):
+        """Bytes that the session takes in memory."""
+        for line in self.get("/metrics").body.decode().splitlines():
+            if line.startswith("diffserver_memory_bytes{part=\"sessions\"}"):
+                return float(line.split()[-1])
+        raise AssertionError("no figure of it")
 
 
 class Changes(ServiceCase):

@@ -56,11 +56,11 @@ class ViewCase(StreamCase):
 
         return answer
 
-    def wait_for_readers(self, session):
-        """Waits until somebody waits for the session."""
+    def wait_for_readers(self, session, count=1):
+        """Waits until so many wait for the session."""
         while True:
             listed = self.get("/v1/sessions", {"prefix": session}).json["sessions"]
-            if any(each["session"] == session and each["readers"] for each in listed):
+            if any(each["session"] == session and each["readers"] >= count for each in listed):
                 return
 
 

@@ -3,6 +3,9 @@ import SnapshotKit
 
 /// Past revisions of a session, oldest first, bounded by count, age and bytes. Each has a delta that leads back to it
 /// from the next one, so memory grows with the changes, however long the list is.
+///
+/// The newest one is kept for some seconds even if it alone is larger than all may be: readers that are at the head get
+/// the next changes, whatever their size.
 public struct History: Sendable {
     /// One past revision. An object, since each commit copies references to them.
     public final class Entry: Sendable {
@@ -29,6 +32,9 @@ public struct History: Sendable {
         /// Bytes of all entries. Default 1 MiB.
         public var bytes = 1 << 20
 
+        /// How long the newest entry is kept, however large it is.
+        public static let graceTime = Duration.seconds(5)
+
         public init() {}
     }
 
@@ -41,6 +47,8 @@ public struct History: Sendable {
     /// Bytes of the entries that are remembered.
     private(set) var footprint = 0
     private var forgottenBytes = 0
+
+    public init() {}
 
     private final class Page: Sendable {
         static let size = 8
@@ -90,12 +98,13 @@ public struct History: Sendable {
     }
 
     /// Forgets what is out of bounds.
-    mutating func trim(at now: Instant, bounds: Bounds) {
+    public mutating func trim(at now: Instant, bounds: Bounds) {
         while count > 0 {
             let oldest = self[0]
-            guard count > bounds.revisions || footprint > bounds.bytes || now - oldest.retired > bounds.age else {
-                break
-            }
+            guard
+                count > bounds.revisions || count > 1 && footprint > bounds.bytes
+                    || now - oldest.retired > maxAge(bounds)
+            else { break }
             footprint -= oldest.bytes
             if full.isEmpty {
                 recent.removeFirst()
@@ -111,14 +120,23 @@ public struct History: Sendable {
         if forgottenBytes > max(4096, footprint / 8) { set(entries) }
     }
 
+    /// Whether the newest entry is kept for its grace time alone; then it is the only one.
+    public func isOversize(_ bounds: Bounds) -> Bool { footprint > bounds.bytes && count == 1 }
+
+    /// How old entries may be.
+    private func maxAge(_ bounds: Bounds) -> Duration {
+        isOversize(bounds) ? min(bounds.age, Bounds.graceTime) : bounds.age
+    }
+
     // MARK: Looking back
 
     /// The index of a revision, or else of the newest one with its digest.
     func place(of revision: Revision, at now: Instant, bounds: Bounds) -> Int? {
         var found: Int?
+        let age = maxAge(bounds)
         for index in (0..<count).reversed() {
             let entry = self[index]
-            guard now - entry.retired <= bounds.age else { break }
+            guard now - entry.retired <= age else { break }
             if entry.revision == revision { return index }
             if found == nil, entry.revision.digest == revision.digest { found = index }
         }
@@ -155,7 +173,8 @@ public struct History: Sendable {
 
     /// The sequence of the oldest revision that is still within its age.
     func oldest(at now: Instant, bounds: Bounds) -> UInt64? {
-        (0..<count).first { now - self[$0].retired <= bounds.age }.map { self[$0].revision.sequence }
+        let age = maxAge(bounds)
+        return (0..<count).first { now - self[$0].retired <= age }.map { self[$0].revision.sequence }
     }
 
     /// Marks of all revisions after a sequence.

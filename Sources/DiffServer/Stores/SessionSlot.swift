@@ -124,6 +124,20 @@ public final class SessionSlot: Sendable {
         return isDone ? compact.footprint : nil
     }
 
+    /// Forgets what its history has no more room for, if nobody writes it meanwhile.
+    ///
+    /// - Returns: the session since then.
+    func trimHistory(of session: Session, at now: Instant, bounds: History.Bounds) -> Session? {
+        var history = session.history
+        history.trim(at: now, bounds: bounds)
+        let next = session.with(history: history)
+        return content.withLock { content in
+            guard content.value?.isAwake(session) == true else { return nil }
+            content.value = .awake(next)
+            return next
+        }
+    }
+
     /// What readers keep of the head.
     public func cache(in caches: any HeadCaches) -> any HeadCache {
         content.withLock { content in

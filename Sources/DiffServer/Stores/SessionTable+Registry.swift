@@ -15,10 +15,35 @@ extension SessionTable {
         var bytes = 0
         /// Of names for which somebody asks a store.
         var turnovers: [String: Turnover] = [:]
+        /// Slots of sessions whose newest past revision is kept for its grace time alone, and until when; in this order.
+        var oversize: [(slot: SessionSlot, until: Instant)] = []
+    }
+}
+
+extension SessionTable {
+    /// Forgets past revisions whose grace time is over. O(those).
+    func forgetOversize(at now: Instant) {
+        let due = registry.withLock { registry in
+            let due = registry.oversize.prefix { $0.until <= now }
+            registry.oversize.removeFirst(due.count)
+            return Array(due)
+        }
+        for (slot, _) in due {
+            guard let session = self.session(in: slot), session.history.isOversize(bounds.history),
+                let next = slot.trimHistory(of: session, at: now, bounds: bounds.history)
+            else { continue }
+            registry.withLock { if slot.recency.isListed { $0.charge(slot, next) } }
+        }
     }
 }
 
 extension SessionTable.Registry {
+    /// Charges for a session that is new in its slot.
+    mutating func take(_ session: Session, in slot: SessionSlot, _ bounds: History.Bounds) {
+        charge(slot, session)
+        if session.history.isOversize(bounds) { oversize.append((slot, .now + History.Bounds.graceTime)) }
+    }
+
     mutating func charge(_ slot: SessionSlot, _ session: Session) {
         charge(slot, session.footprint)
         slot.recency.stateBytes = session.head.footprint

@@ -137,7 +137,7 @@ public final class SessionTable: Sendable {
             slot.recency.isFetched = isFetched
             registry.add(slot)
             demoted = registry.awake.wake(slot)
-            registry.charge(slot, session)
+            registry.take(session, in: slot, bounds.history)
             return (slot, registry.evict(from: self, sparing: slot))
         }
         if let demoted { compact(demoted) }
@@ -148,6 +148,9 @@ public final class SessionTable: Sendable {
 
     /// Puts `next` in place of the session it was made from, if that is still there.
     public func commit(_ next: Session, to slot: SessionSlot, after before: Session) -> Result<Void, StoreFailure> {
+        var next = next
+        // What is kept for its grace time alone refuses no write.
+        if !hasRoom(for: next), next.history.isOversize(bounds.history) { next = next.with(history: History()) }
         guard hasRoom(for: next) else { return .failure(.capacity) }
         guard replace(slot, before, by: next, keepsReplays: true) else { return .failure(.conflict) }
         if next.head.revision != before.head.revision { counters.committed() }
@@ -162,7 +165,7 @@ public final class SessionTable: Sendable {
             guard slot.recency.isListed || slot.isInMemory && registry.takeBack(slot) else { return [] }
             demoted = registry.awake.wake(slot)
             slot.recency.begin(next.settings.timeToLive)
-            registry.charge(slot, next)
+            registry.take(next, in: slot, bounds.history)
             return registry.evict(from: self, sparing: slot)
         }
         if let demoted { compact(demoted) }
@@ -304,6 +307,7 @@ public final class SessionTable: Sendable {
     ///
     /// - Returns: the slots of the sessions that were removed.
     public func sweep(at now: Instant) -> [SessionSlot] {
+        forgetOversize(at: now)
         makeRoom()
         registry.withLock { $0.forgetAway() }
         var expired: [SessionSlot] = []

@@ -93,11 +93,25 @@ import Testing
         }
     }
 
-    @Test func `one that is larger than all may be is forgotten at once`() throws {
+    @Test func `one that is larger than all may be is kept until the next, at most five seconds`() throws {
+        let bounds = History.Bounds(bytes: 100)
         var history = History()
-        retire(try past(1, items: 500), in: &history, bounds: History.Bounds(bytes: 100))
-        #expect(history.entries.isEmpty)
-        #expect(history.footprint == 0)
+        let large = try past(1, items: 500)
+        retire(large, in: &history, bounds: bounds)
+        #expect(history.isOversize(bounds))
+        for (seconds, isThere) in [(0, true), (5, true), (6, false)] {
+            let now = start + .seconds(seconds)
+            #expect((history.place(of: large.revision, at: now, bounds: bounds) != nil) == isThere)
+            #expect((history.oldest(at: now, bounds: bounds) != nil) == isThere)
+        }
+        var (later, next) = (history, history)
+        later.trim(at: start + .seconds(6), bounds: bounds)
+        #expect(later.entries.isEmpty && later.heldBytes == 0)
+        retire(try past(2, items: 500), in: &next, at: start + .seconds(1), bounds: bounds)
+        #expect(next.entries.map(\.revision.sequence) == [2])
+        var none = History()
+        retire(large, in: &none, bounds: History.Bounds(revisions: 0, bytes: 100))
+        #expect(none.entries.isEmpty)
     }
 
     @Test func `marks take room`() throws {

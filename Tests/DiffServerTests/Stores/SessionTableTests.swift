@@ -143,6 +143,28 @@ import Testing
         #expect(names(table, "abcde").hasSuffix("d"))
     }
 
+    @Test(arguments: [30_000, 15_000])
+    func `a past larger than it may be is held for seconds, and refuses no write`(_ room: Int) throws {
+        let bounds = History.Bounds(bytes: 100)
+        var all = SessionTable.Bounds(bytes: room)
+        all.history = bounds
+        let table = table(all)
+        let one = try session("a", bytes: 8000)
+        let slot = try table.create("a", one).get()
+        let transition = SessionTransition(name: "a", bounds: bounds, hash: hash, now: .now)
+        let state = try Snapshot(json: #"[{"id":"a","content":"\#(String(repeating: "y", count: 8000))"}]"#)
+        let two = transition.session(after: one, state, maker: nil).0
+        _ = try table.commit(two, to: slot, after: one).get()
+        let now = Instant.now
+        #expect(slot.awakeSession?.history.entries.count == (room > 20_000 ? 1 : 0))
+        _ = table.sweep(at: now + .seconds(3))
+        #expect(slot.awakeSession?.history.entries.count == (room > 20_000 ? 1 : 0))
+        _ = table.sweep(at: now + .seconds(6))
+        #expect(slot.awakeSession?.history.entries.isEmpty == true)
+        #expect(slot.awakeSession?.head.revision == two.head.revision)
+        #expect(table.size.bytes == slot.awakeSession?.footprint)
+    }
+
     @Test(arguments: [(59, true), (60, false), (61, false)])
     func `a session lives for its time since its last use`(_ seconds: Int, _ lives: Bool) throws {
         let table = table(.init())
