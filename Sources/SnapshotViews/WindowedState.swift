@@ -41,8 +41,8 @@ public struct WindowOrigin: Sendable {
 
 extension Snapshot {
     /// The rows of a window, as `ViewedState.window(_:since:)` finds them in all of this state. O(rows + log n).
-    public func window(_ window: StateWindow, since base: WindowOrigin? = nil) -> WindowedState {
-        ViewedState(.all, of: self).window(window, since: base)
+    public func window(_ window: StateWindow, since base: @autoclosure () -> WindowOrigin? = nil) -> WindowedState {
+        ViewedState(.all, of: self).window(window, since: base())
     }
 }
 
@@ -61,8 +61,9 @@ extension ViewedState {
     /// O(rows + log n), and with a view's orders the bytes of O(log n) contents; if the anchor is gone, as much for
     /// each row that is gone with it.
     ///
-    /// - Parameter base: what the reader has shown so far. Its anchor is used if neither state has the window's.
-    public func window(_ window: StateWindow, since base: WindowOrigin? = nil) -> WindowedState {
+    /// - Parameter base: what the reader has shown so far, asked for if the anchor is gone. Its anchor is used if
+    ///   neither state has the window's.
+    public func window(_ window: StateWindow, since base: @autoclosure () -> WindowOrigin? = nil) -> WindowedState {
         let count = rowCount
         guard count > 0 else { return windowed(0..<0, anchor: 0) }
         let anchor: Int =
@@ -73,7 +74,7 @@ extension ViewedState {
             case .around(let id):
                 source.columns.withView { columns in
                     Array(id.text.utf8).withUnsafeBytes {
-                        row(ofAnchor: $0, in: columns) ?? row(inPlaceOf: $0, base, columns)
+                        row(ofAnchor: $0, in: columns) ?? row(inPlaceOf: $0, base(), columns)
                     }
                 }
             }

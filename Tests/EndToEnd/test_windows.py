@@ -223,6 +223,34 @@ class Waiting(ViewCase):
         self.assertEqual(changeset["window"], {"anchor": "row10", "above": 9, "below": 15})
         self.assertEqual([operation["items"][0] for operation in changeset["changes"] if operation["op"] == "remove"], ["row11"])
 
+    def test_an_answer_is_the_same_whoever_else_waited(self):
+        """The anchor goes after a row came in behind it, outside of the window, of which nobody who waits is told."""
+        states = [list("ABCDE"), list("ABCXDE"), list("XD")]
+        for query, wanted in (({"around": "A", "before": 0, "after": 2}, "D"), ({"around": "C", "before": 2, "after": 0}, "D"),
+                              ({"around": "B", "before": 1, "after": 1, **view_query({"limit": 9})}, "D")):
+            told = []
+            for ways in ((), ("held",), ("held", "stream")):
+                session, _ = self.made(states[0])
+                since = self.get_changes(session, query).json["to"]
+                ask = {**query, "since": since}
+                held = self.held(session, {**ask, "wait": 30}) if "held" in ways else None
+                stream = self.stream(session, ask) if "stream" in ways else None
+                if ways:
+                    self.wait_for_readers(session, len(ways))
+                self.wrote(session, states[1])
+                # Where nothing has changed, a request of the same rows lets the server see the state between.
+                self.assertEqual(self.get_changes(session, ask).json["changes"], [])
+                self.wrote(session, states[2])
+                answers = [self.get_changes(session, ask).json]
+                answers += [held().json] if held else []
+                if stream:
+                    self.assertEqual(self.primer(stream).id, since)
+                    answers.append(stream.next_event().json)
+                for each in answers:
+                    self.assertEqual(each["window"]["anchor"], wanted)
+                    told.append({name: value for name, value in each.items() if name not in ("session", "from", "to")})
+            self.assertEqual(told, [told[0]] * 6)
+
     def test_a_stream_of_a_window(self):
         session, _ = self.made(list("abcdefgh"))
         query = {"around": "d", "before": 1, "after": 1}

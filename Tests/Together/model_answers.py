@@ -107,11 +107,11 @@ def next_window(reader, ask, head):
 
 
 def told_window(reader, ask, head, told):
-    """The window that an answer has to be of: whoever waits may have followed its anchor through what was not told, and of a
-    base that is forgotten its place is all that is known."""
+    """The window that an answer has to be of, whoever else asked. Only of a base that is forgotten, whoever waits may have followed its
+    anchor through what was not told, and its place may be all that is known."""
     found = [next_window(reader, ask, head)]
     state, _ = reader.board.seen(head, reader.through)
-    if reader.base and ask.is_lenient and "around" in ask.window:
+    if reader.base and ask.is_lenient and "around" in ask.window and not reader.board.is_remembered(reader.base, head):
         for commit in reader.board.between(reader.base, head):
             shown, visible = reader.board.seen(commit, reader.through)
             row = row_of(shown, [row["id"] for _, own in visible.sections for row in own], ask.window["around"])

@@ -293,8 +293,17 @@ private struct ProjectedReader {
         changeset.isEmpty && (options.form.dialect != .jsonPatch || changeset.json(.jsonPatch).count == 2)
     }
 
-    private func window(of seen: SeenState, since base: SeenState, _ place: WindowPosition?) -> WindowedState? {
-        projection.window.map { seen.seen.window($0, since: WindowOrigin(base.seen, at: place)) }
+    private func window(of seen: SeenState, since past: SeenState, _ place: WindowPosition?) -> WindowedState? {
+        projection.window.map { seen.seen.window($0, since: origin(past, place)) }
+    }
+
+    /// Where a lost anchor's neighbours are looked for: in what the reader named, if that is remembered. Rows outside
+    /// its window may be others in a later state that shows it the same.
+    private func origin(_ past: SeenState, _ place: WindowPosition?) -> WindowOrigin {
+        guard base != nil, case .revision(let named) = since, let seen = view.seen(at: named, projection) else {
+            return WindowOrigin(past.seen, at: place)
+        }
+        return WindowOrigin(seen.seen, at: named.place)
     }
 
     private func reset(_ reason: ResetReason, _ named: Revision) -> Update {
