@@ -594,6 +594,22 @@ class Fetches(SourceCase):
         self.assertStatus(self.get(session_path(name, "fetch")), 405)
 
 
+class FetchesWithoutHistory(SourceCase):
+    options = ("--history-revisions", "0")
+    lists, fetch = Fetches.lists, Fetches.fetch
+
+    def test_what_it_changes_is_told_as_after_a_post(self):
+        name, path = self.new_list(["a", "b"])
+        head = self.fetch(name).json["to"]
+        rows = [f"{number} {'x' * 100}" for number in range(20_000)]
+        for state, query, ops in ((["b", *rows], {"since": head}, ["remove", "insert"]), (["b", "c"], {}, ["remove", "insert"]),
+                                  (["c"], {}, ["remove"])):
+            self.upstream.set(path, state)
+            changed = self.assertChangeset(self.fetch(name, query))
+            self.assertEqual((changed["from"], [each["op"] for each in changed["changes"]]), (head, ops))
+            head = changed["to"]
+
+
 class AsTheyCome(SourceCase):
     """What sources write for empty lists, and texts cut inside a character."""
 

@@ -153,9 +153,9 @@ enum PostFetch {
         }
         return .later { pending in
             call.service.store.load(call.session, again: false, on: call.loop).whenDone { found in
-                let before: Revision?
+                let before: Session?
                 switch found {
-                case .success(let view): before = view?.session.head.revision
+                case .success(let view): before = view?.session
                 case .failure(let failure):
                     call.service.note(failure)
                     return pending.answer(call.refusal(Problem(failure)))
@@ -178,13 +178,15 @@ enum PostFetch {
         }
     }
 
-    /// - Parameter before: the head before the fetch; nil if there was no session.
+    /// - Parameter before: the session before the fetch; nil if there was none.
     private static func response(
-        _ view: SessionView, since: Since, before: Revision?, _ call: Call, _ options: ChangesOptions
+        _ view: SessionView, since: Since, before: Session?, _ call: Call, _ options: ChangesOptions
     ) throws(Problem) -> Response {
-        let base = before.map { view.name(of: ReaderState(revision: $0), options.projection) }
+        let base = before.map { view.name(of: ReaderState(revision: $0.head.revision), options.projection) }
         try view.checkRoom()
-        let answer = call.service.counted(view.answer(since: since.orElse(base), call.remarked(options)))
+        let since = since.orElse(base)
+        let write = view.isUsable(since, options.projection) ? nil : before.flatMap { view.step(from: $0) }
+        let answer = call.service.counted(view.answer(since: since, call.remarked(options), after: write))
         guard before == nil else { return answer.response() }
         return answer.response(status: 201, fields: [.location(of: call.session)])
     }

@@ -353,8 +353,9 @@ extension SessionView {
         }
         switch resumePoint(revision) {
         case .none(let reason):
-            let isReload = write?.base == revision && session.head.marks.isReload
-            return reset(isReload ? .reloaded : reason, from: revision, options)
+            guard let write, write.base == revision else { return reset(reason, from: revision, options) }
+            if session.head.marks.isReload { return reset(.reloaded, from: revision, options) }
+            return ChangesAnswer(write.changeset, from: revision, to: destination, options)
         case .head(let marks):
             return shared(from: revision, options) { changes(from: session.head.snapshot, marks) }
                 ?? reset(.expired, from: revision, options)
@@ -379,8 +380,16 @@ extension SessionView {
 
     private func changes(from base: Snapshot, _ marks: Marks, _ reused: Kinship? = nil) -> Changeset {
         Changeset(
-            from: base.snapshot, to: session.head.snapshot, marks: marks, ignoring: session.settings.ignored,
-            readersMayDiffer: session.head.mayDiffer(for: reader, knownAs: known), reused: base.reused)
+            from: base, to: session.head.snapshot, marks: marks, ignoring: session.settings.ignored,
+            patchesItems: !session.settings.ignoredOthers, reused: reused)
+    }
+
+    /// The write that made the head of a session's earlier value; nil if that was started over since, or there were
+    /// several.
+    func step(from before: Session) -> WriteStep? {
+        let head = session.head
+        guard head.parent == before.head.revision, session.startedOverAt != head.revision.sequence else { return nil }
+        return WriteStep(from: before.head.revision, changes(from: before.head.snapshot, head.marks))
     }
 
     /// Everything that a reader without a usable base should show. A large state is written once for all readers.
