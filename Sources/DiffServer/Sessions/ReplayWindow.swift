@@ -39,17 +39,21 @@ public struct ReplayWindow: Sendable {
     private final class Block: Sendable {
         static let size = 64
         let entries: [KeyedEntry]
-        let hashes: [Int]
+        private let hashes: [Int]
+        /// A bit for each of 1,024 ends of a hash, so most blocks are passed without a look at their hashes.
+        private let ends: [UInt64]
         let footprint: Int
 
         init(_ entries: some Collection<KeyedEntry>) {
             self.entries = Array(entries)
             hashes = entries.map(\.key.hashValue)
-            footprint = 64 + ReplayWindow.footprint(of: self.entries) + hashes.count * 8
+            ends = hashes.reduce(into: [UInt64](repeating: 0, count: 16)) { $0[$1 >> 6 & 15] |= 1 << ($1 & 63) }
+            footprint = 224 + ReplayWindow.footprint(of: self.entries) + hashes.count * 8
         }
 
         func index(of key: Key, _ hash: Int) -> Int? {
-            hashes.indices.first { hashes[$0] == hash && entries[$0].key == key }
+            guard ends[hash >> 6 & 15] & 1 << (hash & 63) != 0 else { return nil }
+            return hashes.indices.first { hashes[$0] == hash && entries[$0].key == key }
         }
     }
 
