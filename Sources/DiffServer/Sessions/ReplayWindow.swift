@@ -143,7 +143,7 @@ public struct ReplayWindow: Sendable {
     }
 
     /// The entries that there is room for, oldest first. O(n).
-    private func remembered(at now: Instant) -> [KeyedEntry] {
+    func remembered(at now: Instant) -> [KeyedEntry] {
         let entries = entries.filter { now - $0.entry.done <= Self.age }
         let counts = entries.reduce(into: [String: Int]()) { $0[$1.key.writer, default: 0] += 1 }
         // The most of a writer, and how many writers may have one more.
