@@ -306,6 +306,36 @@ class Memory:
                     pass  # refused meanwhile
         self.holding(attack)
 
+    def test_long_contents_that_are_read_and_patched(self):
+        """Each of 12 MB: more than what intents may change with a small budget, and as much as a body may have."""
+        names = [f"long-{n}" for n in range(3)]
+        for name in names:
+            self.assertStatus(self.put_session(name, {"state": [{"id": "a", "content": "x" * 12_000_000}]}), 201)
+        patch = json.dumps({"v": "y" * 6_000_000}).encode()
+
+        def ask(number):
+            path = f"/v1/sessions/{names[number % 3]}"
+            # Nobody has this base.
+            request = self.message("GET", f"{path}/changes?since={number + 1}-{number:016x}")
+            if number % 2:
+                request = self.message("PATCH", f"{path}/items/a", patch, "Content-Type: application/merge-patch+json")
+            with socket.create_connection((self.server.host, self.server.port), 20) as one:
+                self.send(one, request)
+                try:
+                    read = len(one.recv(1 << 20))
+                    while number % 2 == 0 and 1000 < read < 12_000_000 and (part := one.recv(1 << 20)):
+                        read += len(part)
+                except OSError:
+                    pass  # refused meanwhile
+
+        def attack(step):
+            threads = [threading.Thread(target=ask, args=(step * 16 + n,)) for n in range(16)]
+            for each in threads:
+                each.start()
+            for each in threads:
+                each.join()
+        self.holding(attack)
+
     def test_changes_of_lists_with_few_rows(self):
         """Sections without items, and rows, a few of which have nearly all of the text."""
         sections = [{"id": str(n), "content": "x" * 500, "items": []} for n in range(9_000)]

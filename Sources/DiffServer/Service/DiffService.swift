@@ -39,7 +39,6 @@ package final class DiffService: Service {
         figures: @escaping @Sendable (inout MetricsText) -> Void = { _ in }
     ) {
         var settings = settings
-        // They exist two or three times while a state is made of them.
         settings.stateLimits.maxMadeBytes = min(settings.maxBodyBytes, store.table.account.limit / 16)
         (self.settings, self.store, table, self.workers) = (settings, store, store.table, workers)
         self.figures = figures
@@ -273,10 +272,14 @@ package final class DiffService: Service {
             return call.reply { (_) throws(Problem) in try prepared(exchange(&body, with: [])) }
         }
         let handed = Locked(exchange(&body, with: []))
-        return .later { pending in
+        // What reading stores beside the body, and what edits make of contents, exists twice while a state is made of it.
+        let making = 2 * min(settings.stateLimits.maxMadeBytes, call.cost.bytes)
+        return .later { [made = table.account.made] pending in
             call.runLong {
-                call.answer(pending) { () throws(Problem) in
-                    try prepared(handed.withLock { exchange(&$0, with: []) })
+                made.charging(making) {
+                    call.answer(pending) { () throws(Problem) in
+                        try prepared(handed.withLock { exchange(&$0, with: []) })
+                    }
                 }
             }
         }

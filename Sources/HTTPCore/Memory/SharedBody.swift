@@ -53,7 +53,7 @@ public final class SharedBody: Sendable {
     /// The body as gzip, compressed here and only once; nil if that is not smaller.
     func compressed(with deflater: Deflater) -> SharedBody? {
         if case .done(let body) = gzip.withLock({ $0 }) { return body }
-        let body = deflater.compressed(framed[content]).map { SharedBody($0, in: budget) }
+        let body = made { deflater.compressed(framed[content]) }
         gzip.withLock { gzip in
             // If a worker is compressing it, others wait for its result.
             if case .none = gzip { gzip = .done(body) }
@@ -79,8 +79,7 @@ public final class SharedBody: Sendable {
         case .done(let body): return then(body)
         }
         workers.run { [self] in
-            let bytes = Deflater().compressed(framed[content])
-            let body = bytes.map { SharedBody($0, in: budget) }
+            let body = made { Deflater().compressed(framed[content]) }
             let waiting = gzip.withLock { gzip -> [@Sendable (SharedBody?) -> Void] in
                 guard case .underWay(let waiting) = gzip else { return [] }
                 gzip = .done(body)
@@ -88,6 +87,11 @@ public final class SharedBody: Sendable {
             }
             for then in waiting { then(body) }
         }
+    }
+
+    /// The body that `compress` makes, counted while it is made: it is smaller than this one, or nil.
+    private func made(_ compress: () -> [UInt8]?) -> SharedBody? {
+        budget.charging(count) { compress().map { SharedBody($0, in: budget) } }
     }
 
     /// The piece for compressed streams. Compressed once, unless several ask at the same time.

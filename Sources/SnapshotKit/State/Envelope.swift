@@ -99,8 +99,8 @@ struct EnvelopeParser {
     private var found: ReadEnvelope
     /// Whether the object has the operation of an edit.
     private var isEdit = false
-    /// Bytes that the states so far will append to the document, and those of ids that they made of others.
-    private var (tail, madeIDBytes) = (0, 0)
+    /// Bytes that the states so far will append to the document, with padding and without.
+    private var (tail, madeBytes) = (0, 0)
 
     init(
         members: Envelope.Members, shape: StateShape, limits: StateLimits, known: KnownState, text: UnsafeRawPointer,
@@ -210,12 +210,12 @@ struct EnvelopeParser {
     ) throws(JSONError) {
         var reader = StateParser(base: scanner.base, count: scanner.end, limits: limits)
         reader.store = TokenBuffer(base: scanner.end + DocumentText.trailer.count + tail)
-        reader.madeIDBytes = madeIDBytes
+        reader.madeBytes = madeBytes
         if name == "state" { reader.expect(known) }
         swap(&reader.scanner, &scanner)
         try reading(&reader)
         swap(&reader.scanner, &scanner)
-        madeIDBytes = reader.madeIDBytes
+        madeBytes = reader.madeBytes
         if reader.store.count > 0 { tail += reader.store.count + JSONScanner.padding }
         found.states.append((name, reader.result()))
     }

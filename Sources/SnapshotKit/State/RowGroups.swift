@@ -208,7 +208,7 @@ extension StateParser {
                 "sections", limit: limits.maxSections, actual: limits.maxSections + 1, at: DocumentPlace(element))
             return nil
         }
-        guard takesRoom(forID: id.count, at: element) else { return nil }
+        guard takesRoom(for: id.count, at: element) else { return nil }
         let found = whole.flatMap { id.count == text.count ? $0 : nil } ?? store.append(idText: id)
         return groups.insert(id, found, at: place)
     }

@@ -41,8 +41,9 @@ public struct StateLimits: Sendable, Equatable {
     public var maxDepth = 64
     /// Bytes of a content that edits patch or add to.
     public var maxContentBytes = 16 << 20
-    /// Bytes that are made of others, since a few can ask for many: contents that a batch patches and adds to; ids of
-    /// several parts, or with that of their section, which may also not be longer than twice the document and 1 MiB.
+    /// Bytes that are made of others, since a few can ask for many: contents that a batch patches and adds to; and what
+    /// a reading stores beside the document, such as ids of several parts or with escapes, and contents without the
+    /// children in them, which may also not be longer than three times the document and 1 MiB.
     public var maxMadeBytes = 16 << 20
     /// Edits in a batch.
     public var maxEdits = 1_000

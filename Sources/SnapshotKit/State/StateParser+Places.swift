@@ -107,7 +107,9 @@ extension StateParser {
             sectionsWithoutItems.append(start)
         }
         if let cut = finding.listMember {
-            builder.setContent(ofSection: section, stored(start..<scanner.at, without: cut))
+            if let content = stored(start..<scanner.at, without: cut) {
+                builder.setContent(ofSection: section, content)
+            }
         } else if !finding.sawList {
             builder.setContent(ofSection: section, start..<scanner.at)
         }
@@ -123,7 +125,7 @@ extension StateParser {
             if level == 0, targets.isGrouped { endRow(item, finding.group, scopesIDs: targets.scopesIDs, at: start) }
         }
         if let cut = finding.listMember {
-            builder.setContent(ofItem: item, stored(start..<scanner.at, without: cut))
+            if let content = stored(start..<scanner.at, without: cut) { builder.setContent(ofItem: item, content) }
         } else if !finding.sawList {
             builder.setContent(ofItem: item, start..<scanner.at)
         }
@@ -141,7 +143,7 @@ extension StateParser {
     /// The parts of an id, joined to one: each escaped as in a JSON Pointer, with slashes between them. Nil if one of
     /// them was invalid.
     private mutating func joinedID(of parts: [FoundID?], at start: Int) -> FoundID? {
-        guard hasRoomForIDs else { return nil }
+        guard hasRoom else { return nil }
         var text: [UInt8] = []
         text.reserveCapacity(64)
         for (index, part) in parts.enumerated() {
@@ -153,7 +155,7 @@ extension StateParser {
             noteLongID(text.count, at: DocumentPlace(start))
             return nil
         }
-        guard takesRoom(forID: text.count, at: start) else { return nil }
+        guard takesRoom(for: text.count, at: start) else { return nil }
         return text.withUnsafeBytes { storeID($0, writtenAt: start) }
     }
 
@@ -163,9 +165,10 @@ extension StateParser {
             ? store.bytes(at: id.start, id.count) : Array(scanner.text(id.start..<id.start + id.count))
     }
 
-    /// Stores an element without one of its members and an adjacent comma; returns where.
-    private mutating func stored(_ element: Range<Int>, without member: Range<Int>) -> Range<Int> {
+    /// Stores an element without one of its members and an adjacent comma; returns where. Nil if there is no room.
+    private mutating func stored(_ element: Range<Int>, without member: Range<Int>) -> Range<Int>? {
         let cut = Self.withComma(member, in: scanner.base)
+        guard takesRoom(for: element.count - cut.count, at: element.lowerBound) else { return nil }
         let start = store.append(scanner.text(element.lowerBound..<cut.lowerBound))
         _ = store.append(scanner.text(cut.upperBound..<element.upperBound))
         return start..<start + element.count - cut.count
@@ -216,7 +219,7 @@ extension StateParser {
                 skipped.append(.item(item + taken.count), at: here, behind: skipped.count)
                 continue
             }
-            guard takesRoom(forID: text.count, at: place) else { return }
+            guard takesRoom(for: text.count, at: place) else { return }
             if text.count > StateLimits.maxIDBytes {
                 note(
                     "invalid-id",
@@ -225,17 +228,6 @@ extension StateParser {
             }
             builder.setID(ofItem: item, text.withUnsafeBytes { storeID($0, writtenAt: offset) })
         }
-    }
-
-    /// Takes room for an id that stands nowhere as such: of several parts, with that of its section, or a group's.
-    /// Escapes make the first longer, and a section's id is stored with each item, so a document may ask for much.
-    mutating func takesRoom(forID count: Int, at offset: Int) -> Bool {
-        madeIDBytes += count
-        if hasRoomForIDs { return true }
-        exceed(
-            "bytes of ids that are made of others", limit: maxMadeIDBytes, actual: madeIDBytes,
-            at: DocumentPlace(offset))
-        return false
     }
 
     private func ownID(ofItem item: Int) -> [UInt8] {
@@ -408,6 +400,7 @@ extension StateParser {
             return builder.setKind(ofItem: item, start: start)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             if try scanner.takeNumber() {
+                guard takesRoom(for: scanner.at - start, at: start) else { return }
                 builder.place.hasStoredKinds = true
                 let digits = scanner.text(start..<scanner.at)
                 return builder.setKind(ofItem: item, start: store.append(string: digits) - 1)

@@ -40,8 +40,8 @@ struct StateParser {
     var groupedRow: Int?
     /// Whether the rows are in the sections of their groups already.
     var isArranged = false
-    /// Bytes of ids so far that are made of others.
-    var madeIDBytes = 0
+    /// Bytes stored beside the document so far, in all its states.
+    var madeBytes = 0
 
     /// A reader of padded memory, the first `count` bytes of which are the document.
     init(base: UnsafeRawPointer, count: Int, limits: StateLimits) {
@@ -54,9 +54,21 @@ struct StateParser {
     /// The number of items so far.
     var itemCount: Int { builder.nodes.count + taken.count }
 
-    var maxMadeIDBytes: Int { min(2 * scanner.end + 1 << 20, limits.maxMadeBytes) }
-    /// Whether more ids may be made. Once false, this remains so, whatever is left out.
-    var hasRoomForIDs: Bool { madeIDBytes <= maxMadeIDBytes }
+    private var maxMadeBytes: Int { min(3 * scanner.end + 1 << 20, limits.maxMadeBytes) }
+    /// Whether more may be stored. Once false, this remains so, whatever is left out.
+    var hasRoom: Bool { madeBytes <= maxMadeBytes }
+
+    /// Takes room for text that the document does not contain as such, before it is stored: ids with escapes or made of
+    /// others, contents without a list, kinds that are numbers, the rest of the document. A document may ask for a
+    /// multiple of its own length, and all of that exists two or three times while a state is made of it.
+    mutating func takesRoom(for count: Int, at offset: Int) -> Bool {
+        madeBytes += count
+        if hasRoom { return true }
+        exceed(
+            "bytes of ids, kinds and contents that are not in the document as such", limit: maxMadeBytes,
+            actual: madeBytes, at: DocumentPlace(offset))
+        return false
+    }
 
     // MARK: Violations
 
@@ -310,7 +322,7 @@ struct StateParser {
     /// Leaves out an element that was read, with whatever was noted in it.
     private mutating func skip(_ record: RecordIndex, from start: ElementStart) {
         violations.reset(to: start.violations)
-        if hasRoomForIDs { excess = start.excess }
+        if hasRoom { excess = start.excess }
         sectionsWithoutItems.removeLast(sectionsWithoutItems.count - start.sectionsWithoutItems)
         sectionsWithItems = start.sectionsWithItems
         builder.disown(record)
@@ -392,6 +404,7 @@ struct StateParser {
             note("invalid-id", "an id must not contain control characters", at: place)
         } else if token.isEscaped {
             let raw = scanner.text(token.start - 1..<token.start + token.count + 1)
+            guard takesRoom(for: raw.count + text.count, at: token.start) else { return nil }
             let start = text.withUnsafeBytes { store.append(escapedID: raw, text: $0) }
             origins.note(start, token.start)
             return FoundID(start: start, count: text.count, flags: .escapedID)
@@ -429,20 +442,28 @@ extension StateParser {
     ///   exist.
     mutating func keep(_ rest: StateShape.Rest, of document: Range<Int>, without lists: [Range<Int>]) {
         if case .none = rest { return }
-        // The last one first, so that the places of the others stay.
-        var whole = Array(scanner.text(document.lowerBound..<document.upperBound))
-        for list in lists.reversed() {
-            let cut = list.lowerBound - document.lowerBound..<list.upperBound - document.lowerBound
-            whole.removeSubrange(whole.withUnsafeBytes { Self.withComma(cut, in: $0.baseAddress!) })
+        let size = lists.reduce(document.count) { $0 - $1.count }
+        guard takesRoom(for: size, at: document.lowerBound) else { return }
+        // Lists, each as one byte, go with a comma each: the last one first, so that the places of the others stay.
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(size + lists.count)
+        var (from, cuts): (Int, [Int]) = (document.lowerBound, [])
+        for list in lists {
+            bytes += scanner.text(from..<list.lowerBound)
+            cuts.append(bytes.count)
+            bytes.append(0)
+            from = list.upperBound
         }
-        var writer = JSONWriter(capacity: whole.count)
+        bytes += scanner.text(from..<document.upperBound)
+        for cut in cuts.reversed() {
+            bytes.removeSubrange(bytes.withUnsafeBytes { Self.withComma(cut..<cut + 1, in: $0.baseAddress!) })
+        }
         if case .members(let pointers) = rest {
-            let text = JSONText(accepted: whole)
+            var writer = JSONWriter(capacity: bytes.count)
+            let text = JSONText(accepted: bytes)
             guard text.withBytes({ writer.append(membersOf: $0, at: PointerSet(pointers)) }) else { return }
-        } else {
-            writer.append(whole)
+            bytes = writer.bytes()
         }
-        let bytes = writer.bytes()
         let start = bytes.withUnsafeBytes { store.append(value: $0) }
         builder.list = ListContent(start..<start + bytes.count)
     }

@@ -377,6 +377,31 @@ struct GroupTests {
         }
     }
 
+    @Test("whatever is stored beside a document has the same limit, which leaves no element out")
+    func storedBytes() throws {
+        for (row, shape, bytes) in [
+            (#"{"id":"\/*"}"#, #"{"idAt":"/id"}"#, 300 * (7 + 4)),
+            (#"{"id":"\/*"}"#, #"{"idAt":"/id","invalid":"skip"}"#, 300 * (7 + 4)),
+            (#"{"id":*,"c":[]}"#, #"{"childrenAt":"/c"}"#, 300 * 10),
+            (#"{"id":*,"k":12}"#, #"{"kindAt":"/k"}"#, 300 * 2),
+            (#"{"id":*}"#, #"{"itemsAt":"/rows","rest":true}"#, #"{,"x":"yy"}"#.utf8.count),
+            (#"{"id":*}"#, #"{"itemsAt":"/rows","rest":["/x"]}"#, #"{,"x":"yy"}"#.utf8.count),
+            (#"{"id":"\/*","c":[]}"#, #"{"childrenAt":"/c","idAt":["/id","/id"]}"#, 300 * (2 * 11 + 11 + 14)),
+        ] {
+            var limits = StateLimits()
+            let rows = (100..<400).map { row.replacing("*", with: "\($0)") }.joined(separator: ",")
+            let text = shape.contains("rows") ? #"{"rows":[\#(rows)],"x":"yy"}"# : "[\(rows)]"
+            let shape = try StateShape(text: shape)
+            let read = {
+                Reading { () throws(StateError) in try Snapshot(json: Array(text.utf8), shape: shape, limits: limits) }
+            }
+            limits.maxMadeBytes = bytes
+            if case .state = read() {} else { Issue.record("\(row): \(read())") }
+            limits.maxMadeBytes -= 1
+            if case .limit(bytes - 1, bytes, _) = read() {} else { Issue.record("\(row): \(read())") }
+        }
+    }
+
     @Test("much that is stored behind a document is read like little")
     func longTails() throws {
         // 8,000 ids of which each takes 200 bytes there: more than is kept in one piece with the document.
