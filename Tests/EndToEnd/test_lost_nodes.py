@@ -236,7 +236,7 @@ class Lost:
 
     def test_a_node_that_is_cut_off_from_its_store(self):
         # Its streams stay where they are.
-        crowd = self.go_through(self.way.cut, self.way.mend, everybody=False)
+        crowd = self.go_through(self.way.sever, self.way.mend, everybody=False)
         self.assertGreater(crowd.refused, 0)
 
 

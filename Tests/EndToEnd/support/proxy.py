@@ -17,8 +17,10 @@ class Proxy:
         self.faults, self.count = [], 0
         # How many bytes of answers still come through; the rest is swallowed.
         self.left = None
-        # The sockets of a store that cannot be reached are closed, and new ones at once.
-        self.is_cut, self.open = False, []
+        # Clear it to hold back what Redis says to subscribers.
+        self.hints = threading.Event()
+        self.hints.set()
+        self.is_severed, self.sockets = False, set()
         self.chance = random.Random(seed)
         self.listener = socket.create_server(("127.0.0.1", self.port))
         threading.Thread(target=self._accept, daemon=True).start()
@@ -34,18 +36,24 @@ class Proxy:
             except OSError:
                 client.close()
                 continue
-            self.open += [client, server]
-            if self.is_cut:
-                self.cut()
-            muted = threading.Event()
+            if self.is_severed:
+                client.close()
+                server.close()
+                continue
+            self.sockets |= {client, server}
+            muted, subscribes = threading.Event(), threading.Event()
             for source, target, is_request in ((client, server, True), (server, client, False)):
                 source.settimeout(None)
-                threading.Thread(target=self._pass, args=(source, target, is_request, muted), daemon=True).start()
+                threading.Thread(target=self._pass, args=(source, target, is_request, muted, subscribes), daemon=True).start()
 
-    def _pass(self, source, target, is_request, muted):
+    def _pass(self, source, target, is_request, muted, subscribes):
         try:
             while True:
                 data = source.recv(65536)
+                if is_request and b"SUBSCRIBE" in data:
+                    subscribes.set()
+                elif not is_request and subscribes.is_set():
+                    self.hints.wait()
                 if data and self.faults and self.chance.random() < 0.1:
                     self.count += 1
                     fault = self.chance.choice(self.faults)
@@ -66,23 +74,24 @@ class Proxy:
             pass
         for each in (source, target):
             _shut(each)
+        self.sockets -= {source, target}
 
-    def cut(self):
-        """Nobody gets through until `mend`."""
-        self.is_cut = True
-        for each in self.open:
+    def sever(self):
+        """Ends all connections, and each new one, until `mend`."""
+        self.is_severed = True
+        for each in list(self.sockets):
             _shut(each)
 
     def mend(self):
-        self.is_cut = False
+        self.is_severed = False
 
     def close(self):
         self.listener.close()
 
 
-def _shut(each):
+def _shut(end):
     try:
-        each.shutdown(socket.SHUT_RDWR)
+        end.shutdown(socket.SHUT_RDWR)
     except OSError:
         pass
 

@@ -37,7 +37,7 @@ struct GetChanges: SessionEndpoint {
         let view = session.map { SessionView(slot, $0, of: call.service.table) }
         if options.form.isEvent {
             let options = isResumed ? view?.resuming(options, since: since) ?? options : options
-            let followed = FollowedSession(session: call.session, since: since)
+            let followed = FollowedSession(session: call.session, since: since, isRead: true)
             return .now(try EventStream.response(call, [followed], EventForm(options, pace: pace), first: view))
         }
         let options = call.remarked(options)

@@ -21,7 +21,34 @@ enum GetManyChanges {
         for base in bases { call.countView(options.projection, of: base.session) }
         guard options.form.isEvent else { return .later { ManyAnswers(call, bases, options, $0).next() } }
         resume(&bases, call)
-        return .now(try EventStream.response(call, bases, EventForm(options, pace: pace, isOfMany: true)))
+        return .later { [bases] in open(call, bases, EventForm(options, pace: pace, isOfMany: true), $0) }
+    }
+
+    /// Begins a stream once the store has been asked for each session, as for one alone: what this process has in memory,
+    /// and knows of revoked tokens, may be old. It waits for no source. A session that cannot be read is asked for again
+    /// when it is its turn, unless that goes for all.
+    private static func open(_ call: Call, _ bases: [FollowedSession], _ form: EventForm, _ pending: Pending) {
+        let asked = Locked((bases: bases, left: bases.count, problem: Problem?.none))
+        for index in bases.indices {
+            call.of(bases[index].session).find(fetches: false).whenDone { result in
+                let all = asked.withLock { asked in
+                    switch result {
+                    case .success: asked.bases[index].isRead = true
+                    case .failure(let failure) where asked.problem?.type != .unauthenticated:
+                        asked.problem = Problem(failure, of: bases[index].session)
+                    case .failure: break
+                    }
+                    asked.left -= 1
+                    return asked.left == 0 ? asked : nil
+                }
+                guard let all else { return }
+                call.answer(pending) { () throws(Problem) in
+                    let isRefused = all.problem?.type == .unauthenticated || !all.bases.contains(where: \.isRead)
+                    if isRefused, let problem = all.problem { throw problem }
+                    return .now(try EventStream.response(call, all.bases, form))
+                }
+            }
+        }
     }
 
     /// The sessions that the query names, each with the reader's revision: `feed@2-0c4f77d1aa19be02`.
@@ -118,15 +145,21 @@ private final class ManyAnswers: @unchecked Sendable {
                 continue
             }
             switch call.of(base.session, until: deadline).find() {
-            case .done(let result): put(answer(result.mapError { Problem($0, of: base.session) }))
-            case .pending(let promise):
-                return promise.whenKept { [self] result in
-                    put(answer(result.mapError { Problem($0, of: base.session) }))
-                    next()
-                }
+            case .done(let result): guard take(result) else { return }
+            case .pending(let promise): return promise.whenKept { [self] in if take($0) { next() } }
             }
         }
         finish()
+    }
+
+    /// - Returns: whether to continue. A revoked token gets nothing, not even what was read before.
+    private func take(_ result: Result<SessionView?, TransactionFailure>) -> Bool {
+        if case .failure(.revoked) = result {
+            pending.answer(call.refusal(.revoked))
+            return false
+        }
+        put(answer(result.mapError { Problem($0, of: bases[parts.count].session) }))
+        return true
     }
 
     private func finish() {

@@ -281,4 +281,6 @@ struct FollowedSession: Sendable {
     var since: Since
     /// Whether `since` comes from a cursor rather than the query.
     var isOfCursor = false
+    /// Whether the store has been asked for the session since the request came. If not, the reader's first turn asks.
+    var isRead = false
 }

@@ -33,8 +33,8 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
         pending.loop.perform {
             let request = HeldRequest(call, pending, until: .now + time)
             let subscription = Subscription(
-                call, FollowedSession(session: call.session, since: since), .answer, options, compared: compared,
-                for: request, on: pending.loop)
+                call, FollowedSession(session: call.session, since: since, isRead: true), .answer, options,
+                compared: compared, for: request, on: pending.loop)
             if let problem = subscription.join(at: view?.slot) { return pending.answer(call.refusal(problem)) }
             request.subscription = subscription
             call.service.metrics.began(.poll)

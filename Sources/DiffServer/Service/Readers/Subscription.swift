@@ -22,6 +22,9 @@ final class Subscription: SessionReader, @unchecked Sendable {
     private let isWoken = Atomic<Bool>(false)
     /// A held request waits only for the session.
     private let followsSource: Bool
+    /// Whether the store has been asked for the session since the request came: what is in memory may be older than what
+    /// was acknowledged elsewhere before.
+    private var isRead: Bool
 
     /// Its memory in bytes, without its slot and its view.
     static let footprint = 512
@@ -37,6 +40,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
             call, followed.session, options, subscriber, loop
         )
         followsSource = purpose != .answer
+        isRead = followed.isRead
         follower = Follower(
             purpose, followed, compared: compared, showsAll: options.projection.showsAll,
             isAdopted: options.form.dialect.isAdopted)
@@ -158,10 +162,10 @@ final class Subscription: SessionReader, @unchecked Sendable {
         }
     }
 
-    /// Reads the session, from memory or from the store.
+    /// Reads the session: from memory, unless that does not have it or the store has not been asked yet.
     private func read() -> Int {
         guard let slot else { return perform(follower.handle(.worked(.missing))) }
-        if let view = SessionView(slot, of: service.table) { return found(view) }
+        if isRead, let view = SessionView(slot, of: service.table) { return found(view) }
         // If the session existed before.
         let known = slot.version
         let call = options.form.isOfMany ? call.of(name) : call
@@ -169,6 +173,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
             loop.execute { [self] in
                 switch result.mapError({ Problem($0, of: name) }) {
                 case .success(let view):
+                    isRead = true
                     // It may have ended without notice.
                     if view == nil, let known { _ = service.table.drop(slot, .version(known)) }
                     _ = found(view)

@@ -168,10 +168,10 @@ public struct ReadSession: SessionOperation {
 
 /// Reads a session, if there is one.
 public struct FindSession: SessionOperation {
+    public let fetches: Bool
 
-    public init() {}
+    public init(fetches: Bool = true) { self.fetches = fetches }
     public var isWrite: Bool { false }
-    public var fetches: Bool { true }
 
     public func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Session?>
     {
