@@ -116,6 +116,7 @@ final class RedisReading: Sendable {
         ]
         let keys = store.revocations.keys(with: store.keys.key(name))
         store.client(on: executor).run(RedisScripts.read, keys: keys, arguments) { [self] result in
+            if case .success = result { store.health.answers() }
             take(step(after: result, to: attempt, at: version))
         }
     }

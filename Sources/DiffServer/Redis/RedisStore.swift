@@ -93,7 +93,7 @@ package final class RedisStore: SessionStore {
         for case .failure(let failure) in answers.wait().get() { throw StoreError("\(dialer.address): \(failure)") }
     }
 
-    private var health: StoreHealth { topology.dialer.health }
+    var health: StoreHealth { topology.dialer.health }
     var keys: RedisKeys { client.keys }
     /// Whether a write is answered only once replicas have it.
     private var isReplicated: Bool { topology.dialer.replicas > 0 }
@@ -106,6 +106,8 @@ package final class RedisStore: SessionStore {
         let servesSome = hasOurRecords && takesSomeWrites.load(ordering: .relaxed) && client.isPartlyUp
         return topology.isCluster && servesSome ? .partial : .away
     }
+
+    package var silentSince: Instant? { health.silentSince }
 
     package func close() {
         topology.close()
@@ -289,6 +291,13 @@ package final class RedisStore: SessionStore {
         // Sessions not used here in time leave the cache; in Redis they expire by themselves.
         table.sweep()
         watch.sweep()
+        // One primary that answers is enough: then this process is not cut off.
+        health.asks()
+        for key in topology.map.keys(keys.probe).map({ RedisArgument($0) }) {
+            client.send(RedisCommand("EXISTS", key), about: key) { [health] in
+                if case .success = $0 { health.answers() }
+            }
+        }
         if health.isFailing(.records) { checkRecords { [self] in _ = take($0) } }
         if health.isFailing(.revocations) { revocations.refresh { _ in } }
         // A process that is not ready gets no writes, so it must find out by itself when it is ready again.

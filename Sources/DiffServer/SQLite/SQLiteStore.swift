@@ -83,6 +83,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     }
 
     package var availability: StoreAvailability { health.isHealthy ? .whole : .away }
+    package var silentSince: Instant? { health.silentSince }
 
     /// Writes everything that waits, and moves the write-ahead log into the file, which then is the whole database.
     package func close() {
@@ -153,6 +154,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
         do throws(SQLiteDatabase.Failure) {
             let value = try read(database)
             health.recover(.reads)
+            health.answers()
             return .success(value)
         } catch {
             if !error.isLocal { health.fail(.reads, because: error.message) }
@@ -221,7 +223,8 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
         }
         writer.check()
         if clockKept.withLock({ $0 + .seconds(600) <= .now }) { keepClock() }
-        // This also finds out whether the database can be read again.
+        // This also finds out whether the database can be read.
+        health.asks()
         readQueue.async { [self] in forgetUnused() }
         if !isDurable {
             readQueue.async { [self] in

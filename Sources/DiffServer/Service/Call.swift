@@ -126,10 +126,8 @@ package final class Call: ServiceContext {
     }
 
     /// The same; nil if there is no session.
-    ///
-    /// - Parameter fetches: whether it waits for the session's source.
-    func find(fetches: Bool = true) -> Progress<SessionView?, TransactionFailure> {
-        Transaction(FindSession(fetches: fetches), for: self).run().map { [table = service.table] done in
+    func find() -> Progress<SessionView?, TransactionFailure> {
+        Transaction(FindSession(), for: self).run().map { [table = service.table] done in
             done.outcome.map { SessionView(done.slot, $0, of: table, done.lease) }
         }
     }

@@ -26,6 +26,7 @@ package final class DiffService: Service {
     private let rateLimit: RateLimit<String>
     private let peerRateLimit: RateLimit<PeerNetwork>
     private let departure = Departure()
+    private let outage = Locked(StoreOutage())
     let crossOrigin: CrossOrigin
     package let workers: Workers
     /// Writes the figures of the process.
@@ -304,9 +305,16 @@ package final class DiffService: Service {
         return response
     }
 
-    /// The options of an answer that also says how long the session's source has been silent.
+    private var storeSilence: Duration { store.silentSince.map { .now - $0 } ?? .zero }
+
+    /// The seconds since the session's source, or the store, was last heard of, if that is too long ago.
+    func staleness(of session: String) -> Int? {
+        StoreOutage.staleness(of: source?.staleness(of: session), after: storeSilence)
+    }
+
+    /// The options of an answer that also says so.
     func remarked(_ options: ChangesOptions, of session: String) -> ChangesOptions {
-        guard let staleness = source?.staleness(of: session) else { return options }
+        guard let staleness = staleness(of: session) else { return options }
         var options = options
         options.remarks.staleness = staleness
         return options
@@ -356,6 +364,12 @@ package final class DiffService: Service {
         table.answers.release()
         store.sweep()
         source?.sweep()
+        guard let action = outage.withLock({ $0.tick(after: storeSilence) }) else { return }
+        let isEnd = action == .dismiss
+        if isEnd { journal.log("the store does not answer: ending streams within a minute", level: "error") }
+        for reader in table.readers {
+            reader.storeChanged(leavingAfter: isEnd ? StoreOutage.window * .random(in: 0..<1) : nil)
+        }
     }
 
     package func run(in server: Server) { self.server.withLock { $0 = server } }

@@ -123,6 +123,7 @@ extension Problem {
     static func noSession(_ name: String) -> Problem { Problem(.sessionNotFound, "there is no session \"\(name)\"") }
     static let revoked = Problem(.unauthenticated, "the token or key was revoked")
     static var crowded: Problem { Problem(.capacity, "too many answers or loads are in flight; try again") }
+    static var storeIsSilent: Problem { Problem(.storeUnavailable, "this node does not reach the store; others may") }
     static var draining: Problem { Problem(.draining, "the server is shutting down") }
 
     static var hasSource: Problem {
@@ -472,7 +473,7 @@ package enum ProblemType: String, CaseIterable, Sendable {
         case .httpVersionNotSupported: "Speak HTTP/1.1."
         case .draining: "Try again in a moment: another process is taking over."
         case .capacity: "The server has no room for this now. `Retry-After` says when to try again."
-        case .storeUnavailable: "Writes are refused until the store is back; `Retry-After` says when to try again."
+        case .storeUnavailable: "What needs the store is refused until it is back: ask again after `Retry-After`."
         case .hasSource:
             "Its state comes from the source that the server's file of lists names: change it there, or send edits. "
                 + "A POST to its `fetch` makes the server fetch it at once."

@@ -301,10 +301,13 @@ public protocol SessionReader: AnyObject, Sendable {
     func serverEnds(after time: Duration)
     /// The session's source has been silent for too long, or answers again.
     func sourceChanged()
+    /// The same of the store. A stream must leave after this time; nil: it may stay.
+    func storeChanged(leavingAfter time: Duration?)
 }
 
 extension SessionReader {
     public func sourceChanged() {}
+    public func storeChanged(leavingAfter time: Duration?) {}
 }
 
 extension SessionSlot {

@@ -27,6 +27,9 @@ public protocol SessionStore: AnyObject, Sendable {
     /// How much of the store can be reached and written, for `/readyz` and `/metrics`.
     var availability: StoreAvailability { get }
 
+    /// Since when the store has not been reached, though it was asked each second; nil while it is, and for one in memory.
+    var silentSince: Instant? { get }
+
     /// The session that the writes under way will make; nil if there are none, or nothing can follow them. Does not
     /// count as use.
     func pending(_ name: String) -> Session?
@@ -212,6 +215,8 @@ extension SessionStore {
     public func transition(of name: String) -> SessionTransition {
         SessionTransition(name: name, bounds: table.bounds.history, hash: hash, now: .now, isLogged: table.isCache)
     }
+
+    public var silentSince: Instant? { nil }
 
     public func confirm(_ name: String, on executor: any WorkExecutor) -> Stored<Void>? { nil }
 

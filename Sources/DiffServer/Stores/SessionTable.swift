@@ -338,12 +338,17 @@ public final class SessionTable: Sendable {
         }
     }
 
+    /// All readers. O(sessions + readers).
+    public var readers: [any SessionReader] {
+        let slots = registry.withLock { Array($0.slots.values) + $0.away.values.compactMap(\.slot) }
+        return slots.flatMap(\.currentReaders)
+    }
+
     /// Makes all readers leave as the server closes: one after another, within `window`.
     ///
     /// - Returns: when the last one leaves.
     public func dismissReaders(within window: Duration) -> Duration {
-        let slots = registry.withLock { Array($0.slots.values) + $0.away.values.compactMap(\.slot) }
-        let readers = slots.flatMap(\.currentReaders)
+        let readers = readers
         let departures = Departures(of: readers.count, within: window)
         for (index, reader) in readers.enumerated() { reader.serverEnds(after: departures.time(of: index)) }
         return departures.span

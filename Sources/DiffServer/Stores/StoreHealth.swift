@@ -33,6 +33,8 @@ public final class StoreHealth: Sendable {
     private let state = Locked(State())
     private let isWhole = Atomic<Bool>(true)
     private let log: @Sendable (_ message: String, _ level: String) -> Void
+    /// The first question since the last answer, in nanoseconds of `Instant`; `never` while there is none.
+    private let unanswered = Atomic<Int64>(Instant.never.nanoseconds)
 
     /// - Parameter log: takes a line; called under a lock.
     public init(_ log: @escaping @Sendable (_ message: String, _ level: String) -> Void = { _, _ in }) {
@@ -41,6 +43,23 @@ public final class StoreHealth: Sendable {
 
     /// Whether nothing fails. Takes no lock.
     public var isHealthy: Bool { isWhole.load(ordering: .relaxed) }
+
+    /// Since when the store was asked and has not answered; nil while it answers.
+    public var silentSince: Instant? {
+        let first = unanswered.load(ordering: .relaxed)
+        return first == Instant.never.nanoseconds ? nil : Instant(nanoseconds: first)
+    }
+
+    /// The store is asked for a sign of life, each second.
+    public func asks(at now: Instant = .now) {
+        _ = unanswered.compareExchange(
+            expected: Instant.never.nanoseconds, desired: now.nanoseconds, ordering: .relaxed)
+    }
+
+    /// The store has answered anything. Writes only if that is news.
+    public func answers() {
+        if silentSince != nil { unanswered.store(Instant.never.nanoseconds, ordering: .relaxed) }
+    }
 
     public func isFailing(_ part: Part) -> Bool { state.withLock { $0.failing.contains(part) } }
 

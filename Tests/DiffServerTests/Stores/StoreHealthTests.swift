@@ -28,6 +28,20 @@ import Testing
             ])
     }
 
+    @Test func `a silence begins with the first question that is not answered`() {
+        let (health, start) = (newHealth(), Instant.now)
+        #expect(health.silentSince == nil)
+        for second in 0..<3 { health.asks(at: start + .seconds(second)) }
+        #expect(health.silentSince == start)
+        health.answers()
+        #expect(health.silentSince == nil)
+        health.answers()
+        health.asks(at: start + .seconds(7))
+        #expect(health.silentSince == start + .seconds(7))
+        // Other troubles are no silence.
+        #expect(health.isHealthy && lines.withLock { $0.isEmpty })
+    }
+
     @Test func `reasons without end fill no log`() {
         let health = newHealth()
         for number in 0..<1000 { health.fail(.writes, because: "reason \(number)") }

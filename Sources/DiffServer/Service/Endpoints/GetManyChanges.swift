@@ -30,18 +30,18 @@ enum GetManyChanges {
     private static func open(_ call: Call, _ bases: [FollowedSession], _ form: EventForm, _ pending: Pending) {
         let asked = Locked((bases: bases, left: bases.count, problem: Problem?.none))
         for index in bases.indices {
-            call.of(bases[index].session).find(fetches: false).whenDone { result in
+            let name = bases[index].session
+            Transaction(FindSession(fetches: false), for: call.of(name)).run().whenDone { result in
                 let all = asked.withLock { asked in
-                    switch result {
-                    case .success: asked.bases[index].isRead = true
-                    case .failure(let failure) where asked.problem?.type != .unauthenticated:
-                        asked.problem = Problem(failure, of: bases[index].session)
-                    case .failure: break
-                    }
                     asked.left -= 1
-                    return asked.left == 0 ? asked : nil
+                    if case .failure(let failure) = result {
+                        if asked.problem?.type != .unauthenticated { asked.problem = Problem(failure, of: name) }
+                    } else {
+                        asked.bases[index].isRead = true
+                    }
+                    return asked
                 }
-                guard let all else { return }
+                guard all.left == 0 else { return }
                 call.answer(pending) { () throws(Problem) in
                     let isRefused = all.problem?.type == .unauthenticated || !all.bases.contains(where: \.isRead)
                     if isRefused, let problem = all.problem { throw problem }

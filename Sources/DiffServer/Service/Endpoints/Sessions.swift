@@ -20,7 +20,7 @@ struct GetSession: ReadingEndpoint {
             Field("Cache-Control", "private, no-cache"),
             Field("Diffserver-Expires", view.table.expiry(of: view.slot).text),
         ]
-        if let seconds = call.service.source?.staleness(of: call.session) {
+        if let seconds = call.service.staleness(of: call.session) {
             fields.append(Field("Diffserver-Stale", "\(seconds)"))
         }
         if RevisionTags(call.head, "if-none-match")?.matches(revision) == true {

@@ -22,7 +22,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
     private var timers: [Purpose: Timer] = [:]
 
     private enum Purpose {
-        case heartbeat, expiry, life, departure
+        case heartbeat, expiry, life, departure, outage
     }
 
     private init(_ call: Call, _ form: EventForm, _ writer: StreamWriter) {
@@ -144,6 +144,11 @@ final class EventStream: Subscriber, @unchecked Sendable {
     func refused(_ list: Subscription, _ problem: Problem) { end(problem) }
 
     func leave(after time: Duration) { after(time, .departure) { $0.end(.draining) } }
+
+    func storeChanged(leavingAfter time: Duration?) {
+        timers.removeValue(forKey: .outage)?.cancel()
+        if let time { after(time, .outage) { $0.end(.storeIsSilent) } }
+    }
 
     /// A session has ended. A stream of several continues, and waits for the session.
     func ended(_ list: Subscription, _ problem: Problem) {

@@ -42,7 +42,7 @@ struct Follower: Hashable, Sendable {
     }
 
     enum Event: Hashable, Sendable {
-        /// The session has changed, or its source is silent or answers again.
+        /// The session has changed, or its source or the store is silent or answers again.
         case changed
         /// The time of a held request is up.
         case deadline
@@ -62,7 +62,7 @@ struct Follower: Hashable, Sendable {
 
     /// The result of reading or comparing.
     enum Outcome: Hashable, Sendable {
-        /// The session was read. `isStale`: its source is silent.
+        /// The session was read. `isStale`: its source or the store is silent.
         case found(Revision, isStale: Bool)
         /// There is no session.
         case missing
@@ -111,7 +111,7 @@ struct Follower: Hashable, Sendable {
     private var head: Revision?
     /// Whether the next answer comes even if the reader sees nothing new.
     private var owesAnswer = false
-    /// Whether the last answer said that the session's source is silent.
+    /// Whether the last answer said that the session's source or the store is silent.
     private var isAnnouncedStale = false
     private var lastAnswer: Instant?
 

@@ -65,6 +65,8 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
         pending.answer(call.finish(response))
     }
 
+    func storeChanged(leavingAfter time: Duration?) {}
+
     func ended(_ subscription: Subscription, _ problem: Problem) { refused(subscription, problem) }
 
     /// Answers after this time, or after its own if that is shorter, as if that had been requested.

@@ -122,6 +122,11 @@ final class Subscription: SessionReader, @unchecked Sendable {
         loop.execute { self.subscriber?.ended(self, Problem(end, of: self.name)) }
     }
 
+    func storeChanged(leavingAfter time: Duration?) {
+        sourceChanged()
+        loop.execute { self.subscriber?.storeChanged(leavingAfter: time) }
+    }
+
     func serverEnds(after time: Duration) { loop.execute { self.subscriber?.leave(after: time) } }
 
     // MARK: Turns
@@ -249,7 +254,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
         return stay(at: same, in: view)
     }
 
-    private var isStale: Bool { service.source?.staleness(of: name) != nil }
+    private var isStale: Bool { service.staleness(of: name) != nil }
 
     /// The session was not created in time. The next request may wait again at once.
     private var notCreated: Problem {
@@ -276,6 +281,8 @@ protocol Subscriber: AnyObject, Sendable {
     func ended(_ subscription: Subscription, _ problem: Problem)
     /// The server is closing. If called again, the new time holds.
     func leave(after time: Duration)
+    /// The store is silent or answers again. A stream must leave after this time; nil: it may stay.
+    func storeChanged(leavingAfter time: Duration?)
 }
 
 extension SessionView {
