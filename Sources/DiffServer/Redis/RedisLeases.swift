@@ -7,8 +7,6 @@ import DiffStores
 import HTTPCore
 
 extension RedisStore {
-    /// The name of this process among all nodes.
-    private static let node = Hex.encode(Digests.random(8))
     /// How long a note is kept, in milliseconds: longer than any interval.
     private static let noteLife = 4 * 3_600_000
 
@@ -52,7 +50,7 @@ extension RedisStore {
         _ purpose: LeasePurpose, of name: String, for time: Duration, isForced: Bool, on executor: any WorkExecutor
     ) -> Stored<SourceLease> {
         let arguments = [
-            RedisArgument(Self.node), RedisArgument(Self.milliseconds(time)), RedisArgument(isForced ? "1" : "0"),
+            RedisArgument(node), RedisArgument(Self.milliseconds(time)), RedisArgument(isForced ? "1" : "0"),
         ]
         return .timed(.lease, in: table.storeTimes) { done in
             client(on: executor).ask(Self.take, keys: leaseKeys(purpose, name), arguments, done) { reply in
@@ -74,7 +72,7 @@ extension RedisStore {
         _ purpose: LeasePurpose, of name: String, _ note: SourceNote?, next: Duration, on executor: any WorkExecutor
     ) -> Stored<Void> {
         let arguments = [
-            RedisArgument(Self.node), RedisArgument(next == .zero ? 0 : Self.milliseconds(next)),
+            RedisArgument(node), RedisArgument(next == .zero ? 0 : Self.milliseconds(next)),
             RedisArgument(note?.text ?? ""), RedisArgument(note?.age.map { "\(Int($0 / .milliseconds(1)))" } ?? ""),
             RedisArgument(Self.noteLife),
         ]

@@ -79,7 +79,8 @@ extension SessionEntry {
     /// Reads the answer of `RedisScripts.describe`; nil if there is no session, or none that can be described.
     fileprivate init?(_ name: String, _ reply: RedisReply) {
         guard let parts = reply.elements, parts.count == 3, let revision = parts[0].text,
-            Revision(revision) != nil, let figures = parts[1].text?.split(separator: " ").compactMap({ Int($0) }),
+            Revision(revision) != nil,
+            let figures = parts[1].text?.split(separator: " ").prefix(2).compactMap({ Int($0) }),
             figures.count == 2, figures.allSatisfy({ $0 >= 0 }),
             case .integer(let left) = parts[2]
         else { return nil }

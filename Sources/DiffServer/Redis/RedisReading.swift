@@ -15,6 +15,8 @@ final class RedisReading: Sendable {
     private let executor: any WorkExecutor
     /// Whether replicas must have the result before readers here are told of it.
     private let confirms: Bool
+    /// The turn of this node at the session that it waits for, and takes.
+    private let turn: RedisTurn?
     private let done: Completion<SessionView?>
 
     /// The question to Redis.
@@ -68,6 +70,8 @@ final class RedisReading: Sendable {
     private enum Step {
         case end(Result<SessionView?, StoreFailure>)
         case ask(Attempt)
+        /// Another node has its turn for so many milliseconds.
+        case wait(Int, Attempt)
         /// The revocations have changed, or were never read.
         case refresh(Attempt)
         case load(LargeRecord, Attempt)
@@ -76,15 +80,19 @@ final class RedisReading: Sendable {
 
     init(
         _ name: String, from store: RedisStore, on executor: any WorkExecutor, confirms: Bool = false,
-        _ done: @escaping Completion<SessionView?>
+        in turn: RedisTurn? = nil, _ done: @escaping Completion<SessionView?>
     ) {
-        (self.name, self.store, self.executor, self.confirms, self.done) = (name, store, executor, confirms, done)
+        (self.name, self.store, self.executor, self.done) = (name, store, executor, done)
+        (self.confirms, self.turn) = (confirms, turn)
     }
 
     private func take(_ step: Step) {
         switch step {
         case .end(let result): done(result)
         case .ask(let attempt): ask(attempt)
+        case .wait(let time, let attempt):
+            turn?.isContended = true
+            ask(attempt, after: time)
         case .refresh(let attempt):
             store.revocations.refresh { result in
                 if case .failure(let failure) = result { return self.done(.failure(failure)) }
@@ -102,6 +110,12 @@ final class RedisReading: Sendable {
         }
     }
 
+    /// - Parameter time: in milliseconds.
+    func ask(_ attempt: Attempt, after time: Int) {
+        guard time > 0 else { return ask(attempt) }
+        store.client(on: executor).loop.schedule(after: .milliseconds(time)) { self.ask(attempt) }
+    }
+
     func ask(_ attempt: Attempt) {
         guard store.hasOurRecords else { return done(.failure(.recordsUnknown)) }
         guard store.revocations.areKnown else { return take(.refresh(attempt)) }
@@ -112,8 +126,9 @@ final class RedisReading: Sendable {
             .version(attempt.version ?? 0), RedisArgument(milliseconds: attempt.longer),
             followed.map { RedisArgument($0.log.last) } ?? "",
             RedisArgument(followed.map { LogEntry.digits($0.version) } ?? []), .number(attempt.maxBytes),
-            store.revocations.knownVersion,
+            store.revocations.knownVersion, .text(turn == nil ? "" : store.node),
         ]
+        turn?.ends = .now + RedisTurn.length
         let keys = store.revocations.keys(with: store.keys.key(name))
         store.client(on: executor).run(RedisScripts.read, keys: keys, arguments) { [self] result in
             if case .success = result { store.health.answers() }
@@ -133,6 +148,7 @@ final class RedisReading: Sendable {
         // The known session is the head, even if it has left memory meanwhile.
         case .success(.array(let parts)) where parts.isEmpty:
             return .end(.success(attempt.known.view?.renewed ?? attempt.known.view))
+        case .success(let reply) where reply.wait > 0: return .wait(reply.wait, attempt)
         // The request's own token may have been revoked.
         case .success(.array(let parts)) where parts == [.text("revoked")]:
             return attempt.left > 0
@@ -150,7 +166,8 @@ final class RedisReading: Sendable {
         guard store.largeLoads.join(large, done) else { return }
         // The reply, and the session made of it.
         store.table.account.records.reserve(2 * large.size) { [self] lease in
-            let reading = RedisReading(name, from: store, on: executor, confirms: confirms) { [store] result in
+            let reading = RedisReading(name, from: store, on: executor, confirms: confirms, in: turn) {
+                [store] result in
                 let result = result.map { view in
                     var view = view
                     view?.lease = lease
@@ -185,6 +202,18 @@ final class RedisReading: Sendable {
             return .ask(attempt.whole)
         }
     }
+}
+
+/// A turn of this node at a session, during which no other node commits. Confined to one reading.
+final class RedisTurn: @unchecked Sendable {
+    /// Whatever is sent before is in time.
+    fileprivate(set) var ends = Instant.now
+    /// Whether other nodes want turns too.
+    fileprivate(set) var isContended: Bool
+
+    static let length = Duration.milliseconds(20)
+
+    init(isContended: Bool = false) { self.isContended = isContended }
 }
 
 /// A record too large to be sent at once.

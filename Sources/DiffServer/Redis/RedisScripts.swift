@@ -4,12 +4,18 @@
 //     v  the version: a new random number with each commit. Comparing revisions would not do: a commit that only
 //        remembers an answered key keeps the revision, and a session that was deleted and made again may reach a
 //        revision that it had before.
-//     r  the revision, and i the visible rows and the bytes, for lists
+//     r  the revision, and i the visible rows and the bytes, for lists; if several nodes write, i also says until when
+//        one of them has its turn, in milliseconds since 1970, its name, and the names of those that wait, in order
 //     t  its time to live in milliseconds; a session that is read somewhere lives longer, since Redis hears of readers
 //        only now and then
 //     n  the position of the last entry of its log, f that of the first, c that of the last one in the checkpoint
 //     e<position>  an entry, which begins with the version that it made
 //     b  the version of the checkpoint, m<version> its meta, h<version> its head
+//
+// Nodes write without asking each other, and compare. After two conflicts in a row a node takes a turn with its next
+// read: for 20 ms no other node commits, so all that is queued there goes out at once. Those that come meanwhile are
+// told how long to wait, and get theirs in the order in which they came; one that does not come for 20 ms loses it. A
+// turn is only a matter of speed: the version is compared all the same.
 //
 // A commit first stages a new checkpoint under its own version, where nobody reads it. Then the script compares the
 // version, and takes the checkpoint over or removes it. Both happen in one transaction. So large values never pass
@@ -85,7 +91,7 @@ enum RedisScripts {
     /// and order only if the record `isWhole`. Lua counts exactly up to 1e15, and beyond 2^53 a loop never ends. Before
     /// a loop over the log, its length is compared with the number of fields.
     private static let control =
-        find("'v', 't', 'n', 'f', 'c', 'b'") + """
+        find("'v', 't', 'n', 'f', 'c', 'b', 'i'") + """
 
             local time, last = tonumber(found[2]) or 0, tonumber(found[3]) or 0
             local first, covered = tonumber(found[4]) or 0, tonumber(found[5]) or 0
@@ -94,20 +100,55 @@ enum RedisScripts {
                 and first >= 1 and first <= covered and covered <= last and last <= 1e15
             """
 
+    /// Answers how many milliseconds `node` has to wait for its turn, and puts it in line; 0 if it may write now, or
+    /// `takes` its turn; and what stays noted of turns.
+    private static let turn = """
+        local turn = function(node, takes)
+            local figures, noted = string.match(found[7] or '', '^(%d+ %d+)(.*)$')
+            local time = redis.pcall('TIME')
+            -- Without the right to ask for the time there are no turns.
+            if not figures or time.err then return 0, '' end
+            local now = time[1] * 1000 + math.floor(time[2] / 1000)
+            local ends, holder, line = string.match(noted, '^ (%d+) (%x+)([ %x]*)$')
+            local left = (tonumber(ends) or 0) - now
+            -- Nobody has it for longer: somebody set the clock, or wrote this.
+            if left > 20 or left <= -20 then left, line = -20, '' end
+            local first, rest = string.match(line, '^ (%x+)(.*)$')
+            local wait = 0
+            if left > 0 and holder ~= node or left <= 0 and first and first ~= node then
+                local ahead = string.match(line, '^(.-) ' .. node)
+                if not ahead then noted = noted .. ' ' .. node end
+                local _, count = string.gsub(ahead or line, '%x+', '')
+                wait = math.max(left, 0) + 20 * count
+            elseif left <= 0 then
+                noted = takes and string.format(' %.0f %s%s', now + 20, node, rest or '') or first and noted or ''
+            end
+            if wait > 0 or takes then redis.pcall('HSET', KEYS[1], 'i', figures .. noted) end
+            return wait, noted
+        end
+        """
+
     /// Reads a session. Arguments: the known version (empty: none), how much longer than its time to live it must
     /// last, its position in the log (empty: none), the version as an entry begins with it, the largest record that is
-    /// wanted, and, except in a cluster, the known version of revocations, with their key as the second.
+    /// wanted, the known version of revocations, with their key as the second (except in a cluster), and the node if it
+    /// takes its turn (empty: not).
     ///
     /// Answers nothing if there is no session; `{'revoked'}` if revocations have another version; `{'damaged'}` if
-    /// those fields are missing or impossible; `{}` if the session has the known version; `{version, position of
-    /// the checkpoint, first position, entries}` if the log continues from there; `{version, size}` if the record is
-    /// larger than wanted; else the same four with all entries, followed by `meta` and `head`.
+    /// those fields are missing or impossible; how long to wait for the turn (see `commit`); `{}` if the session has
+    /// the known version; `{version, position of the checkpoint, first position, entries}` if the log continues from
+    /// there; `{version, size}` if the record is larger than wanted; else the same four with all entries, followed by
+    /// `meta` and `head`.
     static let read = RedisScript(
         """
         if KEYS[2] and (redis.call('ZSCORE', KEYS[2], '') or '') ~= ARGV[6] then return {'revoked'} end
         \(control)
         if not (found[1] or found[2] or found[3] or found[4] or found[5] or found[6]) then return false end
         if not isWhole then return {'damaged'} end
+        if ARGV[7] ~= '' then
+            \(turn)
+            local wait = turn(ARGV[7], true)
+            if wait > 0 then return -1 - wait end
+        end
         local least = time + tonumber(ARGV[2])
         if redis.call('PTTL', KEYS[1]) < least then redis.call('PEXPIRE', KEYS[1], math.floor(least + time / 16)) end
         if found[1] == ARGV[1] then return {} end
@@ -138,10 +179,11 @@ enum RedisScripts {
     /// Commits. Arguments: the expected version (empty: none), the new one, the revision, the time to live, the
     /// position of the entry, the entry, the position of the first entry that stays, what becomes of the checkpoint
     /// (empty: it stays, `new`: the staged one replaces it, `start`: it replaces everything), rows, bytes, and the
-    /// known version of revocations (see `read`), and whether readers are told now (1).
+    /// known version of revocations (see `read`), whether readers are told now (1), and the node.
     ///
     /// Answers 1 if it was done, now or by the same commit before; 0 if the version is another one; -1 if there are
-    /// revocations that the node does not know; `{'damaged'}` if the record cannot be continued.
+    /// revocations that the node does not know; -1 less the milliseconds to wait if another node has its turn;
+    /// `{'damaged'}` if the record cannot be continued.
     static let commit = RedisScript(
         """
         \(control)
@@ -151,10 +193,15 @@ enum RedisScripts {
         local knows = not KEYS[2] or (redis.call('ZSCORE', KEYS[2], '') or '') == ARGV[11]
         local stays = tonumber(ARGV[7])
         local continues = isWhole and (first == stays or stays - first < redis.call('HLEN', KEYS[1]))
-        if before ~= ARGV[1] or not knows or not (continues or ARGV[8] == 'start') then
+        local wait, noted = 0, ''
+        if isWhole and string.find(found[7] or '', ' .* ') then
+            \(turn)
+            wait, noted = turn(ARGV[13], false)
+        end
+        if before ~= ARGV[1] or not knows or wait > 0 or not (continues or ARGV[8] == 'start') then
             -- A replayed commit finds its own checkpoint already in use.
             if ARGV[8] ~= '' and found[6] ~= ARGV[2] then redis.call('HDEL', KEYS[1], meta, head) end
-            return not knows and -1 or before ~= ARGV[1] and 0 or {'damaged'}
+            return not knows and -1 or wait > 0 and -1 - wait or before ~= ARGV[1] and 0 or {'damaged'}
         end
         if ARGV[8] == 'start' then
             for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
@@ -164,7 +211,7 @@ enum RedisScripts {
             if ARGV[8] == 'new' then redis.call('HDEL', KEYS[1], 'm' .. found[6], 'h' .. found[6]) end
             for position = first, stays - 1 do redis.call('HDEL', KEYS[1], 'e' .. position) end
         end
-        redis.call('HSET', KEYS[1], 'v', ARGV[2], 'r', ARGV[3], 'i', ARGV[9] .. ' ' .. ARGV[10])
+        redis.call('HSET', KEYS[1], 'v', ARGV[2], 'r', ARGV[3], 'i', ARGV[9] .. ' ' .. ARGV[10] .. noted)
         redis.call('HSET', KEYS[1], 'n', ARGV[5], 'e' .. ARGV[5], ARGV[6])
         if ARGV[8] ~= '' then redis.call('HSET', KEYS[1], 'b', ARGV[2], 'c', ARGV[5]) end
         if ARGV[8] == 'start' or found[4] ~= ARGV[7] then redis.call('HSET', KEYS[1], 'f', ARGV[7]) end
@@ -263,14 +310,15 @@ enum RedisScripts {
     /// - Parameters:
     ///   - keys: that of the session, and perhaps that of the revocations.
     ///   - revocations: their known version.
+    ///   - node: the name of this one.
     ///   - publishes: whether readers at other nodes are told now.
     static func command(
         for commit: PendingCommit, keys: [RedisArgument], _ revocations: RedisArgument, by hash: KeyedHash,
-        publishes: Bool, inCluster: Bool
+        node: String, publishes: Bool, inCluster: Bool
     ) -> RedisCommand {
         let (session, log) = (commit.session, commit.log)
         return RedisCommand(
-            self.commit.text(inCluster: inCluster), keys: keys, count: 12,
+            self.commit.text(inCluster: inCluster), keys: keys, count: 13,
             room: min(log.entry.count, RedisCommand.largeArgument) + revocations.count + 384,
             staging: staging(of: log, to: keys[0], by: hash)
         ) { encoder in
@@ -286,8 +334,14 @@ enum RedisScripts {
             encoder.append(.number(session.log.bytes))
             encoder.append(revocations)
             encoder.append(publishes ? 1 : 0)
+            encoder.append(.text(node))
         }
     }
+}
+
+extension RedisReply {
+    /// How many milliseconds a script has a node wait for its turn; 0 if it need not.
+    var wait: Int { if case .integer(let number) = self, number < -1 { Int(-1 - number) } else { 0 } }
 }
 
 extension Session {

@@ -33,6 +33,9 @@ package final class RedisStore: SessionStore {
     /// Whether some primary took the last probe.
     private let takesSomeWrites = Atomic<Bool>(false)
     private let pendingWrites = PendingWrites()
+    package var turns: PendingWrites? { pendingWrites }
+    /// The name of this process among all nodes.
+    let node = Hex.encode(Digests.random(8))
     let workers: Workers
     let largeLoads: SharedLoads<LargeRecord, SessionView?>
 
@@ -179,7 +182,7 @@ package final class RedisStore: SessionStore {
             return .timed(.commit, in: table.storeTimes) {
                 let commit = PendingCommit(
                     next, named: name, id: 1, inPlaceOf: table.known(name), in: table, nil, by: hash, $0)
-                put(commit, on: executor)
+                send(commit, by: client(on: executor)) {}
             }
         }
         guard case .session(let last) = pendingWrites.last(of: slot, read: read),
@@ -189,32 +192,65 @@ package final class RedisStore: SessionStore {
             let commit = PendingCommit(
                 next, named: name, to: slot, after: last, id: last.log.last + 1, in: table, pendingWrites, by: hash,
                 done)
-            // Other loops have their own connections. A write that overtakes the one it follows starts again.
-            guard pendingWrites.enter(slot, behind: last.version, next: commit.session) else {
-                return done(.failure(.conflict))
-            }
-            put(commit, on: executor)
+            let (isQueued, carrier) = pendingWrites.enter(commit, to: slot, behind: last.version, on: executor)
+            guard isQueued else { return done(.failure(.conflict)) }
+            guard let carrier else { return }
+            let client = client(on: carrier)
+            client.loop.perform { [self] in sendQueued(commit, by: client) }
         }
     }
 
-    /// Writes a commit once there is room for its record. A small one takes no more than its request does anyway.
-    private func put(_ commit: PendingCommit, on executor: any WorkExecutor) {
-        let bytes = commit.log.isCheckpoint ? commit.session.head.footprint : commit.log.entry.count
-        if bytes <= MemoryAccount.connection { return write(commit, nil, on: executor) }
-        table.account.records.reserve(bytes) { [self] share in
-            workers.run(.state(bytes)) { [self] in write(commit, share, on: executor) }
+    /// Sends a commit and what is queued behind it, one after the other, on the client's loop: whichever loops they
+    /// came from, they reach Redis in the order in which they follow each other.
+    private func sendQueued(_ first: PendingCommit, by client: RedisClient) {
+        var next: PendingCommit? = first
+        while let commit = next {
+            let isSent = send(commit, by: client) { [self] in
+                if let next = nextToSend(commit.name) { sendQueued(next, by: client) }
+            }
+            next = isSent ? nextToSend(commit.name) : nil
         }
+    }
+
+    private func nextToSend(_ name: String) -> PendingCommit? {
+        while let (commit, isVain) = pendingWrites.nextUnsent(name) {
+            if !isVain { return commit }
+            finish(commit, nil, .failure(.conflict))
+        }
+        return nil
+    }
+
+    /// Sends a commit once there is room for its record. A small one takes no more than its request does anyway.
+    ///
+    /// - Parameter next: called on the client's loop after a large one.
+    /// - Returns: whether it has been sent, and `next` will not be called.
+    @discardableResult
+    private func send(
+        _ commit: PendingCommit, by client: RedisClient, then next: @escaping @Sendable () -> Void
+    ) -> Bool {
+        let bytes = commit.log.isCheckpoint ? commit.session.head.footprint : commit.log.entry.count
+        if bytes <= MemoryAccount.connection {
+            write(commit, nil, by: client)
+            return true
+        }
+        table.account.records.reserve(bytes) { [self] share in
+            workers.run(.state(bytes)) { [self] in
+                write(commit, share, by: client)
+                client.loop.execute(next)
+            }
+        }
+        return false
     }
 
     /// - Parameter share: the record's, until it is written.
-    private func write(_ commit: PendingCommit, _ share: MemoryShare?, on executor: any WorkExecutor) {
+    private func write(_ commit: PendingCommit, _ share: MemoryShare?, by client: RedisClient) {
         guard hasOurRecords else { return finish(commit, share, .failure(.recordsUnknown)) }
         let key = keys.key(commit.name)
         let command = RedisScripts.command(
-            for: commit, keys: revocations.keys(with: key), revocations.knownVersion, by: hash,
+            for: commit, keys: revocations.keys(with: key), revocations.knownVersion, by: hash, node: node,
             publishes: !isReplicated, inCluster: topology.isCluster)
-        let client = client(on: executor)
         client.send(command, about: key, isWrite: true) { [self] result in
+            if result != .success(.integer(1)) { recover(from: result, commit, by: client) }
             switch result {
             case .failure(let failure):
                 // Redis's refusal of one record says nothing about the others.
@@ -226,12 +262,36 @@ package final class RedisStore: SessionStore {
             // The write starts again, and is refused if its token was revoked.
             case .success(.integer(-1)):
                 revocations.refresh { [self] in finish(commit, share, $0.flatMap { .failure(.conflict) }) }
-            case .success(.integer(0)): finish(commit, share, .failure(.conflict))
+            case .success(.integer(...0)): finish(commit, share, .failure(.conflict))
             case .success(.damage): finish(commit, share, .failure(.damaged(commit.name)))
             // Starting again would never end.
             case .success: finish(commit, share, .failure(.unavailable("unexpected reply to a commit")))
             }
         }
+    }
+
+    /// After a queued commit has failed: loads the head before anything else is decided. After the second conflict in a
+    /// row, or if another node has its turn, that waits for this node's turn, during which no other node commits.
+    private func recover(
+        from result: Result<RedisReply, RedisFailure>, _ commit: PendingCommit, by client: RedisClient
+    ) {
+        guard commit.slot != nil else { return }
+        let (name, wait) = (commit.name, (try? result.get())?.wait ?? 0)
+        pendingWrites.breakOff(name) { [self] failures in
+            reload(name, in: wait > 0 || failures > 1 ? RedisTurn(isContended: true) : nil, by: client, after: wait)
+        }
+    }
+
+    /// Loads the head, in a turn of this node if there is to be one, and passes the turn on to decide writes. As long
+    /// as other nodes want theirs, this one asks for the next before it sends anything that would come too late.
+    private func reload(_ name: String, in turn: RedisTurn?, by client: RedisClient, after time: Int = 0) {
+        let reading = RedisReading(name, from: self, on: client.loop, in: turn) { [self] _ in
+            if let turn, turn.isContended {
+                pendingWrites.reserve(name, until: turn.ends) { [self] in reload(name, in: RedisTurn(), by: client) }
+            }
+            pendingWrites.passTurn(name)
+        }
+        reading.ask(.init(table.known(name)), after: time)
     }
 
     /// Tells readers at other nodes of a commit that replicas have. A hint may be lost.
@@ -290,6 +350,7 @@ package final class RedisStore: SessionStore {
     package func sweep() {
         // Sessions not used here in time leave the cache; in Redis they expire by themselves.
         table.sweep()
+        pendingWrites.sweep()
         watch.sweep()
         // One primary that answers is enough: then this process is not cut off.
         health.asks()

@@ -26,6 +26,8 @@ public protocol SessionStore: AnyObject, Sendable {
     var isSole: Bool { get }
     /// How much of the store can be reached and written, for `/readyz` and `/metrics`.
     var availability: StoreAvailability { get }
+    /// Where writes take turns, so that they follow each other without conflicts; nil if that would gain nothing.
+    var turns: PendingWrites? { get }
 
     /// Since when the store has not been reached, though it was asked each second; nil while it is, and for one in memory.
     var silentSince: Instant? { get }
@@ -217,6 +219,7 @@ extension SessionStore {
     }
 
     public var silentSince: Instant? { nil }
+    public var turns: PendingWrites? { nil }
 
     public func confirm(_ name: String, on executor: any WorkExecutor) -> Stored<Void>? { nil }
 

@@ -153,8 +153,19 @@ public final class SessionTable: Sendable {
         if !hasRoom(for: next), next.history.isOversize(bounds.history) { next = next.with(history: History()) }
         guard hasRoom(for: next) else { return .failure(.capacity) }
         guard replace(slot, before, by: next, keepsReplays: true) else { return .failure(.conflict) }
-        if next.head.revision != before.head.revision { counters.committed() }
+        count(next, after: before)
         return .success(())
+    }
+
+    /// Takes over a session that a store has written. This brings back one that was evicted meanwhile. If the slot has
+    /// changed otherwise, it has a newer version, or the next request loads it; the commit counts nevertheless.
+    func took(_ next: Session, in slot: SessionSlot, after before: Session) {
+        if hasRoom(for: next) { _ = replace(slot, before, by: next, keepsReplays: true) }
+        count(next, after: before)
+    }
+
+    private func count(_ next: Session, after before: Session) {
+        if next.head.revision != before.head.revision { counters.committed() }
     }
 
     private func replace(_ slot: SessionSlot, _ before: Session, by next: Session, keepsReplays: Bool) -> Bool {

@@ -5,6 +5,8 @@
 // A write is first tried on the session in the table, without asking the store whether that is still the head: the
 // store compares when it commits, so a write costs one round trip. Any other outcome of such an attempt, above all a
 // refusal, only counts once it is found again on the head itself.
+//
+// If the store has turns, writes of one session are decided one at a time, each on what the last one makes.
 
 import DiffClock
 import DiffSessions
@@ -31,12 +33,10 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
     /// The result of a step.
     private enum Attempt {
         case end(Result<Done, TransactionFailure>)
-        /// Another write was faster.
-        case conflict
+        /// Another write was faster. The queued one `isOvertaken` if that was another process's, and keeps its place.
+        case conflict(isOvertaken: Bool)
         /// A store or a worker continues later, on its own thread.
         case waiting(Continuation)
-
-        var isConflict: Bool { if case .conflict = self { true } else { false } }
 
         /// Takes a closure that handles the next result.
         typealias Continuation = (@escaping @Sendable (consuming Attempt) -> Void) -> Void
@@ -56,16 +56,37 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
     /// Other writes are not faster that often: a store that says so again and again contradicts itself.
     private static var mostConflicts: Int { 100_000 }
+    /// After so many conflicts a write asks the store itself, which says so if the head cannot be read.
+    private static var patience: Int { 32 }
+
+    /// What a write is decided on.
+    private enum Base: Sendable {
+        case expected
+        case found(SessionView?)
+        /// What the slot has when it is the write's turn. It was the head once since the request came.
+        case current(SessionSlot)
+
+        /// What to hold while waiting: no state that the slot has too.
+        var held: Base {
+            guard case .found(let view?) = self, view.isHead, view.pinned == nil else { return self }
+            return .current(view.slot)
+        }
+    }
 
     /// Starts again from the new head as long as other writes are faster.
     private func settled(_ first: consuming Attempt) -> Attempt {
-        while first.isConflict {
+        var attempt = first
+        while case .conflict(let isOvertaken) = attempt {
             context.countConflict()
             context.conflicts += 1
             guard context.conflicts < Self.mostConflicts else { return .end(.failure(.store(.conflict))) }
-            first = store.isSole ? begin() : load(again: true)
+            if isOvertaken, context.conflicts % Self.patience != 0, let turns = store.turns {
+                attempt = inLine(of: turns, .expected, isOvertaken: true)
+            } else {
+                attempt = store.isSole ? begin() : load(again: true)
+            }
         }
-        return first
+        return attempt
     }
 
     /// Continues to the end. However often that has to wait, one promise is kept.
@@ -83,9 +104,35 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
     // MARK: Steps
 
-    private func begin() -> Attempt {
-        guard operation.isWrite, let expected = store.expected(context.session) else { return load(again: false) }
-        return decide(on: expected)
+    private func begin() -> Attempt { operation.isWrite ? inTurn(.expected) : load(again: false) }
+
+    /// Decides once it is the write's turn, if the store has turns.
+    private func inTurn(_ base: Base) -> Attempt {
+        guard operation.isWrite, let turns = store.turns else { return decide(on: base) }
+        guard turns.takeTurn(context.session) else { return inLine(of: turns, base.held, isOvertaken: false) }
+        defer { turns.passTurn(context.session) }
+        return decide(on: base)
+    }
+
+    private func inLine(of turns: PendingWrites, _ base: Base, isOvertaken: Bool) -> Attempt {
+        .waiting { resume in
+            turns.awaitTurn(of: context, isOvertaken: isOvertaken) {
+                switch decide(on: base) {
+                case .waiting(let next): resume(.waiting(next))
+                // Another loop's thread may be here.
+                case .end(let result): context.proceed { resume(.end(result)) }
+                case .conflict(let isOvertaken): context.proceed { resume(.conflict(isOvertaken: isOvertaken)) }
+                }
+            }
+        }
+    }
+
+    private func decide(on base: Base) -> Attempt {
+        switch base {
+        case .expected: store.expected(context.session).map { decide(on: $0) } ?? load(again: false)
+        case .found(let view): decide(on: view)
+        case .current(let slot): SessionView(slot, of: store.table).map { decide(on: $0) } ?? load(again: true)
+        }
     }
 
     /// Not by `after`, nor is `swap` below: its closure would be allocated even if the store is done at once.
@@ -98,7 +145,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
     private func loaded(_ result: Result<SessionView?, StoreFailure>) -> Attempt {
         switch result {
-        case .success(let view): fetched(view) ?? decide(on: view)
+        case .success(let view): fetched(view) ?? inTurn(.found(view))
         case .failure(let failure): failed(failure)
         }
     }
@@ -113,7 +160,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
             if case .failure(let failure) = result { return .end(.failure(.source(failure))) }
             return after(store.load(context.session, again: false, on: context.executor)) { result in
                 switch result {
-                case .success(let view): decide(on: view)
+                case .success(let view): inTurn(.found(view))
                 case .failure(let failure): failed(failure)
                 }
             }
@@ -145,9 +192,11 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
                 }
             case .swap(let next, let outcome):
                 switch store.swap(view, named: context.session, for: next, on: context.executor) {
+                // A write that was queued meanwhile was faster than one that loaded the head.
+                case .done(.failure(.conflict)) where isHead && view != nil && store.turns != nil:
+                    return store.expected(context.session).map { decide(on: $0) } ?? .conflict(isOvertaken: false)
                 case .done(let result): return changed(result.map(Optional.some), outcome)
-                case .pending(let promise):
-                    return waiting(for: promise) { changed($0.map(Optional.some), outcome) }
+                case .pending(let promise): return queued(promise, outcome, isNew: view == nil)
                 }
             case .delete(let revision, let outcome):
                 guard let view else { preconditionFailure("nothing can be deleted where nothing is") }
@@ -171,10 +220,24 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
+    private func queued(
+        _ promise: Promise<SessionSlot, StoreFailure>, _ outcome: Operation.Outcome, isNew: Bool
+    ) -> Attempt {
+        .waiting { [context, store] resume in
+            promise.whenKept { result in
+                // Those that were overtaken get in line on the thread that tells them, in their order.
+                if !isNew, store.turns != nil, case .failure(.conflict) = result {
+                    return resume(.conflict(isOvertaken: true))
+                }
+                context.proceed { resume(changed(result.map(Optional.some), outcome)) }
+            }
+        }
+    }
+
     private func changed(_ result: Result<SessionSlot?, StoreFailure>, _ outcome: Operation.Outcome) -> Attempt {
         switch result {
         case .success(let slot): .end(.success(Done(outcome: outcome, slot: slot)))
-        case .failure(.conflict): .conflict
+        case .failure(.conflict): .conflict(isOvertaken: false)
         case .failure(let failure): failed(failure)
         }
     }
@@ -218,7 +281,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         return .waiting { resume in
             context.proceed {
                 let head = pinned ?? slot.flatMap { SessionView($0, of: store.table) }
-                resume(head.map { decide(on: $0) } ?? begin())
+                resume(head.map { inTurn(.found($0)) } ?? begin())
             }
         }
     }

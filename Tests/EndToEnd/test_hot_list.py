@@ -1,0 +1,104 @@
+"""A list that everybody writes to at once, in a Redis: each write counts, whichever loop, node and size it has."""
+
+import re
+import threading
+import unittest
+
+from support.client import Client, session_path
+from support.node import Node
+from support.redis import IS_INSTALLED, MISSING, Redis
+from support.store import names_its_stores
+
+ADD = {"op": "update", "items": [{"id": "n", "add": {"/n": 1}}]}
+
+
+def figure(client, name):
+    text = client.request("GET", "/metrics").text
+    return int(float(re.search(rf"^{name} (\S+)$", text, re.M).group(1)))
+
+
+@names_its_stores
+@unittest.skipUnless(IS_INSTALLED, MISSING)
+class HotListCase(unittest.TestCase):
+    WRITERS, WRITES = 24, 25
+    nodes = 1
+
+    def setUp(self):
+        self.redis = Redis()
+        self.addCleanup(self.redis.close)
+        self.members = []
+        self.path = session_path("hot", "changes")
+
+    def start(self, loops):
+        for _ in range(self.nodes):
+            node = Node("--store", f"redis://127.0.0.1:{self.redis.port}", "--loops", str(loops))
+            self.addCleanup(node.stop)
+            self.members.append(node)
+        self.clients = [Client(node) for node in self.members]
+        for client in self.clients:
+            self.addCleanup(client.close)
+        first = [{"id": "n", "content": {"n": 0}}, {"id": "b", "content": ""}]
+        self.assertEqual(self.clients[0].request("POST", self.path, first).status, 201)
+        for client in self.clients:
+            self.assertEqual(client.request("POST", self.path, {"edits": [ADD]}).status, 200)
+
+    def figures(self):
+        """Commits and conflicts of all nodes, and the scripts that Redis ran for them."""
+        calls = re.search(r"cmdstat_evalsha:calls=(\d+)", self.redis.say("INFO", "commandstats").decode())
+        return [sum(figure(client, f"diffserver_{name}_total") for client in self.clients)
+                for name in ("commits", "store_conflicts")] + [int(calls.group(1))]
+
+    def write(self, number):
+        client = Client(self.members[number % self.nodes])
+        try:
+            for write in range(self.WRITES):
+                edits = [ADD]
+                # Workers encode these.
+                if number % 8 == 7:
+                    edits.append({"op": "update", "items": [{"id": "b", "content": f"{number} {write} " + 60_000 * "x"}]})
+                answer = client.request("POST", self.path, {"edits": edits})
+                self.assertEqual(answer.status, 200, answer)
+                self.acknowledged[number] += 1
+        finally:
+            client.close()
+
+    def written(self, loops):
+        """What the writes of all took: commits, conflicts, scripts."""
+        self.start(loops)
+        before = self.figures()
+        self.acknowledged = [0] * self.WRITERS
+        threads = [threading.Thread(target=self.write, args=(number,)) for number in range(self.WRITERS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        took = [after - figure for after, figure in zip(self.figures(), before)]
+        self.assertEqual(self.acknowledged, [self.WRITES] * self.WRITERS)
+        count = self.WRITERS * self.WRITES
+        for client in self.clients:
+            state = client.request("GET", session_path("hot")).text
+            self.assertIn(f'{{"n":{count + self.nodes}}}', state.replace(" ", ""))
+        self.assertEqual(took[0], count, "each acknowledged commit counts")
+        return took
+
+
+class OneNode(HotListCase):
+    def test_its_loops_never_meet(self):
+        for loops in (1, 2, 4):
+            with self.subTest(loops=loops):
+                self.setUp()
+                commits, conflicts, scripts = self.written(loops)
+                self.assertEqual(conflicts, 0)
+                self.assertLessEqual(scripts, 1.1 * commits)
+
+
+class ThreeNodes(HotListCase):
+    WRITERS, WRITES = 60, 10
+    nodes = 3
+
+    def test_they_take_turns(self):
+        commits, _, scripts = self.written(2)
+        self.assertLessEqual(scripts, 2 * commits)
+
+
+del HotListCase
