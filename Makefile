@@ -138,6 +138,9 @@ bench-service: build ## the service on one core: processor time, memory, latency
 
 bench-store: build ## the same posts to each store: requests, processor time, round trips; needs wrk and redis-server
 	Benchmarks/store/run
+	Benchmarks/store/writers
+	Benchmarks/store/writers --sessions 60
+	Benchmarks/store/writers --nodes 3 --loops 2
 
 attack: build ## attack the server beside an innocent client, 12 s an attack; ATTACK="--quick --check" and the like
 	Benchmarks/attack/run $(ATTACK)
