@@ -43,7 +43,7 @@ final class SeenStates: Sendable {
 
     /// A state that views show. It is charged from when it is no longer the head until no view shows it.
     fileprivate final class Generation: Sendable {
-        private let bytes: Int
+        let bytes: Int
         private let share: MemoryShare
 
         init(_ source: Snapshot, in budget: MemoryBudget) {
@@ -85,7 +85,8 @@ final class SeenStates: Sendable {
             return (left, old)
         }
         withExtendedLifetime(old) {}
-        guard let left, !left.count() else { return }
+        // Some views make room for the state that the others are about to leave.
+        guard let left, !memory.reserve(left.bytes, for: "a state", left.count) else { return }
         let (views, change) = content.withLock { ($0.all, $0.head == head ? exchange(&$0.arrived, with: nil) : nil) }
         withExtendedLifetime(change) {}
         for view in views { view.forget(left) }
