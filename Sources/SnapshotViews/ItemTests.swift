@@ -1,6 +1,6 @@
-// A view has up to sixteen tests, often at one place: a search for several words, a list of alternatives. What they look
-// at is found, folded, hashed and searched once an item, by whichever test comes first: fifteen searches of one text
-// cost little more than one. So tests name values by index, and are kept in one array of trivial elements.
+// A view has up to sixteen tests, often at one place: a search for several words, a list of alternatives. What they
+// look at is found, folded, hashed and searched once an item, by whichever test comes first: fifteen searches of one
+// text cost little more than one. So tests name values by index, and are kept in one array of trivial elements.
 
 import SnapshotKit
 

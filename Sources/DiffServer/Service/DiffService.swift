@@ -273,7 +273,7 @@ package final class DiffService: Service {
             return call.reply { (_) throws(Problem) in try prepared(exchange(&body, with: [])) }
         }
         let handed = Locked(exchange(&body, with: []))
-        // What reading stores beside the body, and what edits make of contents, exists twice while a state is made of it.
+        // What reading stores beside the body, and what edits make of contents, exists twice while a state is made.
         let making = 2 * min(settings.stateLimits.maxMadeBytes, call.cost.bytes)
         return .later { [made = table.account.made] pending in
             call.runLong {

@@ -29,7 +29,8 @@ public protocol SessionStore: AnyObject, Sendable {
     /// Where writes take turns, so that they follow each other without conflicts; nil if that would gain nothing.
     var turns: PendingWrites? { get }
 
-    /// Since when the store has not been reached, though it was asked each second; nil while it is, and for one in memory.
+    /// Since when the store has not been reached, though it was asked each second; nil while it is reached, and for one
+    /// in memory.
     var silentSince: Instant? { get }
 
     /// The session that the writes under way will make; nil if there are none, or nothing can follow them. Does not

@@ -15,7 +15,7 @@ extension SessionTable {
         var bytes = 0
         /// Of names for which somebody asks a store.
         var turnovers: [String: Turnover] = [:]
-        /// Slots of sessions whose newest past revision is kept for its grace time alone, and until when; in this order.
+        /// Slots of sessions whose newest past revision is kept for its grace time alone, and until when, in order.
         var oversize: [(slot: SessionSlot, until: Instant)] = []
     }
 }

@@ -25,7 +25,8 @@ final class DispatchWait {
     }
 
     deinit {
-        // On the queue, so that no handler is running. A suspended source runs no cancel handler, and must not be released.
+        // On the queue, so that no handler is running. A suspended source runs no cancel handler, and must not be
+        // released.
         queue.sync { source.cancel() }
         if isSuspended || arrivals.wait(timeout: .now()) == .success { source.resume() }
     }

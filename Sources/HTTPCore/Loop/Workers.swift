@@ -43,8 +43,8 @@ public final class Workers: Sendable {
         if cost.isLong { run(job) } else { job() }
     }
 
-    /// Runs `job` on a thread, after the client's earlier ones. Clients take turns, so that many jobs of one delay those
-    /// of others by one each.
+    /// Runs `job` on a thread, after the client's earlier ones. Clients take turns, so that many jobs of one delay
+    /// those of others by one each.
     ///
     /// - Parameters:
     ///   - client: empty for work that is nobody's.

@@ -6,8 +6,8 @@
 // Of the longest runs, the one with the most *fixed* rows is wanted: those whose index is the same before and after. So
 // runs are compared by their lengths, then by their fixed rows, then by their last stretches.
 //
-// Rejected: patience sorting (Fredman 1975) with a sliding-window maximum over each pile. It chooses the same run, and a
-// full shuffle of 10,000 rows takes fewer instructions, but it is three times the code and needs a proof.
+// Rejected: patience sorting (Fredman 1975) with a sliding-window maximum over each pile. It chooses the same run, and
+// a full shuffle of 10,000 rows takes fewer instructions, but it is three times the code and needs a proof.
 
 /// Finds longest increasing runs; keeps its memory from one to the next.
 package struct IncreasingRun {

@@ -10,7 +10,7 @@ from . import store
 SESSIONS = """awaited changes compressed_streams concurrency conditions counts draining edits events everything groups history hooks
     idempotency ignored_places intents keep limits list_content listing long_poll long_work lookups many_lists model reload replay
     revocation scrolling sessions settings shapes since_and_resets smallest source_faults source_readers sources tokens_and_keys
-    view_readers view_tokens views windows""".split()
+    view_readers view_spelling view_tokens views windows""".split()
 
 # The same over each store: what is read before a session is looked at, and what is around the service.
 ONCE = """check_lists command_line container_engine cors diff example_upstream guesses hostile kubernetes least_privilege libcurl
@@ -18,8 +18,8 @@ ONCE = """check_lists command_line container_engine cors diff example_upstream g
     pointers_own_json problems traps upstreams version watchdog watching""".split()
 
 # With stores of their own.
-STORES = """descriptors redis_compaction redis_damage redis_faults redis_writers rolling_restart shared shared_reads shared_sources sqlite sqlite_calls
-    sqlite_faults store_cache""".split()
+STORES = """cut_off descriptors hot_list lost_nodes reading_elsewhere redis_compaction redis_damage redis_faults rolling_restart shared
+    shared_sources sqlite sqlite_calls sqlite_faults store_cache""".split()
 
 # Too long for each change: run by `make test FULL=1`.
 LONG = ("test_memory.DefaultBudget",)

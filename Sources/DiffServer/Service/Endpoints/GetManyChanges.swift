@@ -24,9 +24,9 @@ enum GetManyChanges {
         return .later { [bases] in open(call, bases, EventForm(options, pace: pace, isOfMany: true), $0) }
     }
 
-    /// Begins a stream once the store has been asked for each session, as for one alone: what this process has in memory,
-    /// and knows of revoked tokens, may be old. It waits for no source. A session that cannot be read is asked for again
-    /// when it is its turn, unless that goes for all.
+    /// Begins a stream once the store has been asked for each session, as for one alone: what this process has in
+    /// memory, and knows of revoked tokens, may be old. It waits for no source. A session that cannot be read is asked
+    /// for again when it is its turn, unless that goes for all.
     private static func open(_ call: Call, _ bases: [FollowedSession], _ form: EventForm, _ pending: Pending) {
         let asked = Locked((bases: bases, left: bases.count, problem: Problem?.none))
         for index in bases.indices {

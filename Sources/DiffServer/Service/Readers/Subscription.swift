@@ -22,8 +22,8 @@ final class Subscription: SessionReader, @unchecked Sendable {
     private let isWoken = Atomic<Bool>(false)
     /// A held request waits only for the session.
     private let followsSource: Bool
-    /// Whether the store has been asked for the session since the request came: what is in memory may be older than what
-    /// was acknowledged elsewhere before.
+    /// Whether the store has been asked for the session since the request came: what is in memory may be older than
+    /// what was acknowledged elsewhere before.
     private var isRead: Bool
 
     /// Its memory in bytes, without its slot and its view.
