@@ -203,10 +203,10 @@ import Testing
         var bytes = Array(kept.entries.last!.bytes.dropLast(8))
         let format = Array("\"format\":7".utf8)
         let place = try #require((0..<bytes.count).first { bytes[$0...].starts(with: format) })
-        bytes[place + format.count - 1] = UInt8(ascii: "7")
+        bytes[place + format.count - 1] = UInt8(ascii: "8")
         withUnsafeBytes(of: hash.sum(bytes).littleEndian) { bytes += $0 }
         kept.entries[kept.entries.count - 1].bytes = bytes
-        #expect(throws: SessionRecord.Failure.format(7)) { try kept.found(by: transition) }
+        #expect(throws: SessionRecord.Failure.format(8)) { try kept.found(by: transition) }
     }
 
     @Test func `who is behind reads what it lacks`() throws {

@@ -69,7 +69,7 @@ struct SessionRecordTests {
         #expect(throws: SessionRecord.Failure.damaged) { try other.session(named: "a", hash: hash, isHead: true) }
     }
 
-    @Test(arguments: [1, 5, 7])
+    @Test(arguments: [1, 6, 8])
     func `a record of another format is told from damage`(_ format: Int) throws {
         #expect(throws: SessionRecord.Failure.format(format)) {
             try resummed { $0.replacing("\"format\":7", with: "\"format\":\(format)") }.session(

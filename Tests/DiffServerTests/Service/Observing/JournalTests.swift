@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func `a message is one line`() {
-        #expect(Journal.text("the store said: a\r\nb\u{7F}", "warning", []) == "warning: the store said: a  b ")
+        #expect(Journal.text("the store said: a\r\nb\u{7F}", "warning", []) == "warning: the store said: a  b\u{FFFD}")
     }
 
     @Test func `what is wrong with a session is said once, until much else was`() {
