@@ -82,11 +82,11 @@ struct IntentTests {
                 ["of", "none", "likes~1x", "of~12", "of~101", "of~1-~1x", "of~10"]
                     .map { "not-a-number /edits/0/items/0/add/~1\($0)" }.joined(separator: ", ")),
             EditCase(
-                "all operands of an edit, and none of a later one",
+                "all operands of all edits",
                 #"[{"op":"update","items":[{"id":"b","add":{"/n":1}},{"id":"x","patch":1},{"id":"a","add":{"":1}}]},"#
                     + update("b", #""add":{"/n":1}"#) + "]",
                 "not-a-number /edits/0/items/0/add/~1n, unknown-id /edits/0/items/1/id, "
-                    + "not-a-number /edits/0/items/2/add/"),
+                    + "not-a-number /edits/0/items/2/add/, not-a-number /edits/1/items/0/add/~1n"),
             EditCase(
                 "a sum of too many digits",
                 "[\(update("b", #""add":{"":999999999999999992}"#)),\(update("b", #""add":{"":1}"#))]",

@@ -200,6 +200,6 @@ struct StateViewTests {
                 refused += 1
             }
         }
-        #expect(views > 10 && refused > 100, "\(views) views, \(refused) refused")
+        #expect(views > Effort.runs(10) && refused > Effort.runs(100), "\(views) views, \(refused) refused")
     }
 }
