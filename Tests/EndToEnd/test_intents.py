@@ -135,12 +135,14 @@ class Edits(Intents):
         for _ in range(3):
             self.assertStatus(self.post_changes(session, update("a", add={"/likes": 1}), Idempotency_Key="k"), 200)
         self.assertEqual(self.get(element(session, "a")).json["content"]["likes"], 2)
-        # Of two equal edits from one revision the second is a retry only if it can be one.
-        for key, status in ((None, 200), ("l", 412)):
-            session, first = self.made(LIKED)
-            headers = [{"If_Match": f'"{first}"', "Idempotency_Key": key and f"{key}{number}"} for number in range(2)]
-            self.assertStatus(self.post_changes(session, update("a", add={"/likes": 1}), **headers[0]), 200)
-            self.assertStatus(self.post_changes(session, update("a", add={"/likes": 1}), **headers[1]), status)
+        # Of two equal edits from one revision the second is a retry only if it can be one: two people may like.
+        like, name = {"add": {"/likes": 1}}, {"patch": {"name": "x"}}
+        for intent, key, status in ((name, None, 200), (name, "l", 412), (like, None, 412), (like, "m", 412)):
+            with self.subTest(intent=intent, key=key):
+                session, first = self.made(LIKED)
+                headers = [{"If_Match": f'"{first}"', "Idempotency_Key": key and f"{key}{number}"} for number in range(2)]
+                self.assertStatus(self.post_changes(session, update("a", **intent), **headers[0]), 200)
+                self.assertStatus(self.post_changes(session, update("a", **intent), **headers[1]), status)
 
     def test_a_content_stays_within_what_a_body_may_be(self):
         with self.subTest("size"):
