@@ -171,9 +171,9 @@ class TwoNodes(CompactionCase):
         self.assertEqual(problems(readers), [])
         self.assertEqual(client.request("GET", session_path("s")).exact["state"], final)
         self.assertNothingIsLeftOver(redis, "s")
-        # Each checkpoint is a transaction, including those that came too late.
+        # Each checkpoint is a transaction. A node that was overtaken sends nothing that would come too late.
         calls = int(re.search(rb"cmdstat_multi:calls=(\d+)", redis.say("INFO", "commandstats")).group(1))
-        self.assertGreater(calls, len(self.WRITERS) * self.TIMES / 4)
+        self.assertGreater(calls, len(self.WRITERS) * self.TIMES / 6)
         self.assertGreater(min(self.conflicts(node) for node in nodes), 0)
 
     def conflicts(self, node):

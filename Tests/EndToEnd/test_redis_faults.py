@@ -446,8 +446,8 @@ class Keys(RedisCase):
         node = self.node(self.address(redis))
         ours = redis.say("GET", "diffserver:records").split(b"\r\n")[1].decode()
         self.assertNotIn("the key", ours)
-        for found, complaint in (("6 0123456789abcdef", "in use with a different --digest-key"),
-                                 ("5", r"in use by another version of diffserver \(format 5; this one reads 6\)")):
+        for found, complaint in (("7 0123456789abcdef", "in use with a different --digest-key"),
+                                 ("5", r"in use by another version of diffserver \(format 5; this one reads 7\)")):
             redis.say("FLUSHALL")
             redis.say("SET", "diffserver:records", found)
             redis.say("CLIENT", "KILL", "TYPE", "normal")

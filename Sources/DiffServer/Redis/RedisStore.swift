@@ -285,7 +285,8 @@ package final class RedisStore: SessionStore {
     /// Loads the head, in a turn of this node if there is to be one, and passes the turn on to decide writes. As long
     /// as other nodes want theirs, this one asks for the next before it sends anything that would come too late.
     private func reload(_ name: String, in turn: RedisTurn?, by client: RedisClient, after time: Int = 0) {
-        let reading = RedisReading(name, from: self, on: client.loop, in: turn) { [self] _ in
+        // What the failed commit left may be all that is found, so replicas must have it too.
+        let reading = RedisReading(name, from: self, on: client.loop, confirms: true, in: turn) { [self] _ in
             if let turn, turn.isContended {
                 pendingWrites.reserve(name, until: turn.ends) { [self] in reload(name, in: RedisTurn(), by: client) }
             }
