@@ -126,8 +126,9 @@ final class SeenStates: Sendable {
         guard let generation else { return }
         if memory.reserve(next.footprint, for: view.client, next.reserveMemory) {
             view.move(to: next, generation)
-        } else if view.now != nil {
-            // It takes the memory of what it replaces, which is released once the reader that advances it is done.
+        } else if view.now != nil, next.base?.reserveMemory() != false {
+            // It takes the memory of what it replaces, which is released once the reader that advances it is done. What
+            // it is on top of may be another state than other views have, if theirs was let go.
             next.holdMemory()
             view.move(to: next, generation, keepsBefore: false)
         } else {
