@@ -38,6 +38,9 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         /// A store or a worker continues later, on its own thread.
         case waiting(Continuation)
 
+        var isConflict: Bool { if case .conflict = self { true } else { false } }
+        var isOvertaken: Bool { if case .conflict(true) = self { true } else { false } }
+
         /// Takes a closure that handles the next result.
         typealias Continuation = (@escaping @Sendable (consuming Attempt) -> Void) -> Void
     }
@@ -75,18 +78,17 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
     /// Starts again from the new head as long as other writes are faster.
     private func settled(_ first: consuming Attempt) -> Attempt {
-        var attempt = first
-        while case .conflict(let isOvertaken) = attempt {
+        while first.isConflict {
             context.countConflict()
             context.conflicts += 1
             guard context.conflicts < Self.mostConflicts else { return .end(.failure(.store(.conflict))) }
-            if isOvertaken, context.conflicts % Self.patience != 0, let turns = store.turns {
-                attempt = inLine(of: turns, .expected, isOvertaken: true)
+            if first.isOvertaken, context.conflicts % Self.patience != 0, let turns = store.turns {
+                first = inLine(of: turns, .expected, isOvertaken: true)
             } else {
-                attempt = store.isSole ? begin() : load(again: true)
+                first = store.isSole ? begin() : load(again: true)
             }
         }
-        return attempt
+        return first
     }
 
     /// Continues to the end. However often that has to wait, one promise is kept.

@@ -19,8 +19,8 @@ package struct RowGroups: Sendable {
     /// The texts of the ids, one after the other, and where each ends.
     private var texts: [UInt8] = []
     private var ends: [Int] = []
-    /// The numbers of groups by the hashes of their ids.
-    private var table = NameTable(0)
+    /// The numbers of groups by the hashes of their ids; nil if there are none, as in most documents.
+    private var table: NameTable?
 
     package var count: Int { ids.count }
 
@@ -32,7 +32,7 @@ package struct RowGroups: Sendable {
 
     /// The number of a group; nil if no row belongs to it. O(bytes).
     package func number(of text: UnsafeRawBufferPointer) -> Int? {
-        table.first(UInt64(idHash(text.baseAddress!, text.count))) { hasText($0, text) }
+        table?.first(UInt64(idHash(text.baseAddress!, text.count))) { hasText($0, text) }
     }
 
     @inline(__always)
@@ -49,7 +49,9 @@ package struct RowGroups: Sendable {
 
     /// Adds a new group; returns its number.
     mutating func insert(_ text: UnsafeRawBufferPointer, _ id: FoundID, at place: Int) -> Int {
+        var table = exchange(&self.table, with: nil) ?? NameTable(0)
         _ = table.insert(UInt64(idHash(text.baseAddress!, text.count)), ids.count)
+        self.table = table
         ids.append(id)
         starts.append(place)
         texts.append(contentsOf: text)
@@ -90,7 +92,7 @@ package struct RowGroups: Sendable {
 
     /// Memory held, in bytes.
     package var footprint: Int {
-        ofRow.capacity * 4 + table.footprint + ids.capacity * MemoryLayout<FoundID>.stride + texts.capacity
+        ofRow.capacity * 4 + (table?.footprint ?? 0) + ids.capacity * MemoryLayout<FoundID>.stride + texts.capacity
             + (starts.capacity + ends.capacity) * MemoryLayout<Int>.stride
     }
 }
