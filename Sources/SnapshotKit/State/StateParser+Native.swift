@@ -162,7 +162,7 @@ extension StateParser {
     mutating func refuseUnknown(_ name: StringToken, of what: String, depth: Int) throws(JSONError) {
         scanner.skipSpace()
         let text = scanner.string(name).text
-        if !isOfEdits, text.elementsEqual("op".utf8), scanner.byte(scanner.at) == UInt8(ascii: "\"") {
+        if !isOfEdits, !isOfOperations, text.elementsEqual("op".utf8), scanner.byte(scanner.at) == UInt8(ascii: "\"") {
             // An array of edits is no array of items, and must not become one.
             isOfOperations = true
             replace(Self.shapeAdvice, with: Self.editsAdvice)
