@@ -92,6 +92,7 @@ final class RedisReading: Sendable {
         case .ask(let attempt): ask(attempt)
         case .wait(let time, let attempt):
             turn?.isContended = true
+            turn?.waits += 1
             ask(attempt, after: time)
         case .refresh(let attempt):
             store.revocations.refresh { result in
@@ -126,7 +127,7 @@ final class RedisReading: Sendable {
             .version(attempt.version ?? 0), RedisArgument(milliseconds: attempt.longer),
             followed.map { RedisArgument($0.log.last) } ?? "",
             RedisArgument(followed.map { LogEntry.digits($0.version) } ?? []), .number(attempt.maxBytes),
-            store.revocations.knownVersion, .text(turn == nil ? "" : store.node),
+            store.revocations.knownVersion, .text(turn?.isWanted == true ? store.node : ""),
         ]
         turn?.ends = .now + RedisTurn.length
         let keys = store.revocations.keys(with: store.keys.key(name))
@@ -166,8 +167,8 @@ final class RedisReading: Sendable {
         guard store.largeLoads.join(large, done) else { return }
         // The reply, and the session made of it.
         store.table.account.records.reserve(2 * large.size) { [self] lease in
-            let reading = RedisReading(name, from: store, on: executor, confirms: confirms, in: turn) {
-                [store] result in
+            // The turn was taken before. It may be over, but nothing waits for another one with this much memory.
+            let reading = RedisReading(name, from: store, on: executor, confirms: confirms) { [store] result in
                 let result = result.map { view in
                     var view = view
                     view?.lease = lease
@@ -210,6 +211,10 @@ final class RedisTurn: @unchecked Sendable {
     fileprivate(set) var ends = Instant.now
     /// Whether other nodes want turns too.
     fileprivate(set) var isContended: Bool
+    fileprivate var waits = 0
+
+    /// A node that is far from Redis may come too late for each turn that it is given, and goes on without one.
+    fileprivate var isWanted: Bool { waits <= 8 }
 
     static let length = Duration.milliseconds(20)
 

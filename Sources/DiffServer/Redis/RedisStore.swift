@@ -286,7 +286,9 @@ package final class RedisStore: SessionStore {
     /// as other nodes want theirs, this one asks for the next before it sends anything that would come too late.
     private func reload(_ name: String, in turn: RedisTurn?, by client: RedisClient, after time: Int = 0) {
         // What the failed commit left may be all that is found, so replicas must have it too.
-        let reading = RedisReading(name, from: self, on: client.loop, confirms: true, in: turn) { [self] _ in
+        let reading = RedisReading(name, from: self, on: client.loop, confirms: true, in: turn) { [self] result in
+            // What is decided now fails at once, as this did, so it must not be called from here.
+            if case .failure = result { return client.loop.execute { [self] in pendingWrites.passTurn(name) } }
             if let turn, turn.isContended {
                 pendingWrites.reserve(name, until: turn.ends) { [self] in reload(name, in: RedisTurn(), by: client) }
             }

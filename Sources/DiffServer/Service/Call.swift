@@ -200,6 +200,11 @@ extension Call {
 
     package func runLong(_ work: @escaping @Sendable () -> Void) { service.workers.run(for: client, work) }
 
+    // Not behind the client's other work, since the session's other writers wait.
+    package func runInTurn(_ work: @escaping @Sendable () -> Void) {
+        service.workers.run(for: "turn:" + session, work)
+    }
+
     /// Counts for the rates what a view costs to make, of a session in memory; not if it is kept for other readers. As
     /// much as a request may cost (docs/security.md) is one request.
     func countView(_ projection: Projection, of session: String) {

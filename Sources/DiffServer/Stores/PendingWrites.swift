@@ -219,12 +219,12 @@ public final class PendingWrites: Sendable {
             case .recovery(let recover): return recover()
             case .decision(let next):
                 decided += 1
-                if next.context.cost.isLong || decided > Self.mostDecisions {
-                    return next.context.proceed {
-                        next.decide()
-                        self.passTurn(name)
-                    }
+                let proceed = { @Sendable in
+                    next.decide()
+                    self.passTurn(name)
                 }
+                if next.context.cost.isLong { return next.context.runInTurn(proceed) }
+                if decided > Self.mostDecisions { return next.context.executor.execute(proceed) }
                 next.decide()
             }
         }

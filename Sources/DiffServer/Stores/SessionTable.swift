@@ -171,16 +171,19 @@ public final class SessionTable: Sendable {
     private func replace(_ slot: SessionSlot, _ before: Session, by next: Session, keepsReplays: Bool) -> Bool {
         guard slot.replace(before, by: next, keepsReplays: keepsReplays) else { return false }
         var demoted: SessionSlot?
-        let evicted = registry.withLock { registry -> [Evicted] in
+        let evicted = registry.withLock { registry -> [Evicted]? in
             // It may have been sent away since it was replaced.
             guard slot.recency.isListed || slot.isInMemory && registry.takeBack(slot) else { return [] }
             demoted = registry.awake.wake(slot)
             slot.recency.begin(next.settings.timeToLive)
             registry.take(next, in: slot, bounds.history)
+            if registry.bytes > account.room, !registry.oversize.isEmpty { return nil }
             return registry.evict(from: self, sparing: slot)
         }
         if let demoted { compact(demoted) }
-        evict(evicted)
+        // What is kept for its grace time alone goes before any session does.
+        if evicted == nil { forgetOversize(at: .never) }
+        evict(evicted ?? registry.withLock { $0.evict(from: self, sparing: slot) })
         return true
     }
 
@@ -323,16 +326,15 @@ public final class SessionTable: Sendable {
         registry.withLock { $0.forgetAway() }
         var expired: [SessionSlot] = []
         eachStride { registry, slots in
-            for slot in slots where slot.recency.expires <= now {
-                if slot.readerCount > 0 {
-                    slot.recency.renew(at: now)
-                } else {
-                    registry.remove(slot)
-                    expired.append(slot)
-                }
+            slots.filter { slot in
+                guard slot.recency.expires <= now else { return false }
+                if slot.readerCount > 0 { slot.recency.renew(at: now) } else { registry.remove(slot) }
+                return !slot.recency.isListed
             }
+        } then: { ended in
+            for slot in ended { expire(slot) }
+            expired += ended
         }
-        for slot in expired { expire(slot) }
         return expired
     }
 

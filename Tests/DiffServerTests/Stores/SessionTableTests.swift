@@ -55,6 +55,24 @@ import Testing
         #expect(names(table, "abcdefgh") == "bcde")
     }
 
+    @Test func `a change that is kept for its grace time goes before another session does`() throws {
+        var bounds = SessionTable.Bounds()
+        (bounds.bytes, bounds.history.bytes) = (500_000, 1000)
+        let table = table(bounds)
+        _ = try table.create("b", session("b", bytes: 100_000)).get()
+        let one = try session("a", bytes: 150_000)
+        let slot = try table.create("a", one).get()
+        let content = String(repeating: "y", count: 150_000)
+        let transition = SessionTransition(name: "a", bounds: bounds.history, hash: hash, now: .now)
+        let two = transition.session(
+            after: one, try Snapshot(json: #"[{"id":"a","content":"\#(content)"}]"#), maker: nil
+        ).0
+        #expect(two.history.isOversize(bounds.history))
+        try table.commit(two, to: slot, after: one).get()
+        #expect(names(table, "ab") == "ab")
+        #expect(table.size.bytes < bounds.bytes)
+    }
+
     @Test func `readers of all sessions are dismissed one after another, and stay until then`() throws {
         let table = table(.init())
         let readers = (0..<150).map { _ in Reader() }
