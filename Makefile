@@ -1,7 +1,7 @@
 # The two commands are `make run` and `make test`; each installs what it needs first. `make help` lists the others.
 
 # Warnings are errors in CI alone: a later compiler's new warning must not stop a user's build.
-STRICT := $(if $(DIFFSERVER_STRICT),-Xswiftc -warnings-as-errors --explicit-target-dependency-import-check error --disable-index-store)
+STRICT := $(if $(DIFFSERVER_STRICT),-Xswiftc -warnings-as-errors --explicit-target-dependency-import-check error)
 BINARY := $(CURDIR)/.build/release/diffserver
 SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -prune -o -name '*.swift' -print)
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl

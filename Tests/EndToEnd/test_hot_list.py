@@ -101,4 +101,45 @@ class ThreeNodes(HotListCase):
         self.assertLessEqual(scripts, 2 * commits)
 
 
+class LongLists(HotListCase):
+    """What loads a long list waits for memory, but not for a write that waits for its turn."""
+
+    ROUNDS = 8
+
+    def post(self, node, session, body, statuses):
+        client = Client(node)
+        try:
+            answer = client.request("POST", session_path(session, "changes"), body, {"Prefer": "return=minimal"})
+            self.assertIn(answer.status, statuses, answer)
+        finally:
+            client.close()
+
+    def test_overtaken_writes_end(self):
+        options = ("--store", f"redis://127.0.0.1:{self.redis.port}", "--memory", "64MiB")
+        nodes = [Node(*options) for _ in range(2)]
+        for node in nodes:
+            self.addCleanup(node.stop)
+        failures = []
+
+        def run(*task):
+            try:
+                self.post(*task)
+            except Exception as failure:  # told below, in the test's own thread
+                failures.append(failure)
+
+        for number in range(self.ROUNDS):
+            # The second node has not seen it, and its records have room for one such list.
+            session = f"long-{number}"
+            state = [{"id": "n", "content": {"n": 0}}, *({"id": each, "content": "x" * 150} for each in range(8_000))]
+            self.post(nodes[0], session, state, (201,))
+            other = [{"id": "n", "content": {"n": 0}}, *({"id": each, "content": "y" * 150} for each in range(8_000))]
+            threads = [threading.Thread(target=run, args=(nodes[1], session, {"edits": [ADD]}, (200, 503))) for _ in range(6)]
+            threads += [threading.Thread(target=run, args=(nodes[0], session, each, (200, 503))) for each in (other, state, other)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(failures, [])
+
+
 del HotListCase
