@@ -144,7 +144,11 @@ public final class Server: Sendable {
         sockets.forEach { $0.refuseNew() }
         let listening = Countdown(shards.count) { for socket in sockets where socket.isShared { socket.close() } }
         let awaiting = Countdown(shards.count, whenQuiet)
-        let alive = Countdown(shards.count, completion)
+        // All loops end together: a request of one may wait for what another does.
+        let alive = Countdown(shards.count) {
+            for shard in shards { shard.loop.end() }
+            completion()
+        }
         for shard in shards {
             shard.loop.schedule(after: settling) {
                 shard.stopListening()
@@ -152,7 +156,6 @@ public final class Server: Sendable {
                 let deadline = shard.loop.schedule(after: limit) { shard.abandon() }
                 shard.drain(quiet, whenQuiet: awaiting.count) {
                     deadline.cancel()
-                    shard.loop.end()
                     alive.count()
                 }
             }

@@ -104,10 +104,10 @@ class ThreeNodes(HotListCase):
 class LongLists(HotListCase):
     """What loads a long list waits for memory, but not for a write that waits for its turn."""
 
-    ROUNDS = 8
+    ROUNDS = 4
 
     def post(self, node, session, body, statuses):
-        client = Client(node)
+        client = Client(node, 60)
         try:
             answer = client.request("POST", session_path(session, "changes"), body, {"Prefer": "return=minimal"})
             self.assertIn(answer.status, statuses, answer)
