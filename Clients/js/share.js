@@ -126,7 +126,7 @@ export function share(url, { token, transport } = {}) {
     function leave(seat) {
       if (!seats.delete(seat)) return;
       heard.delete(seat);
-      if (seats.size) return plan(1_000);
+      if (seats.size) return plan(3_000); // by then, one that has a line of its own for a while is back
       line?.close();
       clearTimeout(timer);
       bundles.delete(bundle);

@@ -65,6 +65,14 @@ class Browser:
     def devtools(self, command, **parameters):
         return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
 
+    def count_processor_time(self):
+        self.devtools("Performance.enable", timeDomain="threadTicks")
+
+    def processor_time(self):
+        """Milliseconds that the page's main thread has computed, whoever else uses the machine."""
+        metrics = self.devtools("Performance.getMetrics")["metrics"]
+        return next(each["value"] for each in metrics if each["name"] == "TaskDuration") * 1_000
+
     def features(self, width, height, dark=False, still=False, phone=False, scale=1):
         self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=phone)
         self.devtools("Emulation.setEmulatedMedia", features=[
