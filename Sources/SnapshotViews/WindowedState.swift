@@ -102,6 +102,13 @@ extension ViewedState {
 
     // MARK: The anchor
 
+    /// Whether an anchor stands at its own row or an ancestor's. O(depth); under a view's orders, what `window` costs.
+    public func hasRow(forAnchor id: ElementID) -> Bool {
+        source.columns.withView { columns in
+            Array(id.text.utf8).withUnsafeBytes { row(ofAnchor: $0, in: columns) } != nil
+        }
+    }
+
     /// The row of an item with an id, or of its nearest visible ancestor.
     private func row(ofAnchor id: UnsafeRawBufferPointer, in columns: ColumnsView) -> Int? {
         guard var item = columns.item(withID: id), position(ofItem: item, in: columns) != nil else { return nil }

@@ -117,6 +117,15 @@ class Patches(ServiceCase):
         self.put_session(session, {"ignore": []})
         self.assertStatus(self.post_changes(session, [{"id": "a", "content": {"t": 2}}]), 200)
 
+    def test_nobody_goes_on_over_a_deletion_after_which_more_is_compared(self):
+        session, (first,) = self.history([{"id": "a", "content": {"t": 1, "ts": 5}}])
+        self.delete_session(session)
+        self.put_session(session, {"state": [{"id": "a", "content": {"t": 1}}]})
+        self.assertReset(self.get_changes(session, {"since": first.json["revision"]}), "unknown")
+        self.delete_session(session)
+        self.put_session(session, {"state": [{"id": "a", "content": {"t": 1, "ts": 6}}], "ignore": ["/ts"]})
+        self.assertEqual(self.get_changes(session, {"since": first.json["revision"]}).json["changes"], [])
+
     def test_what_was_ignored_once_is_not_known_of_readers(self):
         session, (_, second) = self.history([{"id": "a", "content": {"t": 1, "x": LONG}}, 1], [{"id": "a", "content": {"t": 1, "x": LONG, "ts": 5}}, 2])
         self.put_session(session, {"ignore": []})

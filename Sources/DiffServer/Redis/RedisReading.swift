@@ -155,7 +155,9 @@ final class RedisReading: Sendable {
             return attempt.left > 0
                 ? .refresh(attempt) : .end(.failure(.unavailable("its revocations change too fast")))
         case .success(let reply):
-            if attempt.maxBytes < .max, let large = LargeRecord(reply, of: name) { return .load(large, attempt) }
+            if attempt.maxBytes < .max, let large = LargeRecord(reply, of: name, confirms) {
+                return .load(large, attempt)
+            }
             let found = FoundRecord(reply, behind: attempt.known.view?.session.log.last ?? 0)
             if let found { return .adopt(found, attempt) }
             return attempt.left > 1 ? .ask(attempt.whole) : .end(.failure(.damaged(name)))
@@ -226,12 +228,14 @@ struct LargeRecord: Hashable {
     let name: String
     let version: String
     let size: Int
+    /// Whoever needs what replicas have cannot use a load that does not ask for that.
+    let isConfirmed: Bool
 
-    init?(_ reply: RedisReply, of name: String) {
+    init?(_ reply: RedisReply, of name: String, _ isConfirmed: Bool) {
         guard let parts = reply.elements, parts.count == 2, let version = parts[0].text,
             case .integer(let size) = parts[1], (0...1 << 40).contains(size)
         else { return nil }
-        (self.name, self.version, self.size) = (name, version, Int(size))
+        (self.name, self.version, self.size, self.isConfirmed) = (name, version, Int(size), isConfirmed)
     }
 }
 

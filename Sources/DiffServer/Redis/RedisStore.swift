@@ -244,7 +244,10 @@ package final class RedisStore: SessionStore {
 
     /// - Parameter share: the record's, until it is written.
     private func write(_ commit: PendingCommit, _ share: MemoryShare?, by client: RedisClient) {
-        guard hasOurRecords else { return finish(commit, share, .failure(.recordsUnknown)) }
+        guard hasOurRecords else {
+            recover(from: .failure(.unavailable("")), commit, by: client)
+            return finish(commit, share, .failure(.recordsUnknown))
+        }
         let key = keys.key(commit.name)
         let command = RedisScripts.command(
             for: commit, keys: revocations.keys(with: key), revocations.knownVersion, by: hash, node: node,

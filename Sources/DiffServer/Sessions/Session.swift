@@ -125,9 +125,12 @@ public final class Session: Sendable {
             )
         }
 
-        /// The salt of the digests. States that were equal may differ once fewer places are ignored, so an earlier
-        /// digest must never be that of a later state.
-        func salt(_ name: String) -> String { digestEpoch == 0 ? name : "\(name)/\(digestEpoch)" }
+        /// The salt of the digests. States that were equal may differ once other places are ignored, so an earlier
+        /// digest must never be that of a later state, in a session that was made again too.
+        func salt(_ name: String) -> String {
+            digestEpoch == 0 && ignored.isEmpty
+                ? name : "\(name)/\(digestEpoch)\(ignored.map { "/\($0.description.utf8.count)\($0)" }.joined())"
+        }
 
         /// The most places that may be ignored: each is looked up in every content.
         static let maxIgnored = 64

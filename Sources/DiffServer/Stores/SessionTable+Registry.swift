@@ -32,7 +32,7 @@ extension SessionTable {
             guard let session = self.session(in: slot), session.history.isOversize(bounds.history),
                 let next = slot.trimHistory(of: session, at: now, bounds: bounds.history)
             else { continue }
-            registry.withLock { if slot.recency.isListed { $0.charge(slot, next) } }
+            registry.withLock { if slot.recency.isListed, slot.awakeSession === next { $0.charge(slot, next) } }
         }
     }
 }

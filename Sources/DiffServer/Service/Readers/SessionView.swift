@@ -24,8 +24,10 @@ package enum Update: Sendable {
 extension SessionView {
     /// Whether an update to the head takes long to compute.
     ///
-    /// - Parameter base: the session's revision that the reader shows; nil if unknown.
-    func isLong(_ projection: Projection, from base: Revision? = nil) -> Bool {
+    /// - Parameters:
+    ///   - base: the session's revision that the reader shows; nil if unknown.
+    ///   - named: what the reader named.
+    func isLong(_ projection: Projection, from base: Revision? = nil, since named: Revision? = nil) -> Bool {
         guard cost(times: projection.scanCount).isLong else { return false }
         // A single view that is kept up to date and shows little is quick.
         guard let seen = seen(of: projection), let known = seen.now, projection.views.count < 2,
@@ -33,8 +35,17 @@ extension SessionView {
             seen.state(at: base) != nil
         else { return true }
         let head = session.head
-        return known.revision != head.revision
-            && (known.revision != head.parent || head.change.map { WorkCost.rows($0.counts.total).isLong } ?? true)
+        if known.revision != head.revision,
+            known.revision != head.parent || head.change.map({ WorkCost.rows($0.counts.total).isLong }) ?? true
+        {
+            return true
+        }
+        // The neighbours of an anchor that is gone are looked for in what was named, which is made anew.
+        guard case .around(let anchor) = projection.window?.anchor, let named,
+            case .past(let place, _) = resumePoint(named, projection),
+            seen.state(at: session.history.revision(at: place)) == nil
+        else { return false }
+        return !self.seen(through: projection.views).head.seen.hasRow(forAnchor: anchor)
     }
 
     func resumePoint(_ revision: Revision, _ projection: Projection) -> ResumePoint {

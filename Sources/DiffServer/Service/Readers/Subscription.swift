@@ -195,7 +195,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
         let action = follower.handle(.worked(.found(view.session.head.revision, isStale: isStale)))
         guard case .compare(let comparison) = action else { return perform(action) }
         let options = service.remarked(options, of: name)
-        guard view.isLong(options.projection, from: comparison.base?.revision) else {
+        guard view.isLong(options.projection, from: comparison.base?.revision, since: comparison.since.revision) else {
             return finish(view.update(comparison, options), with: view)
         }
         let isCompressed = subscriber?.isCompressed == true
@@ -248,7 +248,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
         let view = SessionView(slot, session, of: service.table)
         guard view.isFading(known) else { return 0 }
         if base.revision == session.head.revision { return stay(at: base, in: view) }
-        guard !view.isLong(options.projection, from: base.revision),
+        guard !view.isLong(options.projection, from: base.revision, since: known),
             case .nothing(let same) = view.update(comparison, options)
         else { return 0 }
         return stay(at: same, in: view)
