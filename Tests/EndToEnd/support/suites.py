@@ -9,8 +9,8 @@ from . import store
 # What sessions answer: run in memory, over SQLite and over Redis.
 SESSIONS = """awaited changes compressed_streams concurrency conditions counts draining edits events everything groups history hooks
     idempotency ignored_places intents keep limits list_content listing long_poll long_work lookups many_lists model reload replay
-    revocation scrolling sessions settings shapes since_and_resets smallest source_faults source_readers sources tokens_and_keys
-    view_readers view_spelling view_tokens views windows""".split()
+    revocation scrolling sessions settings shapes shared_answers since_and_resets smallest source_faults source_readers sources
+    tokens_and_keys view_readers view_spelling view_tokens views windows""".split()
 
 # The same over each store: what is read before a session is looked at, and what is around the service.
 ONCE = """check_lists command_line container_engine cors diff example_upstream guesses hostile kubernetes least_privilege libcurl
