@@ -16,7 +16,16 @@ help: ## this list
 run: build ## build for release and serve on http://127.0.0.1:8080; OPTIONS="--listen :80" and the like
 	@DIFFSERVER_DIGEST_KEY="$${DIFFSERVER_DIGEST_KEY:-readme}" exec "$(BINARY)" serve $(OPTIONS)
 
-test: unit end-to-end page kotlin ## build and run the tests
+test: builds unit end-to-end page kotlin ## build and run the tests
+
+# The tests have a folder of their own, so that both can be built at once: a release build, one module after the other, leaves a core idle.
+TESTS = --scratch-path .build/tests
+.PHONY: builds build-tests
+builds: setup-test
+	@$(MAKE) --no-print-directory -j2 build build-tests
+
+build-tests: setup
+	swift build --build-tests $(TESTS) $(STRICT)
 
 build: setup
 	.ci/build diffserver
@@ -35,10 +44,9 @@ ALL := $(if $(FULL),--all)
 export SNAPSHOTKIT_EFFORT ?= $(if $(FULL),3,1)
 
 # Tests that wait run apart from those that compute, or their timers come late.
-unit: setup-test ## the libraries' tests
-	swift build --build-tests $(STRICT)
-	Tests/unit --skip-build --parallel --filter SnapshotKitTests
-	Tests/unit --skip-build --parallel --skip SnapshotKitTests
+unit: setup-test build-tests ## the libraries' tests
+	Tests/unit $(TESTS) --skip-build --parallel --filter SnapshotKitTests
+	Tests/unit $(TESTS) --skip-build --parallel --skip SnapshotKitTests
 
 end-to-end: setup-test build ## tests of the built server, from outside
 	DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(ALL)
@@ -46,9 +54,8 @@ end-to-end: setup-test build ## tests of the built server, from outside
 # The parts that depend on how sockets are waited for, in about a minute.
 LOOP_PARTS = hostile test_peers concurrency test_events LongPoll GivenUp test_limits test_descriptors hooks test_sources test_source_faults test_command_line.Serving nginx watchdog
 
-event-loop: setup-test build ## tests of the event loops, the connections and the built server with Dispatch in place of epoll
-	swift build --build-tests $(STRICT)
-	DIFFSERVER_TEST_EVENT_LOOP=dispatch Tests/unit --skip-build --filter HTTPCoreTests
+event-loop: setup-test build build-tests ## tests of the event loops, the connections and the built server with Dispatch in place of epoll
+	DIFFSERVER_TEST_EVENT_LOOP=dispatch Tests/unit $(TESTS) --skip-build --filter HTTPCoreTests
 	DIFFSERVER_EVENT_LOOP=dispatch DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(LOOP_PARTS)
 
 end-to-end-stores: end-to-end-sqlite end-to-end-redis ## those that a store can change, with sessions in SQLite and in Redis
