@@ -38,7 +38,7 @@ package struct RedisAddress: Sendable, Hashable {
     private static let port: UInt16 = 6379
     private static let sentinelPort: UInt16 = 26379
 
-    /// Nil if the text is not such an address.
+    /// Parses an address; nil if the text is malformed.
     package init?(_ text: String) {
         if text.hasPrefix("unix:") {
             let path = text.dropFirst(5)
@@ -102,7 +102,7 @@ package struct RedisAddress: Sendable, Hashable {
 }
 
 extension RedisAddress: CustomStringConvertible {
-    /// For logs: without the credentials.
+    /// The address without its credentials, for logs.
     package var description: String {
         let scheme = usesTLS ? "rediss" : "redis"
         let path = database == 0 ? "" : "/\(database)"

@@ -1,8 +1,8 @@
 import DiffStores
 import HTTPCore
 
-/// One loop's connections to the Redis with the sessions: a link per primary, made when first needed, and another one
-/// for writes if replicas must have them. Each command goes to the primary of its key.
+/// One loop's connections to the Redis with the sessions: a link per primary, made on first use, and a second one for
+/// writes if replicas must have them. Each command goes to the primary of its key.
 ///
 /// Any thread may call; a caller on the loop avoids the hand-over. All state except the links belongs to the loop.
 final class RedisClient: @unchecked Sendable {
@@ -12,7 +12,7 @@ final class RedisClient: @unchecked Sendable {
     let topology: RedisTopology
     private var map: SlotMap
     private let links = Locked<[RedisLink.Place: RedisLink]>([:])
-    /// The link to the primary of all keys, without a cluster.
+    /// The link to the only primary; nil in a cluster.
     private let sole: RedisLink?
     let keys: RedisKeys
 
@@ -35,7 +35,7 @@ final class RedisClient: @unchecked Sendable {
     /// Sends a command; `completion` is called once, on the loop.
     ///
     /// - Parameters:
-    ///   - key: any of its keys, which are all in one slot.
+    ///   - key: any key of the command; all of them are in one slot.
     ///   - isWrite: whether the answer waits for `--store-replicas`.
     func send(
         _ command: RedisCommand, about key: RedisArgument = "", isWrite: Bool = false,
@@ -48,7 +48,7 @@ final class RedisClient: @unchecked Sendable {
 
     /// Runs a script.
     ///
-    /// - Parameter staging: a command that is executed just before, in the same transaction and round trip.
+    /// - Parameter staging: a command to execute just before the script, in the same transaction and round trip.
     func run(
         _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [],
         staging: [RedisArgument]? = nil, isWrite: Bool = false, _ completion: @escaping Completion
@@ -67,17 +67,17 @@ final class RedisClient: @unchecked Sendable {
         run(script, keys: keys, arguments, isWrite: isWrite) { done($0.mapError { StoreFailure($0) }.flatMap(read)) }
     }
 
-    /// Finds out whether each primary takes writes.
+    /// Tests whether each primary takes writes.
     ///
-    /// - Parameter completion: called once, with the answers of all.
+    /// - Parameter completion: called once, with the answers of all primaries.
     func probe(_ completion: @escaping @Sendable ([Result<RedisReply, RedisFailure>]) -> Void) {
         let names = topology.map.keys(keys.probe)
         runEach(RedisScripts.probe, keys: names.map { RedisArgument($0) }, isWrite: true, completion)
     }
 
-    /// Runs a script once for each key, since they may be on several primaries.
+    /// Runs a script once per key, since the keys may be on several primaries.
     ///
-    /// - Parameter completion: called once, with the answers in the order of the keys; never if there are none.
+    /// - Parameter completion: called once, with the answers in the order of the keys; never called without keys.
     func runEach(
         _ script: RedisScript, keys: [RedisArgument], isWrite: Bool = false,
         _ completion: @escaping @Sendable ([Result<RedisReply, RedisFailure>]) -> Void
@@ -94,7 +94,7 @@ final class RedisClient: @unchecked Sendable {
         }
     }
 
-    /// Moves to `server`, which is the primary now.
+    /// Reconnects, since `server` is the new primary.
     func leave(for server: ConnectAddress) {
         for link in links.withLock({ Array($0.values) }) { link.leave(for: server) }
     }
@@ -106,7 +106,7 @@ final class RedisClient: @unchecked Sendable {
 
     // MARK: On the loop
 
-    /// The link to the primary of a key; nil if none has its slot.
+    /// The link to a key's primary; nil if no primary serves its slot.
     fileprivate func link(for key: RedisArgument, _ replicas: Int) -> RedisLink? {
         if replicas == 0, let sole { return sole }
         return map.primary(of: key.bytes).map { link(to: .init(endpoint: $0, replicas: replicas)) }
@@ -121,10 +121,10 @@ final class RedisClient: @unchecked Sendable {
         }
     }
 
-    /// Whether a link is still in use, that is, its server has not turned out to be no primary.
+    /// Whether a link is still in use: it is dropped once its server turns out not to be a primary.
     fileprivate func uses(_ link: RedisLink) -> Bool { links.withLock { $0[link.place] === link } }
 
-    /// Follows the known state of the cluster, and leaves servers that are no longer primaries.
+    /// Adopts the latest slot map, and retires links to servers that are no longer primaries.
     private func follow() {
         map = topology.map
         let gone = links.withLock { links in
@@ -138,9 +138,9 @@ final class RedisClient: @unchecked Sendable {
 
 /// A command on its way to the primary of its key.
 ///
-/// A server that does not know the script is sent it whole. A node of a cluster may redirect a command that it has not
-/// executed, because another primary has the slot (`MOVED`) or is taking it over (`ASK`): then it is sent there, a
-/// transaction as a whole. No other command is ever sent twice: only its caller can find out whether a lost one was
+/// A server that does not know the script gets its source. A cluster node may redirect a command without executing it,
+/// because another primary serves the slot (`MOVED`) or is importing it (`ASK`): the command is then sent there, a
+/// transaction as a whole. No other command is ever sent twice: only its caller can tell whether a lost one was
 /// executed.
 ///
 /// Confined to the client's loop once it is sent.
@@ -148,15 +148,15 @@ private final class RedisRequest: @unchecked Sendable {
     private let client: RedisClient
     private var command: RedisCommand
     private let key: RedisArgument
-    /// How many must have it.
+    /// The number of replicas that must have the write.
     private let replicas: Int
     private let completion: RedisClient.Completion
     private var link: RedisLink?
-    /// How often it may still be sent: initially for two moves of its slot, and one more if that moves back meanwhile.
+    /// Sends left: initially enough for two moves of the slot, and for one more if it moves back meanwhile.
     private var attempts = mostAttempts
 
     private static let mostAttempts = 8
-    /// The pause before a command whose keys are moving is sent again, multiplied by the attempts so far.
+    /// The pause before a command is sent again while its keys migrate, multiplied by the attempts so far.
     private static let pause = Duration.milliseconds(10)
 
     init(
@@ -184,7 +184,7 @@ private final class RedisRequest: @unchecked Sendable {
 
     private func receive(_ result: Result<RedisReply, RedisFailure>) {
         switch result {
-        // It was waiting for a connection to a server that turned out to be no primary.
+        // The command waited for a connection to a server that turned out not to be a primary.
         case .failure(.unavailable) where attempts > 0 && link.map(client.uses) == false: send()
         case .failure(.refused(let error)): receive(error, result)
         case .success, .failure: completion(result)

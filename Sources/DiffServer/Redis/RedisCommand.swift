@@ -1,19 +1,19 @@
 import DiffSessions
 import HTTPCore
 
-/// One command in RESP, or several sent together, of which the last answer counts. It is encoded where it is made, so
-/// that a large one can be encoded off the loop. An object, since it is passed on often.
+/// A command in RESP, or several sent together: then the last answer counts. It is encoded by its maker, so that a
+/// large one can be encoded off the loop. A class, since commands are passed on often.
 final class RedisCommand: Sendable {
     /// The bytes to send, in order. A large argument is a separate part, so that it is not copied.
     let parts: [[UInt8]]
     /// How many answers come before the one that counts. If any of them is an error, the first error is the answer.
     let precedingAnswers: Int
-    /// Whether the last answer is an array of answers, of which the last one counts.
+    /// Whether the last answer is that of `EXEC`: an array whose last element counts.
     let isTransaction: Bool
-    /// The script that a part names, and from which byte on; nil if there is none, or if it is there whole.
+    /// The script named in a part, and the byte offset of the name; nil without a script, or with its whole source.
     private let named: (script: RedisScript.Text, part: Int, start: Int)?
 
-    /// The size from which neither the encoder nor a connection copies an argument.
+    /// Arguments of this size or more are copied by neither the encoder nor a connection.
     static let largeArgument = 32 << 10
 
     private init(
@@ -28,7 +28,7 @@ final class RedisCommand: Sendable {
 
     convenience init(_ arguments: [RedisArgument]) { self.init(pipeline: [arguments]) }
 
-    /// Commands that are sent together.
+    /// Several commands, sent together.
     convenience init(pipeline commands: [[RedisArgument]]) {
         let room = commands.reduce(0) { $0 + Self.room(for: $1) }
         let parts = Self.encoded(room) { encoder in
@@ -37,10 +37,10 @@ final class RedisCommand: Sendable {
         self.init(parts, precedingAnswers: commands.count - 1)
     }
 
-    /// Runs a script, which the command names.
+    /// Runs a script, named by its SHA-1.
     ///
-    /// - Parameter staging: a command executed just before, in the same transaction. It takes large values past the
-    ///   script, where Lua would hash each of their bytes.
+    /// - Parameter staging: a command to execute just before, in the same transaction. Large values bypass the script
+    ///   this way: Lua would hash each of their bytes.
     convenience init(
         _ script: RedisScript.Text, keys: [RedisArgument], _ arguments: [RedisArgument], staging: [RedisArgument]? = nil
     ) {
@@ -49,9 +49,9 @@ final class RedisCommand: Sendable {
         }
     }
 
-    /// The same with `count` arguments that `write` appends, without an array of them.
+    /// Runs a script with `count` arguments that `write` appends, without an array of them.
     ///
-    /// - Parameter room: the most bytes of the small ones, with the framing of each.
+    /// - Parameter room: an upper bound for the bytes of the small arguments, with the framing of each.
     convenience init(
         _ script: RedisScript.Text, keys: [RedisArgument], count: Int, room: Int, staging: [RedisArgument]?,
         _ write: (inout Encoder) -> Void
@@ -76,7 +76,7 @@ final class RedisCommand: Sendable {
             named: (script, place.part, place.start))
     }
 
-    /// The command with the whole script, for a server that does not know it; nil if it names none.
+    /// The command with the script's source, for a server that does not know it; nil if it names no script.
     var whole: RedisCommand? {
         guard let (script, part, start) = named else { return nil }
         var parts = parts
@@ -84,7 +84,7 @@ final class RedisCommand: Sendable {
         return RedisCommand(parts, precedingAnswers: precedingAnswers, isTransaction: isTransaction)
     }
 
-    /// The command for a node that is taking over the key's slot, and would redirect it without `ASKING`.
+    /// The command for a node that is importing the key's slot: without `ASKING` it would redirect it.
     var asking: RedisCommand {
         RedisCommand(
             [Array("*1\r\n$6\r\nASKING\r\n".utf8)] + parts, precedingAnswers: precedingAnswers + 1,
@@ -93,9 +93,9 @@ final class RedisCommand: Sendable {
 
     // MARK: Encoding
 
-    /// The parts of what `write` appends.
+    /// Encodes what `write` appends.
     ///
-    /// - Parameter room: at least the bytes of everything small.
+    /// - Parameter room: an upper bound for the bytes of everything but the large arguments.
     fileprivate static func encoded(_ room: Int, _ write: (inout Encoder) -> Void) -> [[UInt8]] {
         var large: [(at: Int, bytes: [UInt8])] = []
         let small = [UInt8](unsafeUninitializedCapacity: room) { room, count in
@@ -111,7 +111,7 @@ final class RedisCommand: Sendable {
         return parts.isEmpty ? [small] : parts + [Array(small[start...])]
     }
 
-    /// The most bytes of a command's small arguments, with the framing of each.
+    /// An upper bound for the bytes of a command's small arguments, with the framing of each.
     fileprivate static func room(for arguments: [RedisArgument]) -> Int {
         arguments.withUnsafeBufferPointer { arguments in
             var room = 24
@@ -120,11 +120,11 @@ final class RedisCommand: Sendable {
         }
     }
 
-    /// Encodes commands, one argument after the other, in memory that is large enough: a commit has sixteen of them,
-    /// most of a few bytes.
+    /// Encodes commands argument by argument into memory that is large enough: a commit has sixteen arguments, most of
+    /// a few bytes.
     struct Encoder {
         private let room: UnsafeMutableRawBufferPointer
-        /// Bytes of everything but the large arguments.
+        /// Bytes so far, without the large arguments.
         fileprivate private(set) var small = 0
         fileprivate private(set) var large: [(at: Int, bytes: [UInt8])] = []
 
@@ -139,15 +139,15 @@ final class RedisCommand: Sendable {
         }
 
         fileprivate mutating func append(_ arguments: [RedisArgument]) {
-            // A loop over the array would count references to each of them.
+            // Iterating over the array would count references to each argument.
             arguments.withUnsafeBufferPointer { for index in $0.indices { append($0[index]) } }
         }
 
-        /// Inlined, since a commit names the case of each argument.
+        /// Inlined, since the case of each argument is known where a commit is encoded.
         @inline(__always)
         mutating func append(_ argument: RedisArgument) {
             let count = argument.count
-            // More than the framing.
+            // 32 exceeds the framing.
             precondition(count >= largeArgument || count + 32 <= room.count - small, "there is no room for it")
             append("$", count)
             append(contentOf: argument, count)
@@ -176,7 +176,7 @@ final class RedisCommand: Sendable {
         /// Appends bytes as they are.
         fileprivate mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
 
-        /// Appends how many arguments follow, or how many bytes.
+        /// Appends the number of arguments or of bytes that follow.
         fileprivate mutating func append(_ kind: Unicode.Scalar, _ count: Int) {
             append(UInt8(ascii: kind))
             append(count)
@@ -235,7 +235,7 @@ enum RedisArgument: Sendable {
     case number(Int)
     /// A session's version in hexadecimal digits; empty for 0, which stands for none.
     case version(UInt64)
-    /// The key of a session, by the session's name.
+    /// The key of the session with this name.
     case key(String, RedisKeys)
     /// A head's revision.
     case revision(Revision)
@@ -243,7 +243,7 @@ enum RedisArgument: Sendable {
     init(_ bytes: [UInt8]) { self = .bytes(bytes) }
     init(_ text: some StringProtocol) { self = .text(String(text)) }
     init(_ number: Int) { self = .number(number) }
-    /// The id of an entry. Ids start with 1, and no log is long enough for one not to fit.
+    /// The id of a log entry. Ids count from 1, and no log is long enough to exceed an `Int`.
     init(_ id: UInt64) { self = .number(Int(clamping: id)) }
     init(milliseconds time: Duration) { self = .number(Int(time.wholeNanoseconds / 1_000_000)) }
 
@@ -282,9 +282,9 @@ extension RedisArgument: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
 
 // MARK: - Scripts
 
-/// A script that runs within Redis. It is named by its SHA-1, and sent whole only if the server does not know it yet.
+/// A Lua script. It is called by its SHA-1, and its source is sent only to a server that does not know it yet.
 ///
-/// In a cluster `SPUBLISH` takes the place of `PUBLISH`, which would pass each message on to every node.
+/// In a cluster `SPUBLISH` replaces `PUBLISH`, which would pass each message on to every node.
 struct RedisScript: Sendable {
     /// The first two arguments of a command, encoded: for a server that knows the script, and for one that does not.
     final class Text: Sendable {

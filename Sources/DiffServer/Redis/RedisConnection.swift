@@ -2,12 +2,12 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// One connection to one Redis. Commands are sent in the order of the calls, those of one turn of the loop in one
-/// write, and each answer belongs to the oldest unanswered command.
+/// One connection to one Redis. Commands are sent in the order of the calls, those of one loop turn in one write. Each
+/// answer belongs to the oldest unanswered command.
 ///
-/// Confined to its loop, and alive until it is lost or retired, whether or not anybody holds it. Commands may be sent
-/// before the connection is open. When it is lost, every unanswered command fails; it is given up if an answer takes
-/// longer than `patience`. A server that turns out to take no commands is left, once everything is answered.
+/// Confined to its loop; keeps itself alive until it closes. Commands may be sent before the connection is open. When
+/// it is lost, every unanswered command fails. It is closed if an answer takes longer than `patience`. If the server
+/// turns out to take no commands, it is retired: it closes once everything is answered.
 final class RedisConnection: @unchecked Sendable {
     typealias Completion = @Sendable (Result<RedisReply, RedisFailure>) -> Void
 
@@ -15,12 +15,12 @@ final class RedisConnection: @unchecked Sendable {
         let sent: Instant
         let completion: Completion
         let isTransaction: Bool
-        /// Answers that come before the one that counts.
+        /// Answers still to come before the one that counts.
         var preceding: Int
         /// The first error among them.
         var error: RedisError?
 
-        /// Notes an answer that comes before the one that counts.
+        /// Records an answer that comes before the one that counts.
         mutating func note(_ reply: RedisReply) {
             preceding -= 1
             if error == nil, case .error(let first) = reply { error = first }
@@ -42,13 +42,13 @@ final class RedisConnection: @unchecked Sendable {
     private var watchdog: Timer?
     private var isOpen = false
     private var isRetired = false
-    /// Whether a PING is unanswered, while somebody listens.
+    /// Whether a PING is unanswered; used only with a listener.
     private var isSilent = false
     private var listener: ((RedisReply) -> Void)?
 
     /// How long an answer may take.
     var patience: Duration
-    /// Called once when the connection takes no more commands: before they fail, if it is lost.
+    /// Called once when the connection takes no more commands; if it was lost, before they fail.
     var whenLost: ((RedisFailure) -> Void)?
 
     init(to destination: ConnectAddress, tls: OutgoingTLS?, on loop: EventLoop, patience: Duration) {
@@ -74,13 +74,13 @@ final class RedisConnection: @unchecked Sendable {
         if watchdog == nil { watch(for: patience) }
     }
 
-    /// Sends a command that gets no answer.
+    /// Sends a command without waiting for an answer.
     func post(_ command: RedisCommand) {
         for part in command.parts { socket?.send(part) }
     }
 
-    /// Gives all later answers to `listener`: for a connection with subscriptions. A PING goes out every `patience`, so
-    /// that a dead connection is noticed.
+    /// Passes all later answers to `listener`, for a connection with subscriptions. A PING every `patience` detects a
+    /// dead connection.
     func listen(_ listener: @escaping (RedisReply) -> Void) {
         self.listener = listener
         isSilent = false
@@ -98,7 +98,7 @@ final class RedisConnection: @unchecked Sendable {
         }
     }
 
-    /// Takes no more commands, and closes once the last one is answered.
+    /// Refuses further commands, and closes once the last one is answered.
     func retire(because reason: String = "retired") {
         guard !isRetired, socket != nil else { return }
         isRetired = true
@@ -152,7 +152,7 @@ final class RedisConnection: @unchecked Sendable {
         if isRetired, outstanding.isEmpty { lose("retired") }
     }
 
-    /// One timer serves all commands: when it fires, it looks at the oldest.
+    /// Starts the one timer of all commands: when it fires, it checks the oldest.
     private func watch(for span: Duration) {
         watchdog = loop.schedule(after: span) { [weak self] in self?.checkOldest() }
     }

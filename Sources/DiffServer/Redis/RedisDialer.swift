@@ -6,7 +6,7 @@ package struct RedisDialer: Sendable {
     typealias Arrival = @Sendable (Result<RedisConnection, RedisFailure>) -> Void
 
     var address: RedisAddress
-    /// Reads the password anew for each connection; nil if the address has it, or there is none.
+    /// Reads the password for each new connection; nil if the address has it, or there is none.
     package var password: (@Sendable () -> String)?
     /// The names of keys and channels.
     package var keys = RedisKeys()
@@ -19,11 +19,11 @@ package struct RedisDialer: Sendable {
     var connectTimeout = Duration.seconds(2)
     /// The limit for an answer. The connection to a server that takes longer is closed.
     var commandTimeout = Duration.seconds(5)
-    /// Commands that may wait for a first attempt to connect.
+    /// The most commands that may wait for a first attempt to connect.
     var maxWaiting = 10_000
     /// Notified of failures and recoveries.
     package var health = StoreHealth()
-    /// Whether a refused login does not matter, as with sentinels: most have no password, though their servers do.
+    /// Whether to ignore a refused login, as with sentinels: most have no password, though their servers do.
     var mayRefuseLogin = false
 
     package init(_ address: RedisAddress) { self.address = address }
@@ -40,10 +40,10 @@ package struct RedisDialer: Sendable {
 
     // MARK: Asking
 
-    /// Asks servers one by one, each over its own connection, until one has a usable answer.
+    /// Asks servers one by one, each over its own connection, until one gives a usable answer.
     ///
     /// - Parameters:
-    ///   - read: reads an answer of a server.
+    ///   - read: parses a server's answer.
     ///   - done: called once, later, with the answer and its server, or with the last server's name and failure.
     func ask<Answer: Sendable>(
         _ servers: [ConnectAddress], from index: Int = 0, _ question: RedisCommand, on loop: EventLoop,
@@ -108,7 +108,7 @@ package struct RedisDialer: Sendable {
                 if !mayRefuseLogin, case .failure = result { refusal.withLock { $0 = result } }
             }
         }
-        // The user may lack the right to set a name; it is only for people.
+        // The name only helps people, and the user may lack the right to set it.
         connection.send(RedisCommand("CLIENT", "SETNAME", "diffserver")) { _ in }
         connection.send(question) { [commandTimeout] result in
             if let failure = Self.failure(at: server, refusal.withLock { $0 } ?? result) {
@@ -120,8 +120,8 @@ package struct RedisDialer: Sendable {
         }
     }
 
-    /// A node of a cluster takes commands before the cluster serves: when it comes back, and while too many others are
-    /// away. So the question is about the cluster.
+    /// The command that tests a server. A cluster node takes commands before the cluster serves, after its own return
+    /// and while too many others are missing, so it is asked about the cluster.
     private var question: RedisCommand {
         switch address.endpoint {
         case .server: RedisCommand("PING")
@@ -130,8 +130,8 @@ package struct RedisDialer: Sendable {
         }
     }
 
-    /// Why a server is not usable; nil if it says `PONG`, that it is a primary, or that its cluster is well. A wrong
-    /// password, user or database will not heal by itself, nor will a server outside any cluster.
+    /// Why a server is not usable; nil after `PONG`, from a primary, and in a healthy cluster. No retry mends a wrong
+    /// password, user or database, nor a server outside any cluster.
     private static func failure(
         at server: ConnectAddress, _ result: Result<RedisReply, RedisFailure>
     ) -> RedisFailure? {

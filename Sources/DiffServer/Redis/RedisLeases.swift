@@ -1,7 +1,7 @@
-// A lease is a key, `diffserver:{name}:source` or `diffserver:{name}:hook`, which expires when it is due again. It
-// holds the name of the node that has the lease, or nothing once that node has given it back. The note on the source is
-// in a second key, `diffserver:{name}:note`; its first line is the time of the last success by the clock of Redis, so
-// that the clocks of nodes need not agree.
+// A lease is a key, `diffserver:{name}:source` or `diffserver:{name}:hook`, that expires when the lease is due again.
+// Its value names the node that holds the lease, and is empty once that node has released it. The note about the source
+// is in a second key, `diffserver:{name}:note`; its first line is the time of the last success by Redis's clock, so the
+// nodes' clocks need not agree.
 
 import DiffStores
 import HTTPCore
@@ -10,9 +10,9 @@ extension RedisStore {
     /// How long a note is kept, in milliseconds: longer than any interval.
     private static let noteLife = 4 * 3_600_000
 
-    /// The node, how long it takes the lease for, and whether the lease need not be due → the state of the lease (1:
-    /// it is now the node's, 0: it is another node's, -1: it is not due), the milliseconds until it expires, the note,
-    /// and the time.
+    /// Arguments: the node, the milliseconds to hold the lease for, and whether to take it before it is due (1).
+    /// Returns the state (1: acquired, 0: held by another node, -1: not due), the milliseconds until the lease expires,
+    /// the note, and the time.
     private static let take = RedisScript(
         """
         local text = function(key)
@@ -28,8 +28,8 @@ extension RedisStore {
         return {state, redis.call('PTTL', KEYS[1]), text(KEYS[2]) or '', string.format('%.0f', now)}
         """)
 
-    /// The node, the milliseconds until the lease is due again (0: at once), the note (empty: it stays), the
-    /// milliseconds since the last success (empty: there was none), and how long the note is kept.
+    /// Arguments: the node, the milliseconds until the lease is due again (0: at once), the note (empty: unchanged),
+    /// the milliseconds since the last success (empty: none), and how long to keep the note.
     private static let end = RedisScript(
         """
         if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -95,7 +95,7 @@ extension SourceNote {
         return lines.joined(separator: "\n")
     }
 
-    /// Reads these lines, which follow the time of the last success; nil if they are not a note.
+    /// Parses these lines after the time of the last success; nil if they are not a note.
     fileprivate init?(_ text: String, now: Int) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         guard lines.count == 8, let outcome = Outcome(rawValue: lines[1]), let interval = Int(lines[2]),

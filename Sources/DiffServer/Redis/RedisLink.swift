@@ -4,9 +4,9 @@ import Synchronization
 
 /// One loop's connection to one Redis that takes writes.
 ///
-/// A lost connection is made again, with growing pauses. Without a connection a command fails at once, except during
-/// the first attempt after the start or a loss: then it waits for that, so that nobody notices the restart of a server
-/// or a reset connection. No command is ever sent twice: only its caller can find out whether a lost one was executed.
+/// Reconnects after a loss, with growing pauses. Without a connection a command fails at once, except during the first
+/// attempt after the start or a loss: it waits for that attempt, so that nobody notices a server's restart or a
+/// connection reset. No command is ever sent twice: only its caller can tell whether a lost one was executed.
 ///
 /// The loop owns all state. Any thread may close it or move it to another server; the rest is called on the loop.
 final class RedisLink: @unchecked Sendable {
@@ -19,7 +19,7 @@ final class RedisLink: @unchecked Sendable {
         case closed
     }
 
-    /// A primary, or the servers that know it; and how many of its replicas must have what is sent there before it is
+    /// A primary, or the servers that know it, and the number of its replicas that must have a write before it is
     /// answered.
     struct Place: Hashable {
         let endpoint: RedisAddress.Endpoint
@@ -39,7 +39,7 @@ final class RedisLink: @unchecked Sendable {
     private var upSince = Instant.now
     /// Whether an attempt has failed since the last connection.
     private var hasFailed = false
-    /// Commands that wait for an attempt, and the failure of those that do not.
+    /// Commands that wait for the first attempt, and the failure of those that may not wait.
     private var waiting: [(RedisCommand, Completion)] = []
     private var lastFailure = RedisFailure.unavailable("no connection")
 
@@ -64,7 +64,7 @@ final class RedisLink: @unchecked Sendable {
     /// Whether there is a connection.
     var isUp: Bool { isConnected.load(ordering: .relaxed) }
 
-    /// Reconnects because `server` is the primary now, unless the connection leads there already. Commands already sent
+    /// Reconnects, since `server` is the new primary, unless the connection leads there already. Commands already sent
     /// are answered first.
     func leave(for server: ConnectAddress) {
         loop.perform { [self] in
@@ -111,8 +111,8 @@ final class RedisLink: @unchecked Sendable {
 
     private var dialer: RedisDialer { topology.dialer }
 
-    /// Whether the first attempt since the start or a loss is under way or imminent. Most losses are over at once, or
-    /// with a failover, so commands wait for one attempt, but not for a second.
+    /// Whether the first attempt since the start or a loss is under way or imminent. Most outages end at once, or with
+    /// a failover, so commands wait for one attempt, but not for a second.
     private var isFirstAttempt: Bool {
         switch state {
         case .pausing, .connecting: !hasFailed
@@ -197,9 +197,8 @@ final class RedisLink: @unchecked Sendable {
     }
 }
 
-/// The pause before the next attempt. It doubles, minus up to a half at random, so that nodes that lost one server do
-/// not all come back at the same moment. The first pause is shorter than the shortest bound: most losses are over at
-/// once.
+/// Exponential back-off with jitter: the pause doubles, less up to a half at random, so that nodes that lost one server
+/// do not all reconnect at once. The first pause is shorter than the shortest bound: most outages end at once.
 package struct BackOff: Sendable {
     private var attempts = 0
 

@@ -1,7 +1,7 @@
-// Redis has no order of its keys. An index of names would have to be written with each session that is made or removed,
-// would miss those that expire, and in a cluster would be in another slot than the sessions. So a list goes through all
-// keys of each primary (SCAN): nothing is written for it, nothing can be out of date, and a session that exists
-// throughout is found. That takes a round trip per thousand keys.
+// Redis keeps its keys in no order. An index of names would have to be written whenever a session is created or
+// deleted, would miss expirations, and in a cluster would be in another slot than the sessions. So a listing scans all
+// keys of each primary (SCAN): it writes nothing, is never out of date, and finds every session that exists throughout.
+// The cost is a round trip per thousand keys.
 
 import DiffSessions
 import DiffStores
@@ -12,13 +12,12 @@ final class RedisListing: Sendable {
     private let client: RedisClient
     private let range: SessionRange
     private let done: Completion<SessionPage>
-    /// A key of each primary still to be asked.
+    /// One key of each primary that is still to be scanned.
     private let primaries: Locked<[String]>
     private let first: Locked<FirstNames>
 
     private static let keysAtOnce = 1000
 
-    /// Begins.
     static func begin(_ range: SessionRange, at client: RedisClient, _ done: @escaping Completion<SessionPage>) {
         RedisListing(range, client, done).scanNext()
     }
@@ -37,7 +36,7 @@ final class RedisListing: Sendable {
     }
 
     private func scan(_ primary: String, from cursor: RedisArgument) {
-        // No character of a name has a meaning in a pattern.
+        // Names contain no characters that are special in a pattern.
         let pattern = client.keys.start + range.prefix + "*}"
         let command = RedisCommand(
             "SCAN", cursor, "MATCH", RedisArgument(pattern), "COUNT", RedisArgument(Self.keysAtOnce))
@@ -76,7 +75,7 @@ final class RedisListing: Sendable {
 }
 
 extension SessionEntry {
-    /// Reads the answer of `RedisScripts.describe`; nil if there is no session, or none that can be described.
+    /// Parses the answer of `RedisScripts.describe`; nil if the session is gone or cannot be described.
     fileprivate init?(_ name: String, _ reply: RedisReply) {
         guard let parts = reply.elements, parts.count == 3, let revision = parts[0].text,
             Revision(revision) != nil,

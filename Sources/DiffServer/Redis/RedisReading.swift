@@ -1,7 +1,7 @@
-// A session read from Redis goes into the table only in place of the one that was there when Redis was asked. If
-// another read or write was faster, Redis is asked again. So a slot never returns to an older value. A request
-// continues with what it has read, whether or not that is still in the table: otherwise sessions that are read at the
-// same time and do not fit into memory together would evict each other for ever.
+// A session read from Redis may replace only the one that the table had when Redis was asked. If another read or write
+// came first, Redis is asked again, so a slot never goes back to an older version. A request continues with what it has
+// read even if that was evicted: otherwise sessions that are read at the same time and do not fit into memory together
+// would evict each other forever.
 
 import DiffSessions
 import DiffStores
@@ -13,51 +13,51 @@ final class RedisReading: Sendable {
     private let store: RedisStore
     private let name: String
     private let executor: any WorkExecutor
-    /// Whether replicas must have the result before readers here are told of it.
+    /// Whether replicas must have the result before local readers are told.
     private let confirms: Bool
-    /// The turn of this node at the session that it waits for, and takes.
+    /// This node's turn at the session, which the read waits for and takes; nil to read without a turn.
     private let turn: RedisTurn?
     private let done: Completion<SessionView?>
 
     /// The question to Redis.
     struct Attempt: Sendable {
-        /// The session in the table, which the answer replaces.
+        /// The session in the table, to be replaced by the answer.
         var known: SessionTable.Known
         /// If this version is still the head, the answer is `known`.
         var version: UInt64?
-        /// Added to the time to live.
+        /// Additional time to live.
         var longer = Duration.zero
-        /// The largest record to send at once, in bytes. A larger one is loaded once for all requests, when it is its
-        /// turn: it may have to wait for a worker.
+        /// The largest record to send at once, in bytes. A larger one is loaded once for all requests, when there is
+        /// room for it.
         var maxBytes = 64 * 1024
-        /// Whether the log from the known session on is enough.
+        /// Whether the log entries after the known session suffice.
         var followsLog = true
         /// How many attempts are left.
         var left = 4
 
         init(_ known: SessionTable.Known) { (self.known, version) = (known, known.view?.session.version) }
 
-        /// The session whose log may be enough.
+        /// The known session, if the log entries after it may suffice.
         var followed: Session? {
             guard followsLog, let session = known.view?.session, !session.log.entries.isEmpty else { return nil }
             return session
         }
 
-        /// The next attempt, from the session then known.
+        /// The next attempt, based on the session now known.
         func next(_ known: SessionTable.Known) -> Attempt {
             var next = Attempt(known)
             (next.maxBytes, next.left) = (maxBytes, max(1, left - 1))
             return next
         }
 
-        /// The next attempt, at the whole record.
+        /// The next attempt, for the whole record.
         var whole: Attempt {
             var next = next(known)
             (next.version, next.followsLog) = (nil, false)
             return next
         }
 
-        /// The next attempt once the revocations are known.
+        /// The next attempt after a read of the revocations.
         var renewed: Attempt {
             var next = self
             if let view = known.view?.renewed { next.known = .session(view) }
@@ -66,11 +66,11 @@ final class RedisReading: Sendable {
         }
     }
 
-    /// What an answer leads to.
+    /// The step that follows an answer.
     private enum Step {
         case end(Result<SessionView?, StoreFailure>)
         case ask(Attempt)
-        /// Another node has its turn for so many milliseconds.
+        /// Another node has the turn for this many milliseconds.
         case wait(Int, Attempt)
         /// The revocations have changed, or were never read.
         case refresh(Attempt)
@@ -137,7 +137,7 @@ final class RedisReading: Sendable {
         }
     }
 
-    /// - Parameter version: the one that the table had when Redis was asked.
+    /// - Parameter version: the version in the table when Redis was asked.
     private func step(
         after result: Result<RedisReply, RedisFailure>, to attempt: Attempt, at version: UInt64?
     ) -> Step {
@@ -146,7 +146,7 @@ final class RedisReading: Sendable {
         case .success(.null):
             let isGone = store.table.foundNothing(of: name, at: version)
             return isGone || attempt.left <= 1 ? .end(.success(nil)) : .ask(attempt.next(store.table.known(name)))
-        // The known session is the head, even if it has left memory meanwhile.
+        // The known session is the head, even if it was evicted meanwhile.
         case .success(.array(let parts)) where parts.isEmpty:
             return .end(.success(attempt.known.view?.renewed ?? attempt.known.view))
         case .success(let reply) where reply.wait > 0: return .wait(reply.wait, attempt)
@@ -167,9 +167,9 @@ final class RedisReading: Sendable {
     /// Loads a large record, once for all requests, when there is room for it.
     private func load(_ large: LargeRecord, _ attempt: Attempt) {
         guard store.largeLoads.join(large, done) else { return }
-        // The reply, and the session made of it.
+        // Twice the size: for the reply, and for the session made from it.
         store.table.account.records.reserve(2 * large.size) { [self] lease in
-            // The turn was taken before. It may be over, but nothing waits for another one with this much memory.
+            // The turn was taken before. It may be over, but a wait for another one would hold this much memory.
             let reading = RedisReading(name, from: store, on: executor, confirms: confirms) { [store] result in
                 let result = result.map { view in
                     var view = view
@@ -190,15 +190,15 @@ final class RedisReading: Sendable {
         do throws(SessionRecord.Failure) {
             let session = try found.session(after: known.view?.session, by: store.transition(of: name))
             let adopted = table.adopt(session, as: name, inPlaceOf: known)
-            // If the table has changed meanwhile, Redis is asked again, so that no reader here is told something older
-            // than another. After the last attempt the record read is the answer: it was the head while Redis was
-            // asked, and Redis compares any write that follows it.
+            // If the table has changed meanwhile, Redis is asked again, so that no local reader is told an older
+            // version than another. After the last attempt the record itself is the answer: it was the head when Redis
+            // was asked, and Redis compares versions before any write that follows.
             if adopted == nil, attempt.left > 1 { return .ask(attempt.next(table.known(name))) }
             let slot = adopted ?? table.anySlot(name) ?? SessionSlot(outsideOf: name, session)
             return .end(.success(SessionView(slot, session, of: table)))
         } catch {
-            // A change as large as the state is only in the checkpoint; or the log does not fit the known session; or
-            // the reply was damaged on its way, and the next one will be whole.
+            // Either a change as large as the state is only in the checkpoint, or the log does not fit the known
+            // session, or the reply was damaged in transit, and the next one will be whole.
             guard error == .damaged, found.record == nil || attempt.left > 1 else {
                 return .end(.failure(StoreFailure(error, of: name)))
             }
@@ -209,13 +209,13 @@ final class RedisReading: Sendable {
 
 /// A turn of this node at a session, during which no other node commits. Confined to one reading.
 final class RedisTurn: @unchecked Sendable {
-    /// Whatever is sent before is in time.
+    /// Commands sent before this are in time.
     fileprivate(set) var ends = Instant.now
     /// Whether other nodes want turns too.
     fileprivate(set) var isContended: Bool
     fileprivate var waits = 0
 
-    /// A node that is far from Redis may come too late for each turn that it is given, and goes on without one.
+    /// False after many waits: a node far from Redis may miss every turn it is given, and continues without one.
     fileprivate var isWanted: Bool { waits <= 8 }
 
     static let length = Duration.milliseconds(20)
@@ -228,7 +228,7 @@ struct LargeRecord: Hashable {
     let name: String
     let version: String
     let size: Int
-    /// Whoever needs what replicas have cannot use a load that does not ask for that.
+    /// Whether replicas must have it. A read that needs this cannot share a load that does not ask for it.
     let isConfirmed: Bool
 
     init?(_ reply: RedisReply, of name: String, _ isConfirmed: Bool) {
@@ -239,22 +239,22 @@ struct LargeRecord: Hashable {
     }
 }
 
-/// The findings of the script `read`.
+/// The answer of the script `read`.
 private struct FoundRecord: Sendable {
     let version: UInt64
     /// Nil if the log continues from the known session.
     let record: SessionRecord?
-    /// The positions of the last entry that the record covers, and of the first one of the log.
+    /// The positions of the last entry that the record covers, and of the first entry in the log.
     let covered, first: UInt64
     /// The position of the first of `entries`.
     let start: UInt64
-    /// Nil for a missing one.
+    /// Entries of the log; nil for a missing one.
     let entries: [[UInt8]?]
 
     /// - Parameter known: the position of the known session.
     init?(_ reply: RedisReply, behind known: UInt64) {
         guard let parts = reply.elements, [4, 6].contains(parts.count), let digits = parts[0].text,
-            // Redis compares the text when somebody commits.
+            // Commits compare this text in Redis.
             let version = UInt64(digits, radix: 16), Session.text(version) == digits,
             let covered = parts[1].text.flatMap({ UInt64($0) }), let first = parts[2].text.flatMap({ UInt64($0) }),
             first < 1 << 62

@@ -18,22 +18,22 @@ struct RedisError: Error, Sendable, Hashable {
     /// Its first word, such as `NOSCRIPT`.
     var code: Substring { text.prefix { $0 != " " } }
 
-    /// Whether this server cannot take the command now, while another one or the same one later can: it is a replica,
-    /// is still loading its data, or has lost its primary. The command was not executed.
+    /// Whether this server cannot take the command now, but another one may, or this one later: it is a replica, is
+    /// still loading its data, or has lost its primary. The command was not executed.
     var isMisplaced: Bool { ["READONLY", "LOADING", "MASTERDOWN"].contains(code) }
 }
 
 /// Why a command has no answer.
 enum RedisFailure: Error, Sendable, Hashable {
-    /// It was not executed: there is no connection, or the server cannot take it now.
+    /// Not executed: there is no connection, or the server cannot take the command now.
     case unavailable(String)
-    /// It was sent, and the connection was lost: whether it was executed is unknown.
+    /// Sent, but the connection was lost: whether the command was executed is unknown.
     case lost(String)
     /// Redis answered with an error.
     case refused(RedisError)
     /// Redis rejects our credentials, or has no such database: no retry can succeed.
     case denied(String)
-    /// It was executed, and too few replicas had it in time.
+    /// Executed, but too few replicas had it in time.
     case unreplicated(String)
 }
 
@@ -45,7 +45,7 @@ extension RedisFailure {
 }
 
 extension RedisReply {
-    /// What a script answers about a record that it cannot use.
+    /// A script's answer about a record that it cannot use.
     static let damage = RedisReply.array([.text("damaged")])
 
     static func text(_ text: String) -> RedisReply { .bytes(Array(text.utf8)) }
@@ -70,7 +70,7 @@ extension RedisFailure: CustomStringConvertible {
         }
     }
 
-    /// For the log, in the words in which a link reports its own outage, so that they are logged once.
+    /// The failure in the words in which a link reports its own outage, so that the log has it only once.
     var outage: String {
         switch self {
         case .unavailable, .denied: "redis: no connection: \(self)"
@@ -89,8 +89,8 @@ extension RedisFailure: CustomStringConvertible {
 //           / "*" count CRLF *reply / "*-1" CRLF
 //
 // The state is the position in this grammar, so the bytes may be split anywhere. Anything else is an error, after which
-// nobody can tell where the next reply starts: the connection has to be closed. Memory grows with what arrives, not
-// with what is announced, and has a limit; a count or length that would exceed it is refused at once.
+// the start of the next reply is unknown: the connection has to be closed. Memory grows with the bytes received, not
+// with the size announced, and has a limit; a count or length that would exceed it is refused at once.
 
 /// Parses replies in a stream of bytes.
 struct RedisReplyParser: Sendable {
@@ -111,13 +111,13 @@ struct RedisReplyParser: Sendable {
         case octetsCR, octetsLF
     }
 
-    /// An array of which at least one element is missing.
+    /// An array that still lacks elements.
     private struct OpenArray {
         var elements: [RedisReply] = []
         var missing: Int
     }
 
-    /// The limit of one reply. Redis itself has this limit for a string.
+    /// The most bytes of one reply. Redis has the same limit for a string.
     private let maxBytes: Int
     private var state = State.line
     /// The current line or string so far.
@@ -130,8 +130,8 @@ struct RedisReplyParser: Sendable {
     static let maxDepth = 8
     /// The most that an element takes besides its bytes: its slot in an array that grew, and an array of its own.
     private static let elementBytes = 64
-    /// The most that is reserved for a string before it arrives: a growing array takes up to three times its content.
-    /// Pages that are never filled cost nothing.
+    /// The most to reserve for a string before it arrives: a growing array takes up to three times its content. Pages
+    /// that are never filled cost nothing.
     private static let maxReserved = 64 << 20
 
     init(maxBytes: Int = 512 << 20) { self.maxBytes = maxBytes }
@@ -171,7 +171,7 @@ struct RedisReplyParser: Sendable {
         _ = input.take(1)
     }
 
-    /// Takes the rest of a line as far as it has arrived, and the CR after it.
+    /// Takes the rest of a line as far as it has arrived, and its CR.
     private mutating func takeLine(_ input: inout UnsafeRawBufferPointer) throws(Violation) {
         let part = input.take(input.firstIndex { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") } ?? input.count)
         if text.isEmpty, let kind = part.first ?? input.first, !Self.isKind(kind) { throw .unexpected(kind) }
@@ -189,7 +189,7 @@ struct RedisReplyParser: Sendable {
         }
     }
 
-    /// The reply in a line, unless it only starts one.
+    /// The reply in a line; nil if the line only starts one.
     private mutating func meaning() throws(Violation) -> RedisReply? {
         let content = text.dropFirst()
         defer { text.removeAll(keepingCapacity: true) }
@@ -219,7 +219,7 @@ struct RedisReplyParser: Sendable {
     }
 
     private func number(_ digits: ArraySlice<UInt8>) throws(Violation) -> Int64 {
-        // Most of these are the answers to commits.
+        // A fast path: most of these are answers to commits.
         if digits.count == 1, let digit = digits.first, digit &- UInt8(ascii: "0") < 10 {
             return Int64(digit &- UInt8(ascii: "0"))
         }

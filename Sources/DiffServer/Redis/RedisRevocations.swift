@@ -1,13 +1,13 @@
-// Every node of a Redis knows all revocations. A node that revokes records it, and publishes it on a channel to which
-// all nodes subscribe. A message may be lost with a connection or in a failover. So the set of revocations has a
-// version, each message names the version that it follows, and a node that has missed one reads the whole set. Reads
-// and writes of sessions compare the version as well, so no node answers from old knowledge. In a cluster they cannot,
-// since the session's primary may not have the set; there a node may be late by as long as a message takes.
+// Every node knows all revocations. A node that revokes tokens records this, and publishes it on a channel that all
+// nodes subscribe to. A message may be lost with a connection or in a failover. So the set of revocations has a
+// version, each message names the version it follows, and a node that missed one reads the whole set. Reads and writes
+// of sessions compare the version too, so no node answers from a stale set. In a cluster they cannot, since the
+// session's primary may not have the set; there a node may lag by the time a message takes.
 
 import DiffStores
 import HTTPCore
 
-/// What this node knows of the revocations in a Redis.
+/// This node's copy of the revocations in Redis.
 final class RedisRevocations: Sendable {
     private let known: Revocations
     private let client: RedisClient
@@ -32,7 +32,7 @@ final class RedisRevocations: Sendable {
     /// The known version, for a session's script to compare.
     var knownVersion: RedisArgument { .text(version.withLock { $0 } ?? Self.unknown) }
 
-    /// The keys of such a script. In a cluster it cannot compare, since the set may be at another primary.
+    /// The keys of a script that compares versions. In a cluster none can: the set may be on another primary.
     func keys(with session: RedisArgument) -> [RedisArgument] {
         client.topology.isCluster ? [session] : [session, key]
     }
@@ -66,7 +66,7 @@ final class RedisRevocations: Sendable {
         if hasMissed { refresh { _ in } }
     }
 
-    /// Reads the set, unless the known version is still the latest: once for all simultaneous callers.
+    /// Reads the set, unless the known version is the latest. Simultaneous callers share one read.
     func refresh(_ done: @escaping Completion<Void>) {
         guard readings.join("", done) else { return }
         let finish = { @Sendable [readings] (result: Result<Void, StoreFailure>) in
@@ -84,7 +84,7 @@ final class RedisRevocations: Sendable {
         }
     }
 
-    /// Takes in the answer of `RedisScripts.revoked`.
+    /// Adopts the answer of `RedisScripts.revoked`.
     private func adopt(_ reply: RedisReply) -> Result<Void, StoreFailure> {
         if reply == .array([]) { return .success(()) }
         guard let parts = reply.elements, parts.count == 2, let found = parts[0].text,

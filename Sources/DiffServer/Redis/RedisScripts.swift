@@ -1,33 +1,34 @@
-// Whatever must be atomic happens within Redis. A session is one hash, `diffserver:{name}` (the braces keep it and its
-// channel, which has the same name, in one slot of a cluster; `--store-prefix` may put something else before them):
+// Whatever must be atomic runs in scripts, within Redis. A session is one hash, `diffserver:{name}`. The braces keep it
+// and the channel of the same name in one slot of a cluster; `--store-prefix` may replace what precedes them:
 //
-//     v  the version: a new random number with each commit. Comparing revisions would not do: a commit that only
-//        remembers an answered key keeps the revision, and a session that was deleted and made again may reach a
-//        revision that it had before.
-//     r  the revision, and i the visible rows and the bytes, for lists; if several nodes write, i also says until when
-//        one of them has its turn, in milliseconds since 1970, its name, and the names of those that wait, in order
-//     t  its time to live in milliseconds; a session that is read somewhere lives longer, since Redis hears of readers
+//     v  the version: a new random number with each commit. Revisions would not do: a commit that only records an
+//        idempotency key keeps the revision, and a session deleted and created again may reach a revision that it had
+//        before
+//     r  the revision
+//     i  the visible rows and the bytes, for listings; if several nodes write, also when the current turn ends, in
+//        milliseconds since 1970, the node that has it, and the waiting nodes in order
+//     t  the time to live in milliseconds; a session that is read somewhere lives longer, since Redis hears of readers
 //        only now and then
-//     n  the position of the last entry of its log, f that of the first, c that of the last one in the checkpoint
+//     n  the position of the last entry of the log, f that of the first, c that of the last one in the checkpoint
 //     e<position>  an entry, which begins with the version that it made
 //     b  the version of the checkpoint, m<version> its meta, h<version> its head
 //
-// Nodes write without asking each other, and compare. After two conflicts in a row a node takes a turn with its next
-// read: for 20 ms no other node commits, so all that is queued there goes out at once. Those that come meanwhile are
-// told how long to wait, and get theirs in the order in which they came; one that does not come for 20 ms loses it. A
-// turn is only a matter of speed: the version is compared all the same.
+// Nodes write optimistically: each commit compares the version. After two conflicts in a row a node takes a turn with
+// its next read: for 20 ms no other node commits, so all that is queued there goes out at once. Nodes that come
+// meanwhile are told how long to wait, and are served in the order in which they came; a node that stays away for 20 ms
+// loses its turn. Turns only improve speed: the version is compared all the same.
 //
-// A commit first stages a new checkpoint under its own version, where nobody reads it. Then the script compares the
-// version, and takes the checkpoint over or removes it. Both happen in one transaction. So large values never pass
-// through a script, where Lua would hash each of their bytes (31 in place of 78 µs of Redis's time for a state of
-// 13 KB). Most commits bring no checkpoint, and are one script.
+// A commit first stages a new checkpoint under its own version, where nobody reads it. In the same transaction the
+// script then compares the version, and adopts or removes the checkpoint. So large values never pass through a script,
+// where Lua would hash each of their bytes (31 instead of 78 µs of Redis's time for a state of 13 KB). Most commits
+// bring no checkpoint, and are one script.
 //
-// Revocations are one sorted set for all sessions, `diffserver:revoked`: names with moments as scores, in milliseconds
-// since 1970; and the empty name, which no session has, with a version, which is smaller than any moment.
+// Revocations are one sorted set for all sessions, `diffserver:revoked`. Its members are names, scored by moments in
+// milliseconds since 1970. The empty name, which no session has, is scored by a version, smaller than any moment.
 //
-// `diffserver:records` says what the sessions are written with: the format of their records, and a sum that differs
-// with each key of the digests. The first process writes it, and one that differs does not start. Nodes are given the
-// same key, so no commit compares it.
+// `diffserver:records` identifies how sessions are written: the record format, and a checksum that differs with each
+// digest key. The first process writes it, and a process that differs does not start. Nodes are given the same key, so
+// no commit compares it.
 //
 // A use renews the expiry only once less than the time to live is left, and then adds a sixteenth. So reads seldom
 // write, and a session never ends early.
@@ -37,17 +38,17 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// The names of all keys and channels, which begin with one prefix.
+/// The names of all keys and channels, under one prefix.
 package final class RedisKeys: Sendable {
     package static let standardPrefix = "diffserver:"
 
-    /// The key that says what the sessions are written with.
+    /// The key that identifies the record format and the digest key.
     let records: String
-    /// The revocations, and the channel on which they are announced.
+    /// The key of the revocations, and the channel that announces them.
     let revoked: String
-    /// A key and channel for finding out whether Redis takes writes.
+    /// A key and channel to test whether Redis takes writes.
     let probe: String
-    /// The start of all sessions' keys.
+    /// The prefix of all sessions' keys.
     let start: String
 
     /// - Parameter prefix: one that `isPrefix` accepts.
@@ -55,8 +56,8 @@ package final class RedisKeys: Sendable {
         (records, revoked, probe, start) = (prefix + "records", prefix + "revoked", prefix + "probe", prefix + "{")
     }
 
-    /// Whether a text can precede all names: 1 to 64 letters, digits and `._:-`. A brace would move the keys of a
-    /// cluster to other slots, and other characters have a meaning in patterns.
+    /// Whether a text is a valid prefix: 1 to 64 letters, digits and `._:-`. A brace would move keys to other slots of
+    /// a cluster, and other characters are special in patterns.
     package static func isPrefix(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { SessionName.isOfName($0) && $0 != UInt8(ascii: "~") }
@@ -67,7 +68,7 @@ package final class RedisKeys: Sendable {
 
     func key(_ session: String) -> RedisArgument { .key(session, self) }
 
-    /// The session of a key.
+    /// The session's name in a key; nil for any other key.
     func session(_ key: String) -> String? {
         guard key.hasPrefix(start), key.hasSuffix("}") else { return nil }
         return String(key.dropFirst(start.count).dropLast())
@@ -78,8 +79,8 @@ enum RedisScripts {
     /// In milliseconds since 1970; a smaller score is a version.
     static let firstMoment = 1_000_000_000_000
 
-    /// Reads fields of a session into `found`. A script answers `{'damaged'}` if it can do nothing with what is there,
-    /// such as a key of another type: an error would be taken for one of Redis itself.
+    /// Reads fields of a session into `found`. The script answers `{'damaged'}` if the key cannot be used, such as one
+    /// of another type: an error would look like a failure of Redis itself.
     private static func find(_ fields: String) -> String {
         """
         local found = redis.pcall('HMGET', KEYS[1], \(fields))
@@ -87,9 +88,9 @@ enum RedisScripts {
         """
     }
 
-    /// Reads the fields that say where everything is. Somebody may have changed them by hand: the numbers are in range
-    /// and order only if the record `isWhole`. Lua counts exactly up to 1e15, and beyond 2^53 a loop never ends. Before
-    /// a loop over the log, its length is compared with the number of fields.
+    /// Reads the control fields. They may have been edited by hand: the numbers are in range and order only if the
+    /// record `isWhole`. Lua counts exactly up to 1e15, and beyond 2^53 a loop never ends. Before a loop over the log,
+    /// its length is compared with the number of fields.
     private static let control =
         find("'v', 't', 'n', 'f', 'c', 'b', 'i'") + """
 
@@ -100,8 +101,8 @@ enum RedisScripts {
                 and first >= 1 and first <= covered and covered <= last and last <= 1e15
             """
 
-    /// Answers how many milliseconds `node` has to wait for its turn, and puts it in line; 0 if it may write now, or
-    /// `takes` its turn; and what stays noted of turns.
+    /// Returns the milliseconds that `node` has to wait for its turn, and queues it; or 0 if it may write now, or
+    /// `takes` its turn. The second value is the record of turns to store.
     private static let turn = """
         local turn = function(node, takes)
             local figures, noted = string.match(found[7] or '', '^(%d+ %d+)(.*)$')
@@ -128,16 +129,16 @@ enum RedisScripts {
         end
         """
 
-    /// Reads a session. Arguments: the known version (empty: none), how much longer than its time to live it must
-    /// last, its position in the log (empty: none), the version as an entry begins with it, the largest record that is
-    /// wanted, the known version of revocations, with their key as the second (except in a cluster), and the node if it
-    /// takes its turn (empty: not).
+    /// Reads a session. Arguments: the known version (empty: none), how much longer than its time to live it must last,
+    /// its position in the log (empty: none), that version as a log entry begins with it, the largest record to send,
+    /// the known version of revocations, whose key is the second one (except in a cluster), and the node that takes a
+    /// turn (empty: none).
     ///
-    /// Answers nothing if there is no session; `{'revoked'}` if revocations have another version; `{'damaged'}` if
-    /// those fields are missing or impossible; how long to wait for the turn (see `commit`); `{}` if the session has
-    /// the known version; `{version, position of the checkpoint, first position, entries}` if the log continues from
-    /// there; `{version, size}` if the record is larger than wanted; else the same four with all entries, followed by
-    /// `meta` and `head`.
+    /// Returns null without a session; `{'revoked'}` if revocations have another version; `{'damaged'}` if control
+    /// fields are missing or impossible; how long to wait for the turn (see `commit`); `{}` if the session has the
+    /// known version; `{version, position of the checkpoint, first position, entries}` if the log continues from there;
+    /// `{version, size}` if the record is too large; else the same four with all entries, followed by `meta` and
+    /// `head`.
     static let read = RedisScript(
         """
         if KEYS[2] and (redis.call('ZSCORE', KEYS[2], '') or '') ~= ARGV[6] then return {'revoked'} end
@@ -176,14 +177,13 @@ enum RedisScripts {
         return {found[1], found[5], found[4], entries(first), record[1], record[2]}
         """)
 
-    /// Commits. Arguments: the expected version (empty: none), the new one, the revision, the time to live, the
-    /// position of the entry, the entry, the position of the first entry that stays, what becomes of the checkpoint
-    /// (empty: it stays, `new`: the staged one replaces it, `start`: it replaces everything), rows, bytes, and the
-    /// known version of revocations (see `read`), whether readers are told now (1), and the node.
+    /// Commits. Arguments: the expected version (empty: none), the new one, the revision, the time to live, the entry's
+    /// position, the entry, the position of the first entry to keep, the fate of the checkpoint (empty: it stays,
+    /// `new`: the staged one replaces it, `start`: it replaces everything), rows, bytes, the known version of
+    /// revocations (see `read`), whether to notify readers now (1), and the node.
     ///
-    /// Answers 1 if it was done, now or by the same commit before; 0 if the version is another one; -1 if there are
-    /// revocations that the node does not know; -1 less the milliseconds to wait if another node has its turn;
-    /// `{'damaged'}` if the record cannot be continued.
+    /// Returns 1 once the commit is done, now or by an earlier try; 0 on a conflict; -1 if the node misses revocations;
+    /// -1 minus the milliseconds to wait if another node has the turn; `{'damaged'}` if the record cannot be continued.
     static let commit = RedisScript(
         """
         \(control)
@@ -224,8 +224,8 @@ enum RedisScripts {
         return 1
         """)
 
-    /// Answers nothing if there is no session, `{'damaged'}`, or `{revision, rows and bytes, time left}`. Does not
-    /// count as use.
+    /// Returns null without a session, `{'damaged'}`, or `{revision, rows and bytes, time left}`. Does not count as
+    /// use.
     static let describe = RedisScript(
         """
         \(find("'v', 'r', 'i'"))
@@ -233,7 +233,7 @@ enum RedisScripts {
         return {found[2], found[3], redis.call('PTTL', KEYS[1])}
         """)
 
-    /// The expected version (empty: any, and whatever is there) → 1, 0 if it is another one, or `{'damaged'}`.
+    /// Deletes the expected version (empty: whatever is there). Returns 1, 0 on a conflict, or `{'damaged'}`.
     static let drop = RedisScript(
         """
         if ARGV[1] ~= '' then
@@ -244,8 +244,9 @@ enum RedisScripts {
         return 1
         """)
 
-    /// A session, the moment up to which its tokens are refused, the one up to which all are forgotten, a new version,
-    /// how long the set is kept, and the database, since all databases share a channel → the version before.
+    /// Revokes tokens. Arguments: the session, the moment up to which its tokens are refused, that up to which all are
+    /// forgotten, a new version, the life of the set, and the database, as all databases share a channel. Returns the
+    /// version before.
     static let revoke = RedisScript(
         """
         local before = redis.call('ZSCORE', KEYS[1], '') or ''
@@ -258,7 +259,7 @@ enum RedisScripts {
         return before
         """)
 
-    /// The known version → `{}` if it is the same, else `{version, names and moments}`.
+    /// Takes the known version. Returns `{}` if it is current, else `{version, names and moments}`.
     static let revoked = RedisScript(
         """
         local version = redis.call('ZSCORE', KEYS[1], '') or ''
@@ -266,8 +267,8 @@ enum RedisScripts {
         return {version, redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')}
         """)
 
-    /// What sessions are to be written with → what they are written with: the existing value, or else the proposal. A
-    /// full Redis can still tell the existing one.
+    /// Records what sessions are written with, unless that is recorded already; returns the recorded value. A full
+    /// Redis can still return an existing one.
     static let claim = RedisScript(
         """
         local found = redis.call('GET', KEYS[1])
@@ -275,7 +276,7 @@ enum RedisScripts {
         return found or ARGV[1]
         """)
 
-    /// Does what a commit does, without effect.
+    /// Writes and publishes as a commit does, without effect.
     static let probe = RedisScript(
         """
         redis.call('SET', KEYS[1], '', 'PX', 60000)
@@ -290,7 +291,7 @@ enum RedisScripts {
         return ["HSET", key, .text("m" + version), .bytes(record.meta), .text("h" + version), .bytes(record.head)]
     }
 
-    /// What sessions are written with: the format of their records, and a sum that tells keys of the digests apart.
+    /// How sessions are written: the record format, and a checksum that tells digest keys apart.
     static func records(by hash: KeyedHash) -> String {
         "\(SessionRecord.format) \(String(hash.sum(Array("diffserver:records".utf8)), radix: 16))"
     }
@@ -308,10 +309,10 @@ enum RedisScripts {
     /// The command that commits.
     ///
     /// - Parameters:
-    ///   - keys: that of the session, and perhaps that of the revocations.
-    ///   - revocations: their known version.
-    ///   - node: the name of this one.
-    ///   - publishes: whether readers at other nodes are told now.
+    ///   - keys: the session's, and outside a cluster that of the revocations.
+    ///   - revocations: the known version of the revocations.
+    ///   - node: this node's name.
+    ///   - publishes: whether to notify readers on other nodes now.
     static func command(
         for commit: PendingCommit, keys: [RedisArgument], _ revocations: RedisArgument, by hash: KeyedHash,
         node: String, publishes: Bool, inCluster: Bool
@@ -340,11 +341,11 @@ enum RedisScripts {
 }
 
 extension RedisReply {
-    /// How many milliseconds a script has a node wait for its turn; 0 if it need not.
+    /// The milliseconds that a script makes a node wait for its turn; 0 for none.
     var wait: Int { if case .integer(let number) = self, number < -1 { Int(-1 - number) } else { 0 } }
 }
 
 extension Session {
-    /// A version in the form of Redis; empty for none.
+    /// A version as stored in Redis; empty for none.
     static func text(_ version: UInt64) -> String { version == 0 ? "" : String(version, radix: 16) }
 }

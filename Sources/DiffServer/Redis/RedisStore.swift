@@ -1,11 +1,11 @@
 // Sessions in a Redis that many processes share, so that any of them serves any session.
 //
 // The table is a cache. Every answer from it was validated by a round trip: `read` names the known version, and most
-// often Redis says that it is the head. A write is tried on the session in the table, and Redis compares. So no answer
-// is ever stale, and no write ever replaces a newer version, however late a hint comes: hints only wake readers.
+// often Redis confirms that it is the head. A write is based on the session in the table, and Redis compares. So no
+// answer is ever stale, and no write ever replaces a newer version, however late a hint comes: hints only wake readers.
 //
-// The target knows the protocol of stores, and HTTPCore's loops and outgoing connections, over which it speaks to
-// Redis; it knows no request, and no other store.
+// The target knows the store protocol, and HTTPCore's loops and outgoing connections, over which it speaks to Redis; it
+// knows neither requests nor other stores.
 
 import DiffSessions
 import DiffStores
@@ -19,7 +19,7 @@ package final class RedisStore: SessionStore {
     package let isSole = false
 
     private let topology: RedisTopology
-    /// For everything that belongs to no request: hints, the sweep, the start.
+    /// Runs what belongs to no request: hints, the sweep, the start.
     package let loop: EventLoop
     private let client: RedisClient
     /// One per loop, a handful.
@@ -28,9 +28,9 @@ package final class RedisStore: SessionStore {
     package let hash: KeyedHash
     let revocations: RedisRevocations
     private let areRecordsOurs = Atomic<Bool>(false)
-    /// Whether the records were ours when Redis last said whose they are.
+    /// Whether the records were ours in the last answer about them.
     private let wereRecordsOurs = Atomic<Bool>(false)
-    /// Whether some primary took the last probe.
+    /// Whether some primary accepted the last probe.
     private let takesSomeWrites = Atomic<Bool>(false)
     private let pendingWrites = PendingWrites()
     package var turns: PendingWrites? { pendingWrites }
@@ -39,7 +39,7 @@ package final class RedisStore: SessionStore {
     let workers: Workers
     let largeLoads: SharedLoads<LargeRecord, SessionView?>
 
-    /// Waits for a first answer. A Redis that cannot be reached or used now may come back later.
+    /// Connects, and waits for a first answer. A Redis that is unreachable or unusable now may come back later.
     ///
     /// - Throws: if Redis rejects our credentials, or holds sessions that this process cannot read.
     package init(
@@ -65,10 +65,9 @@ package final class RedisStore: SessionStore {
         watch.start(for: self)
     }
 
-    /// Finds out whether a store could be opened there and written to now. Writes nothing but the probe's key, which
-    /// expires.
+    /// Tests whether a store could be opened there and written to now. Writes only the probe's key, which expires.
     ///
-    /// - Throws: why not.
+    /// - Throws: the reason why not.
     package static func check(_ dialer: RedisDialer, hash: KeyedHash, polling: Polling) throws(StoreError) {
         let loop: EventLoop
         do throws(ListenError) { loop = try EventLoop.standalone(named: "redis", polling: polling) } catch {
@@ -101,8 +100,8 @@ package final class RedisStore: SessionStore {
     /// Whether a write is answered only once replicas have it.
     private var isReplicated: Bool { topology.dialer.replicas > 0 }
 
-    /// With a cluster, one primary that takes writes is enough to serve its sessions. If none is reached, that does not
-    /// prove that another node could serve them.
+    /// In a cluster, one primary that takes writes suffices to serve its sessions. If no primary is reachable, another
+    /// node may not reach one either.
     package var availability: StoreAvailability {
         if health.isHealthy, client.isUp { return .whole }
         guard wereRecordsOurs.load(ordering: .relaxed) else { return .unknown }
@@ -119,7 +118,7 @@ package final class RedisStore: SessionStore {
         loop.end()
     }
 
-    /// Moves to another server, which is the primary now.
+    /// Reconnects, since `server` is the new primary.
     func leave(for server: ConnectAddress) {
         for client in clients.withLock({ $0 }) { client.leave(for: server) }
     }
@@ -139,7 +138,7 @@ package final class RedisStore: SessionStore {
 
     package func pending(_ name: String) -> Session? { pendingWrites.newest(name)?.session }
 
-    /// The session in the table: most often nobody else has written meanwhile, and Redis compares.
+    /// The session in the table: it is most often the head, and Redis compares the version.
     package func expected(_ name: String) -> SessionView? {
         pendingWrites.expected(name, in: table) ?? table.view(name, isHead: false)
     }
@@ -154,7 +153,7 @@ package final class RedisStore: SessionStore {
         }
     }
 
-    /// By a write about the session, which replicas have only after all earlier ones.
+    /// Confirms by a write to the session's slot: replicas get it only after all earlier writes.
     package func confirm(_ name: String, on executor: any WorkExecutor) -> Stored<Void>? {
         guard isReplicated else { return nil }
         let key = RedisArgument(keys.channel(name) + ":confirmed")
@@ -165,7 +164,7 @@ package final class RedisStore: SessionStore {
         }
     }
 
-    /// - Parameter again: whether a write was just tried: then what a failed one left may be all that is found.
+    /// - Parameter again: whether a write was just tried. If it failed, all that is found may be its remains.
     private func open(
         _ name: String, on executor: any WorkExecutor, again: Bool, _ done: @escaping Completion<SessionView?>
     ) {
@@ -200,8 +199,8 @@ package final class RedisStore: SessionStore {
         }
     }
 
-    /// Sends a commit and what is queued behind it, one after the other, on the client's loop: whichever loops they
-    /// came from, they reach Redis in the order in which they follow each other.
+    /// Sends a commit and those queued behind it on the client's loop: whichever loops they came from, they reach Redis
+    /// in the order in which they follow each other.
     private func sendQueued(_ first: PendingCommit, by client: RedisClient) {
         var next: PendingCommit? = first
         while let commit = next {
@@ -220,10 +219,10 @@ package final class RedisStore: SessionStore {
         return nil
     }
 
-    /// Sends a commit once there is room for its record. A small one takes no more than its request does anyway.
+    /// Sends a commit once there is room for its record. A small record takes no more than its request does anyway.
     ///
-    /// - Parameter next: called on the client's loop after a large one.
-    /// - Returns: whether it has been sent, and `next` will not be called.
+    /// - Parameter next: called on the client's loop after a large commit.
+    /// - Returns: whether the commit has been sent; then `next` is not called.
     @discardableResult
     private func send(
         _ commit: PendingCommit, by client: RedisClient, then next: @escaping @Sendable () -> Void
@@ -262,19 +261,19 @@ package final class RedisStore: SessionStore {
             case .success(.integer(1)):
                 finish(commit, share, .success(()))
                 if isReplicated { announce(commit, key, by: client) }
-            // The write starts again, and is refused if its token was revoked.
+            // The write is tried again, and refused if its token was revoked.
             case .success(.integer(-1)):
                 revocations.refresh { [self] in finish(commit, share, $0.flatMap { .failure(.conflict) }) }
             case .success(.integer(...0)): finish(commit, share, .failure(.conflict))
             case .success(.damage): finish(commit, share, .failure(.damaged(commit.name)))
-            // Starting again would never end.
+            // Not a conflict: trying again would never end.
             case .success: finish(commit, share, .failure(.unavailable("unexpected reply to a commit")))
             }
         }
     }
 
-    /// After a queued commit has failed: loads the head before anything else is decided. After the second conflict in a
-    /// row, or if another node has its turn, that waits for this node's turn, during which no other node commits.
+    /// Recovers from a failed commit: loads the head before any other write is decided. After the second conflict in a
+    /// row, or if another node has the turn, waits for this node's turn, in which no other node commits.
     private func recover(
         from result: Result<RedisReply, RedisFailure>, _ commit: PendingCommit, by client: RedisClient
     ) {
@@ -285,12 +284,12 @@ package final class RedisStore: SessionStore {
         }
     }
 
-    /// Loads the head, in a turn of this node if there is to be one, and passes the turn on to decide writes. As long
-    /// as other nodes want theirs, this one asks for the next before it sends anything that would come too late.
+    /// Loads the head, in a turn of this node if there is one, and lets queued writes be decided. While other nodes
+    /// want turns, this node asks for its next turn before it sends anything that would come too late.
     private func reload(_ name: String, in turn: RedisTurn?, by client: RedisClient, after time: Int = 0) {
-        // What the failed commit left may be all that is found, so replicas must have it too.
+        // All that is found may be left from the failed commit, so replicas must have it too.
         let reading = RedisReading(name, from: self, on: client.loop, confirms: true, in: turn) { [self] result in
-            // What is decided now fails at once, as this did, so it must not be called from here.
+            // Writes decided now fail at once, as this read did, so they must not be decided inside this call.
             if case .failure = result { return client.loop.execute { [self] in pendingWrites.passTurn(name) } }
             if let turn, turn.isContended {
                 pendingWrites.reserve(name, until: turn.ends) { [self] in reload(name, in: RedisTurn(), by: client) }
@@ -300,7 +299,7 @@ package final class RedisStore: SessionStore {
         reading.ask(.init(table.known(name)), after: time)
     }
 
-    /// Tells readers at other nodes of a commit that replicas have. A hint may be lost.
+    /// Publishes a replicated commit to readers on other nodes. The hint may be lost.
     private func announce(_ commit: PendingCommit, _ key: RedisArgument, by client: RedisClient) {
         let verb: RedisArgument = topology.isCluster ? "SPUBLISH" : "PUBLISH"
         client.send(RedisCommand(verb, key, .version(commit.session.version)), about: key) { _ in }
@@ -309,7 +308,7 @@ package final class RedisStore: SessionStore {
     private func finish(_ commit: PendingCommit, _ share: MemoryShare?, _ result: Result<Void, StoreFailure>) {
         commit.finish(result)
         share?.hold(0)
-        // Somebody awaits the session, but the table did not take it.
+        // Readers await the session, but the table did not take it.
         if case .success = result, commit.slot == nil, let slot = table.awaySlot(commit.name), slot.readerCount > 0 {
             revalidate(slot)
         }
@@ -325,7 +324,7 @@ package final class RedisStore: SessionStore {
                 [self] reply in
                 if reply == .damage { return .failure(.damaged(slot.name)) }
                 guard reply == .integer(1) else { return .failure(.conflict) }
-                // Unless another version has come meanwhile.
+                // Another version may have come meanwhile.
                 if case .failure = table.drop(slot, .version(before.version)), slot.version != nil { revalidate(slot) }
                 return .success(())
             }
@@ -354,11 +353,11 @@ package final class RedisStore: SessionStore {
     package func watch(_ slot: SessionSlot) { watch.readersChanged(of: slot) }
 
     package func sweep() {
-        // Sessions not used here in time leave the cache; in Redis they expire by themselves.
+        // Sessions unused here leave the cache; in Redis they expire.
         table.sweep()
         pendingWrites.sweep()
         watch.sweep()
-        // One primary that answers is enough: then this process is not cut off.
+        // One primary that answers suffices: then this process is not cut off.
         health.asks()
         for key in topology.map.keys(keys.probe).map({ RedisArgument($0) }) {
             client.send(RedisCommand("EXISTS", key), about: key) { [health] in
@@ -367,22 +366,21 @@ package final class RedisStore: SessionStore {
         }
         if health.isFailing(.records) { checkRecords { [self] in _ = take($0) } }
         if health.isFailing(.revocations) { revocations.refresh { _ in } }
-        // A process that is not ready gets no writes, so it must find out by itself when it is ready again.
+        // An unready process gets no writes, so it must probe to learn when it is ready again.
         if health.isFailing(.writes) { probe() }
     }
 
     /// Whether the store's own connection can be used.
     var isUp: Bool { client.isUp }
 
-    /// Checks what may have been lost with a Redis that was emptied or replaced: after each new connection, and every
-    /// ten seconds.
+    /// Checks whether Redis was emptied or replaced: after each new connection, and every ten seconds.
     func recheck() {
         checkRecords { [self] in _ = take($0) }
         probe()
         revocations.refresh { _ in }
     }
 
-    /// Finds out whether each primary takes writes.
+    /// Tests whether each primary takes writes.
     private func probe() {
         client.probe { [self] answers in
             let failures = answers.filter { if case .failure = $0 { true } else { false } }
@@ -391,8 +389,8 @@ package final class RedisStore: SessionStore {
         }
     }
 
-    /// Notes whether writes are taken. One lost on the way proves nothing: the connection reports its own loss. One
-    /// taken proves nothing about other primaries, so only a probe ends an outage.
+    /// Records whether writes succeed. A write lost in transit proves nothing: the connection reports its own loss. A
+    /// success proves nothing about other primaries, so only a probe ends an outage.
     private func noteWriteResult(_ result: Result<RedisReply, RedisFailure>) {
         switch result {
         case .success: health.recover(.writes)
@@ -404,11 +402,11 @@ package final class RedisStore: SessionStore {
         }
     }
 
-    /// Loads the head into a slot, so that its readers hear of it.
+    /// Loads the head into a slot, which notifies its readers.
     func revalidate(_ slot: SessionSlot) {
         // This also counts as use, since readers use their session all the time.
         let known = table.known(slot.name)
-        // For a session that is away, it is enough to know whether the version is still the head.
+        // For an evicted session, it is enough to know whether the version is still the head.
         var attempt = RedisReading.Attempt(known)
         (attempt.version, attempt.longer) = (known.view?.session.version ?? slot.version, RedisWatch.period * 2)
         RedisReading(slot.name, from: self, on: loop, confirms: true) { [watch] in
@@ -419,15 +417,15 @@ package final class RedisStore: SessionStore {
 
     // MARK: Records
 
-    /// Asks which records Redis holds; an empty one will hold ours.
+    /// Asks whose records Redis holds, and claims an empty one.
     private func checkRecords(_ done: @escaping RedisClient.Completion) {
         client.run(
             RedisScripts.claim, keys: [RedisArgument(keys.records)],
             [RedisArgument(RedisScripts.records(by: hash))], done)
     }
 
-    /// Whether the records are known to be ours. Until then, and while they are not, nothing is read or written: an
-    /// unconditional write would replace what only looks damaged.
+    /// Whether the records are known to be ours. Otherwise nothing is read or written: an unconditional write would
+    /// replace records that only look damaged.
     var hasOurRecords: Bool { areRecordsOurs.load(ordering: .relaxed) }
 
     /// - Returns: why this process can never use the records that were found.
@@ -450,10 +448,10 @@ package final class RedisStore: SessionStore {
 }
 
 extension StoreFailure {
-    /// It is unknown whether the records in Redis are this process's to read, or they are not.
+    /// The records in Redis are not ours, or it is unknown whose they are.
     static let recordsUnknown = StoreFailure.unavailable("whether its records belong to this server is unknown")
 
-    /// In words for a client, which must not see addresses; the log has the reason.
+    /// Words a failure for clients, which must not see addresses; the log has the reason.
     init(_ failure: RedisFailure) {
         switch failure {
         case .unavailable, .denied: self = .unavailable("no connection")

@@ -1,10 +1,10 @@
 import HTTPCore
 
-/// What all loops know of a Redis: how to reach it, and which primary has which keys.
+/// What all loops know about Redis: how to reach it, and which primary serves which keys.
 ///
-/// Nodes of a cluster are asked at the start, every few seconds, and as soon as there is reason for doubt: a node
-/// redirects a command, or a connection is lost. A redirection of one slot counts at once. Followers are told of each
-/// change. Without a cluster one primary has all keys, and nothing ever changes: each link finds that primary itself.
+/// Cluster nodes are asked at the start, every few seconds, and soon after a redirection or a lost connection. A
+/// redirection of one slot takes effect at once. Followers are told of each change. Without a cluster one primary
+/// serves all keys, and nothing ever changes: each link finds that primary itself.
 ///
 /// Any thread may call; all state except the map and its followers belongs to the loop.
 final class RedisTopology: @unchecked Sendable {
@@ -22,7 +22,7 @@ final class RedisTopology: @unchecked Sendable {
     private var isOutdated = false
     private var isClosed = false
 
-    /// The time between two questions, normally and in doubt.
+    /// The time between two questions: usually, and after a redirection or a loss.
     private static let period = Duration.seconds(5)
     private static let pause = Duration.milliseconds(100)
 
@@ -34,7 +34,7 @@ final class RedisTopology: @unchecked Sendable {
         if isCluster { loop.perform { self.ask() } }
     }
 
-    /// Until a node has answered, any node may be asked about any slot, and redirects.
+    /// The current slot map. Until a node has answered, any node may be asked about any slot, and redirects.
     var map: SlotMap { known.withLock { $0 } }
 
     /// Whether each slot is known to have a primary.
@@ -56,7 +56,7 @@ final class RedisTopology: @unchecked Sendable {
         loop.perform(follower)
     }
 
-    /// Asks again, soon.
+    /// Asks the nodes again, soon.
     func refreshSoon() {
         guard isCluster else { return }
         loop.perform { [self] in
@@ -66,7 +66,7 @@ final class RedisTopology: @unchecked Sendable {
         }
     }
 
-    /// Notes what an error says of the slots, and returns that; nil if it says nothing of them.
+    /// Records a redirection, and returns it; nil for any other error.
     ///
     /// - Parameter responder: the node that answered.
     func note(_ error: RedisError, from responder: ConnectAddress?) -> RedisRedirection? {
@@ -115,7 +115,7 @@ final class RedisTopology: @unchecked Sendable {
             }, { [weak self] in self?.receive($0) })
     }
 
-    /// The nodes to ask, one by one. The order is random, since a node that is cut off only knows the past.
+    /// The nodes to ask, in random order: a node that is cut off only knows the past.
     private var nodes: [ConnectAddress] {
         let map = map
         let primaries = map.primaries.compactMap { if case .server(let server) = $0 { server } else { nil } }
@@ -153,7 +153,7 @@ enum RedisRedirection: Equatable {
     /// The cluster is down, or no primary has the slot.
     case down
 
-    /// Nil for any other error.
+    /// Parses a redirection; nil for any other error.
     ///
     /// - Parameter responder: the node that answered.
     init?(_ error: RedisError, from responder: ConnectAddress?) {
@@ -183,15 +183,15 @@ struct SlotMap: Sendable, Equatable {
     static let slotCount = 16_384
 
     private(set) var primaries: [RedisAddress.Endpoint]
-    /// The replicas of all.
+    /// The replicas of all primaries.
     private(set) var replicas: [ConnectAddress] = []
-    /// For each slot the index of its primary, or -1; empty if one primary has all.
+    /// The index of each slot's primary, or -1; empty if one primary has all slots.
     private var owners: [Int16] = []
 
     /// A map in which one primary has everything.
     init(sole primary: RedisAddress.Endpoint) { primaries = [primary] }
 
-    /// Reads the answer to `CLUSTER SLOTS`; nil if it is none.
+    /// Parses the answer to `CLUSTER SLOTS`; nil if it is malformed.
     ///
     /// - Parameter responder: the node that answered. It leaves out its own host if it does not know it.
     init?(_ reply: RedisReply, from responder: ConnectAddress) {
@@ -224,7 +224,7 @@ struct SlotMap: Sendable, Equatable {
         return Int16(primaries.count - 1)
     }
 
-    /// Gives a slot to a primary, which may be new. One that has no slots left is removed.
+    /// Assigns a slot to a primary, which may be new. A primary without slots is removed.
     mutating func move(_ slot: Int, to primary: ConnectAddress) {
         if owners.isEmpty { owners = [Int16](repeating: 0, count: Self.slotCount) }
         let former = owners[slot]
@@ -234,7 +234,7 @@ struct SlotMap: Sendable, Equatable {
         for slot in owners.indices where owners[slot] > former { owners[slot] -= 1 }
     }
 
-    /// The primary of a key; nil if none has its slot.
+    /// The primary of a key; nil if no primary serves its slot.
     func primary(of key: some Collection<UInt8>) -> RedisAddress.Endpoint? {
         guard !owners.isEmpty else { return primaries[0] }
         let owner = owners[Self.slot(of: key)]
@@ -261,7 +261,7 @@ struct SlotMap: Sendable, Equatable {
 
     // MARK: Checksums
 
-    /// The slot of a key: that of the part in its first braces, unless that is empty, else that of the whole key.
+    /// The slot of a key: that of the part in its first braces, or of the whole key if there is none or it is empty.
     static func slot(of key: some Collection<UInt8>) -> Int {
         if let open = key.firstIndex(of: UInt8(ascii: "{")) {
             let rest = key[key.index(after: open)...]

@@ -1,14 +1,14 @@
-// Hints wake readers: while a session has readers here, its channel is subscribed to, and a message has its slot
-// revalidated. A hint may be lost with a connection or in a failover, so every watched session is also revalidated
-// every ten seconds, and all of them after a reconnection, or once a revalidation has failed. The order is: subscribe,
-// wait for the confirmation, then read. So every commit after that read is heard.
+// Hints wake readers: while a session has readers here, this node subscribes to its channel, and a message revalidates
+// its slot. A hint may be lost with a connection or in a failover, so every watched session is also revalidated every
+// ten seconds, after a reconnection, and after a failed revalidation. The order is: subscribe, wait for the
+// confirmation, then read. So every commit after that read is heard.
 
 import DiffSessions
 import DiffStores
 import HTTPCore
 
-/// Subscribes to hints of the sessions that have readers here, to revocations, and to announcements of sentinels about
-/// a new primary; and tells the store.
+/// Subscribes to the hints of sessions that have readers here, to revocations, and to announcements of a new primary by
+/// sentinels; and tells the store.
 ///
 /// Any thread may call; all state belongs to the loop.
 final class RedisWatch: @unchecked Sendable {
@@ -20,8 +20,8 @@ final class RedisWatch: @unchecked Sendable {
     private var sentinels: [RedisSubscriber] = []
     private var slots: [String: SessionSlot] = [:]
     private var tick = 0
-    /// Sessions whose revalidation has failed: commands and hints have connections of their own, and the one for
-    /// commands may be the last to come back.
+    /// Sessions whose revalidation has failed: commands and hints have separate connections, and the one for commands
+    /// may be the last to come back.
     private var missed: Set<String> = []
     /// Whether the records and the revocations could not be checked.
     private var hasMissedCheck = false
@@ -62,7 +62,7 @@ final class RedisWatch: @unchecked Sendable {
         }
     }
 
-    /// Starts or stops watching, by whether the slot has readers now.
+    /// Starts or stops watching a slot, depending on whether it has readers now.
     func readersChanged(of slot: SessionSlot) {
         loop.perform { [self] in
             guard let hints, (slot.readerCount > 0) != (slots[slot.name] === slot) else { return }
@@ -108,7 +108,7 @@ final class RedisWatch: @unchecked Sendable {
         validate(slot)
     }
 
-    /// Earlier messages may have been missed.
+    /// Revalidates what was just subscribed to: earlier messages may have been missed.
     private func confirm(_ channel: String) {
         if channel.hasPrefix(keys.probe) || channel == keys.revoked {
             if store?.isUp == false { hasMissedCheck = true }
@@ -127,9 +127,8 @@ final class RedisWatch: @unchecked Sendable {
 
     // MARK: Sentinels
 
-    /// Every sentinel announces at once that another server has become the primary. A node that only waited for its
-    /// connection to fail could continue to write to the old one for as long as that lives, and all of it would be
-    /// lost.
+    /// Subscribes to a sentinel: each announces a new primary at once. A node that only waited for its connection to
+    /// fail could keep writing to the old primary for as long as that lives, and all of these writes would be lost.
     private func listen(to sentinel: ConnectAddress, about primary: String) -> RedisSubscriber {
         var dialer = topology.dialer
         dialer.address.endpoint = .server(sentinel)
@@ -145,7 +144,7 @@ final class RedisWatch: @unchecked Sendable {
         }
     }
 
-    /// The new address in `name old-host old-port new-host new-port`; nil if the name is another one.
+    /// The new address in `name old-host old-port new-host new-port`; nil for another name.
     static func server(_ message: [UInt8], of primary: String) -> ConnectAddress? {
         let words = String(decoding: message, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 5, words[0] == primary, let port = UInt16(words[4]) else { return nil }
@@ -165,13 +164,13 @@ extension Result where Failure == StoreFailure {
 
 // MARK: - Subscriptions
 
-/// Subscriptions to channels, each at the primary that has its slot: by `SUBSCRIBE`, or in a cluster by `SSUBSCRIBE`.
+/// Subscriptions to channels, each on the primary of its slot: by `SUBSCRIBE`, or in a cluster by `SSUBSCRIBE`.
 ///
-/// Subscriptions persist over reconnections. `confirmed` is called for each channel, and again after each reconnection:
+/// Subscriptions survive reconnections. `confirmed` is called for each channel, and again after each reconnection:
 /// every later message is heard, while earlier ones may have been missed. Confirmations are counted, so after a quick
 /// unsubscribe and subscribe only that of the last SUBSCRIBE counts.
 ///
-/// A primary of a cluster that gives a slot away ends the subscriptions to its channels. Asked again, it redirects;
+/// A cluster primary that gives a slot away ends the subscriptions to its channels. The next attempt is redirected;
 /// that updates the topology, which moves the subscription.
 ///
 /// Confined to its loop.
@@ -201,8 +200,8 @@ final class RedisSubscriber: @unchecked Sendable {
 
     /// A subscriber that starts to connect.
     ///
-    /// - Parameter probe: a channel of each primary, in a cluster `probe{0}` and the like. It is always subscribed to,
-    ///   so it reports each new connection, and whether subscriptions are allowed before any other is wanted.
+    /// - Parameter probe: a channel on each primary, in a cluster `probe{0}` and the like. It is always subscribed to,
+    ///   so it reports each new connection, and shows early whether subscriptions are allowed.
     init(
         _ topology: RedisTopology, on loop: EventLoop, probe: String,
         message: @escaping @Sendable (_ channel: String, _ payload: [UInt8]) -> Void,
@@ -278,7 +277,7 @@ final class RedisSubscriber: @unchecked Sendable {
         for channel in map.keys(probe) { subscribe(channel) }
     }
 
-    /// Subscribes again to everything wanted of a primary.
+    /// Subscribes again to all wanted channels of a primary.
     private func begin(_ connection: RedisConnection, at primary: RedisAddress.Endpoint) {
         connection.listen { [weak self] in self?.receive($0, from: primary) }
         var names: [String] = []
@@ -323,7 +322,7 @@ final class RedisSubscriber: @unchecked Sendable {
         case nil: topology.dialer.health.fail(.hints(ObjectIdentifier(link)), because: "redis: \(error.text)")
         case .ask, .later, .down: break
         }
-        // The next connection subscribes again to what was refused.
+        // The next connection retries what was refused.
         link.connection?.lose(error.text)
     }
 

@@ -1,14 +1,14 @@
 import HTTPCore
 
-/// Writes over one connection, each of which is answered once enough replicas have it (`--store-replicas`).
+/// Writes over one connection, each answered once enough replicas have it (`--store-replicas`).
 ///
-/// `WAIT` is answered when enough replicas have everything its connection wrote before it, or when its time is up. Two
-/// things follow. Whatever comes after it on the connection waits as well, so reads have a connection of their own. And
-/// one is enough for all writes sent before it: while one is under way, new writes gather for the next. So a write
-/// waits for two of them at most, however many writes there are. The first is sent in the same round trip as its write.
+/// `WAIT` is answered when enough replicas have everything its connection wrote before it, or when its time is up.
+/// Later commands on the connection wait for it too, so reads have their own connection. One `WAIT` covers all writes
+/// sent before it: while it is under way, new writes gather for the next. So a write waits for two of them at most,
+/// however many writes there are. The first `WAIT` is sent in the same round trip as its write.
 ///
-/// The alternative, a `WAIT` over another connection after a write of its own, would not block, but it could be
-/// answered by another server than the one that took the write: by the next primary.
+/// The alternative, a `WAIT` behind a write of its own on another connection, would not block, but another server than
+/// the one that took the write could answer it: the next primary.
 ///
 /// Confined to the connection's loop.
 final class ReplicatedWrites: @unchecked Sendable {
@@ -31,11 +31,11 @@ final class ReplicatedWrites: @unchecked Sendable {
 
     private let connection: RedisConnection
     private let replicas: Int
-    /// Writes without a `WAIT` sent after them.
+    /// Writes not yet covered by a `WAIT`.
     private var gathered: [Write] = []
     private var isWaiting = false
 
-    /// How long a replica may take, in milliseconds. Two of them end before a connection is given up.
+    /// The timeout of a `WAIT`, in milliseconds. Two of them end before a connection is given up.
     private static let patience = 1000
 
     init(over connection: RedisConnection, replicas: Int) {
@@ -47,7 +47,7 @@ final class ReplicatedWrites: @unchecked Sendable {
         gathered.append(write)
         connection.send(command) { result in
             write.answer = result
-            // A write that failed need not wait.
+            // A failed write need not wait.
             if case .failure = result { write.complete(result) }
         }
         wait()
