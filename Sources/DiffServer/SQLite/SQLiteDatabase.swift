@@ -7,9 +7,9 @@ import DiffStores
 final class SQLiteDatabase {
     /// Nil once it is closed.
     private var handle: OpaquePointer?
-    /// By the address of their text. There are two dozen, which a linear search finds faster than a hash.
+    /// By the address of their text. There are two dozen: a linear search is faster than a hash table.
     private var statements: [(text: UnsafePointer<UInt8>, prepared: OpaquePointer)] = []
-    /// The clock for the ends of sessions.
+    /// The clock of session expiries.
     var clock = StoreClock(after: nil, wall: WallClock())
 
     /// An error of SQLite.
@@ -17,7 +17,7 @@ final class SQLiteDatabase {
         var code = SQLITE_ERROR
         let message: String
 
-        /// Whether it concerns what was read or written, so that other statements may succeed.
+        /// Whether the failure only concerns the record read or written, so that other statements may succeed.
         var isLocal: Bool { [SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_TOOBIG].contains(code & 0xFF) || isLimit }
         /// Whether the disk is full.
         var isFullDisk: Bool { code & 0xFF == SQLITE_FULL }
@@ -28,7 +28,7 @@ final class SQLiteDatabase {
         static let limit = Failure(message: "the file has reached its limit", isLimit: true)
     }
 
-    /// - Parameter isStill: reads it as it is, without its log and without files beside it.
+    /// - Parameter isStill: whether to read the file as it is, without its log, and without files beside it.
     /// - Throws: if the file cannot be opened as a database.
     init(path: String, isStill: Bool = false) throws(Failure) {
         var opened: OpaquePointer?
@@ -52,7 +52,7 @@ final class SQLiteDatabase {
 
     deinit { close() }
 
-    /// Closes the connection. The last one to a file moves the log into it first, unless another process is reading.
+    /// Closes the connection. The last one to a file checkpoints the log first, unless another process is reading.
     func close() {
         for statement in statements { sqlite3_finalize(statement.prepared) }
         statements = []
@@ -115,14 +115,14 @@ final class SQLiteDatabase {
         return statement
     }
 
-    /// Binds the values from one on, and calls `body` while their memory stays in place, so that SQLite need not copy
-    /// texts and blobs.
+    /// Binds the values from `first` on, and calls `body` while their memory stays in place, so that SQLite need not
+    /// copy texts and blobs.
     private func bind(
         _ values: [Value], from first: Int = 0, _ statement: OpaquePointer, _ body: () throws(Failure) -> Int
     ) throws(Failure) -> Int {
         for number in first..<values.count {
             let index = Int32(number + 1)
-            // The statement must not keep the address of bytes longer than they exist.
+            // The statement must not keep a pointer to bytes beyond their lifetime.
             func bindRest(_ code: Int32) -> Result<Int, Failure> {
                 Result { () throws(Failure) in
                     defer { sqlite3_bind_null(statement, index) }
@@ -188,20 +188,20 @@ struct SQLiteFile {
     let path: String
     private let lock: Int32
 
-    /// - Throws: why the file cannot be used. Then nothing in it was changed.
+    /// - Throws: why the file cannot be used; then nothing in it was changed.
     init(path: String) throws(StoreError) {
         self.path = path
         lock = CDiffSystem.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw StoreError("\(path): \(String(cString: strerror(errno)))") }
-        // Held for the life of the process, whose end frees it in any case.
+        // Held until the process ends, which releases it in any case.
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else { throw StoreError("\(path): another process has it open") }
         try checkHeader()
     }
 
-    /// Finds out whether a process could use the file, which a running one may be using. Creates and changes nothing.
+    /// Checks whether a process could use the file, even while another one does. Creates and changes nothing.
     ///
-    /// - Returns: what was not compared, in words.
-    /// - Throws: why not.
+    /// - Returns: a note on what was not compared, if anything.
+    /// - Throws: why the file cannot be used.
     static func check(_ path: String, digestKey: String?) throws(StoreError) -> String? {
         // SQLite creates files beside it.
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
@@ -212,7 +212,7 @@ struct SQLiteFile {
         let reason = String(cString: strerror(errno))
         defer { if descriptor >= 0 { CDiffSystem.close(descriptor) } }
         guard descriptor >= 0 else {
-            // It will be made.
+            // A missing file will be created.
             if access(path, F_OK) != 0 { return nil }
             throw StoreError("\(path): \(reason)")
         }
@@ -229,7 +229,7 @@ struct SQLiteFile {
 
     private init(path: String, lock: Int32) { (self.path, self.lock) = (path, lock) }
 
-    /// What to know of the file's mode; nil if only its owner can use it. A restored file often has the mode of a copy.
+    /// A warning about the file's mode; nil if only its owner can use it. A restored file often has the mode of a copy.
     var warning: String? {
         var status = stat()
         guard fstat(lock, &status) == 0, status.st_mode & 0o077 != 0 else { return nil }
@@ -264,7 +264,7 @@ struct SQLiteFile {
     ///
     /// - Parameters:
     ///   - isDurable: whether a commit waits for the disk.
-    ///   - cache: bytes of pages that it keeps; changes of a large commit beyond that go to the log before the commit.
+    ///   - cache: bytes of the page cache; a large commit writes changes beyond that to the log before it commits.
     func connection(isDurable: Bool, cache: Int) throws(StoreError) -> SQLiteDatabase {
         do throws(SQLiteDatabase.Failure) {
             let database = try SQLiteDatabase(path: path)
@@ -277,8 +277,8 @@ struct SQLiteFile {
             try database.run("PRAGMA journal_mode = WAL")
             try database.run(isDurable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
             try database.run("PRAGMA foreign_keys = ON")
-            // 4 MiB: a start has to read through it, and a page that is written again and again is searched among all
-            // its earlier versions. A log that grew far beyond that is truncated.
+            // 4 MiB: a start reads the whole log, and a page that is often rewritten is searched among all its versions
+            // there. A log that grew far beyond that is truncated.
             try database.run("PRAGMA wal_autocheckpoint = 1000")
             try database.run("PRAGMA journal_size_limit = 67108864")
             try database.execute("PRAGMA cache_size = -\(cache >> 10)")

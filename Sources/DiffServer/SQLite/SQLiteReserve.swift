@@ -1,16 +1,16 @@
 import CDiffSystem
 
-/// Room on the disk reserved for removing sessions: a removal, too, is first written to the log, and on a full disk
-/// nobody could make room otherwise.
+/// Disk space reserved for deletes: a delete, too, is first written to the log, and on a full disk nobody could free
+/// space otherwise.
 ///
-/// The room is a file without a name, which ends with the process. It is given up when the disk is full; from then on
-/// only removals are written, until there is room for it again, or as much in the database itself. Not thread-safe.
+/// Preallocates an unlinked file, which ends with the process. On a full disk it is truncated, and only deletes are
+/// accepted until it fits again, or the database itself has as much free space. Not thread-safe.
 final class SQLiteReserve {
-    /// In bytes. A removal takes some pages of the log; after a thousand pages the log is moved into the file, which
-    /// may have to grow for that.
+    /// In bytes. A delete takes some pages of the log; after a thousand pages the log is checkpointed into the
+    /// database, which may have to grow for that.
     static let size = 4 << 20
 
-    /// Negative if there is no such file: then the room is never missed.
+    /// Negative without such a file: then the reserve always counts as held.
     private let descriptor: Int32
     private(set) var isHeld = true
 
@@ -27,11 +27,11 @@ final class SQLiteReserve {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Takes the room if it was given up; false if there is none.
+    /// Reserves the space again if it was released; false if there is none.
     func hold() -> Bool {
         if isHeld { return true }
         switch posix_fallocate(descriptor, 0, off_t(Self.size)) {
-        // Other failures say nothing of the disk: file systems that reserve nothing, or a limit of the process.
+        // Other failures say nothing about the disk: a file system that cannot preallocate, or a limit of the process.
         case ENOSPC, EDQUOT: release()
         default: isHeld = true
         }

@@ -2,8 +2,8 @@
 // reading it never asks the database. A commit is written first, and only then put into the table: whatever a client
 // was ever told is on disk.
 //
-// The target knows the protocol of stores and SQLite, and no request or loop: it has its own queues, one for reading
-// and one for writing.
+// The target knows the store protocol and SQLite, but neither requests nor loops: it has its own queues, one for
+// reading and one for writing.
 
 import CDiffSystem
 import DiffClock
@@ -13,7 +13,7 @@ import Dispatch
 import SnapshotKit
 import Synchronization
 
-/// Sessions that survive the process, and the machine.
+/// Sessions that survive restarts of the process and of the machine.
 package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belongs to `readQueue`
     package let table: SessionTable
     package let hash: KeyedHash
@@ -35,8 +35,8 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     private let clockKept = Locked(Instant.now)
 
     /// - Parameters:
-    ///   - maxBytes: how large the file may become; nil for no limit.
-    ///   - newKey: the key of the digests of a new database if `digestKey` is nil.
+    ///   - maxBytes: the largest size of the file; nil for no limit.
+    ///   - newKey: the digest key of a new database if `digestKey` is nil.
     /// - Throws: if the file cannot be used.
     package init(
         path: String, isDurable: Bool, maxBytes: Int? = nil, digestKey: String?, newKey: String, table: SessionTable,
@@ -75,9 +75,9 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
         database.clock = connection.clock
     }
 
-    /// Finds out whether a process could use the file, which a running one may be using. Creates and changes nothing.
+    /// Checks whether a process could use the file, even while another one does. Creates and changes nothing.
     ///
-    /// - Throws: why not.
+    /// - Throws: why the file cannot be used.
     package static func check(_ path: String, digestKey: String?) throws(StoreError) -> String? {
         try SQLiteFile.check(path, digestKey: digestKey)
     }
@@ -85,7 +85,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     package var availability: StoreAvailability { health.isHealthy ? .whole : .away }
     package var silentSince: Instant? { health.silentSince }
 
-    /// Writes everything that waits, and moves the write-ahead log into the file, which then is the whole database.
+    /// Writes everything that waits, and checkpoints the write-ahead log: then the file is the whole database.
     package func close() {
         readQueue.sync {
             if watch.problem(database) == nil { database.close() }
@@ -100,7 +100,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     package func pending(_ name: String) -> Session? { pendingWrites.newest(name)?.session }
 
     package func expected(_ name: String) -> SessionView? {
-        // Once the session has left memory its queue must drain, so that it can be read again.
+        // Once the session is evicted, its queue must drain before it can be read again.
         pendingWrites.expected(name, in: table)
     }
 
@@ -130,7 +130,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
             if case .success(let large?) = found, large.size > most {
                 return table.account.records.reserve(large.size) { self.read(name, in: $0) }
             }
-            // Another request may have made it meanwhile.
+            // Another request may have created it meanwhile.
             let result =
                 table.view(name).map { .success($0) }
                 ?? found.flatMap { found in found.map { adopt($0, name, lease) } ?? .success(nil) }
@@ -143,7 +143,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
 
     /// Reads from the database, on its queue.
     ///
-    /// - Parameter session: whose record is read; nil for anything else.
+    /// - Parameter session: the session whose record is read; nil for any other read.
     private func reading<Value>(
         _ session: String? = nil, _ read: (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Value
     ) -> Result<Value, StoreFailure> {
@@ -187,7 +187,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
 
     // MARK: Listing
 
-    /// Lists the database's sessions; for those in memory, the table knows better when they end.
+    /// Lists the database's sessions; for those in memory, the table knows the exact expiry.
     package func list(_ range: SessionRange) -> Stored<SessionPage> {
         .timed(.list, in: table.storeTimes) { done in
             readQueue.async { [self] in
@@ -233,26 +233,26 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
                 }
             }
         }
-        // A process that is not ready gets no writes, so it must find out by itself when it is ready again.
+        // An unready process gets no writes, so it must probe to learn when it is ready again.
         if health.isFailing(.writes) {
             writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.probe() }
         }
     }
 
-    /// Called every ten minutes and at the end: a killed process leaves a clock at most that late.
+    /// Records the clock, every ten minutes and at the end: a killed process leaves it at most that late.
     private func keepClock() {
         clockKept.withLock { $0 = .now }
         writer.submit { [wall] (database) throws(SQLiteDatabase.Failure) in try database.keepClock(wall: wall()) }
     }
 
-    /// Removes sessions whose time ran out while they were not in memory. Those in memory were used since.
+    /// Removes sessions that expired while they were not in memory. Those in memory were used since.
     private func forgetUnused() {
         let expired = reading { (database) throws(SQLiteDatabase.Failure) in try database.expired() }
         for name in (try? expired.get()) ?? [] where !table.isInUse(name) { forget(name) }
     }
 
-    /// Removes a session whose time is over, unless its row was written since and ends later than `span` from now. It
-    /// must be alone with the session, since the row may still be read.
+    /// Removes an expired session, unless its row was rewritten since and expires later than `span` from now. Needs
+    /// exclusive access to the session, since its row may still be read.
     private func forget(_ name: String, within span: Duration = .zero) {
         // Otherwise the session is in use.
         guard pendingWrites.enterAlone(name, again: {}) else { return }

@@ -1,7 +1,7 @@
-// The tables, and their statements. The log entries of all sessions are in one table, in the order in which they were
-// written, so entries of many sessions that are written together touch few pages. An entry names the one before it, so
-// no index is needed, and a gap is noticed. A checksum is stored only where nothing else would reveal damage: the
-// digest in its revision verifies a head, and an entry ends with its own checksum (see `SessionRecord` and `LogEntry`).
+// The tables and their statements. One table has the log entries of all sessions, in the order in which they were
+// written, so a group of commits touches few pages. An entry names its predecessor, so no index is needed, and a gap is
+// noticed. A checksum is stored only where nothing else would reveal damage: a head is verified by the digest in its
+// revision, and an entry ends with its own checksum (see `SessionRecord` and `LogEntry`).
 
 import DiffClock
 import DiffSessions
@@ -16,7 +16,7 @@ struct FoundSession: Sendable {
     var revision: String
     /// Milliseconds since 1970.
     var expires: Int
-    /// An estimate of what the record and the session take during loading, in bytes.
+    /// The estimated memory of the record and the session during loading, in bytes.
     var size: Int
     var record: SessionRecord
     /// The checksum of `record.meta`.
@@ -75,7 +75,7 @@ extension SQLiteDatabase {
         return found
     }
 
-    /// The sessions in a range, in order, and one more than wanted.
+    /// The sessions in a range, in order, and one beyond the limit.
     func sessions(_ range: SessionRange) throws(Failure) -> [SessionEntry] {
         var found: [SessionEntry] = []
         try run(
@@ -145,7 +145,7 @@ extension SQLiteDatabase {
             .word(commit.isCheckpoint ? commit.id : 0), .integer(session.rows), .integer(session.log.bytes),
             .text(name), .word(before.version), .integer(leastEnd(time)),
         ]
-        // The end is only rewritten if need be, since it has an index.
+        // Rewrites the expiry only if need be, since it is indexed.
         if before.settings.timeToLive == time {
             let count = try run(
                 """
@@ -162,7 +162,7 @@ extension SQLiteDatabase {
             """, values) == 1
     }
 
-    /// Writes the entry of a commit, and its checkpoint if it has one, and removes what that supersedes.
+    /// Writes the entry of a commit, and its checkpoint if it has one; deletes the entries that it supersedes.
     private func write(
         _ commit: LogCommit, _ name: String, previous: UInt64, _ hash: KeyedHash
     ) throws(Failure) {
@@ -204,24 +204,24 @@ extension SQLiteDatabase {
 
     // MARK: Time
 
-    // Not every use is recorded, so a row ends later than its session: it is written with 3/32 of the time to live on
-    // top. A use writes it again once the session's end has moved by 1/32, and a commit once less than 1/16 is left on
-    // top; not more often, since the column has an index. The table, which knows the session's own end, removes the row
-    // before.
+    // Not every use is recorded, so a row expires later than its session: by a margin of 3/32 of the time to live. A
+    // use rewrites the expiry once that of the session has moved by 1/32, and a commit once the margin is below 1/16;
+    // not more often, since the column is indexed. The table knows the session's own expiry, and deletes the row
+    // earlier.
 
-    /// Notes the use of a session, which ends this much later than now.
+    /// Records the use of a session that expires this much later than now.
     func extend(_ name: String, by left: Duration) throws(Failure) {
         try run("UPDATE session SET expires = ? WHERE name = ?", [.integer(end(left)), .text(name)])
     }
 
-    /// Names of some sessions whose time is over.
+    /// The names of some expired sessions.
     func expired() throws(Failure) -> [String] {
         var names: [String] = []
         try run("SELECT name FROM session WHERE expires <= ? LIMIT 500", [.integer(now)]) { names.append($0.text(0)) }
         return names
     }
 
-    /// Removes a session that ends within `span`.
+    /// Deletes a session that expires within `span`.
     func forgetExpired(_ name: String, within span: Duration = .zero) throws(Failure) {
         let end = clock.milliseconds(.now + span)
         _ = try delete(
@@ -246,7 +246,7 @@ extension SQLiteDatabase {
 
     // MARK: Settings
 
-    /// A setting, which becomes `value` if it is missing.
+    /// A setting; a missing one is set to `value`.
     private func setting(_ name: String, orElse value: String) throws(Failure) -> String {
         try run("INSERT INTO setting VALUES (?, ?) ON CONFLICT DO NOTHING", [.text(name), .text(value)])
         var found = value
@@ -254,7 +254,7 @@ extension SQLiteDatabase {
         return found
     }
 
-    /// The key of the digests that the database was made with; in a new one the given key, or else `new`.
+    /// The digest key that the database was created with; a new one gets the given key, or else `new`.
     ///
     /// - Throws: if another key was given.
     func digestKey(_ given: String?, orElse new: String) throws(Failure) -> String {
@@ -263,7 +263,7 @@ extension SQLiteDatabase {
         return key
     }
 
-    /// - Throws: if the database was made with another key than the given one, or cannot be read.
+    /// - Throws: if the database was created with another key than the given one, or cannot be read.
     func checkDigestKey(_ given: String?) throws(Failure) {
         var found: String?
         try run("SELECT value FROM setting WHERE name = 'digest-key'") { found = $0.text(0) }
@@ -272,7 +272,7 @@ extension SQLiteDatabase {
 
     private static let otherKey = Failure(message: "created with a different --digest-key")
 
-    /// Finds out whether the database can be written.
+    /// Tests whether the database can be written to.
     func probe() throws(Failure) {
         try run("INSERT OR REPLACE INTO setting VALUES ('probe', ?)", [.text("\(now)")])
     }
@@ -288,7 +288,7 @@ extension SQLiteDatabase {
 extension SQLiteDatabase {
     /// Sets the clock by the record of the previous process.
     ///
-    /// A session that would end later than any may live was written under a wrong clock, and gets that much time now.
+    /// A session that outlives the longest time to live was written under a wrong clock, and gets that time now.
     func startClock(wall: WallClock) throws(Failure) {
         var mark: StoreClock.Mark?
         try run("SELECT value FROM setting WHERE name = 'clock'") { mark = StoreClock.Mark($0.text(0)) }

@@ -1,9 +1,9 @@
-// A database removed under the process still takes writes, into a file that nobody will ever find. One whose
-// write-ahead log is truncated takes them behind a hole, where the next start stops reading. And touching a truncated
-// wal-index raises SIGBUS. So the files are checked before each transaction, and again before its writes are
-// acknowledged: three calls of stat, some 3 µs.
+// A database removed in use still takes writes, into a file that nobody will ever find. With a truncated write-ahead
+// log, writes go behind a hole, where the next start stops reading. And touching a truncated wal-index raises SIGBUS.
+// So the files are checked before each transaction, and again before its writes are acknowledged: three calls of stat,
+// about 3 µs.
 //
-// SQLite could keep the wal-index in its own memory, if no other process opened the file. But then a backup of the
+// The alternative is a wal-index in SQLite's own memory, if no other process opens the file. But then a backup of the
 // running server by `VACUUM INTO` would find the file locked, and the backup is worth more.
 
 import CDiffSQLite
@@ -25,9 +25,9 @@ final class SQLiteWatch: Sendable {
     private struct File {
         let kind: Kind
         let path: String
-        /// The same for the system, ended by a zero.
+        /// `path` as a C string.
         let name: ContiguousArray<CChar>
-        /// Nil until it is there.
+        /// The last known state; nil until the file exists.
         var known: FileState?
 
         init(_ kind: Kind, of database: String) {
@@ -39,7 +39,7 @@ final class SQLiteWatch: Sendable {
 
     private struct State {
         var files: [File]
-        /// Once a file was truncated, it stays damaged.
+        /// Why a truncated file is damaged for good.
         var damage: String?
     }
 
@@ -54,7 +54,7 @@ final class SQLiteWatch: Sendable {
 
     /// Why the database cannot be used, now or for good; nil if nothing is wrong.
     ///
-    /// - Parameter database: asked if a file has become shorter, which a checkpoint may cause.
+    /// - Parameter database: asked about a file that became shorter, which a checkpoint may cause.
     func problem(_ database: SQLiteDatabase) -> String? {
         state.withLock { state in
             if let damage = state.damage { return damage }

@@ -10,13 +10,13 @@ import SnapshotKit
 
 /// Writes to a database, many in one transaction.
 final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `queue`, the rest to locks
-    /// - Returns: false if the version that it follows is missing.
+    /// - Returns: false if the version to be replaced is missing.
     typealias Write = @Sendable (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Bool
 
     /// `write` runs within a transaction, and may run twice; `done` is called when it is durable, or has failed.
     private struct Job {
         let write: Write
-        /// Whether it only removes, which is possible on a full disk, too.
+        /// Whether the write only deletes, which is possible on a full disk too.
         let frees: Bool
         let done: Completion<Void>
     }
@@ -24,13 +24,13 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     private let database: SQLiteDatabase
     private let watch: SQLiteWatch
     private let health: StoreHealth
-    /// The most pages of the file; nil for no limit. A write that does not lengthen it is always possible.
+    /// The most pages of the file; nil for no limit. A write that does not grow the file is always possible.
     private let mostPages: Int?
     private let reserve: SQLiteReserve
     private let queue = DispatchQueue(label: "diff.sqlite.write")
     private let jobs = Locked<[Job]>([])
 
-    /// The most writes in a transaction: each of them waits for all.
+    /// The most writes in a transaction: each waits for all of them.
     private static let largestGroup = 1024
 
     init(
@@ -58,11 +58,11 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
         }
     }
 
-    /// Writes everything submitted, moves the log into the file, and closes. Later writes fail.
+    /// Writes everything submitted, checkpoints the log, and closes. Later writes fail.
     func close() {
         queue.sync {
             writeAll()
-            // Otherwise the log of the database that replaced this one would be removed.
+            // Otherwise closing would remove the log of the database that replaced this one.
             if fileFailure() == nil { database.close() }
         }
     }
@@ -93,7 +93,7 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
         }
     }
 
-    /// - Parameter isRetry: whether room was just made for it.
+    /// - Parameter isRetry: whether space was just freed for the group.
     private func write(_ group: [Job], isRetry: Bool = false) {
         if let failure = fileFailure() { return group.forEach { $0.done(.failure(failure)) } }
         guard group.allSatisfy(\.frees) || mayGrow() else { return write(group, onFullDisk: .fullDisk) }
@@ -108,7 +108,7 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
                 truncateLog()
                 return write(group, isRetry: true)
             }
-            // If one session's write fails by itself, the others are written without it.
+            // The failure may concern one session only, so each write is tried alone.
             if error.isLocal, group.count > 1 { return group.forEach { write([$0]) } }
             if !error.isLocal { health.fail(.writes, because: error.message) }
             for job in group { job.done(.failure(StoreFailure(error))) }
@@ -119,18 +119,18 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
         for (job, isWritten) in zip(group, outcomes) { job.done(isWritten ? .success(()) : .failure(.conflict)) }
     }
 
-    /// Moves the log into the file, where removals have made room, and frees the log's own room.
+    /// Checkpoints the log into the file, where deletes have freed space, and truncates it.
     private func truncateLog() { _ = try? database.run("PRAGMA wal_checkpoint(TRUNCATE)") }
 
-    /// Whether more than removals may be written: room is reserved for those, or there is as much in the file itself.
-    /// Then the log can always be moved there, and its own room serves removals.
+    /// Whether to accept more than deletes: their reserve is held, or the file has as much free space. Then the log can
+    /// always be checkpointed, and its own space serves deletes.
     private func mayGrow() -> Bool {
         if reserve.isHeld { return true }
         let free = (try? database.integer("PRAGMA freelist_count")) ?? 0
         return free * SQLiteFile.pageSize >= SQLiteReserve.size || reserve.hold()
     }
 
-    /// Writes those that remove something; the others fail.
+    /// Fails all writes but the deletes, which are tried without the others; those already tried so fail too.
     private func write(_ group: [Job], onFullDisk failure: SQLiteDatabase.Failure) {
         health.fail(.writes, because: failure.message)
         let freeing = group.filter(\.frees)
@@ -205,7 +205,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Calls `write` with the session that a write must follow, once that is known; `done` if there is none.
+    /// Calls `write` with the session that the write must follow, once that is known; fails if there is none.
     private func follow<Value>(
         _ slot: SessionSlot, read: Session, _ done: @escaping Completion<Value>,
         _ write: @escaping @Sendable (Session) -> Void
@@ -228,7 +228,7 @@ extension SQLiteStore {
 
     private func submit(_ commit: PendingCommit) {
         writer.submit { [hash, table] (database) throws(SQLiteDatabase.Failure) in
-            // The record, and SQLite's row of it.
+            // Twice: for the record, and for SQLite's row of it.
             let room = commit.log.isCheckpoint ? 2 * commit.session.head.footprint : 0
             return try table.account.records.charging(room) { () throws(SQLiteDatabase.Failure) in
                 try database.write(commit, by: hash)
