@@ -12,18 +12,18 @@ public final class ConnectionCount: Sendable {
     /// Connections now.
     public var value: Int { open.load(ordering: .relaxed) }
 
-    /// The most connections that `age` found recently, whose memory the allocator may still have. Each call forgets an
-    /// eighth.
+    /// The recent peak as sampled by `age`: the allocator may still have that many connections' memory. Each call of
+    /// `age` forgets an eighth.
     public var recent: Int { max(value, latest.load(ordering: .relaxed)) }
 
     /// Ages `recent`. Only one thread may call.
     public func age() { latest.store(max(value, recent / 8 * 7), ordering: .relaxed) }
 
-    /// Counts one more until it is released.
+    /// One connection, counted until this is released.
     public final class Slot: Sendable {
         private let count: ConnectionCount
 
-        /// Counts one in `count`.
+        /// Counts one connection in `count`.
         public init(in count: ConnectionCount) {
             self.count = count
             count.add()

@@ -6,10 +6,10 @@ public struct Histogram: Sendable {
 
     /// The bounds are the unit times two to these powers.
     private let powers: ClosedRange<Int>
-    /// For each bound, the durations above the previous bound and not above this one; then those above all.
+    /// Durations above the previous bound and not above this one, for each bound; then those above all.
     public private(set) var counts: [Int]
-    /// The sum of all durations, in seconds. Not in nanoseconds: those of a hundred thousand streams fill 64 bits in a
-    /// day.
+    /// The sum of all durations, in seconds. In nanoseconds, those of a hundred thousand streams would fill 64 bits in
+    /// a day.
     public private(set) var sum = 0.0
 
     /// - Parameter powers: of two; 0 means 0.25 ms. Default: from there to 33 s.

@@ -1,4 +1,4 @@
-// What threads share: instants of the monotonic clock, locks, promises, queues, memory budgets, and the protocol of
+// What threads share: instants of the monotonic clock, locks, promises, queues, memory budgets, and the protocol for
 // running work elsewhere (`WorkExecutor`). The target knows the C library, but neither loops nor connections. So
 // sessions and stores need no server to be built or tested.
 //
@@ -17,7 +17,7 @@ public struct Instant: Comparable, Hashable, Sendable {
     /// The current instant.
     public static var now: Instant { Instant(read(CLOCK_MONOTONIC)) }
 
-    /// The kernel's last tick, a few milliseconds ago at most, at a fraction of the cost.
+    /// The time of the kernel's last tick: a few milliseconds ago at most, at a fraction of the cost.
     public static var lastTick: Instant { Instant(read(CLOCK_MONOTONIC_COARSE)) }
 
     /// Later than any deadline: 146 years.
@@ -52,7 +52,7 @@ public struct Instant: Comparable, Hashable, Sendable {
 }
 
 extension Duration {
-    /// Clamped to 146 years.
+    /// The duration in nanoseconds, clamped to 146 years.
     public var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         guard seconds.magnitude < 1 << 32 else { return seconds < 0 ? -(1 << 62) : 1 << 62 }

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Limited memory, in bytes: all that a process counts, or a part of that for one purpose.
+/// A limit on memory, in bytes: on all that a process counts, or on a part for one purpose.
 ///
-/// It counts and does not allocate: holders of bytes take them here first, and give them back when they release them.
+/// It counts and does not allocate: holders of memory take its bytes here first, and give them back when they free it.
 /// May be called from any thread.
 public final class MemoryBudget: Sendable {
-    /// How much may be taken.
+    /// The most bytes that may be taken.
     public let limit: Int
-    /// One over the part that is spared by those who may keep their bytes for long.
+    /// The divisor for the part of a budget to leave free, for holders that may keep their bytes for long.
     public static let sparedPart = 16
     private let used = Atomic<Int>(0)
     private let whole: MemoryBudget?
@@ -33,21 +33,20 @@ public final class MemoryBudget: Sendable {
     /// Whether more is taken than the limit.
     public var isExceeded: Bool { inUse > limit }
 
-    /// How many wait for room.
+    /// The number of callers that wait for room.
     var waiterCount: Int { waiting.withLock { $0.queue.count } }
 
     /// A budget of this many bytes; unlimited by default.
     ///
-    /// - Parameter whole: what it is a part of: its bytes are taken from there too, whatever the limit there.
+    /// - Parameter whole: the budget that this one is part of. Bytes are taken there too, whatever its limit.
     public init(limit: Int = .max, of whole: MemoryBudget? = nil) { (self.limit, self.whole) = (limit, whole) }
 
-    /// Sets an action for each further MiB taken, so that others can make room.
+    /// Calls `action` for each further MiB taken, so that others can make room.
     public func onGrowth(_ action: @escaping @Sendable () -> Void) { listener.withLock { $0 = Listener(call: action) } }
 
     /// Takes bytes; returns false and takes nothing if that would exceed the limit, less what has to stay free.
     ///
-    /// Nothing is ever taken that does not fit, not even for a moment: it would be in the way of another thread's bytes
-    /// that do.
+    /// Never overshoots, even briefly: that could refuse another thread's bytes that fit.
     public func take(_ bytes: Int, leaving rest: Int = 0) -> Bool {
         var before = used.load(ordering: .relaxed)
         while bytes <= limit - rest - before {
@@ -99,8 +98,8 @@ public final class MemoryBudget: Sendable {
         admit()
     }
 
-    /// Admits waiters while there is room. An admitted one may give its share back at once: one loop calls them all,
-    /// since thousands of nested calls would recurse too deeply.
+    /// Admits waiters while there is room. A waiter may give its share back at once, so one loop calls them all:
+    /// thousands of nested calls would recurse too deeply.
     private func admit() {
         guard waiting.withLock({ !exchange(&$0.isOpening, with: true) }) else { return }
         while let (bytes, goOn) = nextWaiter() {
@@ -122,7 +121,7 @@ public final class MemoryBudget: Sendable {
     }
 }
 
-/// What one owner has taken of a budget. Given back when the share is released.
+/// The bytes that one owner has taken from a budget. Given back when the share is released.
 public final class MemoryShare: Sendable {
     private let budget: MemoryBudget
     private let size = Atomic<Int>(0)
@@ -140,7 +139,7 @@ public final class MemoryShare: Sendable {
 
     /// Takes more or gives some back, so that `bytes` are held. Only one thread at a time may call.
     ///
-    /// - Parameter part: one over the part of the budget that must stay free for others if more is taken; 0: none.
+    /// - Parameter part: the divisor for the part of the budget to leave free if more is taken; 0 leaves nothing.
     /// - Returns: false, with nothing changed, if the budget has no room for more.
     public func resize(to bytes: Int, sparing part: Int = 0) -> Bool {
         let more = bytes - size.load(ordering: .relaxed)

@@ -13,7 +13,7 @@ public enum Progress<Value: Sendable, Failure: Error> {
         return promise.result.map(Progress.done) ?? .pending(promise)
     }
 
-    /// The same with another value.
+    /// The progress of a transformed value.
     public func map<Other>(_ transform: @escaping @Sendable (Value) -> Other) -> Progress<Other, Failure> {
         switch self {
         case .done(let result): .done(result.map(transform))
@@ -55,7 +55,7 @@ public final class Promise<Value: Sendable, Failure: Error>: @unchecked Sendable
     public typealias Continuation = @Sendable (Result<Value, Failure>) -> Void
 
     private let state = Atomic(PromiseState.open)
-    /// Written by the side that gives it, before the state is `kept`, if it may not be awaited yet.
+    /// Written by the side that gives it, before the state is `kept`, unless that side finds it awaited.
     private var given: Given?
     /// Written by the side that awaits it, before the state is `awaited`.
     private var continuation: Continuation?

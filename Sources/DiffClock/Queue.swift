@@ -7,19 +7,19 @@ public struct Queue<Element> {
     /// An empty queue.
     @inlinable public init() {}
 
-    /// Whether nothing waits.
+    /// Whether there are no elements.
     @inlinable public var isEmpty: Bool { start == storage.count }
-    /// How many wait.
+    /// The number of elements.
     @inlinable public var count: Int { storage.count - start }
-    /// The one that comes out next.
+    /// The element that comes out next.
     @inlinable public var first: Element? { isEmpty ? nil : storage[start] }
-    /// All that wait, in order. O(n).
+    /// All elements, in order. O(n).
     public var elements: [Element] { storage[start...].compactMap { $0 } }
 
-    /// Adds one at the end.
+    /// Adds an element at the end.
     @inlinable public mutating func append(_ element: Element) { storage.append(element) }
 
-    /// Adds several at the end.
+    /// Adds several elements at the end.
     @inlinable public mutating func append(contentsOf more: some Sequence<Element>) {
         for element in more { append(element) }
     }
@@ -31,7 +31,7 @@ public struct Queue<Element> {
         storage[start] = element
     }
 
-    /// Takes out the first.
+    /// Removes and returns the first element, if there is one.
     @inlinable public mutating func popFirst() -> Element? {
         guard !isEmpty else { return nil }
         let element = storage[start].take()

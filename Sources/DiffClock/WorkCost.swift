@@ -1,5 +1,5 @@
-/// An estimate of what a piece of work costs, in bytes of a state that are read, compared or written once. It alone
-/// decides whether work leaves its loop: a turn must not hold up the loop's other connections.
+/// The estimated cost of a piece of work, in bytes of a state that are read, compared or written once. It alone decides
+/// whether work leaves its loop: a turn must not hold up the loop's other connections.
 public struct WorkCost: Comparable, Sendable {
     /// Bytes of a state, each handled once.
     public let bytes: Int
@@ -11,26 +11,26 @@ public struct WorkCost: Comparable, Sendable {
 
     private init(bytes: Int) { self.bytes = bytes }
 
-    /// Going through a state once, or `times` times.
+    /// The cost of going through a state once, or `times` times.
     ///
     /// - Parameter footprint: the state's memory, in bytes.
     public static func state(_ footprint: Int, times: Int = 1) -> WorkCost { WorkCost(bytes: footprint * times) }
 
-    /// Making a state of JSON text: the records of its items take about as much memory as the text.
+    /// The cost of making a state of JSON text: the records of its items take about as much memory as the text.
     public static func text(_ count: Int, times: Int = 1) -> WorkCost { WorkCost(bytes: 2 * count * times) }
 
     /// Compressing bytes.
     public static func compression(of count: Int) -> WorkCost { WorkCost(bytes: 4 * count) }
 
-    /// Looking at this many rows or changes.
+    /// The cost of looking at this many rows or changes.
     public static func rows(_ count: Int) -> WorkCost { WorkCost(bytes: 1024 * count) }
 
-    /// Whether it belongs on a worker.
+    /// Whether the work belongs on a worker.
     public var isLong: Bool { self > .turn }
 
-    /// By bytes.
+    /// Compares bytes.
     public static func < (one: WorkCost, other: WorkCost) -> Bool { one.bytes < other.bytes }
 
-    /// The cost of one after the other.
+    /// The cost of both, one after the other.
     public static func + (one: WorkCost, other: WorkCost) -> WorkCost { WorkCost(bytes: one.bytes + other.bytes) }
 }

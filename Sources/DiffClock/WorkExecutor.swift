@@ -1,4 +1,4 @@
-/// Runs work on its own thread, one piece after the other: the view of an event loop for code that needs no more of it.
+/// Runs work on its own thread, piece by piece: all of an event loop that some code needs to know.
 public protocol WorkExecutor: AnyObject, Sendable {
     /// Runs `work` soon; calls from one thread keep their order. From any thread.
     func execute(_ work: @escaping @Sendable () -> Void)
