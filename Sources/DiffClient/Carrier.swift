@@ -2,7 +2,7 @@ import Foundation
 
 /// Carries the requests of all clients, and their streams, through one `URLSession`.
 ///
-/// By a delegate: `URLSession.bytes` does not exist on Linux, and `URLSession.data(for:)` deadlocks there when it is
+/// Uses a delegate: `URLSession.bytes` does not exist on Linux, and `URLSession.data(for:)` deadlocks there when it is
 /// cancelled (swift-corelibs-foundation).
 final class Carrier: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     static let shared = Carrier()
@@ -49,8 +49,8 @@ final class Carrier: NSObject, URLSessionDataDelegate, @unchecked Sendable {
         }
     }
 
-    /// Cancels a request in progress. On Linux, a cancelled task waits for the queue that is about to resume it, and
-    /// the queue for the task, so another queue does this.
+    /// Cancels a request in progress, on another queue: on Linux, a cancelled task waits for the queue that is about to
+    /// resume it, and that queue for the task.
     private func cancel(_ task: URLSessionTask) {
         DispatchQueue.global().async {
             if self.lock.withLock({ self.answers[task.taskIdentifier] != nil }) { task.cancel() }

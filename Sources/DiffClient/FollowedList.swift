@@ -9,9 +9,9 @@ import SnapshotKit
 public struct FollowedList: Sendable {
     /// The current list.
     public private(set) var list = RowList()
-    /// Its revision; nil before the first answer, and after one that did not fit.
+    /// The list's revision; nil before the first answer, and after one that did not fit.
     public private(set) var revision: String?
-    /// Its position among all rows; nil if it has all of them.
+    /// The list's position among all rows; nil if it has all of them.
     public private(set) var window: WindowBounds?
     /// When the latest read began: every write answered before that is in the list.
     var readTime: TimeInterval?
@@ -25,7 +25,7 @@ public struct FollowedList: Sendable {
         self.revision = revision
     }
 
-    /// What an answer did.
+    /// The effect of an answer.
     public enum Outcome: Sendable {
         /// The list was replaced, for a reason such as `expired`.
         case replaced(reason: String)

@@ -1,16 +1,16 @@
 import Foundation
 import SnapshotKit
 
-/// How one loop over `updates` asks its session: the next step, given what has happened. A pure value without a clock
+/// The state machine of one loop over `updates`: the next step, given what has happened. A pure value without a clock
 /// or a network; `ListUpdates.Iterator` carries out its steps.
 ///
-/// A loop has at most one request. It reads a stream, or polls where streams do not get through. A poll that the server
-/// does not hold is made where a stream may be silent: at first, when there may be no session, and after an edit was
+/// A loop has at most one request. It reads a stream, or polls where streams do not get through. Where a stream may be
+/// silent, it polls without being held by the server: at first, when there may be no session, and after an edit was
 /// answered, which may have arrived along with a later one.
 struct Following: Sendable {
     enum Mode: Sendable, Equatable {
         case stream
-        /// By a request that the server may hold for this many seconds.
+        /// A request that the server may hold for this many seconds.
         case poll(TimeInterval)
     }
 
@@ -20,12 +20,12 @@ struct Following: Sendable {
     enum Step: Sendable, Equatable {
         /// Make this request in place of the one in progress.
         case ask(Mode)
-        /// Wait until this time, for what the request brings or for a change of what steps depend on.
+        /// Wait until this time for an answer, or for a change of what steps depend on.
         case wait(until: TimeInterval)
     }
 
-    /// For how many seconds a stream may be silent. The server sends its first bytes at once, and a comment every 15
-    /// seconds.
+    /// The longest silence of a stream, at its start and later, in seconds. The server sends its first bytes at once,
+    /// and a comment every 15 seconds.
     private static let (longestStart, longestSilence) = (5.0, 45.0)
 
     /// How to ask unless something is urgent.
@@ -34,18 +34,18 @@ struct Following: Sendable {
     private let backOff: ListClient.BackOff
 
     private var terms: Terms = (nil, 0)
-    /// The request in progress. A stream may be silent if it was not before, or if a poll has told what there is.
+    /// The request in progress. A stream may be silent once it has spoken, or after a poll has told what there is.
     private var request: (mode: Mode, start: TimeInterval, maySayNothing: Bool)?
     /// Nothing is asked until `end`. Reconnecting ends the pause, unless the server named its end.
     private var pause: (end: TimeInterval, isNamed: Bool)?
     private var failures = 0
     /// How many polls are left until a stream is tried again.
     private var pollsLeft = 0
-    /// Whether the next request is one that the server does not hold.
+    /// Whether the server must not hold the next request.
     private var isUrgent: Bool
     /// Whether the next stream may be silent.
     private var allowsSilence = false
-    /// Since when an edit was answered that the list is not known to contain.
+    /// Since when an answered edit is not known to be in the list.
     private var behindSince: TimeInterval?
 
     /// - Parameter hasList: whether there is a list to continue from.
@@ -58,10 +58,9 @@ struct Following: Sendable {
     var readTime: TimeInterval? { request?.mode == .stream ? nil : request?.start }
 
     /// - Parameters:
-    ///   - isBehind: whether an edit was answered that the list is not known to contain.
+    ///   - isBehind: whether an answered edit is not known to be in the list.
     ///   - lastHeard: when the last bytes of a stream arrived, if any have.
-    ///   - hasNews: whether the request has brought something that nobody has read. A loop that comes late to it must
-    ///     not take that for silence.
+    ///   - hasNews: whether the request has brought unread news, which a late loop must not take for silence.
     /// - Throws: `ServerProblem` if a stream fell silent.
     mutating func step(
         at now: TimeInterval, _ terms: Terms, isBehind: Bool, lastHeard: TimeInterval?, hasNews: Bool = false
@@ -76,8 +75,8 @@ struct Following: Sendable {
         guard let request else { return ask(at: now) }
         if hasNews { return .wait(until: now) }
         if request.mode == .poll(0) { return .wait(until: .infinity) }
-        // A stream should bring an edit soon, and a new one should say something at once. If not, there may be nothing
-        // more to say, or no session.
+        // A stream should bring an edit soon, and a new stream should say something at once. If not, there may be
+        // nothing more to say, or no session.
         let isSilent = request.mode == .stream && !request.maySayNothing
         let patience = behindSince.map { $0 + 0.25 } ?? (isSilent ? request.start + 2 : .infinity)
         if now >= patience {
@@ -98,11 +97,11 @@ struct Following: Sendable {
         return .ask(mode)
     }
 
-    // MARK: What has happened
+    // MARK: Events
 
-    /// The request has brought something that fits. A poll is over then.
+    /// The request has brought an answer that fits; then a poll is over.
     ///
-    /// - Parameter isNews: whether it changed what is shown.
+    /// - Parameter isNews: whether the answer changed what is shown.
     mutating func succeeded(at now: TimeInterval, isNews: Bool) {
         failures = 0
         guard let request, case .poll(let wait) = request.mode else {
@@ -122,11 +121,11 @@ struct Following: Sendable {
     /// The server has no streams, or something on the way holds them back.
     mutating func streamsAreHeldBack() { (request, pollsLeft) = (nil, 5) }
 
-    /// The request has failed, or brought something that does not fit. Returns the pause, in seconds.
+    /// The request has failed, or brought an answer that does not fit. Returns the pause, in seconds.
     mutating func failed(by problem: ServerProblem, at now: TimeInterval, hasList: Bool) -> TimeInterval {
         let isMissing = problem.status == 404
         (request, isUrgent, allowsSilence) = (nil, !hasList && !isMissing, isMissing)
-        // The first retry is immediate: for a missing session, the server waits itself.
+        // The first retry is immediate: the server itself waits for a missing session.
         let isSoon = (problem == .otherList || isMissing) && failures == 0
         let delay = isSoon ? 0 : backOff.pause(after: failures, retryAfter: problem.retryAfter)
         failures += 1

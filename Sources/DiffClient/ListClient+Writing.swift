@@ -33,8 +33,8 @@ extension ListClient {
         try await answer(to: writing("state", state, since, revision), tries: 4)
     }
 
-    /// Posts an array of edits as a state is posted. They are applied together or not at all. A token with the scope
-    /// `edit` suffices.
+    /// Posts an array of edits like a state. They are applied together or not at all. A token with the scope `edit`
+    /// suffices.
     public func post(
         edits: JSONText, since: String? = nil, ifMatch revision: String? = nil
     ) async throws(ServerProblem) -> [UInt8] {
@@ -42,7 +42,7 @@ extension ListClient {
     }
 
     /// Shows edits at once, with the next of `updates`, and posts them after earlier ones have been answered. They are
-    /// applied in order, all or none. Until the list contains them, they are applied to each newer one. While answers
+    /// applied in order, all or none. Until the list contains them, they are applied to each newer list. While answers
     /// are lost or the server is not ready, they are retried for `patience` seconds, and applied only once.
     ///
     /// ```swift

@@ -52,8 +52,8 @@ public struct ListClient: Sendable {
         case connecting
         /// The server has answered.
         case live
-        /// It tries again after a delay; the list shown stays. A problem with status 404 means that nobody has posted
-        /// the list yet, or a misspelt name.
+        /// The client tries again after a delay; the list shown stays. A problem with status 404 means that nobody has
+        /// posted the list yet, or a misspelt name.
         case waiting(ServerProblem, seconds: TimeInterval)
         /// Trying again cannot help: the token is refused, or the request is wrong.
         case stopped(ServerProblem)
@@ -65,8 +65,8 @@ public struct ListClient: Sendable {
     public let session: String
     /// The form that changes come in.
     public var form = Form.keyed
-    /// What to follow of the session; nil for all of it. If it is not the view that the list passed to `updates(from:)`
-    /// was followed with, the first update is a reset.
+    /// The view of the session to follow; nil for all of it. If the list passed to `updates(from:)` was followed with
+    /// another view, the first update is a reset.
     public var view: ListView?
     /// The rows to follow; nil for all of them. Copies of a client share it.
     public var window: ListWindow?
@@ -74,7 +74,7 @@ public struct ListClient: Sendable {
     public var receivesPatches = false
     /// Whether to receive a reset, `large`, if the changes would take more bytes than the whole list.
     public var prefersSmallest = false
-    /// Whether to poll instead of reading a stream. Where streams do not get through, it polls for a while by itself.
+    /// Whether to poll instead of reading a stream. Where streams do not get through, the client polls for a while.
     public var polls = false
     /// How many seconds the server holds a poll while nothing changes, at most 60.
     public var wait: TimeInterval = 25
@@ -82,7 +82,7 @@ public struct ListClient: Sendable {
     public var patience: TimeInterval = 60
     /// How long to wait before trying again.
     public var backOff = BackOff()
-    /// Encodes what is posted, and the contents in edits. Copies of a client share it.
+    /// Encodes posted values, and the contents in edits. Copies of a client share it.
     public var encoder = JSONEncoder()
     /// Called with the state of the connection, on any thread.
     public var onStatus: (@Sendable (Status) -> Void)?
@@ -109,7 +109,7 @@ public struct ListClient: Sendable {
     }
 
     /// Asks again at once, because the network has changed or the app is in the foreground again. Ends a pause after a
-    /// failure, unless the server asked for it. On Apple's platforms the client does this by itself.
+    /// failure, unless the server asked for it. On Apple's platforms the client does this on its own.
     public func reconnect() { connectivity.reconnections.change { $0 += 1 } }
 
     /// Whether trying again may help.

@@ -52,7 +52,7 @@ extension ListDistance {
 }
 
 extension OperationCounts {
-    /// Zeros are left out, and so is an object without other numbers.
+    /// Reads counts. The server leaves out zeros, and an object without other numbers.
     fileprivate init(_ counts: JSONSlice?) throws(ApplyError) {
         let names = ["deleted", "inserted", "moved", "updated"]
         let members = try counts?.object(names)

@@ -3,8 +3,8 @@ import SnapshotKit
 
 /// An edit of a list's items, or with `sections(_:)` of its sections.
 ///
-/// Contents are any `Encodable`, written by the client's `encoder`. Whatever the server would refuse can be said here:
-/// it answers with a `ServerProblem` whose `errors` point into the edits.
+/// Contents are any `Encodable`, written by the client's `encoder`. An edit is not checked here: what the server
+/// refuses, it answers with a `ServerProblem` whose `errors` point into the edits.
 ///
 /// ```swift
 /// try await client.edit(.move("a", before: "b"), .add("a", "/likes", 1))
@@ -17,7 +17,7 @@ public struct ListEdit: Sendable {
         case start, end
     }
 
-    /// What to put items into, by its id.
+    /// The parent to put items into, by its id.
     public enum Parent: Sendable {
         case section(any ListID), item(any ListID)
     }
@@ -46,7 +46,7 @@ public struct ListEdit: Sendable {
         return Place(["into": into, "at": end])
     }
 
-    /// The same edit of sections: its ids are theirs. Sections have no parent and no kind.
+    /// The same edit of sections, by their ids. Sections have no parent and no kind.
     public static func sections(_ edit: ListEdit) -> ListEdit {
         var members = edit.members
         if let items = members.removeValue(forKey: "items") { members["sections"] = items }
@@ -56,19 +56,19 @@ public struct ListEdit: Sendable {
     private init(members: [String: AnyJSON]) { self.members = members }
 }
 
-// MARK: Where things stand
+// MARK: Structure
 
 extension ListEdit {
-    /// Inserts before a sibling. With nil at the end of the last section; of several siblings, the first that is there
+    /// Inserts before a sibling; with nil, at the end of the last section. Of several siblings, the first that exists
     /// counts.
     ///
-    /// The elements are a `NewElement`, or what encodes to an object with `id` and `content`, or to an id; or an
-    ///   array of them.
+    /// An element is a `NewElement`, or a value that encodes to an object with `id` and `content`, or to an id. Pass
+    /// several in an array.
     public static func insert(_ elements: any Encodable & Sendable, before siblings: (any ListIDs)?) -> ListEdit {
         ListEdit("insert", NewElements(value: elements), beside("before", siblings))
     }
 
-    /// Inserts after a sibling; with nil at the start of the first section.
+    /// Inserts after a sibling; with nil, at the start of the first section.
     public static func insert(_ elements: any Encodable & Sendable, after siblings: (any ListIDs)?) -> ListEdit {
         ListEdit("insert", NewElements(value: elements), beside("after", siblings))
     }
@@ -78,13 +78,13 @@ extension ListEdit {
         _ elements: any Encodable & Sendable, into parent: Parent? = nil, at end: End = .end
     ) -> ListEdit { ListEdit("insert", NewElements(value: elements), into(parent, end)) }
 
-    /// Moves before a sibling. With nil to the end of the last section; of several siblings, such as all that followed
-    /// and nil, the first that is there counts. What is moved keeps the order given.
+    /// Moves before a sibling; with nil, to the end of the last section. Of several siblings, such as all that followed
+    /// and nil, the first that exists counts. Moved elements keep the order given.
     public static func move(_ ids: any ListIDs, before siblings: (any ListIDs)?) -> ListEdit {
         ListEdit("move", ids.elementIDs, beside("before", siblings))
     }
 
-    /// Moves after a sibling; with nil to the start of the first section.
+    /// Moves after a sibling; with nil, to the start of the first section.
     public static func move(_ ids: any ListIDs, after siblings: (any ListIDs)?) -> ListEdit {
         ListEdit("move", ids.elementIDs, beside("after", siblings))
     }
@@ -94,7 +94,7 @@ extension ListEdit {
         ListEdit("move", ids.elementIDs, into(parent, end))
     }
 
-    /// Removes with all children. What is gone already is ignored.
+    /// Removes elements with all their children, and ignores those already gone.
     public static func remove(_ ids: any ListIDs) -> ListEdit { ListEdit("delete", ids.elementIDs) }
 
     /// Removes all children.
@@ -104,7 +104,7 @@ extension ListEdit {
     public static func clear() -> ListEdit { ListEdit("clear", nil) }
 }
 
-// MARK: What they look like
+// MARK: Appearance
 
 extension ListEdit {
     private static func update(_ id: any ListID, _ member: String, _ value: any Encodable & Sendable) -> ListEdit {
@@ -119,8 +119,8 @@ extension ListEdit {
     /// Changes the type of cell.
     public static func update(_ id: any ListID, kind: String) -> ListEdit { update(id, "kind", kind) }
 
-    /// Merges a patch (RFC 7396) into the content as it is by then, so that others' changes stay. Members that are nil
-    /// are taken away.
+    /// Merges a patch (RFC 7396) into the content when the server applies the edit, so that others' changes stay. Nil
+    /// members are removed.
     public static func patch(_ id: any ListID, _ members: [String: (any Encodable & Sendable)?]) -> ListEdit {
         update(id, "patch", members.mapValues(AnyJSON.init))
     }
@@ -130,7 +130,7 @@ extension ListEdit {
         update(id, "patch", patch)
     }
 
-    /// Adds to a number in the content as it is by then, so that every like counts; a number that is not there is 0.
+    /// Adds to a number in the content when the server applies the edit, so that every like counts; a missing one is 0.
     ///
     /// The pointer is a JSON Pointer (RFC 6901) to the number, such as `/likes`.
     public static func add(
@@ -164,7 +164,7 @@ public struct NewElement: Encodable, Sendable {
     ///
     /// - Parameters:
     ///   - id: an id of any kind.
-    ///   - content: what encodes to the content.
+    ///   - content: a value that encodes to the content.
     ///   - kind: an item's type of cell.
     ///   - isExpanded: whether its items are rows; by default they are.
     ///   - items: the items of a section, or the children of an item.
@@ -213,7 +213,7 @@ private struct NewElements: Encodable, Sendable {
     func encode(to encoder: any Encoder) throws {
         var container = encoder.unkeyedContainer()
         for element in value as? [any Encodable] ?? [value] {
-            // An id as elsewhere: a UUID in small letters.
+            // Written like any other id: a UUID in lowercase.
             let id = (element as? any ListID)?.elementID
             if let id { try container.encode(id) } else { try container.encode(element) }
         }

@@ -6,7 +6,7 @@ import SnapshotKit
 
 /// One id, or several in an array or a set.
 public protocol ListIDs: Sendable {
-    /// The ids, in order; where a sibling is meant, nil is the end, or the start.
+    /// The ids, in order; as a sibling, nil is the end or the start.
     var elementIDs: [ElementID?] { get }
 }
 
@@ -83,13 +83,13 @@ extension Int: ListID {}
 extension Int64: ListID {}
 
 extension UUID: ListID {
-    /// The UUID in small letters, as RFC 9562 has it and most backends write it.
+    /// The UUID in lowercase, as RFC 9562 has it and most backends write it.
     ///
-    /// Swift's `Codable` writes capitals. So post `NewElement(uuid, …)`, or `elementID` as a member of your own type;
-    /// in a list whose ids are in capitals, use `uuidString` as id.
+    /// Swift's `Codable` writes uppercase. So post `NewElement(uuid, …)`, or `elementID` as a member of your own type;
+    /// in a list with ids in uppercase, use `uuidString` as id.
     public var elementID: ElementID { ElementID(uuidString.lowercased()) }
 
-    /// The UUID that the id writes; nil if it has capitals.
+    /// The UUID that the id writes; nil if it has uppercase letters.
     public init?(id: ElementID) {
         guard let uuid = UUID(uuidString: id.text), uuid.elementID == id else { return nil }
         self = uuid

@@ -3,9 +3,9 @@ import SnapshotKit
 
 /// A newer list, and how it differs from the previous one.
 public struct ListUpdate: Sendable {
-    /// How a list became another one.
+    /// How the list has changed.
     public enum Change: Sendable {
-        /// All of it is new, for a reason such as `initial`, `expired`, `unknown`, `replaced` or `large`.
+        /// Everything is new, for a reason such as `initial`, `expired`, `unknown`, `replaced` or `large`.
         case reset(reason: String)
         /// By ids: compare the lists.
         case keyed
@@ -17,11 +17,11 @@ public struct ListUpdate: Sendable {
 
     /// The list to show.
     public let list: RowList
-    /// Its revision; while edits are pending, that of the list without them.
+    /// The list's revision; while edits are pending, that of the list without them.
     public let revision: String
     /// The position of `list` among all rows, if the client has a window.
     public var window: WindowBounds? { followed.window }
-    /// How it differs from the previous list.
+    /// How the list differs from the previous one.
     public let change: Change
     /// The list without pending edits, to continue from later.
     public let followed: FollowedList
@@ -89,7 +89,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
             }
         }
 
-        /// Makes the next request, or waits for what it brings; nil if the caller must check again.
+        /// Makes the next request, or waits for its news; nil if the caller must check again.
         private mutating func news() async throws(ServerProblem) -> News.Item? {
             let terms = (rows: client.window?.rows, reconnections: client.connectivity.reconnections.value)
             let isBehind = client.pending.isAnswered(beyond: followed)

@@ -1,7 +1,7 @@
 import Foundation
 import SnapshotKit
 
-/// What a client shows of a session: some sections, the items that pass tests, in another order, and the like.
+/// A view of a session: some sections, the items that pass tests, in another order, and the like.
 ///
 /// Pointers are JSON Pointers (RFC 6901) to `/id`, `/kind`, `/expanded`, or to `/content` and below. The server refuses
 /// a view that it does not understand, with status 400.
@@ -131,7 +131,7 @@ extension ListView {
         /// A value that exists, or does not; null exists.
         public static func at(_ pointer: String, exists: Bool) -> Test { Test(pointer, "exists", exists) }
 
-        /// One of these tests at least.
+        /// At least one of these tests.
         public static func any(_ tests: [Test]) -> Test { Test(members: ["any": AnyJSON(tests.map(\.members))]) }
     }
 }

@@ -44,7 +44,7 @@ extension StateWindow {
 
 /// The position of a window among all rows, to lay out the missing ones.
 public struct WindowBounds: Sendable, Equatable {
-    /// The row that the window is around; nil if there are no rows. If the requested one is gone, the row in its place.
+    /// The row that the window is around, or the row in the place of one that is gone; nil if there are no rows.
     public let anchor: ElementID?
     /// How many rows precede the window.
     public let above: Int

@@ -2,7 +2,7 @@ import Foundation
 
 /// A stream, or a poll in progress. Releasing it abandons the request.
 final class OpenRequest: Sendable {
-    /// Reads a request's answer. Passes on the bytes of a stream of events until that returns false, and returns the
+    /// Reads a request's answer. Passes the bytes of a stream to `events` until that returns false, and returns the
     /// last news.
     typealias Reading =
         @Sendable (_ events: @escaping @Sendable (Data) -> Bool) async throws(ServerProblem) -> News.Item
@@ -36,12 +36,12 @@ final class OpenRequest: Sendable {
 
 // MARK: - Waking loops
 
-/// Wakes a loop. If it does not wait, its next wait ends at once.
+/// Wakes a waiting loop. If the loop is not waiting, its next wait ends at once.
 struct Alarm: Sendable {
     private let signal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     fileprivate var bell: AsyncStream<Void>.Continuation { signal.continuation }
 
-    /// Waits until it rings, or until a time. Cancelling a waiting task ends the alarm for good.
+    /// Waits for the alarm, or until a time. Cancelling a waiting task ends the alarm for good.
     func wait(until time: TimeInterval) async {
         let clock = Task { [bell] in
             await Task.pause(for: time - .uptime)
@@ -89,7 +89,7 @@ final class Watched<Value: Sendable>: @unchecked Sendable {
 
 // MARK: - News
 
-/// What a request has brought and nobody has read yet.
+/// News of a request, still unread.
 struct News: Sendable {
     enum Item: Sendable, Equatable {
         /// An answer, as JSON.
@@ -132,7 +132,7 @@ struct News: Sendable {
         return !isOver
     }
 
-    /// Ends after what has come so far, unless it is over already.
+    /// Ends after the news so far, unless it is over already.
     mutating func finish(_ outcome: Outcome) {
         if !isOver { queue.append(outcome) }
         isOver = true
@@ -161,7 +161,7 @@ struct EventParser {
         return outcomes
     }
 
-    /// Takes a line; one without a name is a comment.
+    /// Processes a line; a line without a name is a comment.
     private mutating func field() {
         let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
         var value = line[colon...].dropFirst()

@@ -1,11 +1,11 @@
 // The list shown is the head with the pending edits applied, and every update leads there in one step from the list
-// shown before. So a row that an edit has moved does not move again when that is confirmed, and returns once if it is
-// refused.
+// shown before. So a row moved by an edit does not move again when the edit is confirmed, and moves back once if the
+// edit is refused.
 //
 // An edit is pending for a list until the list is known to contain it. The answer to the edit is not enough, since the
-// list may be behind it: its revision tells, or a read that began after the answer, which each list requests if nothing
-// arrives in time. There may be many lists (each loop over `updates` has one), so answered edits are kept for those
-// that are behind.
+// list may lag behind it: the proof is the list's revision, or a read that began after the answer, which each list
+// requests if nothing arrives in time. There may be many lists (one for each loop over `updates`), so answered edits
+// are kept for those that lag.
 
 import Foundation
 import SnapshotKit
@@ -15,9 +15,9 @@ final class PendingEdits: Sendable {
     /// One call of `edit`.
     struct Batch {
         let id: UUID
-        /// Nil if they are malformed; the server says why.
+        /// Nil for malformed edits: the server says why.
         let edits: EditBatch?
-        /// When they were answered, and with which revision.
+        /// When the batch was answered, and with which revision.
         var answer: (time: TimeInterval, revision: String)?
 
         func isIn(_ followed: FollowedList) -> Bool {
@@ -33,7 +33,7 @@ final class PendingEdits: Sendable {
     /// How many answered edits are kept for lists that nobody is updating.
     private static let maxAnswered = 64
 
-    /// The batches, in order, and the one that is sent last.
+    /// The batches, in order, and the task that sends the last one.
     let edits = Watched((batches: [Batch](), last: nil as Task<Result<String, ServerProblem>, Never>?))
 
     /// A list's rows with the pending edits applied. A batch that does not fit is skipped, as the server would refuse
@@ -45,7 +45,7 @@ final class PendingEdits: Sendable {
         }
     }
 
-    /// Whether edits have been answered that a list is not known to contain.
+    /// Whether some answered edits are not known to be in a list.
     func isAnswered(beyond followed: FollowedList) -> Bool {
         pending(for: followed).contains { $0.answer != nil }
     }
@@ -88,7 +88,7 @@ final class PendingEdits: Sendable {
         }
     }
 
-    /// Notes the revision that edits were answered with, or drops them.
+    /// Records the revision that edits were answered with; drops edits without one.
     private func settle(_ id: UUID, _ revision: String?) {
         edits.change { edits in
             guard let place = edits.batches.firstIndex(where: { $0.id == id }) else { return }

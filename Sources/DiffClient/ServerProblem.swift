@@ -1,7 +1,7 @@
 import Foundation
 import SnapshotKit
 
-/// Why a request failed: the server's problem (RFC 9457), one in reaching it, or a value that cannot be encoded.
+/// Why a request failed: the server's problem (RFC 9457), a failure to reach it, or a value that cannot be encoded.
 public struct ServerProblem: Error, Sendable, Equatable, CustomStringConvertible {
     /// The status; nil if there was no answer, or no request.
     public var status: Int?
@@ -11,7 +11,7 @@ public struct ServerProblem: Error, Sendable, Equatable, CustomStringConvertible
     public var title: String
     /// What was wrong this time, for people.
     public var detail: String?
-    /// Each place in the request's body that breaks a rule, such as `/edits/0/before`, with a code for programs and a
+    /// The violations in the request's body, each with a pointer such as `/edits/0/before`, a code for programs and a
     /// sentence; empty if the server names none.
     public var errors: [Violation]
     /// The head, if the required revision is a different one.
@@ -31,8 +31,8 @@ public struct ServerProblem: Error, Sendable, Equatable, CustomStringConvertible
         (self.detail, self.current, self.retryAfter) = (detail, current, retryAfter)
     }
 
-    /// The problem in an answer or at the end of a stream; `title` is for one without a title. A member of another type
-    /// is ignored (RFC 9457 §3.1).
+    /// The problem in an answer or at the end of a stream; `title` is the default. A member of another type is ignored
+    /// (RFC 9457 §3.1).
     init(json: Data, title: String = "The stream has ended") {
         let members = JSONSlice.members(of: [UInt8](json)) ?? [:]
         (status, type, detail) = (members["status"]?.integer, members["type"]?.string, members["detail"]?.string)

@@ -1,5 +1,5 @@
-// The server's stages obey the rules of performBatchUpdates, and `RowList` refuses those that UIKit would crash on.
-// What remains is a batch per stage, inside which the list is adopted, and filling changed headers in place, since
+// The server's stages obey the rules of performBatchUpdates, and `RowList` refuses stages that would crash UIKit. What
+// remains is to run a batch per stage, to adopt the list inside it, and to fill changed headers in place, since
 // reloading their section would replace all of its cells.
 
 #if canImport(AppKit) && !targetEnvironment(macCatalyst)
@@ -108,14 +108,14 @@
     }
 
     extension ListUpdate {
-        /// The batches that show the update; nil for a reload, if there are no stages or the view is in no window.
+        /// The batches that show the update; nil to reload instead, if there are no stages or the view is in no window.
         func stages(in window: AnyObject?) -> [ListStage]? {
             if window != nil, case .staged(let stages) = change { stages } else { nil }
         }
     }
 
     extension IndexBatch.Operations {
-        /// The indexes of updates to be drawn in this way.
+        /// The indexes of the updates to redraw this way.
         func updated(_ redraw: Marks.Redraw) -> [Index] { updated.filter { $0.redraw == redraw }.map(\.at) }
     }
 

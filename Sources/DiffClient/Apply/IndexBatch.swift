@@ -13,7 +13,7 @@ public struct IndexBatch: Sendable {
         public internal(set) var inserted: [Index] = []
         /// From before the batch to after it.
         public internal(set) var moved: [Move<Index>] = []
-        /// What looks different.
+        /// Elements that look different.
         public internal(set) var updated: [Update<Index>] = []
 
         /// In the order of `inserted` and `updated`.
@@ -120,9 +120,9 @@ extension IndexBatch.Operations where Index: ListIndex, Element: ListElement {
 
 // MARK: - Applying a batch
 //
-// Whatever is deleted or moved leaves by its index before the batch, and whatever is inserted or moved arrives at its
-// index after it; everything else keeps its order and fills the gaps. UITableView and UICollectionView interpret
-// indexes in the same way.
+// Deleted and moved elements leave by their index before the batch, and inserted and moved ones arrive at their index
+// after it; all others keep their order and fill the gaps. UITableView and UICollectionView interpret indexes in the
+// same way.
 
 extension RowList {
     /// This list after the `changes` of an `indexed` changeset: a batch with an operation for each row. O(n +
@@ -177,9 +177,9 @@ extension IndexBatch.Operations where Element == RowList.Section, Index == Int {
 }
 
 extension IndexBatch.Operations where Index: ListIndex, Element: ListElement {
-    /// Indexes before the batch of what is deleted or moved.
+    /// The indexes of deleted and moved elements, before the batch.
     var sources: [Index] { deleted + moved.map(\.from) }
-    /// Indexes after the batch of what is inserted or moved.
+    /// The indexes of inserted and moved elements, after the batch.
     var targets: [Index] { inserted + moved.map(\.to) }
 
     func error(_ reason: ApplyError.Reason, _ detail: String) -> ApplyError { ApplyError(reason, detail, at: offset) }
@@ -200,7 +200,7 @@ extension IndexBatch.Operations where Index: ListIndex, Element: ListElement {
         }
     }
 
-    /// Removes what is deleted or moved.
+    /// Removes deleted and moved elements.
     fileprivate func leave(_ lists: inout [[Element]]) {
         for (list, indexes) in Dictionary(grouping: sources, by: \.list) {
             let (elements, leaving) = (lists[list], Set(indexes.map(\.place)))
@@ -208,7 +208,7 @@ extension IndexBatch.Operations where Index: ListIndex, Element: ListElement {
         }
     }
 
-    /// Puts what is inserted or moved at its place, and the others into the gaps, in order.
+    /// Puts inserted and moved elements at their indexes, and the others into the gaps, in order.
     fileprivate func arrive(in lists: inout [[Element]], from before: [[Element]]) throws(ApplyError) {
         var arriving: [Int: [Int: Element]] = [:]
         for (at, element) in zip(inserted, arrivals) { arriving[at.list, default: [:]][at.place] = element }
@@ -244,7 +244,7 @@ extension Array {
 
 // MARK: - Stages
 //
-// Stages for UITableView and UICollectionView. Whatever either of them crashes on or draws wrongly is refused here:
+// Stages for UITableView and UICollectionView. Whatever would crash either of them, or be drawn wrongly, is refused:
 // indexes out of range or named twice, item operations in sections that are inserted, deleted or moved, updates with
 // other operations, deletions of sections with moves of sections, and counts that do not match. docs/diff.md lists the
 // bug reports for each.

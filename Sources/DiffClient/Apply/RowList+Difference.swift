@@ -1,6 +1,6 @@
 // The difference of two lists, for views that need one. The engine compares two states with an item for each row and no
-// contents; rows that look different are marked. Its changes are read like an answer of the server, and in the lists of
-// its stages, rows replace their items.
+// contents; rows that look different are marked. Its changes are read like an answer of the server; then rows replace
+// the bare items in the lists of its stages.
 
 import SnapshotKit
 
@@ -60,8 +60,8 @@ extension RowList {
 }
 
 extension FollowedList.Outcome {
-    /// What an answer says to draw again, beyond the difference of the lists: rows and sections that are equal before
-    /// and after, and cells to be replaced.
+    /// What an answer says to redraw beyond the difference of the lists: rows and sections that are equal before and
+    /// after, and cells to be replaced.
     func marks(from before: RowList, to after: RowList) -> Marks {
         var (rows, sections): ([ListStage.Redrawn], [ListStage.Redrawn]) = ([], [])
         switch self {

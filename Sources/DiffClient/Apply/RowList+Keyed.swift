@@ -21,7 +21,7 @@ extension RowList {
 
 /// A list while operations are being applied.
 private struct LinkedList {
-    /// Without their rows.
+    /// The sections, without their rows.
     private var sections = Rings<RowList.Section>()
     private var rows = Rings<RowList.Row>()
     /// The end of the ring of all sections.
@@ -83,7 +83,7 @@ private struct LinkedList {
     }
 }
 
-/// Rings of elements, found by id. A ring begins and ends at a link without an element, whose number is the ring's:
+/// Rings of elements, found by id. Each ring has a sentinel, a link without an element, whose number is the ring's:
 /// inserting before it appends, and every link has neighbours.
 private struct Rings<Element: ListElement> {
     private struct Link {
@@ -118,7 +118,7 @@ private struct Rings<Element: ListElement> {
         return number
     }
 
-    /// The element in an operation's `before`, which is required; the end of the ring for null.
+    /// The link named by an operation's `before`, which is required; the ring's sentinel for null.
     func anchor(_ members: Members, in ring: Int) throws(ApplyError) -> Int {
         let value = try members.required("before")
         if value.isNull { return ring }

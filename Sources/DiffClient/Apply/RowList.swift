@@ -173,9 +173,8 @@ public struct ApplyError: Error, Equatable, Sendable, CustomStringConvertible {
 
 // MARK: - Edits
 //
-// Rows are less than the state: hidden items are only counted, and the ancestors of a window's first rows are missing.
-// So the rows are completed to a state with placeholders, which is edited by the code that the server uses; then the
-// placeholders are removed.
+// Rows are less than a state: hidden items are only counted, and the ancestors of a window's first rows are missing. So
+// placeholders complete the rows to a state, which the server's own code edits; then the placeholders are removed.
 
 extension RowList {
     /// This list after a batch of edits, as far as its rows can tell. O(n).
@@ -200,15 +199,15 @@ extension RowList {
     }
 }
 
-/// The items that stand for those that are not shown.
+/// Placeholders for the items that are not shown.
 private struct Placeholders {
     private var ids: Set<ElementID> = []
     /// For each row with hidden children, their placeholder and their count.
     private var hidden: [ElementID: (placeholder: ElementID, count: Int)] = [:]
-    /// Begins no other id.
+    /// No other id begins with this.
     private let prefix = UUID().uuidString
 
-    /// Takes the rows of a level and those below from the front, and writes them; returns how many are of the level.
+    /// Removes the leading rows at a level and below it, and writes them; returns the number of rows at the level.
     mutating func write(
         _ rows: inout ArraySlice<RowList.Row>, at level: Int, into items: inout Snapshot.Builder.Items
     ) -> Int {
@@ -216,7 +215,7 @@ private struct Placeholders {
         while let row = rows.first, row.level >= level || level == 0 {
             count += 1
             if row.level > level {
-                // The next row right below the missing ancestor names it.
+                // The first child of the missing ancestor names it.
                 let child = rows.prefix { $0.level > level }.first { $0.level == level + 1 }
                 items.item(add(child?.parent)) { _ = write(&rows, at: level + 1, into: &$0) }
                 continue

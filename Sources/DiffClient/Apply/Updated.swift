@@ -18,7 +18,7 @@ struct Members: Sendable {
     /// The elements of an optional array.
     func list(_ name: String) throws(ApplyError) -> [JSONSlice] { try values[name]?.asArray() ?? [] }
 
-    /// A content after an update, which holds the new content or a patch.
+    /// The content after an update, which has the new content or a patch.
     func content(after old: JSONText?) throws(ApplyError) -> JSONText? {
         guard let patch = values["patch"]?.json else { return values["content"]?.json }
         if values["content"] != nil { throw owner.wrong("an update has content or a patch, not both") }
@@ -37,7 +37,7 @@ extension JSONSlice {
         }
     }
 
-    /// The members of an object that has none but these.
+    /// The members of an object, which may have only these.
     func object(_ names: [String]) throws(ApplyError) -> Members {
         guard let values = members else { throw wrong("an object is expected") }
         for (name, value) in values where !names.contains(name) {
@@ -90,8 +90,7 @@ extension JSONSlice {
 
 // MARK: - Rows and sections
 //
-// Reading rows and sections, whose defaults are left out, and their updates, which may have a patch in place of a
-// content.
+// Rows and sections leave out their defaults, and updates may have a patch in place of a content.
 
 /// A row or a section.
 protocol ListElement: Sendable {
@@ -113,7 +112,7 @@ extension ListElement {
     init(_ value: JSONSlice) throws(ApplyError) { try self.init(try value.object(Self.members + Self.membersOfNew)) }
 }
 
-/// An update of a row or section: the new element, or all but its content, with a patch for that.
+/// An update of a row or section: the new element, or the element without its content, and a patch for that.
 struct Updated<Element: Sendable>: Sendable {
     private let element: Element
     private let members: Members
