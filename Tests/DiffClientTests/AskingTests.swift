@@ -24,7 +24,7 @@ struct AskingTests {
         asked.succeeded(at: 1, isNews: true)
         #expect(try asked.next(at: 1) == .ask(.stream))
         #expect(asked.readTime == nil)
-        // A stream says something at once. If not, the session may not exist.
+        // A stream speaks at once. If not, the session may not exist.
         #expect(try asked.next(at: 1) == .wait(until: 3))
         #expect(try asked.next(at: 3) == .ask(.poll(0)))
         asked.succeeded(at: 3, isNews: false)
@@ -45,11 +45,11 @@ struct AskingTests {
         #expect(try asked.next(at: 0) == .ask(.stream))
         asked.succeeded(at: 1, isNews: true)
         #expect(try asked.next(at: 10, lastHeard: 9) == .wait(until: 54))
-        // A latecomer first reads what has arrived.
+        // A late loop first reads what has arrived.
         #expect(try asked.next(at: 99, lastHeard: 9, hasNews: true) == .wait(until: 99))
         let problem = #expect(throws: ServerProblem.self) { try asked.next(at: 54, lastHeard: 9) }
         #expect(problem?.title == "The server fell silent")
-        // More arrivals than were read end with a new request.
+        // An overrun ends with a new request.
         asked.isOverrun()
         #expect(try asked.next(at: 54, lastHeard: 9) == .ask(.stream))
     }
@@ -87,7 +87,7 @@ struct AskingTests {
         var asked = try Self.following(hasList: false)
         #expect(try asked.next(at: 0) == .ask(.poll(0)))
         #expect(asked.failed(by: Self.missing, at: 0, hasList: false) == 0)
-        // The stream waits for it in silence.
+        // The stream waits for the session in silence.
         #expect(try asked.next(at: 0) == .ask(.stream))
         #expect(try asked.next(at: 1, lastHeard: 1) == .wait(until: 46))
         #expect(asked.failed(by: Self.missing, at: 2, hasList: false) >= 1)

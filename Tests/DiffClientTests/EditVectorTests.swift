@@ -3,7 +3,7 @@ import Testing
 
 @testable import DiffClient
 
-/// Tests/Fixtures/edits.json: the same edits, typed, show at once what they do in the server.
+/// Tests/Fixtures/edits.json: typed edits show at once what they do in the server.
 @Suite("The vectors of edits")
 struct EditVectorTests {
     @Test("typed edits show what the server does, and are refused where it refuses them")
@@ -31,7 +31,7 @@ struct EditVectorTests {
         #expect(count > 70 && refusals > 15, "\(count), \(refusals), \(untyped)")
     }
 
-    /// Empty if there is no such typed edit.
+    /// Empty if no typed edit says the same.
     private func typed(_ edit: JSONSlice) throws -> [ListEdit] {
         let members = try #require(edit.members)
         let edits = try typed(members, (members["sections"] ?? members["items"])?.asArray() ?? [])

@@ -4,7 +4,7 @@ import SnapshotKit
 import Synchronization
 import Testing
 
-/// What a view was given, and what it made of that.
+/// What a view was given, and how it applied that.
 private final class Screen: Sendable {
     struct Shown {
         var list = RowList()
@@ -48,7 +48,7 @@ private final class Screen: Sendable {
         }
     }
 
-    /// Waits until few edits are on their way: `check` tries all combinations of known and unknown ones.
+    /// Waits until few edits are under way: `check` tries all combinations of known and unknown ones.
     func room() async throws {
         while sent.load(ordering: .relaxed) > 5 { try await Task.sleep(for: .milliseconds(5)) }
     }
@@ -100,7 +100,7 @@ private final class Screen: Sendable {
         }
     }
 
-    /// The head with the pending edits; edits in the head may or may not be known to be there.
+    /// Compares the list with the head and its pending edits; whether edits in the head are known to be there is open.
     private func check(_ update: ListUpdate, _ asked: ContinuousClock.Instant) -> String? {
         guard let head = world.board(at: update.revision), let board = try? Board(update.list) else {
             return "no board"
@@ -108,11 +108,11 @@ private final class Screen: Sendable {
         let batches = batches.withLock { $0 }
         let results = batches.map { world.result(of: $0.json) }
         let settled = batches.indices.filter {
-            // It need not have seen edits made since, or just before, the update was requested.
+            // The list need not have edits made after, or just before, the update was requested.
             batches[$0].time + .milliseconds(50) > asked
                 || results[$0].isRefused || results[$0].revision.map { World.holds(update.revision, $0) } ?? false
         }
-        // Old ones are known for certain.
+        // Old edits are certainly known.
         let maybe = settled.suffix(9)
         for choice in 0..<1 << maybe.count {
             var wanted = head
@@ -207,7 +207,7 @@ struct EditingTests {
                 var edit = NaiveEdit.random(&chance, board, new: "", moves: true)
                 while edit.applied(to: board) == board { edit = .random(&chance, board, new: "", moves: true) }
                 async let outcome = screen.edit([edit])
-                // Meanwhile, others write elsewhere.
+                // Others write elsewhere meanwhile.
                 while !chance.once(in: 3) {
                     world.write(NaiveEdit(act: .insert("w\(round).\(chance.below(1 << 30))", .end(3))))
                     try await Task.sleep(for: .milliseconds(chance.below(60)))
@@ -215,7 +215,7 @@ struct EditingTests {
                 let isRefused = await outcome
                 try await screen.rest()
                 let seen = screen.now.moves - moves
-                // One refused before the loop had its turn is not seen at all.
+                // An edit refused before the loop's turn is never seen.
                 #expect(isRefused ? seen == 2 || seen == 0 : seen == 1, "\(edit.json)")
                 outcomes[seen == 1 ? 0 : 1] += 1
             }
@@ -295,7 +295,7 @@ struct EditingTests {
                         return error.status != 422
                     }
                 })
-            // Shown before anything else happens on the main actor. Meanwhile an earlier edit may have been refused.
+            // Shown before anything else happens on the main actor. An earlier edit may have been refused meanwhile.
             if try Board(list.list) != edit.applied(to: before) { surprises += 1 }
             try await Task.sleep(for: .milliseconds(chance.below(30)))
         }
@@ -327,8 +327,8 @@ struct EditingTests {
                 let before = content(list)
                 likes.append(
                     Task.immediate { await list.edited(#"[{"op":"update","items":[{"id":"a","add":{"/likes":1}}]}]"#) })
-                // Shown before anything else happens on the main actor; but an event that came before the answer may
-                // have counted the last one twice.
+                // The edit is shown before anything else happens on the main actor; but an event before the answer may
+                // have counted the previous one twice.
                 if content(list) == before { unchanged += 1 }
             }
             try await Task.sleep(for: .milliseconds(7))
@@ -370,7 +370,7 @@ struct EditingTests {
 @Suite("What edits do to rows")
 struct EditedRowsTests {
     static let table: [(String, String, String)] = [
-        // Hidden items are counted, and not shown.
+        // Hidden items are counted but not shown.
         (
             #"[{"id":"a","expanded":false,"children":3},{"id":"b"},{"id":"c"}]"#,
             #"[{"op":"move","items":["c"],"into":"a"}]"#, #"[{"id":"a","expanded":false,"children":4},{"id":"b"}]"#
@@ -398,7 +398,7 @@ struct EditedRowsTests {
             #"[{"op":"move","items":["b"],"after":"e"}]"#,
             #"[{"id":"e"},{"id":"b","children":1},{"id":"c","level":1,"parent":"b"}]"#
         ),
-        // Contents are changed as they are then.
+        // Relative edits apply to the content at their time.
         (
             #"[{"id":"a","content":{"likes":1,"of":[0.1]}},{"id":"b"}]"#,
             #"[{"op":"update","items":[{"id":"a","patch":{"x":1},"add":{"/likes":1,"/of/0":0.2}}]},"#
@@ -427,7 +427,7 @@ struct EditedRowsTests {
     }
 }
 
-/// A client of a server that sends one state, perhaps one change, and never answers an edit.
+/// A client of a server that sends one state, perhaps a change of it, and never answers an edit.
 private struct StillClient {
     var client: ListClient
 
@@ -446,7 +446,7 @@ private struct StillClient {
         }
     }
 
-    /// What is shown once edits are made.
+    /// The list shown after edits.
     func shown(after edits: String) async throws -> RowList? {
         var updates = client.updates.makeAsyncIterator()
         _ = try await updates.next()
@@ -455,7 +455,7 @@ private struct StillClient {
         return try await updates.next()?.list
     }
 
-    /// What the update after the edits' own redraws.
+    /// The redraws of the update after the edits' own.
     func redraws(after edits: String) async throws -> [ElementID: Marks.Redraw] {
         var updates = client.updates.makeAsyncIterator()
         _ = try await updates.next()

@@ -9,7 +9,7 @@ struct FaultTests {
         let fault: Fault
         /// The status of the expected problem; nil for one without.
         let status: Int?
-        /// Why everything is new afterwards; nil if the list continues.
+        /// The reason for a reset afterwards; nil if the list continues.
         var reason: String?
         /// The shortest expected wait.
         var delay = 0.0
@@ -70,7 +70,7 @@ struct FaultTests {
         _ = try await client.post(state: JSONText("[1]"))
         var followed = FollowedList()
         let edits = try JSONText(#"[{"op":"insert","items":[{"id":2}]}]"#)
-        // Done twice, it would be refused: the id exists already.
+        // A second time would be refused: the id exists already.
         guard case .replaced = try followed.take(try await client.post(edits: edits, since: "")) else {
             Issue.record("not a reset")
             return

@@ -141,7 +141,7 @@ struct FollowingTests {
         let statuses = Statuses()
         statuses.listen(to: &client)
         _ = try await client.post(state: JSONText("[1]"))
-        // Both hold a request once they know the list; one is too many.
+        // Both readers hold a request once they know the list; the limit is one.
         let readers = (0..<2).map { _ in
             Task { [client] in
                 var updates = client.updates.makeAsyncIterator()
@@ -198,7 +198,7 @@ struct FollowingTests {
             }
             return count
         }
-        // By then the next request is held, or about to be.
+        // The next request is held by now, or about to be.
         for await _ in updates { break }
         try await Task.sleep(for: .milliseconds(100))
         let start = ContinuousClock.now

@@ -52,7 +52,7 @@ struct HistoryTests {
                 let since = followed.revision.map { "&since=\($0)" } ?? ""
                 let answer = try await request(server, "GET", "changes?\(query)\(since)")
                 _ = try followed.take(answer)
-                // A missing anchor is looked for where it was, which only a reader with a base can say.
+                // A missing anchor's old place is known only to a reader with a base revision.
                 if let anchor = followed.window?.anchor, place.hasPrefix("around"), place != "around=\(anchor.text)" {
                     continue
                 }
@@ -71,7 +71,7 @@ struct HistoryTests {
         #"{"where":[{"at":"/content/n","atMost":1}],"fields":["/content/title"],"limit":5}"#,
     ]
 
-    /// One of the ways in which a session can change.
+    /// Changes the session in one of the possible ways.
     private func write(to server: RunningServer, _ chance: inout SplitMix64) async throws {
         switch chance.below(7) {
         case 0, 1: try await request(server, "POST", "changes", Self.state(&chance))
@@ -90,7 +90,7 @@ struct HistoryTests {
         default:
             let operation = ["reload", "reconfigure", "expand", "collapse"][chance.below(4)]
             let place = ["start", "end"][chance.below(2)]
-            // Refused if there is no such row; then nothing has changed.
+            // Refused if there is no such row; that changes nothing.
             let edits = [
                 #"{"op":"\#(operation)","items":["\#(chance.below(12))"]}"#,
                 #"{"op":"move","items":["\#(chance.below(12))"],"at":"\#(place)"}"#,

@@ -64,7 +64,7 @@ struct LargeIDTests {
         let following = Task { [client] in try await reader.follow(client) }
         try await reader.shows([odd, safe, even, odd], [even])
 
-        // By others, as integers.
+        // Others write integers.
         _ = try await ListClient.hasty(server).post(
             edits: JSONText(
                 #"[{"op":"move","items":[9007199254740993],"before":9007199254740992},"#
@@ -72,7 +72,7 @@ struct LargeIDTests {
         try await reader.shows([odd, safe, odd, even], [even])
         #expect(reader.list.sections[0].rows.map { $0.content?.description } == [nil, nil, "1"])
 
-        // By this client, in its own notation.
+        // This client writes its own notation.
         for (edit, ids) in [
             (
                 #"{"op":"move","items":[\#(odd.json)],"into":{"section":\#(even.json)}}"#,
@@ -136,7 +136,7 @@ struct LargeIDTests {
 }
 
 extension ListUpdate {
-    /// How many operations on rows its stages have.
+    /// The number of operations on rows in the stages.
     fileprivate var operations: Int {
         guard case .staged(let stages) = change else { return 0 }
         return stages.map(\.batch.items).reduce(0) { count, items in
@@ -146,7 +146,7 @@ extension ListUpdate {
 }
 
 extension ElementID {
-    /// As the client writes it.
+    /// The id as the client writes it.
     fileprivate var json: String {
         do { return String(try JSONText(encoding: [self]).description.dropFirst().dropLast()) } catch {
             return "\(error)"

@@ -67,7 +67,7 @@ struct ListWindowTests {
         _ = try await updates.next()
         let writer = ListClient.hasty(server)
         _ = try await writer.post(state: Self.state(0..<100))
-        // On their own they are no news; the next move says where the rows are.
+        // Rows outside the window are no news; the next move tells the new bounds.
         window.show(StateWindow(.around("50"), before: 1, after: 2))
         let update = try #require(try await updates.next())
         #expect(update.ids == ["49", "50", "51", "52"])

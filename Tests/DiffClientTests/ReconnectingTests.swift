@@ -12,7 +12,7 @@ struct ReconnectingTests {
     private static let reset =
         #"{"from":null,"to":"1-0","dialect":"keyed","reset":"initial","state":{"sections":[{"id":"main","items":[]}]}}"#
 
-    /// A client whose first request fails by `failure`, and which would then wait for an hour.
+    /// A client whose first request fails by `failure`, after which it would wait for an hour.
     private func client(
         _ statuses: Statuses, failing failure: @escaping @Sendable (URL) throws -> (Data, URLResponse)
     ) throws -> ListClient {
@@ -53,7 +53,7 @@ struct ReconnectingTests {
             return try await updates.next()?.revision
         }
         try await statuses.met(nil)
-        // It sleeps a moment after its report.
+        // The client reports shortly before it sleeps.
         while !statuses.isLive {
             client.reconnect()
             try await Task.sleep(for: .milliseconds(10))

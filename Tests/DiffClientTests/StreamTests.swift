@@ -89,7 +89,7 @@ struct StreamTests {
         }
         var updates = client(server).updates.makeAsyncIterator()
         var shown: [String] = []
-        // Of the three, the first is shown if it was waited for.
+        // The first of the three is shown if it was awaited.
         while shown.last != "9" { shown = try #require(try await updates.next()).ids }
         #expect(shown == ["9"] || shown == ["2", "9"])
     }

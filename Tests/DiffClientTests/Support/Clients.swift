@@ -38,27 +38,27 @@ final class Statuses: Sendable {
 
     func listen(to client: inout ListClient) { client.onStatus = { status in self.all.withLock { $0.append(status) } } }
 
-    /// The problems that it waited for.
+    /// The problems that the client waited for.
     var problems: [ServerProblem] {
         all.withLock { $0.compactMap { if case .waiting(let problem, _) = $0 { problem } else { nil } } }
     }
 
-    /// Whether it has been answered.
+    /// Whether the client has had an answer.
     var isLive: Bool { all.withLock { $0.contains(.live) } }
 
-    /// How long it waited for each.
+    /// The pause after each problem.
     var delays: [TimeInterval] {
         all.withLock { $0.compactMap { if case .waiting(_, let delay) = $0 { delay } else { nil } } }
     }
 
-    /// Waits until it has met a problem with a status.
+    /// Waits until the client has met a problem with this status.
     func met(_ status: Int?) async throws {
         while !problems.contains(where: { $0.status == status }) { try await Task.sleep(for: .milliseconds(5)) }
     }
 }
 
 extension ListUpdate {
-    /// Why everything is new, if it is.
+    /// The reason of a reset; nil for any other change.
     var reason: String? { if case .reset(let reason) = change { reason } else { nil } }
 
     var ids: [String] { list.sections.flatMap { $0.rows.map(\.id.text) } }

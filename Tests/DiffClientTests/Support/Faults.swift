@@ -9,22 +9,22 @@ import Synchronization
 enum Fault: Sendable {
     /// Nothing.
     case none
-    /// It is carried out, but its answer is lost.
+    /// The request is carried out, but its answer is lost.
     case answerLost
     /// Something on the way answers instead of the server.
     case answered(status: Int, fields: [String: String], String)
 }
 
-/// Sends requests to the server, with a fault for each of the first ones.
+/// Sends requests to the server; the first ones have a fault each.
 final class Faults: Sendable {
     private let plan: Mutex<[Fault]>
 
     init(_ plan: [Fault]) { self.plan = Mutex(plan) }
 
-    /// How many faults are still to come.
+    /// The number of faults still to come.
     var left: Int { plan.withLock(\.count) }
 
-    /// For a client.
+    /// The transport for a client.
     var transport: @Sendable (URLRequest) async throws -> (Data, URLResponse) {
         { request in
             switch self.plan.withLock({ $0.isEmpty ? .none : $0.removeFirst() }) {

@@ -2,7 +2,7 @@ import Foundation
 
 /// The built server, running on the loopback until it is stopped. Its process is touched by one test at a time.
 final class RunningServer: @unchecked Sendable {
-    /// Why it does not run.
+    /// Why the server does not run.
     struct Failure: Error {
         let log: String
     }
@@ -11,7 +11,7 @@ final class RunningServer: @unchecked Sendable {
     var port: Int { url.port ?? 0 }
     private let process: ChildProcess
 
-    /// Starts it; port 0 is a free one.
+    /// Starts the server; port 0 is a free one.
     init(port: Int = 0, options: String...) throws {
         let pipe = try ChildPipe()
         process = try ChildProcess(
@@ -32,7 +32,7 @@ final class RunningServer: @unchecked Sendable {
 
     deinit { stop() }
 
-    /// Ends it by SIGTERM, and waits until it is gone.
+    /// Ends the server by SIGTERM, and waits until it is gone.
     func stop() {
         process.send(SIGTERM)
         process.waitForEnd()
@@ -43,7 +43,7 @@ final class RunningServer: @unchecked Sendable {
         try ChildProcess.output(of: [program] + arguments, environment: environment).text
     }
 
-    /// The program is where the tests were built.
+    /// The program is built into the folder of the tests.
     private static let program =
         Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent()
         .appendingPathComponent("diffserver").path ?? "diffserver"

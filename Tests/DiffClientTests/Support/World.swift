@@ -1,5 +1,5 @@
-// A server of one session in this process, behind a network that loses, delays and reorders; and a naive model of what
-// edits do: arrays that are searched and spliced.
+// A server of one session in this process, behind a network that loses, delays and reorders; and a naive model of
+// edits: arrays that are searched and spliced.
 
 import DiffClient
 import Foundation
@@ -17,7 +17,7 @@ struct Board: Equatable, Sendable {
         var number: Int
     }
 
-    /// The sections' rows, by their order; their ids are their indexes.
+    /// The rows of the sections, whose ids are their indexes.
     var sections: [[Row]]
 
     static let first = Board(
@@ -48,7 +48,7 @@ struct Board: Equatable, Sendable {
     }
 }
 
-/// One edit, as JSON and as what it does.
+/// One edit, as JSON and as its effect.
 struct NaiveEdit: Sendable {
     enum Position: Sendable {
         case before(String), after(String), start(Int), end(Int)
@@ -80,7 +80,7 @@ struct NaiveEdit: Sendable {
         }
     }
 
-    /// Nil if it does not fit.
+    /// The board after the edit; nil if the edit does not fit.
     func applied(to board: Board) -> Board? {
         var board = board
         func put(_ row: Board.Row, _ place: Position) -> Bool {
@@ -109,7 +109,7 @@ struct NaiveEdit: Sendable {
         return board
     }
 
-    /// One for an existing row; the last section is left to others.
+    /// A random edit of an existing row; the last section is left to others.
     static func random(_ chance: inout SplitMix64, _ board: Board, new: String, moves: Bool = false) -> NaiveEdit {
         let ids = board.sections.dropLast().flatMap { $0.map(\.id) }
         let section = chance.below(board.sections.count - 1)
@@ -125,7 +125,7 @@ struct NaiveEdit: Sendable {
     }
 }
 
-/// How often things go wrong, in a hundred times; and how long they take, in milliseconds.
+/// The percentage of each fault, and the latency in milliseconds.
 struct Roughness: Sendable {
     var refusal = 0
     var requestLost = 0
@@ -180,14 +180,14 @@ final class World: Sendable {
 
     func commit(_ board: Board) { state.withLock { $0.commit(board) } }
 
-    /// Another writer.
+    /// Applies an edit by another writer.
     func write(_ edit: NaiveEdit) {
         state.withLock { state in
             if let board = edit.applied(to: state.boards[state.revision]!) { state.commit(board) }
         }
     }
 
-    /// Deletes and makes the session again: sequences restart, and answered keys are gone.
+    /// Deletes the session and creates it again: sequences restart, and answered keys are gone.
     func recreate() {
         state.withLock { state in
             state.history += 1
@@ -197,7 +197,7 @@ final class World: Sendable {
         }
     }
 
-    /// Whether a revision contains everything that another one does, or belongs to another history.
+    /// Whether a revision contains everything in another one, or belongs to another history.
     static func holds(_ later: String, _ revision: String) -> Bool {
         let parts = [later, revision].map { $0.split(separator: "-").compactMap { Int($0) } }
         return parts[0][1] != parts[1][1] || parts[0][0] >= parts[1][0]
@@ -256,7 +256,7 @@ final class World: Sendable {
         return String(decoding: writer.bytes(), as: UTF8.self)
     }
 
-    /// Edits of the model, by the JSON that stands for them in a test's batches.
+    /// The model's edits, by the JSON that stands for them in a test's batches.
     let edits = Mutex<[String: [NaiveEdit]]>([:])
 
     private func post(_ request: URLRequest) throws -> (Int, String) {
