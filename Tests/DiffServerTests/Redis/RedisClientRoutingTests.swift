@@ -10,7 +10,7 @@ import Testing
 @Suite struct RedisClientRoutingTests {
     private static let script = RedisScript("return redis.call('PUBLISH', KEYS[1], '')")
 
-    // Like Redis: each command is refused and then the transaction, or, if the slot moved meanwhile, only the latter.
+    // As Redis does: each command is refused and then the transaction, or only that if the slot moved meanwhile.
     @Test(
         arguments: ["MOVED 12182", "ASK 12182"],
         ["-ERROR\r\n-ERROR\r\n-EXECABORT Discarded", "+QUEUED\r\n+QUEUED\r\n-ERROR"])
@@ -101,10 +101,10 @@ import Testing
     }
 }
 
-/// Two nodes; the first has all slots, or some, and both say so.
+/// Two cluster nodes; the first has all or some slots, and both report that.
 private final class NodePair: Sendable {
     let ports = (RedisServer.freePort(), RedisServer.freePort())
-    /// What they were sent, after the number of each.
+    /// Requests received, each after its node's number.
     let heard = Locked<[String]>([])
     private let servers = Locked<[FakeServer]>([])
 
@@ -113,7 +113,7 @@ private final class NodePair: Sendable {
     var second: String { "127.0.0.1:\(ports.1)" }
 
     /// - Parameters:
-    ///   - first: the answers of the first; nil for those of any node.
+    ///   - first: the first node's answers; nil for those that any node gives.
     init(
         slots: ClosedRange<Int> = 0...16_383, _ first: @escaping @Sendable (NodePair, String) -> String?,
         second: @escaping @Sendable (String) -> String? = { _ in nil }

@@ -14,7 +14,7 @@ struct RedisClientTests {
         let test = try TestClient(overUnix ? "unix:\(server.socket)" : "redis://localhost:\(server.port)")
         let heard = Locked<[Int64]>([])
         await withCheckedContinuation { continuation in
-            // From this thread, each in a separate turn, and from the loop, all in one.
+            // This thread sends each command in a separate turn, the loop sends all in one.
             for _ in 0..<100 { test.client.send(RedisCommand("INCR", "n")) { heard.note($0) } }
             test.client.loop.execute {
                 for _ in 0..<1000 { test.client.send(RedisCommand("INCR", "n")) { heard.note($0) } }
@@ -90,7 +90,7 @@ struct RedisClientTests {
                 return
             }
         }
-        // The first attempt after the loss is waited for, and then there is no connection.
+        // Commands wait for the first attempt after the loss; then there is no connection.
         guard case .failure(.unavailable) = await test.send("GET", "a") else {
             Issue.record("still there")
             return

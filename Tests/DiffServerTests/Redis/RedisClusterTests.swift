@@ -48,7 +48,7 @@ struct RedisClusterTests {
         #expect(await test.ask("HSET", "there{bar}", "a", "1") == .success(.integer(1)))
 
         world.beginMoving("{bar}", from: old, to: new)
-        // Existing keys are served there, missing ones are made at the new primary; each as a whole.
+        // The old primary serves existing keys, and the new one creates missing keys: each transaction as a whole.
         #expect(await commit(test, "there{bar}", "2") == .success(.integer(2)))
         #expect(await commit(test, "new{bar}", "2") == .success(.integer(2)))
         #expect(old.cli("EXISTS", "there{bar}") == "1\n")
@@ -62,7 +62,7 @@ struct RedisClusterTests {
         let confirmations = subscriber.heard.withLock { $0.count { $0 == "there{bar}" } }
         world.endMoving("{bar}", from: old, to: new)
         #expect(await commit(test, "there{bar}", "4") == .success(.integer(2)))
-        // The server that has given the slot away says so, and messages at the new one are heard.
+        // The primary that gave the slot away says so, and messages on the new one are heard.
         #expect(await eventually { new.cli("PUBSUB", "SHARDNUMSUB", "there{bar}") == "there{bar}\n1\n" })
         #expect(await commit(test, "there{bar}", "5") == .success(.integer(2)))
         #expect(await eventually { subscriber.heard.withLock { $0.last == "there{bar} 5" } })

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [
-        // Of no kind, or of one that only RESP3 knows.
+        // An unknown type, or one of RESP3.
         ("HTTP/1.1 400 Bad Request\r\n\r\n", RedisReplyParser.Violation.unexpected(72)),
         ("\u{15}\u{3}", .unexpected(0x15)), ("\r\n", .unexpected(13)), ("_\r\n", .unexpected(95)),
         (">1\r\n", .unexpected(62)), ("*1\r\n%0\r\n", .unexpected(37)),
@@ -56,7 +56,7 @@ import Testing
         ("$9223372036854775807\r\n", .tooLong), ("*9223372036854775807\r\n", .tooLong), ("*16\r\n", .tooLong),
         // Longer or shorter than announced.
         ("$1\r\nab\r\n", .unexpected(98)), ("$2\r\na\r\n\r\n", .unexpected(10)), ("$1\r\na\rb", .unexpected(98)),
-        // More in total than one may be.
+        // More in total than the limit.
         ("*3\r\n$500\r\n\(String(repeating: "x", count: 500))\r\n$500\r\n", .tooLong),
         ("+\(String(repeating: "x", count: 1001))\r\n", .tooLong),
         (String(repeating: "*1\r\n", count: 9), .tooDeep),
@@ -76,7 +76,7 @@ import Testing
             String(repeating: "*1\r\n", count: 8) + ":1\r\n",
             "*15\r\n" + String(repeating: ":1\r\n", count: 15),
         ] {
-            // Each has all the room: earlier ones do not count.
+            // Each reply has the whole limit: earlier ones do not count.
             #expect(try replies(in: [Array((text + text).utf8)[...]], maxBytes: 1000).count == 2, "\(text)")
         }
         let line = String(repeating: "x", count: RedisReplyParser.maxLineBytes - 1)

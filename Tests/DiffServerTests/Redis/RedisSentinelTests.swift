@@ -90,7 +90,7 @@ final class SentinelWorld: Sendable {
         throw RedisServer.Failure(log: sentinels[0].cli("SENTINEL", "MASTER", "main"))
     }
 
-    /// From now on half a second of silence means death. Earlier, a busy machine might cause one.
+    /// From now on half a second of silence counts as a failure. Earlier, a busy machine might cause one.
     func noticeDeathsSoon() {
         for sentinel in sentinels { sentinel.ask("SENTINEL", "SET", "main", "down-after-milliseconds", "500") }
     }

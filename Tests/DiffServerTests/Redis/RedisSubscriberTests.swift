@@ -57,7 +57,7 @@ struct RedisSubscriberTests {
         let channels = (0..<2500).map { "c\($0)" } + ["last"]
         for channel in channels { test.subscribe(channel) }
         for times in 1...2 {
-            // Once each, in any order.
+            // Each message once, in any order.
             #expect(await eventually { test.heard.withLock { $0.count == times * channels.count } })
             #expect(test.heard.withLock { Set($0.suffix(channels.count)) } == Set(channels))
             guard times == 1 else { break }
@@ -96,7 +96,7 @@ struct RedisSubscriberTests {
         }
         test.subscribe("a")
         #expect(await test.hears(["a"]))
-        // Only answered pings are followed by another.
+        // A PING is followed by another only if answered.
         let pings = {
             server.ask("INFO", "commandstats").firstMatch(of: /cmdstat_ping:calls=(\d+)/).flatMap { Int($0.1) }
         }

@@ -69,7 +69,7 @@ struct RedisTLSTests {
     }
 }
 
-/// An authority and a certificate signed by it, as separate files.
+/// A certificate authority and a certificate that it signed, as separate files.
 private final class Certificates {
     let directory: String
     var authority: String { "\(directory)/ca.pem" }
@@ -98,7 +98,7 @@ private final class Certificates {
 
     deinit { try? FileManager.default.removeItem(atPath: directory) }
 
-    /// A Redis with these, on the port after its plain one.
+    /// A Redis with these certificates, on the port after its plain one.
     func server(clients: String) throws -> RedisServer {
         let port = RedisServer.freePort()
         return try RedisServer(
