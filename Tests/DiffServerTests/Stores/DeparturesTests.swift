@@ -3,7 +3,7 @@ import Testing
 @testable import DiffStores
 
 @Suite struct DeparturesTests {
-    /// The number of readers, the window, and the time they take, in milliseconds.
+    /// The number of readers, the window, and the duration of their departure, in milliseconds.
     @Test(arguments: [
         (0, 5000, 0), (1, 5000, 0), (100, 5000, 0),
         (101, 5000, 101), (2000, 5000, 2000), (5000, 5000, 5000),

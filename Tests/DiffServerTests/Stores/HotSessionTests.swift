@@ -9,7 +9,7 @@ import Testing
 @testable import DiffSessions
 @testable import DiffStores
 
-/// Many writers of one session in Redis, which came to several loops of one node or of several.
+/// Many writers of one session in Redis, on several loops of one node or of several.
 @Suite(.enabled(if: RedisServer.isInstalled, Comment(rawValue: RedisServer.missing)))
 struct HotSessionTests {
     /// The request of a writer.
@@ -32,7 +32,7 @@ struct HotSessionTests {
         func countConflict() {}
         func count(_ failure: StoreFailure) {}
 
-        /// Begins to write, on its loop. Gives the result, and how often other writes were faster.
+        /// Begins to write, on the writer's loop. Passes on the result and the number of conflicts.
         func write(
             _ edits: String, _ settings: Session.Settings, _ done: @escaping @Sendable (Bool, _ conflicts: Int) -> Void
         ) {
@@ -53,7 +53,7 @@ struct HotSessionTests {
     private static let state = #"[{"id":"n","content":{"n":0}},{"id":"b","content":""}]"#
     private static let addition = #"{"op":"update","items":[{"id":"n","add":{"/n":1}}]}"#
 
-    /// Adds 1, and perhaps changes so much that a worker encodes the record.
+    /// Adds 1, and sometimes changes enough for a worker to encode the record.
     private func edits(_ chance: inout SplitMix64) -> String {
         guard chance.once(in: 5) else { return Self.addition }
         let letter = Character(UnicodeScalar(UInt8(ascii: "a") + UInt8(chance.below(26))))
@@ -101,8 +101,8 @@ struct HotSessionTests {
         if nodes == 1 {
             #expect(conflicts == 0 && asked == writers * writes, "\(conflicts) conflicts, \(asked) scripts")
         } else {
-            // In a turn of 20 ms a build with checks gets less done, on a busy machine above all.
-            // `Benchmarks/store/writers` asks a release for two.
+            // In a turn of 20 ms a debug build gets less done, above all on a busy machine. `Benchmarks/store/writers`
+            // asks a release for two.
             #expect(asked <= 4 * writers * writes, "\(conflicts) conflicts, \(asked) scripts")
         }
     }
@@ -139,7 +139,7 @@ struct HotSessionTests {
             }
         }
         #expect(results.withLock { $0 } == Array(repeating: 1, count: count))
-        // What waits behind a large record is not sent in vain.
+        // Commits behind a large record are not sent in vain.
         let sentInVain = large == 0 ? count...count : 1...count
         #expect(sentInVain.contains(scripts(fixture.redis) - before - 1 - count))
         let head = try #require(try await store.opened("s")).session.head
@@ -162,15 +162,15 @@ struct HotSessionTests {
             local ends = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
             return redis.call('HSET', KEYS[1], 'i', string.format('%s %.0f%s', ARGV[2], ends, ARGV[3]))
             """)
-        // Until when, in milliseconds from now, whose turn it is, and who waits; who takes one; how long it waits at
-        // most, and who has it and waits then.
+        // The end of the turn in milliseconds from now, its holder and the waiting nodes; who takes a turn; the longest
+        // wait, and the holder and the waiting nodes afterwards.
         let rows: [(Int, String, String, Int, String)] = [
             (20, " aa", "bb", 20, " aa bb"), (20, " aa bb", "bb", 20, " aa bb"),
             (20, " aa bb", "cc", 40, " aa bb cc"), (20, " aa bb", "aa", 0, " aa bb"),
             (-1, " aa", "bb", 0, " bb"), (-1, " aa", "aa", 0, " aa"),
             (-1, " aa bb cc", "cc", 20, " aa bb cc"), (-1, " aa bb cc", "aa", 40, " aa bb cc aa"),
             (-1, " aa bb cc", "bb", 0, " bb cc"), (-30, " aa bb cc", "cc", 0, " cc"),
-            // Whatever nobody has written.
+            // Values that no node writes.
             (100_000, " aa bb", "cc", 0, " cc"), (20, "", "cc", 0, " cc"), (20, " ?", "cc", 0, " cc"),
         ]
         for (ends, names, node, wait, then) in rows {
@@ -181,7 +181,7 @@ struct HotSessionTests {
             let noted = try await test.send("HGET", keys[0], "i").get().text ?? ""
             #expect(noted.replacing(#/ \d{13,}/#, with: "") == "7 8\(then)", "\(ends)\(names) \(node)")
         }
-        // A commit asks for no turn, and leaves what others may still need.
+        // A commit asks for no turn, and keeps what other nodes may still need.
         let read = try #require(try await store.opened("s"))
         _ = await test.send("HSET", keys[0], "i", "7 8 1 aa bb")
         try await store.committed(try store.next("s", read.session, "[1]"), to: read.slot, after: read.session)

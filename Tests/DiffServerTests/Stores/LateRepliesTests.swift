@@ -5,7 +5,7 @@ import Testing
 @testable import DiffSessions
 @testable import DiffStores
 
-/// Replies of a store that come after the table has changed.
+/// Replies of a store that arrive after the table has changed.
 extension SessionTableTests {
     @Test func `a session that came and went while a store was asked does not come back`() throws {
         let table = SessionTable(bounds: .init(), maxBody: 1024, hash: nil)
@@ -16,16 +16,16 @@ extension SessionTableTests {
         let slot = try table.create("a", old).get()
         _ = try table.drop(slot, at: nil).get()
         #expect(table.adopt(old, as: "a", inPlaceOf: known) == nil)
-        // Read, and then found to be gone by a reply that came first.
+        // An earlier reply found the session gone.
         let later = table.known("a")
         #expect(table.foundNothing(of: "a", at: nil))
         #expect(table.adopt(old, as: "a", inPlaceOf: later) == nil)
         #expect(!table.holds("a"))
-        // What happens to other names does not matter.
+        // Other names do not matter.
         let last = table.known("a")
         _ = try table.create("b", old).get()
         #expect(table.adopt(old, as: "a", inPlaceOf: last) != nil)
-        // A reply that was late, and says that there is none.
+        // A late reply that there is none.
         #expect(!table.foundNothing(of: "a", at: nil))
         #expect(table.registry.withLock { $0.turnovers["a"]?.askers } == 3)
         withExtendedLifetime((known, later, last)) {}
@@ -50,13 +50,13 @@ extension SessionTableTests {
         let slot = try #require(table.adopt(lives[0], as: "a", inPlaceOf: nil))
         let first = table.known("a")
         #expect(table.adopt(lives[1], as: "a", inPlaceOf: first) != nil)
-        // A late reply about the first one, and a late write after it.
+        // A late reply about the first session, and a late write based on it.
         #expect(table.adopt(lives[2], as: "a", inPlaceOf: first) == nil)
         #expect((try? table.commit(lives[2], to: slot, after: lives[0]).get()) == nil)
         #expect((try? table.drop(slot, .version(lives[0].version)).get()) == nil)
         #expect(!table.foundNothing(of: "a", at: lives[0].version))
         #expect(table.view("a")?.session.version == lives[1].version)
-        // And one that is right.
+        // And a correct one.
         #expect(table.foundNothing(of: "a", at: lives[1].version))
         #expect(!table.holds("a") && slot.add(Reader(), limit: 1) == .gone)
         #expect(table.foundNothing(of: "a", at: lives[1].version))

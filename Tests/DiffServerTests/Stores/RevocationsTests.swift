@@ -8,7 +8,7 @@ import Testing
 @testable import diffserver
 
 @Suite struct RevocationsTests {
-    /// Counts how often it is ended.
+    /// Counts how often the reader is ended.
     private final class Reader: SessionReader {
         let ends = Locked<[SessionEnd]>([])
 

@@ -9,7 +9,7 @@ import Testing
 @testable import diffserver
 
 @Suite struct SessionListingTests {
-    /// Names that may break the order or prefixes.
+    /// Names that are hard for order or prefixes.
     private static let names = [
         "-", ".a", "0", "A", "Z", "a", "a-", "a-b", "a.", "a:", "a:1", "a:10", "a:2", "a_", "aa", "ab", "a~", "a~~",
         "b", "~",

@@ -5,7 +5,7 @@ import Testing
 @testable import DiffSessions
 @testable import DiffStores
 
-/// What every store promises of lists of sessions.
+/// What every store promises about listings.
 @Suite struct SessionStoreListingTests {
     @Test(arguments: StoreKind.allCases)
     func `sessions are listed in the order of their names, some at a time`(_ kind: StoreKind) async throws {

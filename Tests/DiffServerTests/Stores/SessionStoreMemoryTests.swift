@@ -9,7 +9,7 @@ import Testing
 @testable import DiffStores
 @testable import diffserver
 
-/// What stores do when memory is too small.
+/// What stores do when memory runs short.
 @Suite struct SessionStoreMemoryTests {
     @Test(.enabled(if: RedisServer.isInstalled))
     func `a large session that many ask for at once comes once from Redis`() async throws {
@@ -27,7 +27,7 @@ import Testing
         #expect(sessions.count == 50 && sessions.allSatisfy { $0 === sessions[0] && $0 != nil })
         let bytes = try await fixture.bytesOfRedis() - before
         #expect((2_000_000..<4_000_000).contains(bytes))
-        // Waiters are told before the room is given back.
+        // Waiters are told before the memory is released.
         let isFree = await eventually {
             fixture.records.allSatisfy { $0.inUse == 0 }
         }
@@ -70,14 +70,14 @@ import Testing
         _ = try await store.created("other", try store.first("other", "[0]"))
         #expect(slot.session == nil && slot.revision == one.head.revision)
         #expect(reader.counts.withLock { $0 } == [0, 0])
-        // A session read before still serves for a write, which brings it back and wakes its reader.
+        // A session read before its eviction still serves for a write, which brings it back and wakes its reader.
         var two = try store.next("s", reading.session, "[1]")
         two = try await store.committed(two, to: reading.slot, after: reading.session)
         #expect(reader.counts.withLock { $0 } == [1, 0])
         // A late validation of a watched session may have brought it back once.
         let isAway = { await eventually { (try? await store.opened("other")) != nil && slot.session == nil } }
         #expect(await isAway())
-        // Read again it is in its reader's slot, and no news to the reader.
+        // Read again, the session is back in its reader's slot, and no news to the reader.
         let again = try #require(try await store.opened("s"))
         #expect(again.slot === slot && slot.session != nil && again.session.head.revision == two.head.revision)
         #expect(reader.counts.withLock { $0 } == [1, 0])

@@ -7,7 +7,7 @@ import Testing
 @testable import DiffSessions
 @testable import DiffStores
 
-/// What every store promises of revoked tokens.
+/// What every store promises about revoked tokens.
 @Suite struct SessionStoreRevocationTests {
     static func token(_ session: String, made: Int) -> Token {
         Token(sessions: [session], scopes: [.read], expires: WallTime(seconds: 1), made: made)
@@ -24,7 +24,7 @@ import Testing
             try await store.revokeTokens(of: name, upTo: moment, on: .ofTests).value
         }
         store = try fixture.later(than: store)
-        // A node that shares the store learns of it when it asks for any session.
+        // A node that shares the store learns of the revocation when it asks for any session.
         _ = try await store.opened("b")
         let revocations = store.table.revocations
         #expect(revocations.refuse(Self.token("a", made: now)))
@@ -51,7 +51,7 @@ import Testing
                 do {
                     session = try await here.committed(next, to: slot, after: session)
                 } catch StoreFailure.conflict {
-                    // It is known by now, so starting again either is refused or succeeds.
+                    // The revocation is known by now, so a retry either is refused or succeeds.
                     session = try await here.committed(next, to: slot, after: session)
                 }
             }

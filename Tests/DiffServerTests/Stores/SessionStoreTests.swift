@@ -85,7 +85,7 @@ import Testing
         let settled = store.writing("a").session(read, settled: settings)
         let two = try await store.committed(settled, to: slot, after: read)
         #expect(two.settings.ignored == settings.ignored && two.head.revision == one.head.revision)
-        // Each was computed before that, and the revision is unchanged.
+        // Each was computed before the change of settings, which kept the revision.
         settings.ignored = []
         settings.timeToLive = .seconds(7)
         for late in [
@@ -191,8 +191,8 @@ import Testing
 
     private struct Missing: Error {}
 
-    /// The log of a node that only follows once grew for ever; and when such a node wrote, it took the log for too
-    /// long, and began it again without a past.
+    /// The log of a node that only follows once grew forever; when such a node wrote, it found the log too long, and
+    /// started it over without its past.
     @Test(.enabled(if: RedisServer.isInstalled, Comment(rawValue: RedisServer.missing)))
     func `who has followed for long keeps no more than the log, and writes on in it`() async throws {
         let fixture = try StoreFixture(.redis)
@@ -266,7 +266,7 @@ import Testing
             let document = String(decoding: reading.session.state(at: place)!.snapshot.documentJSON(), as: UTF8.self)
             #expect(document.contains("\"id\":\(6 + place)"))
         }
-        // The log is no longer than that, except for the entry that made the oldest of them.
+        // The log is no longer than the history, but for the entry that made the oldest state.
         if kind != .memory { #expect(reading.session.log.entries.count <= 3 + 1 + 3) }
     }
 
@@ -330,8 +330,8 @@ import Testing
         store = try fixture.later(than: store)
         let start = Instant.now
         _ = try #require(try await store.opened("s"))
-        // Used after 9 seconds, which the table does not report to the store yet: that is less than a thirty-second of
-        // its time.
+        // Used after 9 seconds, which the table does not report to the store yet: that is less than 1/32 of the time to
+        // live.
         _ = store.table.slot("s", at: start + .seconds(9))
         #expect(store.table.usedSinceStored(at: start + .seconds(9)).isEmpty)
         store.close()

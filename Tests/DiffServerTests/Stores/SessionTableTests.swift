@@ -99,7 +99,7 @@ import Testing
         DispatchQueue.concurrentPerform(iterations: 2) { thread in
             for _ in 0..<60_000 {
                 if thread == 0 {
-                    // Not as soon as possible, or it would always come between two commits.
+                    // Waits at random, or it would always come between two commits.
                     for _ in 0..<Int.random(in: 0..<64) { _ = table.holds("c") }
                     _ = table.adopt(other, as: "b", inPlaceOf: nil)
                 } else {
@@ -187,7 +187,7 @@ import Testing
     func `a session lives for its time since its last use`(_ seconds: Int, _ lives: Bool) throws {
         let table = table(.init())
         _ = try table.create("a", session("a")).get()
-        // Made a moment after `start`, so it is measured from a use at a known moment.
+        // The session was created a moment after `start`, so a use at a known moment is measured.
         _ = table.slot("a", at: start + .seconds(5))
         #expect((table.slot("a", at: start + .seconds(5 + seconds)) != nil) == lives)
         #expect(table.counters.values.expirations == (lives ? 0 : 1))
@@ -223,7 +223,7 @@ import Testing
                     for _ in 0..<2000 {
                         guard let session = try? self.session("a") else { return }
                         _ = table.create("a", session)
-                        // A name that is found has a session behind it, unless that went after the look.
+                        // A slot that is found has a session, unless that was dropped after the look-up.
                         if let slot = table.slot("a"), slot.session == nil { #expect(table.slot("a") !== slot) }
                         if let slot = table.slot("a") { _ = table.drop(slot, at: nil) }
                     }
@@ -262,7 +262,7 @@ import Testing
         #expect(throws: Never.self) { try table.commit(settled, to: slot, after: one).get() }
         #expect(slot.recency.timeToLive == .seconds(7) && slot.recency.expires <= .now + .seconds(7))
         #expect(reader.lines.isEmpty && slot.answers(in: table.answers) !== answers)
-        // Another change of settings, and a write: both were computed before.
+        // Another change of settings, and a write: both were computed before the first.
         settings.keepsExpanded = true
         let other = writing("a").session(one, settled: settings)
         let two = writing("a").session(after: one, try Snapshot(json: "[1]"), maker: nil).0
@@ -303,7 +303,7 @@ import Testing
             _ = try table.create(new, session(new)).get()
             left += ["a", "b", "c", "d", "e", "f"].filter { !table.holds($0) && !left.contains($0) }
         }
-        // c has lost its reader, which counted as a use. Then come those just made.
+        // The loss of its reader counted as a use of c. The new sessions follow.
         #expect(left == ["b", "d", "f", "c"])
         for new in ["6", "7", "8", "9"] { _ = try table.create(new, session(new)).get() }
         #expect(names(table, "ae") == "ae")
@@ -434,7 +434,7 @@ import Testing
         #expect(table.slotToAwait("a") === awaited)
         #expect(table.slot("a") == nil && !table.holds("a") && !table.isInUse("a"))
         #expect(table.readWhileAway().isEmpty)
-        // No more of them than there may be sessions.
+        // Not more awaited slots than there may be sessions.
         let other = table.slotToAwait("b")
         #expect(table.slotToAwait("c") == nil)
         withExtendedLifetime(other) {}

@@ -9,7 +9,7 @@ import Testing
     private static let decade = 10 * 365 * 86_400
     private static let start = Instant.now
 
-    /// How far a store's clock advances if the machine's clock says that `seconds` passed between two processes.
+    /// How far a store's clock advances if `seconds` passed between two processes by the machine's clock.
     private func goes(_ seconds: Int) -> Int {
         let wall = WallClock()
         let mark = StoreClock(after: nil, wall: wall, at: Self.start).mark(wall: wall, at: Self.start)
@@ -64,7 +64,7 @@ import Testing
 
     // MARK: A store whose machine has a wrong clock
 
-    /// The clock is wrong, right again, or wrong only later; the next process finds a session each time.
+    /// The clock is wrong, right again, or wrong only later; each later process finds the session.
     @Test(arguments: [[0, decade], [0, -decade], [decade, 0], [-decade, 0], [0, decade, 0, -decade, 0]])
     func `no session is lost`(_ ahead: [Int]) async throws {
         let fixture = try StoreFixture(.sqlite)
@@ -73,13 +73,13 @@ import Testing
         _ = try await store.created("a", try store.first("a", #"["x"]"#))
         for seconds in ahead.dropFirst() {
             store = try fixture.later(than: store, ahead: { seconds })
-            // Nobody has read it yet, so it is only in the database.
+            // Nobody has read the session yet, so it is only in the database.
             store.sweep()
             #expect(try await store.opened("a") != nil)
         }
     }
 
-    /// While the process runs, the machine's clock is set; sessions written then are found later.
+    /// The machine's clock is set while the process runs; later processes find the sessions written before and after.
     @Test(arguments: [decade, -decade])
     func `a clock that is set while the process runs changes nothing`(_ jump: Int) async throws {
         let fixture = try StoreFixture(.sqlite)
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    /// Made under a wrong clock, it ends once its time has passed under a right one.
+    /// A session made under a wrong clock ends once its time has passed under a right one.
     @Test(arguments: [0, decade, -decade])
     func `no session is kept for ever`(_ wrong: Int) async throws {
         let fixture = try StoreFixture(.sqlite)

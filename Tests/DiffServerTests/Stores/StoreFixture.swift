@@ -18,11 +18,11 @@ enum StoreKind: String, CaseIterable, Sendable {
     static let allCases: [StoreKind] = RedisServer.isInstalled ? [.memory, .sqlite, .redis] : [.memory, .sqlite]
 }
 
-/// A place where sessions are kept, and processes that use it.
+/// A place for sessions, and the processes that use it.
 final class StoreFixture {
     let kind: StoreKind
     private let folder: String
-    /// The memory for records of each process.
+    /// Each process's memory for records.
     private(set) var records: [MemoryBudget] = []
     private var opened: [any SessionStore] = []
     private(set) var redis: RedisServer?
@@ -35,7 +35,7 @@ final class StoreFixture {
         if kind == .redis { redis = try RedisServer() }
     }
 
-    /// Call it at the end of a test, however it ends.
+    /// Closes the stores. Call it at the end of a test, however that ends.
     func close() {
         for store in opened { store.close() }
         try? FileManager.default.removeItem(atPath: folder)
@@ -43,7 +43,7 @@ final class StoreFixture {
 
     /// The store of the first process.
     ///
-    /// - Parameter ahead: how far the machine's calendar is from the right one, in seconds; it is asked each time.
+    /// - Parameter ahead: how far the machine's clock is ahead of the right one, in seconds; asked each time.
     func store(
         bounds: SessionTable.Bounds = .init(), ahead: @escaping @Sendable () -> Int = { 0 }
     ) throws -> any SessionStore {
@@ -68,7 +68,7 @@ final class StoreFixture {
         return store
     }
 
-    /// The store of a later process: the same sessions, of which it has read nothing. For stores that end with their
+    /// The store of a later process, which has read none of the same sessions yet. For stores that end with their
     /// process, or that one process owns, the later process replaces the first.
     func later(
         than store: any SessionStore, ahead: @escaping @Sendable () -> Int = { 0 }
@@ -101,7 +101,7 @@ extension SessionStore {
         try await swap(nil, named: name, for: session, on: .ofTests).value
     }
 
-    /// The session as the store now has it.
+    /// Commits, and returns the session as the store now has it.
     @discardableResult
     func committed(_ next: Session, to slot: SessionSlot, after before: Session) async throws -> Session {
         let view = SessionView(slot, before, of: table)

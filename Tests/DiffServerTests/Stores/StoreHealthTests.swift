@@ -38,7 +38,7 @@ import Testing
         health.answers()
         health.asks(at: start + .seconds(7))
         #expect(health.silentSince == start + .seconds(7))
-        // Other troubles are no silence.
+        // Failures of another kind are no silence.
         #expect(health.isHealthy && lines.withLock { $0.isEmpty })
     }
 

@@ -9,7 +9,7 @@ import Testing
 @testable import DiffStores
 @testable import diffserver
 
-/// The way of an operation through a scripted store.
+/// Operations run on a scripted store.
 @Suite struct TransactionTests {
     private let hash = KeyedHash.digests("tests")
 
@@ -19,9 +19,9 @@ import Testing
         let hash: KeyedHash
         let isSole: Bool
         let availability = StoreAvailability.whole
-        /// Whether its answers come later, on a separate thread.
+        /// Whether the store answers later, on a separate thread.
         private let isLate: Bool
-        /// What each call fails with, in turn; nil for success.
+        /// The failure of each call, in turn; nil for success.
         private let failures: Locked<[StoreFailure?]>
         private let asked = Locked<[String]>([])
         /// The session on which a write is tried.
@@ -115,7 +115,7 @@ import Testing
             condition: WriteCondition(), key: nil, fingerprint: nil)
     }
 
-    /// The result of an operation: the revision of the head then, or the problem.
+    /// The result of an operation: the revision of the head afterwards, or the problem.
     private func run<Operation: SessionOperation>(
         _ operation: Operation, on store: ScriptedStore
     ) async throws -> String {
@@ -159,15 +159,15 @@ import Testing
             store.stale.withLock { $0 = one }
             return store
         }
-        // A write on a past state is refused by the store.
+        // The store refuses a write that is based on a past state.
         let written = store()
         #expect(try await run(post("[1,2,3]"), on: written) == "at 3")
         #expect(written.calls == ["swap", "load again", "swap"])
-        // An attempt that changes nothing only counts on the head.
+        // An attempt that changes nothing is final only on the head.
         let unchanged = store()
         #expect(try await run(post("[1]"), on: unchanged) == "at 3")
         #expect(unchanged.calls == ["load again", "swap"])
-        // And so does a refusal.
+        // So is a refusal.
         let condition = WriteCondition(match: RevisionTags(isAny: false, texts: [two.head.revision.text]))
         let refused = store()
         #expect(try await run(RemoveSession(condition: condition), on: refused) == "gone")
