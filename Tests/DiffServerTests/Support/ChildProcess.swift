@@ -2,15 +2,15 @@ import Foundation
 
 /// A program that runs beside the tests, found in `PATH`, without input.
 ///
-/// Foundation's `Process` waits by `select`, which knows no descriptor above 1,023. Tests in parallel have more, and
+/// Foundation's `Process` waits by `select`, which is limited to descriptors below 1,024. Parallel tests have more, and
 /// then it never learns that a program has ended.
 final class ChildProcess: @unchecked Sendable {
-    /// Why it was not started, as an error number.
+    /// Why the program was not started, as an error number.
     struct Failure: Error { let code: Int32 }
 
     let id: pid_t
     private let lock = NSLock()
-    /// The result of `waitpid` at its end; nil while it runs. Guarded by the lock.
+    /// The result of `waitpid` at the program's end; nil while it runs. Guarded by the lock.
     private var end: Int32?
 
     /// Starts a program.
@@ -33,7 +33,7 @@ final class ChildProcess: @unchecked Sendable {
                 posix_spawn_file_actions_addopen(&actions, Int32(number), "/dev/null", mode, 0)
             }
         }
-        // Sockets of other tests, which are not closed automatically, unlike the pipes below.
+        // Closes the sockets of other tests, which the program would inherit, unlike the pipes below.
         for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
             if let descriptor = Int32(name), descriptor > 2 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         }
@@ -58,13 +58,13 @@ final class ChildProcess: @unchecked Sendable {
         return (text, program.waitForEnd())
     }
 
-    /// Whether it is still running.
+    /// Whether the program is still running.
     var isRunning: Bool { ended(WNOHANG) == nil }
 
-    /// Sends it a signal, unless it has ended.
+    /// Sends the program a signal, unless it has ended.
     func send(_ signal: Int32) { if isRunning { kill(id, signal) } }
 
-    /// Waits until it has ended: with its exit status, or minus the number of the signal.
+    /// Waits for the end of the program: its exit status, or minus the number of the signal.
     @discardableResult
     func waitForEnd() -> Int32 {
         while true {
@@ -82,7 +82,7 @@ final class ChildProcess: @unchecked Sendable {
     }
 }
 
-/// A pipe inherited only by the program that it is given to, so that it ends with that program.
+/// A pipe that only one program inherits, so that it ends with that program.
 final class ChildPipe {
     private let reading: Int32
     /// The end that the program writes to.
@@ -90,7 +90,7 @@ final class ChildPipe {
 
     init() throws {
         var ends: [Int32] = [-1, -1]
-        // Not `pipe`: of the two, only sockets are made and marked in one call that Swift can make.
+        // Not `pipe`: only a pair of sockets can be opened and marked close-on-exec in one call from Swift.
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw ChildProcess.Failure(code: errno) }
         (reading, writing) = (ends[0], ends[1])
