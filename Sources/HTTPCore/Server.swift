@@ -1,9 +1,8 @@
-// An HTTP/1.1 server: sockets, TLS, messages, and the loops that drive them. One protocol, `Service`, decides what
-// becomes of a message. Loops and workers also carry connections to stores and to other servers.
+// An HTTP/1.1 server: sockets, TLS, messages, and the loops that drive them. One protocol, `Service`, decides how
+// messages are answered. Loops and workers also carry connections to stores and to other servers.
 //
-// The target knows DiffClock and the system: Linux, OpenSSL, zlib. It knows no list, no session and no route:
-// `Router` matches those that it is given. DiffClock is exported, since instants, locks and budgets are part of the
-// interface.
+// The target knows DiffClock and the system: Linux, OpenSSL, zlib. It knows no list, session or route: `Router` gets
+// its routes from its user. DiffClock is exported, since instants, locks and budgets are part of the interface.
 
 import CDiffSystem
 @_exported import DiffClock
@@ -19,9 +18,9 @@ public final class Server: Sendable {
     private let service: any Service
     private let workers: Workers
     private let counts = Locked(Counters())
-    /// The connections of each peer; nil if they are not limited.
+    /// The connections of each peer; nil if there is no limit for them.
     private let peers: PeerConnections?
-    /// What new connections begin with; replaced as a whole when the files are read again.
+    /// The context of new connections; replaced as a whole when the files are read again.
     private let certificates = Locked<TLSContext?>(nil)
     private let running = Locked(Running())
 
@@ -42,8 +41,8 @@ public final class Server: Sendable {
         self.workers = workers ?? Workers(count: options.loops)
     }
 
-    /// Opens all sockets and starts the loops. Call it once. The server then runs until it is drained, even if nobody
-    /// holds it.
+    /// Opens all sockets and starts the loops. Call it once. The server then runs until it is drained, even if nothing
+    /// refers to it.
     ///
     /// Ignores SIGPIPE for the whole process and sets malloc's thresholds.
     ///
@@ -101,7 +100,7 @@ public final class Server: Sendable {
         certificates.withLock { $0 = context }
     }
 
-    /// When the certificate of new connections, or one of its chain, expires, in seconds since 1970; nil without TLS.
+    /// The earliest expiry in the certificate chain for new connections, in seconds since 1970; nil without TLS.
     public var certificateExpiry: Int? { certificates.withLock { $0?.expiry } }
 
     /// The loops, for work without a connection.
@@ -115,21 +114,21 @@ public final class Server: Sendable {
         return counters
     }
 
-    /// From now on, each answer ends its connection, so that clients and proxies keep none for later. New ones are
-    /// accepted as before.
+    /// Makes each answer end its connection from now on, so that clients and proxies keep none for later. New
+    /// connections are accepted as before.
     public func announceEnd() {
         for shard in running.withLock({ $0.shards }) { shard.loop.execute { shard.announceEnd() } }
     }
 
     /// Shuts down: accepts only the connections that the kernel has completed, closes idle ones, ends the others with
-    /// their answers, and after `limit` closes what is still open. Streams are for the service to end.
+    /// their answers, and after `limit` closes what is still open. Ending streams is up to the service.
     ///
     /// - Parameters:
     ///   - settling: how long the kernel may take to complete connections that it has begun. On Linux it begins none
     ///     meanwhile.
     ///   - quiet: idle connections close once none has been used for this long, since a proxy may just be sending a
     ///     request on one.
-    ///   - whenQuiet: called once, on some thread, when nobody listens any more and idle connections close.
+    ///   - whenQuiet: called once, on some thread, when the server no longer listens and idle connections close.
     ///   - completion: called once, on some thread, when the last connection has closed and the loops have ended.
     public func drain(
         within limit: Duration, settling: Duration = .zero, quiet: Duration = .zero,
@@ -167,7 +166,7 @@ public final class Server: Sendable {
         for shard in running.withLock({ $0.shards }) { shard.loop.execute { shard.abandon() } }
     }
 
-    /// Does something once it has been counted to the end.
+    /// Runs an action once it has been counted down.
     private struct Countdown: Sendable {
         private let left: Locked<Int>
         private let action: @Sendable () -> Void
@@ -206,7 +205,7 @@ public final class Server: Sendable {
         public var refusedConnectionsOfPeers = 0
         /// How often accepting paused for lack of descriptors or memory.
         public var acceptPauses = 0
-        /// Connections closed because too many octets waited to be sent, over all connections.
+        /// Connections closed because too much output was queued over all connections.
         public var relievedConnections = 0
     }
 }
@@ -324,7 +323,7 @@ final class Shard: @unchecked Sendable {
         for connection in connections { connection.handle(.endAnnounced) }
     }
 
-    /// Accepts what has been completed, and nothing more.
+    /// Accepts the connections that the kernel has completed, and no more.
     func stopListening() {
         for listener in listeners { listener.stop() }
     }
@@ -336,7 +335,7 @@ final class Shard: @unchecked Sendable {
         endIfDrained()
     }
 
-    /// Closes what is idle, once no connection of any loop has ended for `quiet`: each request ends one.
+    /// Closes idle connections, once no connection of any loop has ended for `quiet`: each request now ends one.
     private func letGo(_ quiet: Duration, openBefore: Int?) {
         let open = options.openConnections.value
         let isQuiet = quiet == .zero || open == openBefore

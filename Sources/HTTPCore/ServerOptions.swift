@@ -22,8 +22,8 @@ public struct ServerOptions: Sendable {
     /// Connections at once of one peer (`PeerNetwork`), over all loops; up to 16 more are answered 503, and beyond that
     /// closed silently. Does not apply to Unix sockets. Default nil: no limit.
     public var maxPeerConnections: Int?
-    /// Counts and limits what has arrived of incomplete messages, which leave `MemoryBudget.sparedPart` to whole ones.
-    /// Default: no limit.
+    /// Counts and limits the received octets of incomplete messages, which leave `MemoryBudget.sparedPart` for whole
+    /// ones. Default: no limit.
     public var incoming = MemoryBudget()
     /// Counts answers that wait for their readers. While they exceed the limit, the connections with the most waiting
     /// output are closed. Default: no limit.
@@ -36,9 +36,9 @@ public struct ServerOptions: Sendable {
     /// KiB.
     public var minCompressedBytes = 1024
     /// Freed memory that each arena of malloc keeps at its end, in bytes. Blocks of an eighth of that or more are
-    /// returned as soon as they are freed, since the hole that one leaves is seldom filled again. Too little makes
-    /// large bodies slow: with glibc's 128 KiB the pages of each are fetched anew, and one of 100 KB costs three times
-    /// as much. Default 16 MiB.
+    /// returned as soon as they are freed, since the hole left by one is seldom filled again. Too little makes large
+    /// bodies slow: with glibc's 128 KiB, the pages of each body are fetched anew, and a body of 100 KB costs three
+    /// times as much. Default 16 MiB.
     public var keptMemory = 16 << 20
     /// The permissions of a Unix socket. Default 0o660.
     public var unixPermissions: UInt32 = 0o660
@@ -102,7 +102,7 @@ public struct MessageLimits: Sendable, Hashable {
     public var maxFields = 100
     /// The size line of a chunk; a longer one is 400. Default 1 KiB.
     public var maxChunkLineBytes = 1024
-    /// A body's chunk extensions in total, of each those beyond 16 octets; more are 400. Default 8 KiB.
+    /// A body's chunk extensions in total, without the first 16 octets of each; more are 400. Default 8 KiB.
     public var maxChunkExtensionBytes = 8 * 1024
 
     /// The defaults.

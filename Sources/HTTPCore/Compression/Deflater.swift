@@ -44,7 +44,7 @@ final class Deflater {
     ///
     /// - Parameters:
     ///   - tail: the octets of the stream before the piece, which may refer to the last 32 KiB of them.
-    ///   - level: from 1, fast, to 9, small.
+    ///   - level: from 1 (fastest) to 9 (smallest).
     func flushed(_ piece: ArraySlice<UInt8>, behind tail: [UInt8] = [], level: Int32) -> [UInt8] {
         precondition(format == .pieces)
         deflateReset(stream)
@@ -79,31 +79,31 @@ final class Deflater {
 // A stream of events is one gzip member (RFC 1952), flushed after each event. A compressor per stream would cost 16 KiB
 // to 256 KiB each, and repeat the same work for each of a thousand readers of a list.
 //
-// Deflate needs less: after a flush a piece begins on a whole octet, and depends only on the octets just before it. So
-// the position in a stream is a value: the last octets, and checksum and count of all. The piece that leads from one
-// position to the next is compressed once, and sent to all streams there. Readers of a list that are at the same
-// position stay together; one that has fallen behind continues from its own.
+// Deflate needs less: after a flush, a piece starts on an octet boundary and depends only on the octets just before it.
+// So the position in a stream is a value: the last octets, and the checksum and count of all. The piece from one
+// position to the next is compressed once and sent to every stream at that position. Readers at the same position stay
+// together; a reader that has fallen behind continues from its own.
 
-/// What a compressed stream has sent so far, as far as later output depends on it. Shared by all streams that sent the
-/// same.
+/// The position in a compressed stream: what later output depends on. Shared by all streams that have sent the same
+/// octets.
 final class GzipPosition: Sendable {
     /// The last octets, uncompressed.
     private let tail: [UInt8]
     /// Checksum and count of all octets, for the member's trailer (RFC 1952 §2.3.1).
     private let sum, count: UInt32
-    /// The compressed piece that led here, for other streams; nil if it is too large to be kept.
+    /// The compressed piece that led here, for other streams; nil if it is too large to keep.
     private let piece: SharedBody?
     /// The length of that piece, uncompressed.
     private let length: Int
     private let budget: MemoryBudget
-    /// The latest position reached from here, while any stream is there.
+    /// The latest position reached from here; nil once no stream is there.
     private let next = Locked(Next())
 
     private struct Next {
         weak var position: GzipPosition?
     }
 
-    /// The size of the tail, in bytes; a larger piece is compressed on its own.
+    /// The longest tail, in bytes; a larger piece is compressed without one.
     static let maxTail = 8 * 1024
     /// The largest piece kept for other streams, in bytes.
     private static let maxKeptPiece = 4 * 1024
@@ -118,15 +118,15 @@ final class GzipPosition: Sendable {
 
     deinit { budget.release(tail.capacity) }
 
-    /// Where all streams begin, after the header.
+    /// The start of every stream, after the header.
     static let start = GzipPosition([], sum: 0, count: 0, nil, of: 0, MemoryBudget())
-    /// The member's header, without a time and a name, of an unknown system.
+    /// The member's header: no time, no name, unknown system.
     static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF]
 
     /// The position after further octets, and the piece that leads there. The octets must not be empty.
     ///
     /// - Parameters:
-    ///   - shared: the same octets, if streams at other positions send them, too.
+    ///   - shared: the same octets as a shared body, if streams at other positions send them too.
     ///   - budget: charged for what is kept.
     func advanced(
         by bytes: ArraySlice<UInt8>, of shared: SharedBody?, with deflater: Deflater, in budget: MemoryBudget
@@ -195,7 +195,7 @@ extension Response {
         return response
     }
 
-    /// The same answer with a gzip body, or unchanged if gzip was not smaller (nil).
+    /// The same answer with a gzip body; uncompressed if that is nil, because gzip was not smaller.
     func encoded(_ body: Body?) -> Response {
         var response = varying()
         response.isCompressible = false
@@ -205,7 +205,7 @@ extension Response {
         return response.taggedGzip()
     }
 
-    /// The same answer with the entity tag of its gzip form. A strong one names one sequence of octets, so `"a"`
+    /// The same answer with the entity tag of its gzip form. A strong tag identifies one sequence of octets, so `"a"`
     /// becomes `"a;gzip"`.
     func taggedGzip() -> Response {
         var response = self

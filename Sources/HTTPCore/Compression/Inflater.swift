@@ -6,10 +6,10 @@ import CDiffZlib
 /// or else at the limit. Several members in a row are one body, as the RFC says; anything else after a member is
 /// malformed.
 public final class Inflater {
-    /// What became of a piece of input.
+    /// The result of a piece of input.
     public enum Outcome: Equatable {
         case more
-        /// There was no room for what it inflates to.
+        /// The inflated input did not fit.
         case tooLarge
         /// The body inflates to more than `maxRatio` times its size.
         case tooDense
@@ -25,9 +25,9 @@ public final class Inflater {
     private var (consumed, produced) = (0, 0)
 
     private static let piece = 64 * 1024
-    /// The largest ratio of the body so far. Lists of rows with the same members reach 10 to 40, deflate itself 1,032.
+    /// The largest output-to-input ratio so far. Lists of rows with the same members reach 10 to 40, deflate 1,032.
     public static let maxRatio = 64
-    /// How much a body may inflate to at any ratio.
+    /// The output up to which any ratio is accepted.
     public static let ratioFreeBytes = 256 * 1024
 
     /// Inflates one body.
@@ -55,7 +55,7 @@ public final class Inflater {
         }
     }
 
-    /// Passes on the inflated `input`, in pieces, as long as `take` has room for them.
+    /// Inflates `input` and passes it on in pieces, until `take` has no more room.
     public func inflate(_ input: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) -> Bool) -> Outcome {
         // Empty input begins no member: the end of a chunked body brings no octets.
         guard !input.isEmpty, let base = input.bindMemory(to: UInt8.self).baseAddress else { return .more }

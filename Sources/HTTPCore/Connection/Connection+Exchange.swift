@@ -82,9 +82,9 @@ extension Connection {
         }
     }
 
-    /// The most room reserved because of a Content-Length alone. Once that much has arrived, room for the rest is
-    /// reserved at once: growing by doubling copies a body of 11 MB for several milliseconds. Room costs no memory
-    /// until it is filled.
+    /// The most capacity reserved for a Content-Length alone. Once that much has arrived, the rest is reserved in one
+    /// step: growing by doubling copies a body of 11 MB for several milliseconds. Capacity costs no memory until it is
+    /// filled.
     private static let trustedLength = 128 * 1024
 
     /// Spare room after a body, so that a service can append without a copy, such as the zeros that end a parser's run.
@@ -309,7 +309,7 @@ extension Connection {
 }
 
 extension Connection {
-    /// A 304 with the fields of the answer it replaces. JSON and text of this length get smaller.
+    /// A 304 with the fields of the answer it replaces. Assumes that JSON and text of this length get smaller.
     private func unmodified(_ response: Response, _ count: Int) -> Response {
         guard count >= shard.options.minCompressedBytes else { return response }
         return exchange?.head?.acceptsGzip == true ? response.varying().taggedGzip() : response.varying()

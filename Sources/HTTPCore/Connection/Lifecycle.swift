@@ -51,7 +51,7 @@ struct Lifecycle: Equatable, Sendable {
         case lost
         /// The server will end: this exchange or the next one is the last.
         case endAnnounced
-        /// The server ends. `isIdle`: no request is arriving, nor is a first one awaited.
+        /// The server is draining. `isIdle`: no request is arriving, and no first one is awaited.
         case drainBegan(isIdle: Bool)
     }
 
@@ -60,12 +60,12 @@ struct Lifecycle: Equatable, Sendable {
         case none
         /// Short enough to be read, to keep the connection.
         case short
-        /// Too long, or not certain to come.
+        /// Too long to discard, or perhaps never sent.
         case long
     }
 
     enum Action: Equatable, Sendable {
-        /// Nothing: the phase says whether input is read.
+        /// Do nothing; the phase tells whether input is read.
         case nothing
         /// Encode the service's answer to this refusal, and report `refused`.
         case refuse(Refusal)
@@ -182,7 +182,7 @@ struct Lifecycle: Equatable, Sendable {
         case .discarding: return leave()
         // A client that shuts down its side of an event stream has left.
         case .handshake, .streaming, .lingering: return close()
-        // Here it may still wait for its answer. One that has left looks the same until it is probed.
+        // The client may still be waiting for its answer. One that has left looks the same until it is probed.
         case .deciding, .waiting, .flushing, .closed: return .nothing
         }
     }

@@ -2,12 +2,11 @@ import CDiffSystem
 
 /// What the connections of a loop share. Confined to the loop.
 final class LoopResources {
-    /// The buffer for reads. It has room for the largest head left from a connection's earlier reads, and for one more
-    /// read.
+    /// The buffer for reads. It fits the largest head kept from a connection's earlier reads, plus one more read.
     let scratch = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 2 * MessageLimits.largest + Connection.headReadBytes, alignment: 64)
     private(set) lazy var deflater = Deflater()
-    /// For pieces of streams.
+    /// Compresses pieces of streams.
     private(set) lazy var pieces = Deflater(.pieces)
     var date = DateField()
     var requestIDs = RequestIDs()

@@ -38,7 +38,7 @@ final class OutputQueue {
 
     var count: Int { queued + (tail?.count ?? 0) - sent }
 
-    /// What waits here, for `BacklogRelief`.
+    /// The queued output, as `BacklogRelief` sees it.
     struct Holdings: Sendable {
         let count: Int
         /// Octets in segments that are not shared.
@@ -60,7 +60,7 @@ final class OutputQueue {
 
     var isEmpty: Bool { tail == nil && segments.isEmpty }
 
-    /// The buffer at the end of the queue. Write to it once you have it: it must not stay empty.
+    /// The buffer at the end of the queue. The caller must write to it: it must not stay empty.
     func end() -> OutputBuffer {
         if let tail { return tail }
         let buffer = resources.takeBuffer()
@@ -94,7 +94,7 @@ final class OutputQueue {
 
     /// Sends until the queue is empty, the transport is blocked, or `limit` octets are sent.
     ///
-    /// - Parameter isLast: whether the caller shuts its side as soon as the queue is empty. The end then leaves in one
+    /// - Parameter isLast: whether the caller shuts down its side once the queue is empty. The end then leaves in one
     ///   packet with the last octets, so that no peer sends another request in between.
     /// - Returns: nil if the queue is empty, else why it is not; `moved` after `limit` octets.
     func flush(_ transport: any Transport, limit: Int = .max, isLast: Bool = false) -> Transfer? {

@@ -38,14 +38,14 @@ public final class Pending: Sendable {
     }
 }
 
-/// The loop's end of a pending exchange, confined to it. The connection holds this instead of the `Pending`, so a
-/// service that drops its `Pending` without an answer is noticed.
+/// The loop's side of a pending exchange, confined to the loop. The connection holds this instead of the `Pending`, so
+/// a service that drops its `Pending` without an answer is noticed.
 final class PendingLink: @unchecked Sendable {
     private var connection: Connection?
     private var whenGone: (@Sendable () -> Void)?
     private let lost = Atomic<Bool>(false)
-    /// Work for a lost connection keeps the connection's slot until the work is done: otherwise a client that never
-    /// waits could queue any amount of it.
+    /// The slot of a lost connection is held until its work is done: otherwise a client that never waits could queue
+    /// any amount of work.
     private var slot: ConnectionCount.Slot?
     private var peerSlot: PeerSlot?
 

@@ -10,7 +10,7 @@ public final class StreamWriter: @unchecked Sendable {
     /// The loop of the connection.
     public let loop: EventLoop
     private var connection: Connection?
-    /// The position in a compressed stream; nil if it is not compressed, or over.
+    /// The position in the compressed stream; nil if the stream is not compressed, or has ended.
     private var position: GzipPosition?
     private var whenWritable: (@Sendable () -> Void)?
     private var whenClosed: (@Sendable () -> Void)?
@@ -34,7 +34,7 @@ public final class StreamWriter: @unchecked Sendable {
         connection?.shortenHead(to: head)
     }
 
-    /// Whether what is written is compressed.
+    /// Whether writes are compressed.
     public var isCompressed: Bool { position != nil }
 
     /// Whether the body is finished or the connection lost. Writes are then dropped.
@@ -43,7 +43,7 @@ public final class StreamWriter: @unchecked Sendable {
         return connection == nil
     }
 
-    /// Queues bytes, which are sent at the end of the loop's turn together with everything else written until then.
+    /// Queues bytes, to be sent at the end of the loop's turn with everything else written until then.
     public func write(_ bytes: [UInt8]) {
         checkLoop()
         guard !compress(bytes[...], nil) else { return }
@@ -68,7 +68,7 @@ public final class StreamWriter: @unchecked Sendable {
         return true
     }
 
-    /// Sets an action for each time that the kernel has taken everything. It is not called before the first write.
+    /// Sets an action to be called whenever the kernel has taken everything, but not before the first write.
     public func onWritable(_ action: @escaping @Sendable () -> Void) {
         checkLoop()
         whenWritable = action

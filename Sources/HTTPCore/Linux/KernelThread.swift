@@ -7,11 +7,10 @@ enum KernelThread {
         pthread_setname_np(thread, String(decoding: name.utf8.prefix(15), as: UTF8.self))
     }
 
-    /// The calling thread's id, as `/proc` calls it.
+    /// The calling thread's id, as in `/proc`.
     static var current: Int32 { current_thread() }
 
-    /// For how many nanoseconds a thread was ready but had no processor (the second number of `schedstat`); 0 if the
-    /// system does not say.
+    /// How many nanoseconds a thread was ready but had no processor (the second number of `schedstat`); 0 if unknown.
     static func runDelay(of thread: Int32) -> Int64 {
         let file = open("/proc/self/task/\(thread)/schedstat", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return 0 }
@@ -28,8 +27,7 @@ enum KernelThread {
 /// How the kernel shares the cores between this process's threads. Settings of the whole process are respected: nice
 /// values are added to its own, and any policy other than the default is left alone.
 enum ThreadPriority {
-    /// Lets the calling thread run as soon as it is ready. Since Linux 6.12 that is what short slices mean; the
-    /// shortest are 0.1 ms.
+    /// Lets the calling thread run as soon as it is ready: since Linux 6.12, by a short slice. The shortest is 0.1 ms.
     static func preferLatency() { set(niceness: 0, slice: 100_000) }
 
     /// Gives the calling thread a tenth of an ordinary share: enough to finish beside loops that are always busy.
@@ -44,7 +42,7 @@ enum ThreadPriority {
 
 // MARK: - Machine
 
-/// What a process is given by the machine.
+/// The machine's resources for this process.
 enum Machine {
     /// The cores that this process may use.
     static var cores: Int {

@@ -1,6 +1,6 @@
 import CDiffSystem
 
-/// The calls on sockets that only Linux has. Every socket is non-blocking, and closed on exec.
+/// The socket calls that only Linux has. Every socket is non-blocking, and closed on exec.
 enum SystemSocket {
     /// A new stream socket; negative on failure, as from socket(2).
     static func open(_ family: Int32) -> Int32 {

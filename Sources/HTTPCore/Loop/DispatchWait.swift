@@ -13,7 +13,7 @@ final class DispatchWait {
     /// Whether the source has suspended itself, as far as the loop knows.
     private var isSuspended = false
 
-    /// Owns the descriptor, and closes it when Dispatch has let go of it.
+    /// Takes ownership of the descriptor, and closes it once Dispatch has released it.
     init(_ descriptor: Int32) {
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         source.setEventHandler { [source, arrivals] in

@@ -6,9 +6,8 @@ import Synchronization
 ///
 /// The handle is `Sendable`; everything that it runs is confined to its thread. Its `Poller` decides how it waits.
 ///
-/// A turn handles descriptor events, then jobs, then alarms, then the receivers that were marked on the way. So
-/// whatever an endpoint did to other connections is written once, at the end of the turn, and requests to other servers
-/// leave last.
+/// A turn handles descriptor events, then jobs, then alarms, then the receivers marked meanwhile. So everything that an
+/// endpoint did to other connections is written once, at the end of the turn, and requests to other servers leave last.
 ///
 /// One commit may answer ten thousand held requests, and a client may pipeline as many on each connection. So events,
 /// jobs and marks get one slice of the turn each; the rest waits for the next turn, behind the events that arrive
@@ -17,7 +16,7 @@ import Synchronization
 public final class EventLoop: WorkExecutor {
     /// Its number within the server, from 0; -1 for a loop without a server.
     public let index: Int
-    /// Its number, or what it is for, in a few letters.
+    /// Its number, or its purpose in a few letters.
     public let name: String
 
     let poller: Poller
@@ -29,8 +28,8 @@ public final class EventLoop: WorkExecutor {
     private let jobs = Locked<[@Sendable () -> Void]?>([])
     /// How many turns have begun; written by the loop only.
     private let turnCount = Atomic<Int>(0)
-    /// The latest request, and the turn that it came in. Whoever exchanges the reference owns the old one, so the loop
-    /// needs no lock.
+    /// The latest request, and the turn that it came in. Exchanging the reference takes ownership of the old one, so
+    /// the loop needs no lock.
     private nonisolated(unsafe) let currentRequest = Atomic<Unmanaged<RequestHead.Parts>?>(nil)
     private let currentRequestTurn = Atomic<Int>(0)
     let confined: Confined
@@ -40,7 +39,7 @@ public final class EventLoop: WorkExecutor {
         let wheel = TimerWheel(now: .now)
         var now = Instant.now
         var wallClock = 0
-        /// Events with their receivers: by the time one is handled, its descriptor may belong to somebody else.
+        /// Events with their receivers: by the time an event is handled, its descriptor may belong to something else.
         var events = Queue<(receiver: any EventReceiver, readiness: Readiness)>()
         var jobs = Queue<@Sendable () -> Void>()
         var due = Queue<Alarm>()
@@ -134,7 +133,7 @@ public final class EventLoop: WorkExecutor {
     func wake() { poller.wake() }
 }
 
-/// Continues at the end of a turn in which it was marked.
+/// A receiver that continues at the end of a turn in which it was marked.
 protocol TurnEndReceiver: AnyObject {
     /// Set and cleared by the loop.
     var isMarked: Bool { get set }
@@ -146,10 +145,10 @@ extension EventLoop {
 
     /// When this turn began.
     var now: Instant { confined.now }
-    /// The same in seconds since 1970.
+    /// The time when this turn began, in seconds since 1970.
     var wallClock: Int { confined.wallClock }
 
-    /// Kept for whatever runs on the loop, which itself only stores it.
+    /// Stored for the users of the loop, which itself ignores it.
     var attachment: AnyObject? {
         get { confined.attachment }
         set { confined.attachment = newValue }
@@ -175,7 +174,7 @@ extension EventLoop {
         adoptThread()
         ThreadPriority.preferLatency()
         defer {
-            // Released after the assignment: the last reference to a connection may be here, and its release closes it.
+            // Released after the assignment: this may be the last reference to a connection, and its release closes it.
             _ = exchange(&confined.watched, with: [])
             thread.store(0, ordering: .relaxed)
         }
@@ -187,7 +186,7 @@ extension EventLoop {
                 for event in polled.events { take(event) }
             }
         }
-        // Late jobs still run: somebody may be waiting for what they promised.
+        // Late jobs still run: others may be waiting for their results.
         var hasEnded = false
         while !hasEnded {
             runJobs()
@@ -217,7 +216,7 @@ extension EventLoop {
         kernelThread.store(KernelThread.current, ordering: .relaxed)
     }
 
-    /// For how many nanoseconds the thread was ready but had no processor; 0 if the system does not say.
+    /// How many nanoseconds the thread was ready but had no processor; 0 if unknown.
     var runDelay: Int64 { KernelThread.runDelay(of: kernelThread.load(ordering: .relaxed)) }
 
     private func take(_ event: PolledEvent) {
@@ -285,7 +284,7 @@ extension EventLoop {
         poller.remove(descriptor)
     }
 
-    /// Closes a descriptor, watched or not. Whatever the loop watches has to be closed here, or unwatched first.
+    /// Closes a descriptor, watched or not. A watched descriptor must be closed here, or unwatched first.
     func close(_ descriptor: Int32) {
         forget(descriptor)
         CDiffSystem.close(descriptor)
@@ -343,12 +342,12 @@ public final class DescriptorWatch: EventReceiver {
 // MARK: - Slices
 
 extension Queue {
-    /// How long a slice of work takes, in nanoseconds. A turn has at most five, so an event waits a few milliseconds.
+    /// The length of a slice of work, in nanoseconds. A turn has at most five, so an event waits a few milliseconds.
     private static var slice: Int64 { 2_000_000 }
-    /// How many elements are handled between two looks at the clock, which costs as much as the cheapest of them.
+    /// How many elements are handled between readings of the clock, which cost as much as the cheapest element.
     private static var stride: Int { 16 }
 
-    /// Takes elements out and handles them until the slice is over, at least `stride` of them. `action` must not touch
+    /// Removes elements and handles them until the slice is over, at least `stride` of them. `action` must not touch
     /// this queue.
     mutating func work(_ clock: () -> Instant, _ action: (Element) -> Void) {
         guard !isEmpty else { return }

@@ -1,6 +1,6 @@
-// What a loop asks of the system: which descriptors are ready. Receivers, jobs and alarms are the loop's alone.
+// What a loop asks the system: which descriptors are ready. Receivers, jobs and alarms are the loop's alone.
 //
-// Interests are the three in use, not flags to combine.
+// Interests are the three kinds in use, not flags to combine.
 
 import CDiffSystem
 import DiffClock
@@ -35,20 +35,20 @@ enum Interest: Equatable {
     /// A listening socket: reported in each wait in which there is a connection to accept. With `isShared`, several
     /// loops watch it, and few of them need to be told.
     case connections(isShared: Bool)
-    /// Input, and optionally room to write: reported once when it comes, and again when more comes. What is there at
-    /// first or at a change counts, too.
+    /// Input, and optionally room to write: reported once when it comes, and again when more comes. What is there when
+    /// the interest is set or changed is reported, too.
     case edges(forOutput: Bool)
     /// Reported once, then not again until the interest is set anew.
     case once(Readiness)
 }
 
-/// Something that a poller saw.
+/// An event found by a wait.
 struct PolledEvent {
     let descriptor: Int32
     let readiness: Readiness
 }
 
-/// What a wait found.
+/// The result of a wait.
 struct Polled {
     /// Valid until the next wait.
     let events: UnsafeBufferPointer<PolledEvent>
@@ -69,8 +69,8 @@ public enum Polling: String, Sendable, CaseIterable {
 
 /// Waits for descriptors, by epoll(7), and is woken by an eventfd. Confined to its loop, except for `wake`.
 ///
-/// The kernel keeps the edges. So a connection needs one system call when it comes and none per request, and closing it
-/// needs none: the kernel forgets a descriptor that nobody holds.
+/// The kernel keeps the edges. So a connection needs one system call when it comes and none per request. Closing it
+/// needs none either: the kernel forgets a descriptor once nothing holds it.
 final class Poller: @unchecked Sendable {
     private let epoll: Int32
     private let wakeup: Int32
@@ -104,7 +104,7 @@ final class Poller: @unchecked Sendable {
         control(EPOLL_CTL_ADD, descriptor, Self.bits(interest))
     }
 
-    /// Watches it for something else, or once more.
+    /// Changes the interest in a descriptor, or sets it anew.
     func change(_ descriptor: Int32, to interest: Interest) -> Bool {
         control(EPOLL_CTL_MOD, descriptor, Self.bits(interest))
     }
@@ -166,7 +166,7 @@ final class Poller: @unchecked Sendable {
         }
     }
 
-    /// Rounded up. The clock lags by a tick at most, so a wait may end that much late, but never early.
+    /// Rounds up. The clock lags by a tick at most, so a wait may end that much late, but never early.
     private static func milliseconds(until deadline: Instant) -> Int32 {
         if deadline == .never { return -1 }
         if deadline == .past { return 0 }

@@ -1,6 +1,6 @@
-// A loop stuck in endless work, or on a lock that is never released, serves none of its connections again and blocks
-// whoever waits for it. Only a new process helps. So a dedicated thread wakes each loop now and then and checks that it
-// turns. It takes no lock that a loop holds while it works.
+// A loop stuck in endless work, or on a lock that is never released, never serves its connections again, and blocks
+// everything that waits for it. Only a new process helps. So a dedicated thread wakes each loop now and then and checks
+// that it turns. It takes no lock that a loop holds while it works.
 //
 // Time in which the watchdog itself did not run does not count, nor does time in which the loop was ready but had no
 // processor: a process that was stopped or starved is not stuck, and a restart would only delay it further.
@@ -24,7 +24,7 @@ public final class Watchdog: Sendable {
     private let limit: Int64
     private let watches: Locked<[Watch]>
 
-    /// What was last seen of a loop.
+    /// The last observation of a loop.
     private struct Watch {
         var turns = -1
         /// Nanoseconds without a turn.

@@ -23,7 +23,7 @@ public final class Workers: Sendable {
                 ThreadPriority.lower()
                 while true {
                     arrivals.wait()
-                    // An arrival without a job is the end.
+                    // A signal without a job ends the thread.
                     guard let job = jobs.withLock({ $0.popFirst() }) else { return }
                     job.call()
                 }
@@ -35,7 +35,7 @@ public final class Workers: Sendable {
         for _ in 0..<count { arrivals.signal() }
     }
 
-    /// Jobs that have not begun, those aside that need not be counted.
+    /// Jobs that have not begun, except for the uncounted ones.
     public var waiting: Int { jobs.withLock { $0.count } }
 
     /// Runs `job`: here if its cost fits into a loop's turn, else on a thread.
@@ -43,18 +43,18 @@ public final class Workers: Sendable {
         if cost.isLong { run(job) } else { job() }
     }
 
-    /// Runs `job` on a thread, after the client's earlier ones. Clients take turns, so that many jobs of one delay
-    /// those of others by one each.
+    /// Runs `job` on a thread, after the client's earlier ones. Clients take turns, so a client with many jobs delays
+    /// each job of another by one.
     ///
     /// - Parameters:
-    ///   - client: empty for work that is nobody's.
+    ///   - client: empty for work of no client.
     ///   - isCounted: false if something else limits how many of these wait.
     public func run(for client: String = "", isCounted: Bool = true, _ job: @escaping @Sendable () -> Void) {
         jobs.withLock { $0.append((job, isCounted), of: client) }
         arrivals.signal()
     }
 
-    /// Waiting jobs by client, and the clients that have any, the next one first. O(1) for each call.
+    /// Waiting jobs by client, and a queue of the clients that have any. O(1) per call.
     private struct Turns {
         typealias Job = (call: @Sendable () -> Void, isCounted: Bool)
 
@@ -81,8 +81,8 @@ public final class Workers: Sendable {
 
 /// A dedicated thread, for loops, workers, and whatever else runs permanently.
 ///
-/// Not one of Dispatch's. Its pool for serial queues has at most 255 threads, so the 256th loop would never turn; those
-/// for global and concurrent queues are monitored through `/proc`, and trap when there is no descriptor left for that.
+/// Not a thread of Dispatch: its pool for serial queues has at most 255, so the 256th loop would never turn; its pools
+/// for global and concurrent queues are monitored through `/proc`, and trap when no descriptor is left for that.
 public enum SystemThread {
     /// Starts a thread that ends with `body`.
     ///

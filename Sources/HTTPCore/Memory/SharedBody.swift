@@ -89,7 +89,7 @@ public final class SharedBody: Sendable {
         }
     }
 
-    /// The body that `compress` makes, counted while it is made: it is smaller than this one, or nil.
+    /// The body made by `compress`: smaller than this one, or nil. Meanwhile, this one's size is charged for it.
     private func made(_ compress: () -> [UInt8]?) -> SharedBody? {
         budget.charging(count) { compress().map { SharedBody($0, in: budget) } }
     }

@@ -69,7 +69,7 @@ public enum FieldList {
         }
     }
 
-    /// Without blanks at either end.
+    /// The text without blanks at either end.
     public static func trimmed(_ text: Substring) -> Substring {
         let octets = text.utf8
         guard let first = octets.firstIndex(where: { !$0.isBlank }) else { return text[text.endIndex...] }
@@ -95,10 +95,9 @@ extension RequestHead {
     /// The elements of a field with weights, such as Accept. Malformed ones are dropped.
     public func weightedList(_ name: String) -> [Preference] { list(name).compactMap(Preference.init) }
 
-    /// The name of a list-valued field with more elements than are read, among those that this library or a service
-    /// reads.
+    /// The name of a list-valued field with more elements than are read, if this library or a service reads that field.
     public var overlongList: String? {
-        // In most requests the fields with names of these lengths have too few bytes, and need no search.
+        // Fast path: in most requests, the fields with names of these lengths have too few bytes to search.
         var bytes = 0
         parts.withBytes { _, fields in
             for field in fields where Self.listNameLengths >> UInt64(field.nameEnd - field.nameStart) & 1 == 1 {
@@ -117,7 +116,7 @@ extension RequestHead {
     }
 
     private static let listNames = ["accept", "accept-encoding", "prefer", "if-match", "if-none-match"]
-    /// A bit for the length of each of them.
+    /// A bit for the length of each of these names.
     private static let listNameLengths = listNames.reduce(UInt64(0)) { $0 | 1 << UInt64($1.utf8.count) }
 }
 

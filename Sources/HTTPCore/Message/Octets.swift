@@ -44,7 +44,7 @@ extension UnsafeRawBufferPointer {
         return found != 0
     }
 
-    /// Without blanks at either end.
+    /// The octets without blanks at either end.
     var trimmed: UnsafeRawBufferPointer {
         var start = 0
         var end = count

@@ -1,4 +1,4 @@
-/// Percent-encoding, and back (RFC 3986 §2.1).
+/// Percent-encoding and decoding (RFC 3986 §2.1).
 ///
 /// A path is split at its raw `/` before its segments are decoded, so `%2F` is a character of a segment and not a
 /// separator. Nothing is decoded twice, so `%2525` is `%25`.
@@ -26,13 +26,13 @@ package enum Percent {
         return String(validating: octets, as: UTF8.self)
     }
 
-    /// The same of a text.
+    /// The decoded text, under the same rules.
     package static func decoded(_ encoded: some StringProtocol) -> String? {
         var text = String(encoded)
         return text.withUTF8 { decoded(UnsafeRawBufferPointer($0)) }
     }
 
-    /// The text with an escape for each octet but those that `isKept` accepts.
+    /// The text with an escape for each octet that `isKept` does not accept.
     package static func encoded(_ text: String, keeping isKept: (UInt8) -> Bool) -> String {
         let octets = text.utf8.map { isKept($0) ? [$0] : Array("%\(Hex.encode([$0]).uppercased())".utf8) }
         return String(decoding: octets.joined(), as: UTF8.self)
@@ -59,7 +59,7 @@ extension Percent {
         }
     }
 
-    /// One of these segments.
+    /// The segment at an index, decoded.
     static func segment(_ index: Int, of path: UnsafeRawBufferPointer) -> String {
         var start = 0
         for _ in 0..<index { start = (path.position(of: UInt8(ascii: "/"), from: start) ?? path.count) + 1 }

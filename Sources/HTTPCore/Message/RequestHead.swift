@@ -116,8 +116,8 @@ public struct RequestHead: @unchecked Sendable {
         }
     }
 
-    /// The same request with only its path, these fields, and what its answer depends on. Meant for keeping a head for
-    /// long: a whole one may take 48 KB.
+    /// A shorter head, to be kept for long: only the path, these fields, and what the answer depends on. A whole head
+    /// may take 48 KB.
     public func shortened(to fields: [Field]) -> RequestHead {
         var fields = fields
         if acceptsGzip { fields.append(Field("accept-encoding", "gzip")) }
@@ -143,8 +143,8 @@ public struct RequestHead: @unchecked Sendable {
         return octets.withUnsafeBytes { RequestHead(parts: Parts.make(metadata, spans[...], $0)) }
     }
 
-    /// Calls `body` with the value of each field of a name, until it returns false. Most heads lack the names looked
-    /// up, as the names' lengths tell without a search.
+    /// Calls `body` with the value of each field of a name, until it returns false. Most heads lack the name, which the
+    /// lengths of their names tell without a search.
     @inline(__always)
     func forEach(_ name: String, _ body: (UnsafeRawBufferPointer) -> Bool) {
         guard parts.header.nameLengths & Parts.bit(ofLength: name.utf8.count) != 0 else { return }
@@ -180,7 +180,7 @@ extension RequestHead {
         let expectsContinue: Bool
         let expectsOther: Bool
         var fieldCount = 0
-        /// A bit for the length of each field's name; the last one is for all that are longer.
+        /// A bit for the length of each field's name; the last bit stands for all greater lengths.
         var nameLengths: UInt64 = 0
         var byteCount = 0
     }

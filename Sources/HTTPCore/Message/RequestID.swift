@@ -1,9 +1,9 @@
 /// The id of an exchange, sent as `X-Request-Id` so that a client can quote what a log says: the request's own id, or a
 /// generated one. Nothing is copied before it is written.
 struct RequestID {
-    /// The request, whose own id wins; nil if its head was never complete.
+    /// The request, whose own id takes precedence; nil if its head was never complete.
     let head: RequestHead?
-    /// The generated one.
+    /// The generated id.
     let made: UInt64
 
     /// Writes the id: that of the request, or 16 hexadecimal digits.
@@ -20,7 +20,7 @@ struct RequestID {
 }
 
 /// Generates ids without asking the system: a counter under SipHash (Aumasson and Bernstein 2012) with a key private to
-/// the process. So an id reveals neither how many others there were nor which comes next.
+/// the process. So an id reveals neither how many came before it nor which comes next.
 struct RequestIDs {
     private var state = UInt64.random(in: 0 ... .max)
 
@@ -35,7 +35,7 @@ struct RequestIDs {
 extension RequestHead {
     /// Calls `body` with the value of `X-Request-Id` if it was sent once, as 1 to 128 visible octets of ASCII.
     ///
-    /// - Returns: whether it was.
+    /// - Returns: whether there is one.
     @inline(__always)
     @discardableResult
     func withOwnID(_ body: (UnsafeRawBufferPointer) -> Void) -> Bool {

@@ -9,8 +9,7 @@ public struct Response: Sendable {
     public var fields: [Field]
     /// The body.
     public var body: Body
-    /// What the service notes of the answer for its logs and metrics, in a code of its own; returned in the exchange's
-    /// summary.
+    /// A code of the service's own, for its logs and metrics; returned in the exchange's summary.
     public var label: UInt32
     /// Whether the body may be sent as gzip: it must not have a third party's secrets next to this client's input
     /// (BREACH).
@@ -32,7 +31,7 @@ public struct Response: Sendable {
         self.init(status: status, fields: [Field("Content-Type", contentType)] + fields, body: .bytes(Array(text.utf8)))
     }
 
-    /// Whether answers of this status never have a body (RFC 9110 §6.4.1).
+    /// Whether an answer with this status never has a body (RFC 9110 §6.4.1).
     var isBodiless: Bool { status == 204 || status == 304 }
 }
 
@@ -40,8 +39,8 @@ public struct Response: Sendable {
 public enum Body: Sendable {
     /// No octets; `Content-Length: 0` if the status allows it.
     case empty
-    /// No octets, in place of this many that the client already has. This 304 has the `ETag` and the `Vary` of that
-    /// answer, compressed or not (RFC 9110 §15.4.5).
+    /// No octets, in place of a body of this size that the client already has. This 304 has the `ETag` and `Vary` of
+    /// that answer, compressed or not (RFC 9110 §15.4.5).
     case unsent(Int)
     /// The whole body.
     case bytes([UInt8])

@@ -1,9 +1,9 @@
 import DiffClock
 
-/// What a server serves. All calls come on the loop of the connection and must return soon: work of more than a few
-/// microseconds belongs in `Reply.later`.
+/// Decides how a server answers. All calls are made on the connection's loop and must return soon: work of more than a
+/// few microseconds belongs in `Reply.later`.
 public protocol Service: AnyObject, Sendable {
-    /// Decides about a message once its head is complete, before its body is read and before `100 Continue`.
+    /// Decides what to do with a message once its head is complete, before its body is read and before `100 Continue`.
     ///
     /// - Parameters:
     ///   - loop: the loop of the connection.
@@ -24,7 +24,7 @@ extension Service {
     public func finished(_ exchange: ExchangeSummary) {}
 }
 
-/// What happens to a message whose head is known. Noncopyable, since copying an answer retains many references.
+/// What to do with a message whose head is known. Noncopyable, since copying an answer retains many references.
 public enum Admission: ~Copyable {
     /// Answer without the body. A short body is discarded to keep the connection; after a long one, or one that waits
     /// for `100 Continue`, the connection is closed.
@@ -37,7 +37,7 @@ public enum Admission: ~Copyable {
     case read(maxBytes: Int, answer: (_ body: consuming [UInt8], _ share: MemoryShare?) -> Reply)
 }
 
-/// When the answer comes.
+/// When to answer.
 public enum Reply: ~Copyable {
     /// At once: it leaves in this turn of the loop.
     case now(Response)

@@ -22,7 +22,7 @@ public enum Descriptors {
         return resource
     }
 
-    /// How many are open, counted with a call each up to 8,192: no process has more before it accepts connections.
+    /// How many are open, counted with a call for each up to 8,192: no process has more before it accepts connections.
     static var open: Int { (0..<Int32(min(limit, 8192))).count { fcntl($0, F_GETFD) >= 0 } }
 }
 

@@ -11,9 +11,9 @@ package final class Listener: EventReceiver {
     private var state = ListenerState.open
     private var alarm: Alarm?
 
-    /// How many connections the next event accepts. More in the backlog raise another event at once, while asking an
+    /// How many connections the next event accepts. If the backlog holds more, another event follows at once; asking an
     /// empty backlog costs a system call for each connection that comes alone. So this grows only while events keep
-    /// finding as many.
+    /// using all of it.
     private var allowance = 1
     /// How many events in a row used all of it.
     private var fullTurns = 0
@@ -32,8 +32,8 @@ package final class Listener: EventReceiver {
         if !shard.loop.watch(descriptor, self, for: .connections(isShared: isShared)) { pause() }
     }
 
-    /// Accepts what is in the backlog, and nothing more. Closes the socket, unless other loops have it, too.
-    /// Connections that wait at an inherited socket are left to the next process.
+    /// Accepts what is in the backlog, and no more. Closes the socket, unless it is shared with other loops.
+    /// Connections in the backlog of an inherited socket are left to the next process.
     func stop() {
         if let alarm { shard.loop.disarm(alarm) }
         guard state.end() else { return }

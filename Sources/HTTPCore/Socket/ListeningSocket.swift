@@ -11,7 +11,7 @@ struct ListeningSocket {
     let descriptors: [Int32]
     /// Whether clients must speak TLS.
     var isTLS = false
-    /// Whether the process was started with it, and its successor may go on with it.
+    /// Whether the process was started with it, so that its successor may take it over.
     var isInherited = false
 
     var isShared: Bool { descriptors.count == 1 }
@@ -51,14 +51,14 @@ struct ListeningSocket {
         return socket
     }
 
-    /// Call it once no loop watches them.
+    /// Closes the sockets. Call it once no loop watches them.
     func close() {
         descriptors.forEach { _ = CDiffSystem.close($0) }
     }
 
-    /// Makes the kernel complete no more connections; those that it has begun can still be accepted. A client that
-    /// comes now tries again by itself, and is refused once the socket is closed. On systems other than Linux, some
-    /// that come at the very end are reset.
+    /// Stops the kernel from completing further connections; those that it has begun can still be accepted. A client
+    /// that connects now retries, and is refused once the socket is closed. On systems other than Linux, some of the
+    /// last are reset.
     func refuseNew() {
         if isInherited { return }
         if case .unix(let path) = address { unlink(path) } else { descriptors.forEach(SystemSocket.ignoreNew) }
@@ -98,8 +98,8 @@ struct ListeningSocket {
         }
         // Accepted sockets inherit the following.
         setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-        // What the kernel queues for slow readers is memory too. Octets in flight, and so the throughput, are not
-        // limited by this.
+        // Output that the kernel queues for slow readers is memory too. This does not limit the octets in flight, and
+        // so not the throughput.
         setOption(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, unsentBytes)
         let stall = options.connectionLimits.writeStall.wholeNanoseconds / 1_000_000
         SystemSocket.limitUnacknowledged(descriptor, milliseconds: Int32(clamping: stall))

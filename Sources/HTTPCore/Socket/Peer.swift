@@ -10,7 +10,7 @@ public struct Peer: Sendable, Hashable {
     /// A peer; public for tests of a service.
     public init(remote: SocketAddress, isTLS: Bool = false) { (self.remote, self.isTLS) = (remote, isTLS) }
 
-    /// What limits per peer apply to; nil over a Unix socket.
+    /// The peer's network, for limits per peer; nil over a Unix socket.
     public var network: PeerNetwork? { PeerNetwork(remote) }
     /// The address of the client as text, without its port.
     public var address: String { remote.host }
@@ -22,7 +22,7 @@ public struct Peer: Sendable, Hashable {
 
 // MARK: - Networks
 
-/// What limits per peer apply to: an IPv4 address, or the /64 of an IPv6 address.
+/// The unit of limits per peer: an IPv4 address, or the /64 of an IPv6 address.
 ///
 /// A site gets at least a /64 (RFC 6177 §2), and its machines change addresses within it at will (RFC 8981), so a
 /// limit per IPv6 address would limit nobody. An IPv4 address mapped into IPv6 (RFC 4291 §2.5.5.2) counts as IPv4: a
@@ -47,7 +47,7 @@ public enum PeerNetwork: Sendable, Hashable {
 
 // MARK: - Connections
 //
-// How many connections each peer has, over all loops. A slot is a noncopyable value that gives itself back when it is
+// How many connections each peer has, over all loops. A slot is a noncopyable value that is returned when it is
 // destroyed: once, however its connection ends, or if there never is one. Rejected: counting up where a connection is
 // adopted and down where it is removed; each early return in between would have to remember the slot.
 
@@ -59,7 +59,7 @@ final class PeerConnections: Sendable {
     let limit: Int
     private let counts = Locked<[PeerNetwork: Count]>([:])
 
-    /// A peer's connections. Those that are being refused take no slot of those served.
+    /// A peer's connections. Connections that are being refused take none of the served ones' slots.
     private struct Count {
         var served = 0
         var refused = 0

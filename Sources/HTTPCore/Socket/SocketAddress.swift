@@ -9,7 +9,7 @@ public enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
     /// A Unix socket and its path.
     case unix(path: String)
 
-    /// Whether only this machine can have the address.
+    /// Whether the address belongs to this machine alone.
     public var isLoopback: Bool {
         switch self {
         case .v4(let address, _): address >> 24 == 127
@@ -147,7 +147,7 @@ extension SocketAddress {
 }
 
 extension sockaddr_storage {
-    /// Has a system call fill in an address, and returns the call's result and the address's length.
+    /// Lets a system call fill in an address, and returns the call's result and the address's length.
     mutating func fill(
         _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
     ) -> (result: Int32, length: Int) {
@@ -159,7 +159,7 @@ extension sockaddr_storage {
     }
 }
 
-/// Sets an option of a socket. One that the system does not know is left as it is.
+/// Sets an option of a socket, if the system knows it.
 func setOption(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
     var value = value
     setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))

@@ -9,7 +9,7 @@ package enum Digests {
     /// Fetched once: `SHA256` fetches it for each digest, which costs more than digesting a key.
     private nonisolated(unsafe) static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)
 
-    /// SHA-1, only for names that others derive with it: it is broken.
+    /// SHA-1, which is broken: use it only for names that others derive with it.
     package static func sha1(_ bytes: [UInt8]) -> [UInt8] { digest(20) { SHA1(bytes, bytes.count, $0) != nil } }
 
     package static func hmacSHA256(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {

@@ -4,7 +4,7 @@ import CDiffSystem
 /// A certificate with its key, and the parameters of handshakes.
 ///
 /// Immutable, so loops may share it: OpenSSL counts the references and locks its session cache. New files make a new
-/// context; open connections keep theirs, and its sessions are not resumed, so that no client outlives a change of
+/// context. Open connections keep the old one, but its sessions are not resumed, so that no client outlives a change of
 /// authorities.
 ///
 /// TLS 1.2 is limited to ECDHE with AES-GCM or ChaCha20, as TLS 1.3 always is, which excludes the weaknesses of CBC,
@@ -12,7 +12,7 @@ import CDiffSystem
 /// as the context.
 final class TLSContext: @unchecked Sendable {
     let raw: OpaquePointer
-    /// When the certificate, or one of its chain, expires, in seconds since 1970: the first of them.
+    /// The earliest expiry in the certificate chain, in seconds since 1970.
     private(set) var expiry: Int?
 
     init(_ options: TLSOptions) throws(ListenError) {
@@ -129,7 +129,7 @@ final class TLSContext: @unchecked Sendable {
         guard access(file, R_OK) == 0 else { throw .tls(file, String(cString: strerror(errno))) }
     }
 
-    /// The first error is the cause; later ones only say that something below failed.
+    /// The reason of the first error, which is the cause: later ones only say that something below failed.
     static func reason() -> String {
         let code = ERR_get_error()
         return ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(code)"

@@ -4,9 +4,8 @@ import CDiffSystem
 /// TLS over another transport.
 ///
 /// OpenSSL reads and writes through a BIO that calls the transport below. So records are decrypted straight from the
-/// socket without a memory BIO, SIGPIPE cannot happen, and a read that emptied the socket is known to have done so,
-/// which saves another that would only find it empty. The BIO's reference is unretained: the transport owns the SSL,
-/// which owns the BIO.
+/// socket without a memory BIO, SIGPIPE cannot happen, and a read that emptied the socket is noticed, which saves
+/// another that would find nothing. The BIO's reference is unretained: the transport owns the SSL, which owns the BIO.
 final class TLSTransport: Transport {
     private enum State {
         case handshaking
@@ -23,7 +22,7 @@ final class TLSTransport: Transport {
     private(set) var failure = ""
     private var hasNotified = false
     private var emptiedBelow = false
-    /// Whether octets came that the handshake has not answered.
+    /// Whether octets have come that the handshake has not answered.
     private var hasUnanswered = false
 
     /// The server's side.
@@ -86,8 +85,8 @@ final class TLSTransport: Transport {
 
     var shortReceiveIsLast: Bool { emptiedBelow && SSL_has_pending(ssl) == 0 }
 
-    /// OpenSSL makes room for a whole message of a handshake once its length has come, and for a whole record; what it
-    /// has no use for, it frees.
+    /// OpenSSL makes room for a whole handshake message once its length has come, and for a whole record. It frees what
+    /// it does not need.
     var held: Int {
         switch state {
         case .handshaking: hasUnanswered ? Self.largestMessage : 0
@@ -96,7 +95,7 @@ final class TLSTransport: Transport {
         }
     }
 
-    /// A ClientHello of 131,396 octets, which is the most that OpenSSL takes, and a record.
+    /// The largest ClientHello that OpenSSL takes, 131,396 octets, and a record.
     private static let largestMessage = 152 * 1024
     private static let largestRecord = 17 * 1024
 
@@ -151,7 +150,7 @@ final class TLSTransport: Transport {
         case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .blocked
         case SSL_ERROR_ZERO_RETURN: return .ended
         default:
-            // Such as the alert of a server that requires a certificate, which TLS 1.3 sends after the handshake.
+            // For example, the alert of a server that requires a certificate: in TLS 1.3 it comes after the handshake.
             failure = ERR_peek_error() == 0 ? String(cString: strerror(errno)) : TLSContext.reason()
             state = .failed
             return .failed

@@ -1,6 +1,6 @@
 /// Decodes the body of a request, however it is framed (RFC 9112 §6).
 ///
-/// Given the bytes after those it consumed last, it says which of them are content. It keeps none.
+/// Each step gets the bytes after those consumed last, and tells which of them are content. None are kept.
 struct BodyDecoder: Sendable {
     private enum Framing: Sendable {
         case known(remaining: Int)
@@ -19,7 +19,7 @@ struct BodyDecoder: Sendable {
 
     /// What a step found at the start of the bytes.
     enum Step: Equatable {
-        /// `consumed` octets are done with, of which the range `content` belongs to the body.
+        /// `consumed` octets are done with; the range `content` of them belongs to the body.
         case more(consumed: Int, content: Range<Int>)
         /// As `more`, and the message ends here.
         case end(consumed: Int, content: Range<Int>)
@@ -61,10 +61,10 @@ struct BodyDecoder: Sendable {
 ///     ext        = *( BWS ";" BWS token [ BWS "=" BWS ( token / quoted-string ) ] ) BWS
 ///     last       = 1*"0" [ ext ] CRLF *( token ":" value CRLF ) CRLF
 ///
-/// White space behind a size is allowed only before a `;`: as padding it is an old leniency that smugglers use. At most
+/// White space after a size is allowed only before a `;`: as padding it is an old leniency that smugglers use. At most
 /// 16 digits and 2^60 - 1 octets are accepted, so a size cannot overflow. Extensions and trailers are checked and
-/// dropped: nothing behind a body can change what its head said. The total of extensions is limited, or chunks of one
-/// octet with a long extension each would be a cheap way to keep a server busy.
+/// dropped: nothing after a body can change what its head said. The total of extensions is limited: otherwise, chunks
+/// of one octet with a long extension each would be a cheap way to keep a server busy.
 private struct ChunkDecoder: Sendable {
     private enum State: Sendable, Equatable {
         case size(value: Int, digits: Int)

@@ -110,7 +110,7 @@ package enum HostValue {
         return isName(value.slice(0, end)) && isPortSuffix(value.slice(end, value.count))
     }
 
-    /// Empty, or a colon and an optional port.
+    /// Whether the text is empty, or a colon and an optional port.
     private static func isPortSuffix(_ text: UnsafeRawBufferPointer) -> Bool {
         guard let colon = text.first else { return true }
         guard colon == UInt8(ascii: ":") else { return false }

@@ -132,7 +132,7 @@ struct RequestParser: Sendable {
     private func finish(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> Progress {
         guard let line else { throw .malformed(.requestLine) }
         try fields.check(for: line, bytes)
-        // RFC 9110 §9.3.8. No telling what a proxy would do with such a body.
+        // RFC 9110 §9.3.8 forbids content. There is no telling what a proxy would do with it.
         if line.method == .other("TRACE"), fields.bodyLength != .none { throw .malformed(.traceContent) }
         guard let (path, query) = line.resource(bytes) else { throw .malformed(.targetEncoding) }
         let metadata = RequestHead.Metadata(
@@ -148,9 +148,9 @@ struct RequestParser: Sendable {
 // MARK: - The field section
 
 /// The field lines of a head (RFC 9112 §5, §6; RFC 9110 §5). The few fields that determine the framing and the
-/// connection are interpreted at once; of all others only the positions are kept.
+/// connection are interpreted at once; for all others, only the positions are kept.
 private struct FieldSection: Sendable {
-    /// Kept from one head to the next; the first `count` belong to this one.
+    /// Reused for each head; the first `count` belong to this one.
     private var room: [FieldSpan] = []
     private(set) var count = 0
     private var host: FieldSpan?
@@ -167,7 +167,7 @@ private struct FieldSection: Sendable {
         case none, chunked, unsupported, invalid
     }
 
-    /// Room for more fields, which are rare, is not kept.
+    /// Capacity for more fields, which is rarely needed, is not kept.
     private static let keptRoom = 32
 
     var spans: ArraySlice<FieldSpan> { room[..<count] }

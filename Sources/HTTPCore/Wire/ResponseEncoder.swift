@@ -2,7 +2,7 @@
 enum ResponseEncoder {
     /// How the end of the body is marked (RFC 9112 §6.3).
     enum Framing: Equatable {
-        /// No length: no body, or one that the end of the connection ends.
+        /// No length: there is no body, or the end of the connection ends it.
         case none
         case length(Int)
         case chunked
