@@ -6,8 +6,8 @@ import Testing
 struct GzipPositionTests {
     private let budget = MemoryBudget()
 
-    /// Streams that write the same or other pieces, of all sizes, in the same or another order: each is one gzip
-    /// member, whose sum zlib checks, and each piece can be read as soon as it arrives.
+    /// Streams that write the same or different pieces, of all sizes, in any order: each stream is one gzip member,
+    /// whose checksum zlib verifies, and each piece can be read as soon as it arrives.
     @Test(arguments: 0..<20)
     func piecesAreOneMember(seed: Int) throws {
         var chance = Chance(seed)
@@ -59,7 +59,7 @@ struct GzipPositionTests {
         #expect(second.piece.count < 20)
     }
 
-    /// Memory of streams is counted, bounded, and released with them; when memory is short, nothing is remembered.
+    /// Streams' memory is counted, bounded, and released with them; when memory is short, no tail is kept.
     @Test func memoryIsCounted() throws {
         let budget = MemoryBudget(limit: 1_000_000)
         let deflater = Deflater(.pieces)
@@ -92,7 +92,7 @@ struct GzipPositionTests {
 
         mutating func letter() -> UInt8 { UInt8(ascii: "a") + UInt8(number(below: 26)) }
 
-        /// Most are as small as events, some larger than everything that is remembered.
+        /// Most pieces are as small as events; some are larger than the longest tail.
         mutating func piece() -> [UInt8] {
             let count = 1 + number(below: [10, 1000, 20_000, 30_000][number(below: 4)])
             let word = (0..<7).map { _ in letter() }

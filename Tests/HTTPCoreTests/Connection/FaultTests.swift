@@ -11,7 +11,7 @@ import Testing
         ("GET / HTTP/1.1\r\nHost: a\r\n\r\nPOST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
             + "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nworld\r\n0\r\n\r\n"
             + "GET /bytes/40000 HTTP/1.1\r\nHost: a\r\n\r\nGET /none HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-            // Makes all answers the same each time.
+            // Makes the answers the same in each run.
             .replacingOccurrences(of: "Host: a", with: "Host: a\r\nX-Request-Id: b").utf8)
 
     private func run(_ fault: (call: Int, kind: ScriptedTransport.Fault)?, pace: Int) throws -> ScriptedConnection {
@@ -22,7 +22,7 @@ import Testing
         return scripted
     }
 
-    /// Where the answers end, however they were cut: `Date` is the same, since the clock stands still.
+    /// However the output is cut, the answers are the same: `Date` too, since the clock stands still.
     @Test(arguments: [Int.max, 4096, 37]) func everyFaultAtEveryCall(pace: Int) throws {
         let reference = try run(nil, pace: pace)
         #expect(reference.output.hasSuffix("nowhere") && !reference.isOpen)
@@ -66,7 +66,7 @@ import Testing
             }
             sent.append((transport.output.count - before) / 1024)
         }
-        // Twice in the first: for the event, and as a marked receiver.
+        // Twice in the first turn: for the event, and as a marked receiver.
         #expect(sent == [512, 256, 208, 0] && scripted.isOpen)
     }
 
@@ -91,7 +91,7 @@ import Testing
             }
             answered.append(scripted.output.split(separator: "HTTP/1.1 200").count)
         }
-        // Twice in the first: for the event, and as a marked receiver.
+        // Twice in the first turn: for the event, and as a marked receiver.
         #expect(answered == [128, 192, 256, 300, 300, 300])
     }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPCore
 
-/// Deadlines, with the clock in hand.
+/// Deadlines, with a clock that the test sets.
 @Suite struct TimeTests {
     private func connection(_ input: String = "") throws -> ScriptedConnection {
         let transport = ScriptedTransport(Array(input.utf8))
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    /// A connection beyond the limit holds a descriptor no longer than a served one may before it says anything.
+    /// A refused connection holds its descriptor no longer than a served one may take for its handshake.
     @Test func aRefusalWaitsForAHandshakeAsLongAsThatMayTake() throws {
         let transport = ScriptedTransport([])
         transport.endsInput = false

@@ -12,7 +12,7 @@ import Testing
         return ends
     }
 
-    /// Descriptors that are always ready, and whose events take more time than a turn has for them.
+    /// Descriptors that are always ready, whose events take longer than one turn has for them.
     @Test func nobodyStandsBehindOldEventsOfABusyDescriptor() throws {
         let loop = try EventLoop.standalone(polling: .ofTests)
         defer { loop.end() }

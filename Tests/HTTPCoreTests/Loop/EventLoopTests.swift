@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPCore
 
 @Suite struct EventLoopTests {
-    /// More threads than an externally bounded pool has.
+    /// More loops than a pool with a fixed limit has threads.
     @Test func everyLoopTurnsHoweverManyThereAre() throws {
         let loops = try (0..<270).map { _ in try EventLoop.standalone(polling: .ofTests) }
         defer { loops.forEach { $0.end() } }
@@ -15,7 +15,7 @@ import Testing
         #expect(eventually { turned.count.load(ordering: .relaxed) == loops.count })
     }
 
-    /// A waiter for work shared by several loops is told by its end.
+    /// Work for a loop that has ended is released, so that whoever waits for it is told.
     @Test func whatALoopThatHasEndedIsGivenIsLetGo() throws {
         let loop = try EventLoop.standalone(polling: .ofTests)
         loop.end()
@@ -32,7 +32,7 @@ import Testing
         let loop = try EventLoop.standalone(polling: .ofTests)
         defer { loop.end() }
         let (steps, isDone) = (Locked<[String]>([]), Turned())
-        // The first one comes from another thread.
+        // The outer call comes from another thread.
         loop.perform {
             loop.perform { steps.withLock { $0.append("inner") } }
             steps.withLock { $0.append("outer") }

@@ -47,7 +47,7 @@ import Testing
     private enum Step {
         case add(Interest), change(Interest), remove
         case write, read, fill, makeRoom, finish, closeFar
-        /// Everything reported for the descriptor until it is silent; at least that, and no more than `also`.
+        /// Everything reported for the descriptor until it is silent: at least this, and at most also `also`.
         case says(Readiness, also: Readiness = [])
         case isSilent
     }
@@ -185,7 +185,7 @@ import Testing
         listening.close()
     }
 
-    /// A descriptor's number is reused as soon as it is closed, and knowledge of the old one must not apply to the new.
+    /// A descriptor's number is reused as soon as it is closed. Events of the old one must not reach the new one.
     @Test(arguments: Polling.allCases)
     func anotherDescriptorWithTheSameNumberIsAnother(_ polling: Polling) throws {
         let poller = try Poller(polling)
@@ -224,7 +224,7 @@ import Testing
             SystemThread.start(named: "waker") { poller.wake() }
             #expect(poller.wait(until: .never).isWoken)
         }
-        // Calls while nobody waits count as one.
+        // Several calls before a wait count as one.
         poller.wake()
         poller.wake()
         #expect(poller.wait(until: .never).isWoken)
@@ -234,7 +234,7 @@ import Testing
     @Test(arguments: Polling.allCases)
     func aWaitEndsAtItsDeadlineAndNotBefore(_ polling: Polling) throws {
         let (poller, pair) = (try Poller(polling), Pair())
-        // One with nothing to report.
+        // A descriptor with nothing to report.
         #expect(poller.add(pair.near, for: .edges(forOutput: false)))
         for microseconds in [Int64(1), 300, 999, 1000, 1001, 5_500, 20_000] {
             let deadline = Instant.now + .microseconds(microseconds)
@@ -265,7 +265,7 @@ import Testing
         for pair in pairs { close(pair.near) }
     }
 
-    /// Always ready, and wanted by nobody: neither the waits nor a thread behind them take processor time.
+    /// Ready descriptors that nobody reads: neither the waits nor a thread behind them take processor time.
     @Test(arguments: Polling.allCases)
     func nothingSpinsOnADescriptorThatNobodyWants(_ polling: Polling) throws {
         let (poller, pairs) = (try Poller(polling), (0..<50).map { _ in Pair() })
@@ -286,7 +286,7 @@ import Testing
         for pair in pairs { close(pair.near) }
     }
 
-    /// A poller released while much is watched, and pending.
+    /// A poller released while many descriptors are watched and have events pending.
     @Test(arguments: Polling.allCases)
     func itMayGoAtAnyTime(_ polling: Polling) throws {
         for round in 0..<50 {
@@ -313,7 +313,7 @@ extension Poller {
         return events.filter { $0.descriptor == descriptor }.reduce(into: []) { $0.formUnion($1.readiness) }
     }
 
-    /// What is reported about a descriptor until there is silence for a time, which begins after `readiness`.
+    /// What is reported about a descriptor until it is silent for `time`, counted from `readiness` on.
     fileprivate func settled(
         _ descriptor: Int32, atLeast readiness: Readiness = [], within time: Duration = .milliseconds(10)
     ) -> Readiness {

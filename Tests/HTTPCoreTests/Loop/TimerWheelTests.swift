@@ -52,7 +52,7 @@ import Testing
         for alarm in alarms { wheel.arm(alarm, at: Instant(nanoseconds: Self.tick)) }
         wheel.expired(by: Instant(nanoseconds: 5 * Self.tick)).forEach { $0.fire() }
         #expect(rung.count == 1)
-        // One that is rearmed instead of ringing rings then.
+        // An alarm rearmed instead of ringing rings at its new time.
         wheel.arm(alarms[0], at: Instant(nanoseconds: 10 * Self.tick))
         wheel.expired(by: Instant(nanoseconds: 20 * Self.tick)).forEach { $0.fire() }
         #expect(rung.count == 2 && rung.last == 0)
@@ -70,7 +70,7 @@ import Testing
             _ = wheel.expired(by: Instant(nanoseconds: 0))
             wheel = TimerWheel(now: Instant(nanoseconds: 0))
         }
-        // One that moves on is met at its old place and linked again.
+        // A postponed alarm is found in its old slot and linked again.
         wheel.arm(alarm, at: Instant(nanoseconds: 80_000_000))
         wheel.arm(alarm, at: Instant(nanoseconds: 800_000_000))
         #expect(wheel.expired(by: Instant(nanoseconds: 100_000_000)).isEmpty)

@@ -29,7 +29,7 @@ import Testing
         defer { end.signal() }
         #expect(loop.runDelay >= 0)
         let dog = Watchdog([loop], limit: .seconds(8))
-        // It gets a tenth of the processor it wants.
+        // The loop gets a tenth of the processor time it wants.
         let look = { (second: Int64) in
             dog.look(at: self.start + .seconds(second), delay: { _ in second * 900_000_000 })
         }
@@ -44,7 +44,7 @@ import Testing
         let dog = Watchdog([idle, busy], limit: .seconds(8))
         for second in 0..<8 {
             let turns = idle.turns
-            // A loop that was just woken may take one more call for that, so it is examined until it turns.
+            // A loop that was just woken may need one more check for that, so it is checked until it turns.
             #expect(
                 eventually { look(dog, at: Int64(second) * 1000).isEmpty && idle.turns > turns },
                 "an idle loop is woken")
@@ -79,7 +79,7 @@ import Testing
         #expect(eventually { server.service.pendings.withLock { $0.count } == 1 })
         server.service.pendings.withLock { $0.removeFirst() }.answer(Response(status: 200))
         let dog = Watchdog(server.server.loops, limit: .seconds(8))
-        // It gets stuck in the body, turns after its head.
+        // The loop gets stuck in the body, turns after the head.
         client.send("x")
         server.service.isStuck.wait()
         var found: [Watchdog.Finding] = []

@@ -88,7 +88,7 @@ import Testing
 
     // MARK: Waiting
 
-    /// The receivers of shares, in order, and the shares.
+    /// Shares in the order in which they were granted, with their receivers' names.
     private let admitted = Locked<[(name: String, share: MemoryShare)]>([])
     private var names: [String] { admitted.withLock { $0.map(\.name) } }
 
@@ -151,7 +151,7 @@ import Testing
         #expect(count.withLock { $0 } == 80_000 && budget.inUse == 0 && budget.waiterCount == 0)
     }
 
-    // MARK: On its way in
+    // MARK: Input
 
     private static let start = "POST /echo HTTP/1.1\r\nHost: a\r\n"
     private static let small: @Sendable (inout ServerOptions) -> Void = { $0.incoming = MemoryBudget(limit: 10_000) }
@@ -191,7 +191,7 @@ import Testing
         #expect(scripted.shard.options.incoming.inUse == 9000)
         scripted.transport.give(String(repeating: "x", count: 21_000))
         scripted.settle()
-        // It is whole at the end of the turn, so nothing waits for more.
+        // The body is complete at the end of the turn, so no part of it waits for more.
         #expect(scripted.output.contains(" 200 ") && scripted.shard.options.incoming.inUse == 0)
     }
 
@@ -221,7 +221,7 @@ import Testing
         return transport
     }
 
-    // MARK: On its way out
+    // MARK: Output
 
     @Test func aBodyThatManyAreSentIsHeldOnce() throws {
         let server = try TestServer()
@@ -246,7 +246,7 @@ import Testing
         }
         #expect(eventually { !server.options.outgoing.isExceeded })
         #expect(eventually { server.server.counters.relievedConnections == 2 })
-        // The first two: the largest one each time that there was too much.
+        // The first two are closed: each time that too much was queued, the largest.
         #expect(clients[0].receiveToEnd().utf8.count < 9_000_000 && clients[1].receiveToEnd().utf8.count < 8_000_000)
         #expect(clients[4].receive(octets: 5_000_000) >= 5_000_000)
     }
@@ -262,7 +262,7 @@ import Testing
         }
         let clients = try (0..<20).map { _ in try Client(server.address, receiveBuffer: 4096) }
         for client in clients { client.send("GET /\(path) HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n") }
-        // The others get it as it is.
+        // The other clients get the body uncompressed.
         #expect(eventually { server.answers >= 14 })
         #expect(server.options.outgoing.inUse < 8 << 20)
     }
@@ -280,7 +280,7 @@ import Testing
             }
             if round < 2 { #expect(eventually { server.answers == clients.count }) }
         }
-        // All connections with one of the three bodies are closed, and hardly any other: an answer that is not written
+        // All connections with one of the three bodies are closed, and hardly any others: an answer that is not written
         // yet is not known to hold its body.
         #expect(eventually { !server.options.outgoing.isExceeded && server.answers == 60 })
         #expect((20...25).contains(server.server.counters.relievedConnections))

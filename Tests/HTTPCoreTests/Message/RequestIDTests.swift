@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func `without one it is made`() throws {
-        // Of the same length as the field's name.
+        // A field whose name is as long as `X-Request-Id`.
         #expect(try id("Content-Type: text/plain\r\n") == "00000000000000a0")
         #expect(RequestID(head: nil, made: .max).text == "ffffffffffffffff")
         for made: UInt64 in [0x0123_4567_89AB_CDEF, 0xFEDC_BA98_7654_3210, 0, 1, 1 << 63] {

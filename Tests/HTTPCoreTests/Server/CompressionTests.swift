@@ -57,7 +57,7 @@ import Testing
         #expect(try ask(server, post(gzip(String(repeating: "a", count: 100_000)))).hasPrefix("HTTP/1.1 200"))
     }
 
-    /// By its inflated size: the limit is not reached, and nothing more is inflated to find out.
+    /// A bomb is detected by its ratio, before any limit is reached, and nothing more is inflated.
     @Test func aBombIsSeenByItsRatio() throws {
         let inflater = Inflater()
         var body: [UInt8] = []
@@ -67,7 +67,7 @@ import Testing
         #expect(body.count <= Inflater.ratioFreeBytes)
     }
 
-    /// Octet by octet, so that each run of input is checked.
+    /// Input comes octet by octet, so that each step is checked.
     @Test func whatIsBelowTheRatioIsInflated() throws {
         let rows = (0..<10_000).map {
             #"{"id":"item-\#($0)","content":{"title":"Item \#($0)","done":false,"tags":[]}}"#
@@ -139,7 +139,7 @@ import Testing
     }
 
     private func gzip(_ text: String, padded: Bool) throws -> [UInt8] {
-        // A short text would grow by compression, and is left alone: level 0 by hand.
+        // A short text would grow by compression, and `Deflater` leaves it alone: so it is stored (level 0) by hand.
         let bytes = Array(text.utf8)
         var crc: UInt32 = 0xFFFF_FFFF
         for byte in bytes {

@@ -100,7 +100,7 @@ import Testing
         client.send(get("/held"))
         #expect(eventually { server.service.pendings.withLock { $0.count } == 1 })
         client.finishSending()
-        // The end of the input is after the first of these; the loop handles them in the order of arrival.
+        // The loop handles events in the order of arrival, so it has seen the end of the input by the first answer.
         for _ in 0..<3 { #expect(try server.ask(get("/")).contains("root")) }
         #expect(server.service.gone.load(ordering: .relaxed) == 0)
         server.service.pendings.withLock { $0.removeFirst() }.answer(Response(status: 200, text: "late"))
@@ -115,9 +115,9 @@ import Testing
         client?.abort()
         client = nil
         #expect(eventually { server.service.gone.load(ordering: .relaxed) == 1 })
-        // The work begun for it still takes its place.
+        // The work begun for the client still holds its slot.
         #expect(server.server.counters.openConnections == 1)
-        // Like a service that has nobody left to answer.
+        // A service that has nobody left to answer drops its `Pending`.
         server.service.pendings.withLock { $0 = [] }
         #expect(eventually { server.server.counters.openConnections == 0 })
         #expect(server.service.exchanges.withLock { $0.map(\.status) } == [0])
@@ -182,7 +182,7 @@ import Testing
         for client in clients.dropFirst() { #expect(client.receiveToEnd().hasSuffix("root")) }
         #expect(eventually { isQuiet.withLock { $0 } })
         #expect(throws: Client.Failure.self) { try Client(server.address) }
-        // One that has not made a request yet may do so.
+        // A client that has not made a request yet may still make one.
         clients[0].send(get("/"))
         #expect(clients[0].receiveToEnd().hasSuffix("root"))
         #expect(eventually { isDrained.withLock { $0 } })

@@ -15,7 +15,7 @@ import Testing
         // ::ffff:192.0.2.1 is 192.0.2.1, on whatever interface.
         (.v6(high: 0, low: 0xFFFF_C000_0201, port: 1, scope: 0), .v4(0xC000_0201)),
         (.v6(high: 0, low: 0xFFFF_C000_0201, port: 1, scope: 3), .v4(0xC000_0201)),
-        // An address that only resembles a mapped one is none.
+        // An address that only resembles a mapped one is not mapped.
         (.v6(high: 0, low: 0xFFFE_C000_0201, port: 1, scope: 0), .v6(prefix: 0, scope: 0)),
         (.v6(high: 0, low: 0x1_FFFF_C000_0201, port: 1, scope: 0), .v6(prefix: 0, scope: 0)),
         (.v6(high: 1, low: 0xFFFF_C000_0201, port: 1, scope: 0), .v6(prefix: 1, scope: 0)),
@@ -39,7 +39,7 @@ import Testing
 @Suite struct PeerConnectionsTests {
     private static let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
-    /// Places that live until the value ends.
+    /// Slots that are held until the value is released.
     private final class Places {
         private(set) var slots: [Held] = []
 
@@ -48,7 +48,7 @@ import Testing
             init(_ slot: consuming PeerSlot) { self.slot = slot }
         }
 
-        /// Takes one more; returns whether it is served, or nil if there is none.
+        /// Takes one more slot; returns whether it is for a served connection, or nil if there is none.
         func take(_ connections: PeerConnections, _ network: PeerNetwork) -> Bool? {
             guard let slot = connections.slot(for: network) else { return nil }
             slots.append(Held(slot))
@@ -90,7 +90,7 @@ import Testing
 
     // MARK: A server
 
-    /// A connection of a client, with its source and its destination.
+    /// A client's connection from this source address.
     private func client(_ server: TestServer, from source: UInt32) throws -> Client {
         try Client(server.address, from: .v4(address: source, port: 0))
     }
@@ -116,7 +116,7 @@ import Testing
         #expect(server.server.counters.refusedConnections == 0, "the server itself has room")
     }
 
-    /// Opens and closes connections in every possible way, then checks that just as many as before are served.
+    /// Opens and closes connections in every possible way, then checks that just as many as before can be served.
     @Test func `each connection gives its slot back, however it ends`() throws {
         let limit = 4
         let server = try TestServer {

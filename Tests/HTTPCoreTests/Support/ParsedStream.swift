@@ -65,7 +65,7 @@ struct ParsedStream: Equatable, CustomStringConvertible {
 }
 
 extension Array where Element == UInt8 {
-    /// The same reading of the bytes however they are cut: whole, at every single place, and octet by octet.
+    /// The readings of the bytes however they are cut: whole, at every single index, and octet by octet.
     func parsedAtEverySplit(limits: MessageLimits = MessageLimits()) -> [ParsedStream] {
         [ParsedStream(self, limits: limits), ParsedStream(self, cuts: Swift.Array(0..<count), limits: limits)]
             + (0..<count).map { ParsedStream(self, cuts: [$0], limits: limits) }

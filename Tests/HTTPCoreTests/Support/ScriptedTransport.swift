@@ -11,7 +11,7 @@ final class ScriptedTransport: Transport {
         case short
         /// ECONNRESET.
         case reset
-        /// The end of the input, or a peer that takes no more.
+        /// The end of the input, or a peer that accepts no more output.
         case ended
     }
 
@@ -77,7 +77,7 @@ final class ScriptedTransport: Transport {
     }
 }
 
-/// A connection over a script, with a loop whose thread and clock are the test's.
+/// A connection over a script, with a loop whose thread and clock belong to the test.
 final class ScriptedConnection {
     let transport: ScriptedTransport
     let service: TestService
@@ -85,7 +85,7 @@ final class ScriptedConnection {
     private(set) weak var connection: Connection?
     private(set) var now = Instant.now
     let loop: EventLoop
-    /// Shared by all: a test makes thousands of connections, and threads are not free.
+    /// Shared by all connections: a test makes thousands, and threads are not free.
     private static let workers = Workers(count: 1)
 
     init(
@@ -105,7 +105,7 @@ final class ScriptedConnection {
         connect(isTLS: isTLS)
     }
 
-    /// One more on the loop of another, whose clock it copies.
+    /// Another connection on the loop of `other`, whose clock it copies.
     init(_ transport: ScriptedTransport, beside other: ScriptedConnection) {
         (self.transport, loop, shard, now) = (transport, other.loop, other.shard, other.now)
         service = other.service
@@ -123,8 +123,8 @@ final class ScriptedConnection {
     var isOpen: Bool { connection != nil && !shard.connections.isEmpty }
     var output: String { String(decoding: transport.output, as: UTF8.self) }
 
-    /// Gives the connection edges of both directions, as from a socket that has become ready, until nothing happens any
-    /// more.
+    /// Gives the connection edges in both directions, as from a socket that has become ready, until nothing more
+    /// happens.
     func settle() {
         for _ in 0..<64 where isOpen {
             loop.turn(at: now) { connection?.receive([.input, .output]) }
@@ -132,7 +132,7 @@ final class ScriptedConnection {
         }
     }
 
-    /// The peer shuts its side.
+    /// Shuts down the peer's side.
     func hangUp() {
         transport.endsInput = true
         loop.turn(at: now) { connection?.receive([.input, .inputEnd]) }

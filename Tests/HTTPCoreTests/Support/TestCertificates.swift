@@ -27,8 +27,8 @@ struct TestCertificates {
         rmdir(directory)
     }
 
-    /// Writes a new server certificate and its key over the old ones, followed by the authority's if requested. That
-    /// one is valid for an hour.
+    /// Writes a new server certificate and its key over the old ones, followed by the authority's certificate if
+    /// requested. The authority's is valid for an hour.
     func issue(_ name: String, hours: Int = 1, withAuthority: Bool = false) {
         let (certificate, key) = client(name, hours: hours)
         Self.write(certificate: certificate, to: certificateFile)

@@ -4,14 +4,14 @@ import Synchronization
 
 @testable import HTTPCore
 
-/// A service whose paths show each way through the server, and which records its calls.
+/// A service whose paths cover each way through the server, and which records its calls.
 final class TestService: Service {
     let exchanges = Locked<[ExchangeSummary]>([])
     let streamsClosed = Atomic<Int>(0)
     let pendings = Locked<[Pending]>([])
     let gone = Atomic<Int>(0)
     let shared = Locked<SharedBody?>(nil)
-    /// Signalled when `/stuck` has begun to block its loop, and what it waits for.
+    /// `/stuck` signals `isStuck` when it blocks its loop, and waits for `goOn`.
     let isStuck = DispatchSemaphore(value: 0)
     let goOn = DispatchSemaphore(value: 0)
 
@@ -75,7 +75,7 @@ final class TestService: Service {
         }
     }
 
-    /// Writes whenever it may, without end.
+    /// Writes whenever the stream is writable, without end.
     private func flood(_ writer: StreamWriter) {
         writer.onClose { [self] in streamsClosed.add(1, ordering: .relaxed) }
         writer.onWritable { writer.write([UInt8](repeating: 0, count: 10_000)) }
