@@ -2,10 +2,10 @@ import DiffClock
 import SnapshotKit
 
 /// Past revisions of a session, oldest first, bounded by count, age and bytes. Each has a delta that leads back to it
-/// from the next one, so memory grows with the changes, however long the list is.
+/// from the next one, so memory grows with the changes, not with the list.
 ///
-/// The newest one is kept for some seconds even if it alone is larger than all may be: readers that are at the head get
-/// the next changes, whatever their size.
+/// The newest entry is kept for some seconds even if it alone exceeds the bound on bytes: readers at the head get the
+/// next changes, whatever their size.
 public struct History: Sendable {
     /// One past revision. An object, since each commit copies references to them.
     public final class Entry: Sendable {
@@ -24,10 +24,10 @@ public struct History: Sendable {
         }
     }
 
-    /// How much is remembered.
+    /// The bounds on what is remembered.
     public struct Bounds: Sendable {
         public var revisions = 64
-        /// How long after the revision was the head. Default 1 h.
+        /// How long a revision is remembered after it was the head. Default 1 h.
         public var age = Duration.seconds(3600)
         /// Bytes of all entries. Default 1 MiB.
         public var bytes = 1 << 20
@@ -68,7 +68,7 @@ public struct History: Sendable {
     /// The revision before the head.
     var newest: Entry? { recent.last ?? full.last?.entries.last }
 
-    /// The sequence of the first revision.
+    /// The sequence of the oldest revision.
     var oldestSequence: UInt64? { count > 0 ? self[0].revision.sequence : nil }
 
     private subscript(index: Int) -> Entry {
@@ -120,7 +120,7 @@ public struct History: Sendable {
         if forgottenBytes > max(4096, footprint / 8) { set(entries) }
     }
 
-    /// Whether the newest entry is kept for its grace time alone; then it is the only one.
+    /// Whether the newest entry is kept only for its grace time; it is then the only one.
     public func isOversize(_ bounds: Bounds) -> Bool { footprint > bounds.bytes && count == 1 }
 
     /// How old entries may be.
@@ -151,8 +151,7 @@ public struct History: Sendable {
         return (0..<count).reversed().lazy.map { self[$0].revision }.first { $0.sequence == sequence }
     }
 
-    /// Whether a revision, or the next one if it is gone, will be forgotten soon: newer ones take half of a bound, or
-    /// half of its time is over.
+    /// Whether a revision (or its successor, if it is gone) has used up half of any bound: count, bytes or age.
     public func isFading(_ sequence: UInt64, at now: Instant, bounds: Bounds) -> Bool {
         guard let place = (0..<count).first(where: { self[$0].revision.sequence >= sequence }) else { return false }
         let newer = (place..<count).reduce(0) { $0 + self[$1].bytes }

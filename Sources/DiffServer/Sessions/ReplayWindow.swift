@@ -1,14 +1,14 @@
 // A session may have thousands of writers, each with its own keys, and each commit copies a session's value. So older
-// entries are in blocks that all versions share, and a commit copies only the newest ones. Now and then there are too
-// many, and all are gone through once: amortized O(1) per write. Until then, those too many are not found.
+// entries are in blocks that all versions share, and a commit copies only the newest ones. Surplus entries are removed
+// in batches, by one pass over all: amortized O(1) per write. Until then, they are not found.
 
 import DiffClock
 import SnapshotKit
 
 /// Recent writes by their `Idempotency-Key`, so that a retry is not executed again. Refusals are not remembered.
 ///
-/// Where there is no room for another one, the oldest of the writer that has most is forgotten, so one with many keys
-/// has all the room that others leave.
+/// When the window is full, the oldest entry of the writer with the most is forgotten. So a writer with many keys has
+/// all the room that others leave.
 public struct ReplayWindow: Sendable {
     /// A key and its sender: equal keys of different writers are different.
     public struct Key: Hashable, Sendable {
@@ -40,7 +40,7 @@ public struct ReplayWindow: Sendable {
         static let size = 64
         let entries: [KeyedEntry]
         private let hashes: [Int]
-        /// A bit for each of 1,024 ends of a hash, so most blocks are passed without a look at their hashes.
+        /// A filter: one bit for each value of a hash's low 10 bits. Most blocks are skipped without comparing hashes.
         private let ends: [UInt64]
         let footprint: Int
 
@@ -57,7 +57,7 @@ public struct ReplayWindow: Sendable {
         }
     }
 
-    /// So many entries too many are gone through at once.
+    /// How many surplus entries are removed in one pass.
     private static let slack = 8 * Block.size
 
     /// Oldest first; in front of `newest`. No key is in two entries.
@@ -76,12 +76,12 @@ public struct ReplayWindow: Sendable {
         newest = Array(entries[whole...])
     }
 
-    /// All of them, oldest first. O(n).
+    /// All entries, oldest first. O(n).
     public var entries: [KeyedEntry] { blocks.flatMap(\.entries) + newest }
 
     public var isEmpty: Bool { count == 0 }
 
-    /// O(n / 64).
+    /// The number of entries. O(n / 64).
     var count: Int { blocks.reduce(newest.count) { $0 + $1.entries.count } }
 
     /// Memory held, in bytes. O(n / 64).
@@ -108,9 +108,9 @@ public struct ReplayWindow: Sendable {
 
     private var last: KeyedEntry? { newest.last ?? blocks.last?.entries.last }
 
-    /// Takes over what another window of the same session has and this one lacks.
+    /// Adds the entries of another window of the same session that this one lacks.
     ///
-    /// Entries that come late are put last, so a window that has the last entry of another has all of them: the common
+    /// Late entries are appended, so a window that has the last entry of another has all of its entries: the common
     /// case costs one search.
     public mutating func formUnion(_ other: ReplayWindow, at now: Instant) {
         guard let last = other.last, find(last.key) == nil else { return }
@@ -119,7 +119,7 @@ public struct ReplayWindow: Sendable {
         }
     }
 
-    /// Replaces an entry of the same key, which was too old, or is the same write, read from a store.
+    /// Adds an entry. It replaces one of the same key, which was too old, or is the same write, read from a store.
     mutating func remember(_ entry: Entry, by key: Key) {
         forget(key)
         newest.append((key, entry))
@@ -146,7 +146,7 @@ public struct ReplayWindow: Sendable {
     func remembered(at now: Instant) -> [KeyedEntry] {
         let entries = entries.filter { now - $0.entry.done <= Self.age }
         let counts = entries.reduce(into: [String: Int]()) { $0[$1.key.writer, default: 0] += 1 }
-        // The most of a writer, and how many writers may have one more.
+        // The most entries per writer, and how many writers may have one more.
         var (most, extra) = (entries.count, 0)
         let sum = { (most: Int) in counts.values.reduce(0) { $0 + min($1, most) } }
         if entries.count > Self.capacity {

@@ -30,19 +30,19 @@ public enum ResetReason: String, Sendable, CaseIterable {
 /// The revision that a reader says it has.
 public enum Since: Hashable, Sendable {
     case absent
-    /// Named, but empty: the reader has nothing.
+    /// Present, but empty: the reader has nothing.
     case nothing
-    /// Not a revision: an event's id that was damaged on the way.
+    /// Not a revision: an event's id that was damaged in transit.
     case unreadable
     case revision(Revision)
 
     /// Nil if the reader names none.
     public var revision: Revision? { if case .revision(let revision) = self { revision } else { nil } }
 
-    /// Which rows the reader shows, if not all.
+    /// The rows that the reader shows; nil for all.
     public var place: WindowPosition? { revision?.place }
 
-    /// For a writer that names none: the head before the write; nil if there was none.
+    /// Replaces `absent` for a writer: by the head before the write, or by `nothing` if there was none.
     public func orElse(_ before: Revision?) -> Since { self == .absent ? before.map(Since.revision) ?? .nothing : self }
 }
 
@@ -62,7 +62,7 @@ extension Session {
         return .none(reset(from: revision.sequence, at: now, bounds: bounds))
     }
 
-    /// The same for a reader with views, for whom equal states of different revisions have different names.
+    /// Finds the state for a reader with views, to whom equal states of different revisions have different names.
     public func resumePoint(
         _ revision: Revision, through views: [ViewName], at now: Instant, bounds: History.Bounds
     ) -> ResumePoint {
@@ -75,8 +75,8 @@ extension Session {
         return resumePoint(of: candidate, at: now, bounds: bounds)
     }
 
-    /// The same for a revision of this session by its own name. A view of ignored places may show different things for
-    /// two revisions with the same digest.
+    /// Finds the state of this revision of the session, not of an equal one: a view of ignored places may show
+    /// different things for two revisions with the same digest.
     public func resumePoint(of revision: Revision, at now: Instant, bounds: History.Bounds) -> ResumePoint {
         if revision != head.revision, !settings.ignored.isEmpty,
             let place = history.place(of: revision, at: now, bounds: bounds), history.revision(at: place) == revision
@@ -107,11 +107,11 @@ extension Session {
         return sequence < oldest ? .expired : .unknown
     }
 
-    /// Rebuilds the state of a past revision, with what it has in common with the head. O(changes since), and one copy
-    /// of O(n).
+    /// Rebuilds the state of a past revision, with what it shares with the head. O(changes since), and one copy of
+    /// O(n).
     ///
     /// - Parameter isIndexed: whether its ids can be found in O(1).
-    /// - Returns: nil if a delta does not fit its state, whoever wrote it: then the revision counts as forgotten.
+    /// - Returns: nil if a delta does not fit its state, whoever wrote it. The revision then counts as forgotten.
     public func state(at place: Int, isIndexed: Bool = false) -> (snapshot: Snapshot, reused: Kinship)? {
         head.snapshot.applying(history.way(to: place), isIndexed: isIndexed).map { ($0.snapshot, $0.reused.reversed) }
     }

@@ -37,9 +37,9 @@ public struct Revision: Hashable, Sendable {
         if ownText != text { details = .some(place: place, written: String(text)) }
     }
 
-    /// Which of its rows a reader shows; nil for all of them.
+    /// The rows of the revision that a reader shows; nil for all.
     public var place: WindowPosition? { if case .some(let place, _)? = details { place } else { nil } }
-    /// The text that a client sent, if it is unusual; it is echoed.
+    /// The text sent by a client, if it is unusual; it is echoed.
     private var written: String? { if case .some(_, let written)? = details { written } else { nil } }
 
     /// The revision for a reader who shows these rows of it.
@@ -70,7 +70,7 @@ public struct Revision: Hashable, Sendable {
     }
 
     private var ownText: String {
-        // Without an array: stores and answers write many revisions.
+        // Avoids an array: stores and answers write many revisions.
         let (number, place) = (String(sequence), place.map { "~\($0)" } ?? "")
         return String(unsafeUninitializedCapacity: number.utf8.count + 17 + place.utf8.count) { room in
             var (_, at) = room.initialize(from: number.utf8)

@@ -1,9 +1,8 @@
 // Sessions as values. An operation (Operations) decides what becomes of a session, a `SessionTransition` makes the next
-// one, and `SessionRecord` and `LogEntry` are what a store keeps of it. The current time is a parameter of all
-// decisions.
+// one, and a store keeps it as `SessionRecord` and `LogEntry`. The current time is a parameter of all decisions.
 //
-// The target knows states and instants. It knows no request, token, lock or store; views only by name, and whoever must
-// consent to edits only as `Consent`.
+// The target knows states and instants, but no request, token, lock or store. It knows views only by name, and those
+// who must consent to edits only as `Consent`.
 
 import DiffClock
 import SnapshotKit
@@ -16,10 +15,10 @@ public final class Session: Sendable {
     public let replays: ReplayWindow
     /// The first sequence since PUT last started the session over, or 0. Readers of earlier ones are told `replaced`.
     public let startedOverAt: UInt64
-    /// A store's name for this value, new with each commit; 0 in memory. Before a commit it is still that of the
-    /// session that this was made from.
+    /// A store's name for this value, new with each commit; 0 in memory. Until the commit, it is that of the session
+    /// that this one was made from.
     public let version: UInt64
-    /// What a store holds of it.
+    /// What a store holds of the session.
     public let log: SessionLog
 
     init(
@@ -49,7 +48,7 @@ public final class Session: Sendable {
         /// Leads here from the previous state, for the log; nil if there is none, or if it would be as large as the
         /// state.
         let step: SnapshotDelta?
-        /// The changeset from the head before to this one, while the writer or readers hold it.
+        /// The changeset from the previous head to this one, while the writer or readers hold it.
         public weak let change: Changeset?
         /// Memory held, in bytes.
         public let footprint: Int
@@ -99,7 +98,7 @@ public final class Session: Sendable {
         }
     }
 
-    /// The settings made by PUT or the first POST, as PUTs without a state have changed them since.
+    /// The settings made by PUT or the first POST, with the changes of later PUTs without a state.
     public struct Settings: Sendable, Equatable {
         /// The longest time to live, in seconds: seven days. Tokens live no longer either.
         public static let maxTimeToLive = 7 * 24 * 3600
@@ -113,7 +112,7 @@ public final class Session: Sendable {
         var keepsExpanded = false
         /// How often the ignored places have changed since the session was made.
         var digestEpoch = 0
-        /// Whether other places were ignored before, since the session was made or last started over: then readers may
+        /// Whether other places were ignored before, since the session was made or last started over. Readers may then
         /// have any values there.
         public var ignoredOthers = false
 
@@ -126,7 +125,7 @@ public final class Session: Sendable {
         }
 
         /// The salt of the digests. States that were equal may differ once other places are ignored, so an earlier
-        /// digest must never be that of a later state, in a session that was made again too.
+        /// digest must never recur for a later state, not even if the session is made again.
         func salt(_ name: String) -> String {
             digestEpoch == 0 && ignored.isEmpty
                 ? name : "\(name)/\(digestEpoch)\(ignored.map { "/\($0.description.utf8.count)\($0)" }.joined())"
@@ -200,7 +199,7 @@ extension RequestFingerprint {
 extension Session.Settings {
     /// The members of a body that set them.
     public static let members = ["ttl", "ignore", "shape", "keep"]
-    /// With a state.
+    /// The members of an envelope with a state.
     public static let besideState = Envelope.Members(states: ["state"], values: members, shape: "shape")
 }
 
@@ -289,7 +288,7 @@ public enum SessionName {
         (1...maxBytes).contains(text.utf8.count) && text.utf8.allSatisfy(isOfName)
     }
 
-    /// Whether a name may hold it.
+    /// Whether a name may contain this byte.
     public static func isOfName(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -325,7 +324,7 @@ extension Unicode.Scalar {
 
 // MARK: - In memory
 
-/// A session in memory, awake or resting.
+/// A session in memory, awake or packed.
 public protocol SessionInMemory: AnyObject, Sendable {
     var revision: Revision { get }
     /// Visible rows of the head.

@@ -1,5 +1,5 @@
-// What a writer has to know of a session's log. The log holds all commits that the history leads back over, and all
-// after the checkpoint. From it, a commit decides whether to write a new checkpoint, and which entries to remove.
+// What a writer must know of a session's log. The log holds all commits that the history leads back over, and all after
+// the checkpoint. From this, a commit decides whether to write a new checkpoint, and which entries to remove.
 
 import SnapshotKit
 
@@ -7,7 +7,7 @@ import SnapshotKit
 public struct SessionLog: Sendable {
     /// One commit in the log.
     public struct Entry: Sendable {
-        /// The store's name for it.
+        /// The entry's name in the store.
         public let id: UInt64
         /// The sequence of the revision after the commit.
         let sequence: UInt64
@@ -52,12 +52,12 @@ public struct LogCommit: Sendable {
     public let isCheckpoint: Bool
     /// Whether it starts a new log, and replaces everything that was there.
     public let isStart: Bool
-    /// Entries that are no longer needed. They go together with a checkpoint, many at once.
+    /// Entries no longer needed. They are removed with a checkpoint, many at once.
     public let removed: [UInt64]
     /// The session to write.
     public let session: Session
 
-    /// Puts `next`, under a new version, in place of `before`.
+    /// Replaces `before` by `next`, under a new version.
     ///
     /// - Parameters:
     ///   - before: nil for a new session.
@@ -70,8 +70,8 @@ public struct LogCommit: Sendable {
         let sequence = next.head.revision.sequence
         // A damaged log may have lost its newest entry, which the next one would have to name.
         let isWhole = before?.log.entries.isEmpty == false
-        // Commits that only remember keys add no history, so no bound on the history would ever remove them.
-        // A checkpoint has all keys, so the more there are, the more commits it is for.
+        // Commits that only remember keys add no history, so no bound on the history would ever remove them. A
+        // checkpoint has all keys, so the more keys there are, the more commits it serves.
         let most = max(1, revisions, next.replays.count / 8)
         let isTooLong = (before?.log.entries.count ?? 0) > 2 * most + 64
         guard let before, isWhole, !isTooLong, let entry = LogEntry(from: before, to: next, version)
@@ -143,7 +143,7 @@ extension Session {
     /// The session of a checkpoint and its log.
     ///
     /// - Parameters:
-    ///   - covered: the entries that the checkpoint already covers, oldest first: its history. An unreadable one is
+    ///   - covered: the entries that the checkpoint already covers, oldest first: its history. An unreadable entry is
     ///     forgotten, with all before it.
     ///   - behind: the entries after the checkpoint, all of which must be readable.
     public static func found(
@@ -170,8 +170,8 @@ extension Session {
         return try start.with(history: history, version: version, log: log).advanced(by: behind, by: transition)
     }
 
-    /// The session after commits of other nodes, with the log as they have left it: a node that only follows must drop
-    /// the entries that they have removed.
+    /// The session after other nodes' commits, with the log as they left it: a node that only follows must drop the
+    /// entries that they removed.
     ///
     /// - Parameters:
     ///   - first: the id of the first entry of the log.
@@ -191,7 +191,7 @@ extension Session {
     func advanced(
         by entries: [FoundEntry], by transition: SessionTransition
     ) throws(SessionRecord.Failure) -> Session {
-        // Settings determine how later states are compared, so the revisions before them are made first.
+        // Settings determine how later states are compared, so the revisions before new settings are made first.
         if let place = entries.firstIndex(where: { $0.settings != nil }) {
             let before = try advanced(by: Array(entries[..<place]), by: transition)
             let settled = try before.settled(by: entries[place], by: transition)
@@ -268,7 +268,7 @@ extension SessionLog.Entry {
 //
 // Layout: the version that the commit made, as 16 hexadecimal digits, which a store compares without reading the rest;
 // the lengths of `meta`, `step` and `back`, 4 bytes each, and then these three; and a checksum of everything before it,
-// 8 bytes. `meta` is JSON. An entry that is nothing but the digits starts a log: nothing before it counts.
+// 8 bytes. `meta` is JSON. An entry of only the digits starts a log: nothing before it counts.
 
 /// The changes of a commit. An object, since it is passed on often.
 public final class LogEntry: Sendable {
@@ -287,7 +287,7 @@ public final class LogEntry: Sendable {
         /// Leads here from the previous state; nil if it would be as large as the state, which then is in the
         /// checkpoint.
         let step: SnapshotDelta?
-        /// Leads to the state before; nil if its writer keeps no history.
+        /// Leads back to the previous state; nil if the writer keeps no history.
         let back: SnapshotDelta?
     }
 
@@ -298,7 +298,7 @@ public final class LogEntry: Sendable {
         (self.version, self.change, self.settings, self.replay) = (version, change, settings, replay)
     }
 
-    /// Leads from one session to another, which gets a version; nil if more than one commit lies between them.
+    /// The commit from one session to the next, which gets a version; nil if it takes more than one commit.
     convenience init?(from before: Session, to next: Session, _ version: UInt64) {
         let replay = next.replays.newest(since: before.replays)
         if next.head.revision == before.head.revision {
@@ -315,7 +315,7 @@ public final class LogEntry: Sendable {
 
     // MARK: Bytes
 
-    /// A version as an entry begins with it; also the entry that starts a log.
+    /// A version, as it begins an entry. On its own it is the entry that starts a log.
     public static func digits(_ version: UInt64) -> [UInt8] {
         var writer = JSONWriter(capacity: 16)
         writer.append(hex: version)
@@ -339,7 +339,7 @@ public final class LogEntry: Sendable {
         return bytes
     }
 
-    /// An object, as it is written.
+    /// The JSON object `meta`.
     private var meta: JSONWriter {
         let clock = WallClock()
         var meta = JSONObject(capacity: 512)
@@ -394,7 +394,7 @@ public final class LogEntry: Sendable {
 }
 
 extension JSONWriter {
-    /// Appends four bytes, the lowest first.
+    /// Appends four bytes, little-endian.
     fileprivate mutating func append(word: Int) {
         withUnsafeBytes(of: UInt32(word).littleEndian) { append($0.baseAddress!, 4) }
     }

@@ -3,7 +3,7 @@
 // GET answers; its `meta` is everything else, except for the history, which is in the log.
 //
 // Everything read is verified: the digest of the head to which the log leads must be that of its revision, and `meta`
-// ends with a checksum of itself. So a torn or altered record is noticed. Numbers used in calculations are bounded in
+// ends with a checksum of itself. So a torn or altered record is detected. Numbers used in calculations are bounded in
 // any case.
 
 import SnapshotKit
@@ -73,7 +73,7 @@ public struct SessionRecord: Sendable, Equatable {
 
     // MARK: Reading
 
-    /// No record has a sequence from here on, so what is computed from one cannot overflow.
+    /// All sequences in records are below this, so calculations with them cannot overflow.
     static let largestSequence: UInt64 = 1 << 62
 
     /// The session as of the checkpoint, without its history.

@@ -25,8 +25,8 @@ public struct SessionTransition: Sendable {
         let sequence = parent?.sequence ?? 0
         var settings = settings
         if let before {
-            // Whoever has an equal earlier state continues from here. Under other ignored places it may have values
-            // that are compared by now, so no state of before may have the digest of a later one.
+            // A reader with an equal earlier state continues from here. If other places were ignored then, its values
+            // may differ in places that count now. So no earlier state may have the digest of a later one.
             let isOther = settings.ignored != before.settings.ignored || before.settings.ignoredOthers
             settings.digestEpoch = before.settings.digestEpoch + (isOther ? 1 : 0)
         }
@@ -73,8 +73,8 @@ public struct SessionTransition: Sendable {
         let origin = Session.Head.Origin(
             revision: Revision(sequence: old.revision.sequence + 1, digest: digest), marks: marks,
             parent: old.revision, maker: maker, made: now, hasOldDigest: isSame && old.hasOldDigest)
-        // If only marks are new the old snapshot stays: ignored places do not change without a change, and the writer
-        // is told what is stored.
+        // If only marks are new, the old snapshot stays: ignored places change only together with others, and the
+        // writer is told what is stored.
         let reported =
             isSame && !snapshot.isIdentical(to: old.snapshot)
             ? Changeset(

@@ -21,7 +21,7 @@ public struct WallClock: Sendable {
 
     public func milliseconds(_ moment: Instant) -> Int { Int((origin + moment.nanoseconds) / 1_000_000) }
 
-    /// The instant of a past event. One written under a clock that was ahead counts as now.
+    /// The instant of a past event. A time written under a clock that was ahead counts as now.
     func past(milliseconds: Int, at now: Instant = .now) -> Instant { min(moment(milliseconds: milliseconds), now) }
 
     /// The instant this many milliseconds after 1970, clamped to 70 years around it, so that differences fit into 64

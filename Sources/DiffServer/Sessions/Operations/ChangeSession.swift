@@ -7,7 +7,7 @@ public final class ChangeSession: SessionOperation {
         case made(Session)
         /// The session after the write, which may have changed nothing.
         case changed(Session, Changeset, from: Revision)
-        /// The same write had been done before; it made the session, or found it at a revision.
+        /// A repeated write; the first one made the session, or found it at a revision.
         case repeated(Session, made: Bool, from: Revision?)
     }
 
@@ -39,7 +39,7 @@ public final class ChangeSession: SessionOperation {
     {
         let content: PostedBody.Content
         do throws(SessionError) { content = try body.content(for: session) } catch {
-            // What the state refuses is told as well.
+            // Reports the violations against the state, too.
             guard case .edits(.wrongShape) = error, let session,
                 let violations = body.violations(on: session.head.snapshot)
             else { throw error }
@@ -51,10 +51,10 @@ public final class ChangeSession: SessionOperation {
         }
         let revision = before.head.revision
         let isAgreed = consent?.isGiven == true
-        // Consent was given in knowledge of the condition, so it counts whatever the head is by now.
+        // Consent was given with the condition known, so it counts whatever the head is by now.
         if !isAgreed, try !condition.isMet(by: before) {
-            // Perhaps this same write made the head from the named revision earlier, and its answer was lost. With an
-            // unknown key it is no retry, but another writer's.
+            // This may be a retry after a lost answer: the same write made the head from the named revision. A request
+            // with an unknown key is no retry, but another writer's.
             guard key == nil, let parent = before.head.parent, condition.match?.namesOnly(parent, of: before) == true,
                 try leads(content, to: before, transition)
             else { throw .mismatch(current: revision) }
@@ -79,7 +79,7 @@ public final class ChangeSession: SessionOperation {
         return .swap(remembering, .changed(remembering, changeset, from: revision))
     }
 
-    /// Drops edits with consent that another write has since made impossible.
+    /// Drops consented edits that another write has since made impossible.
     private func dropped(_ before: Session, _ transition: SessionTransition) -> Decision<Outcome> {
         let asked = consent?.asked ?? before.head.revision
         guard let remembering = remembering(before, made: false, before: asked, transition) else {
@@ -127,8 +127,8 @@ public final class ChangeSession: SessionOperation {
         return entry
     }
 
-    /// Whether this request leads to the head: it equals the state, or a body with the same edits made it. Edits that
-    /// add to what is there may just as well be another writer's, whose amounts must not be lost.
+    /// Whether this request may have made the head: its state equals the head's, or a body with the same edits made the
+    /// head. Edits that accumulate may just as well be another writer's, whose amounts must not be lost.
     private func leads(
         _ content: PostedBody.Content, to head: Session, _ transition: SessionTransition
     ) throws(SessionError) -> Bool {
@@ -138,7 +138,7 @@ public final class ChangeSession: SessionOperation {
         return !batch.accumulates && head.head.maker == fingerprint(of: text, transition)
     }
 
-    /// The fingerprint of edits: that of the request, or else their own.
+    /// The fingerprint of edits: the request's if it has one, else that of their body.
     private func fingerprint(of text: ArraySlice<UInt8>, _ transition: SessionTransition) -> RequestFingerprint {
         fingerprint ?? RequestFingerprint(of: text, parameters, by: transition.hash)
     }

@@ -1,7 +1,7 @@
 // The meaning of a body depends on the session: if the session has a shape, the body is a document of that shape, and
-// parts that a state omits may stay as they are in the head. But a body is read before the store has said what the head
-// is, as if the session in memory were it. That is seldom wrong; if it is, the body is read again, and an error of the
-// first reading, which may not be one, is dropped.
+// parts that a state omits may stay as they are in the head. But a body is read before the store has confirmed the
+// head: the session in memory is taken for it. If that is wrong, which is rare, the body is read again, and an error of
+// the first reading is dropped, since it may not be one.
 
 import SnapshotKit
 
@@ -50,7 +50,7 @@ public final class PostedBody: Sendable {
         }
     }
 
-    /// What the meaning of a body depends on, besides the body.
+    /// The inputs of a reading, besides the body.
     private struct ParsingContext: Equatable {
         var shape: StateShape?
         /// The head, if the session keeps what is expanded there.
@@ -110,7 +110,7 @@ public final class PostedBody: Sendable {
     public var refused: (document: StateDocument, shape: StateShape?)? {
         guard let last, rules.takesStates, case .failure(.unreadable(let error)) = last.outcome else { return nil }
         let isKept = rules.shape == nil && last.context.shape ?? .native != .native
-        // A kept shape lets the body be an envelope all the same.
+        // With a kept shape, the body may still be an envelope.
         let isInEnvelope = last.context.shape != nil && document.names(among: Self.names) != nil
         guard !isKept, rules.shape == nil || rules.shape == .native || !isInEnvelope else { return nil }
         switch error {
@@ -122,7 +122,7 @@ public final class PostedBody: Sendable {
     /// Edits that the last reading refused.
     private nonisolated(unsafe) var refusedEdits: JSONSlice?
 
-    /// All that is wrong with edits that the last reading refused without asking a state; nil if it did not.
+    /// All violations of edits that the last reading refused without a state; nil if it refused none.
     func violations(on state: Snapshot) -> [Violation]? {
         refusedEdits.flatMap {
             try? EditBatch.violations(in: $0, on: state, limits: rules.limits, permitted: rules.operations)
@@ -168,8 +168,8 @@ public final class PostedBody: Sendable {
         return .edits(batch, rules.limits, text: envelope.text)
     }
 
-    /// Reads the body as an envelope; nil if it is a document of its own shape, or just an array of items, for which no
-    /// envelope need be made.
+    /// Reads the body as an envelope; nil if it is a document of its own shape, or a plain array of items, which needs
+    /// no envelope.
     private func envelope(for session: Session?) throws(StateError) -> Envelope? {
         let kept = session?.settings.shape
         let (known, keepsExpanded) = (session?.head.snapshot, session?.settings.keepsExpanded ?? false)
@@ -190,7 +190,7 @@ public final class PostedBody: Sendable {
             members, shape: shape, limits: rules.limits, known: known, keepsExpanded: keepsExpanded)
     }
 
-    /// The shape of the body, if that is a document.
+    /// The shape of the body if it is a document.
     private func shape(for session: Session?) -> StateShape {
         rules.shape ?? session?.settings.shape ?? .native
     }

@@ -1,24 +1,24 @@
 import DiffClock
 import SnapshotKit
 
-/// What a request does with a session, as a value: it decides what becomes of a given session. If another write was
-/// faster, it decides again on the new session.
+/// What a request does with a session, as a value: it decides what becomes of a given session. If another write came
+/// first, it decides again on the new session.
 public protocol SessionOperation: Sendable {
     /// The result when it is done.
     associatedtype Outcome: Sendable
 
-    /// Whether it usually changes the session, so that trying it on the session in memory pays, before the store is
-    /// asked whether that is still the head.
+    /// Whether it usually changes the session: then it pays to try it on the session in memory before asking the store
+    /// whether that is still the head.
     var isWrite: Bool { get }
     /// Whether it may replace a session that cannot be read.
     var replacesDamaged: Bool { get }
 
-    /// Whether a session with a source is fetched for it, if there is none yet or it is old.
+    /// Whether a session with a source is fetched for it, if there is none yet or if it is old.
     var fetches: Bool { get }
     /// The consent needed first; nil for none.
     var consent: (any Consent)? { get }
 
-    /// Decides what becomes of a session; nil: where there is none.
+    /// Decides what becomes of a session; nil if there is none.
     ///
     /// A finish or an error only counts for the head. For any other session, the operation decides again on the head.
     func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome>
@@ -30,17 +30,17 @@ extension SessionOperation {
     public var consent: (any Consent)? { nil }
 }
 
-/// Consent to edits, which is asked for after all checks, before the edits are committed.
+/// Consent to edits, asked for after all checks, before the edits are committed.
 public protocol Consent: AnyObject, Sendable {
-    /// Whether it was given. Then the edits are made, whoever else has written meanwhile.
+    /// Whether it was given. The edits are then made even if others have written meanwhile.
     var isGiven: Bool { get }
     /// The revision for which consent was last asked.
     var asked: Revision? { get }
 
-    /// Takes the next step towards it, after which the edits are checked again.
+    /// Takes the next step towards consent. The edits are checked again after it.
     ///
     /// - Parameters:
-    ///   - revision: to which the edits can be applied.
+    ///   - revision: the revision that the edits can be applied to.
     ///   - body: holds the edits.
     func proceed(at revision: Revision, edits body: ArraySlice<UInt8>) -> Progress<Void, ConsentFailure>
 }
@@ -51,7 +51,7 @@ public enum ConsentFailure: Error, Equatable {
     case refused(String?)
     /// Too many edits wait for the owner.
     case busy
-    /// The owner could not be asked. It may be asked again after this many seconds, if it says so.
+    /// The owner could not be asked, but may be asked again after this many seconds, if it named a time.
     case unavailable(retryAfter: Int?)
     /// No other node may ask at the same time, and the store that arbitrates failed.
     case leaseFailed(String)
@@ -61,7 +61,7 @@ public enum ConsentFailure: Error, Equatable {
 public enum Decision<Outcome: Sendable>: Sendable {
     /// The session stays as it is.
     case finish(Outcome)
-    /// This session takes its place, or is made.
+    /// This session replaces the given one, or is created.
     case swap(Session, Outcome)
     /// Consent is needed to edits that can be applied to a revision.
     case ask(at: Revision, edits: ArraySlice<UInt8>)
@@ -111,7 +111,7 @@ public struct WriteCondition: Sendable {
     /// Whether the head meets `match`.
     func isMet(by session: Session) throws(SessionError) -> Bool {
         guard let match else {
-            // A write that `noneMatch` refuses is no lost one.
+            // A write that `noneMatch` refuses gets that answer, not a demand for `match`.
             if isRequired, noneMatch?.matches(session.head.revision) != true { throw .conditionRequired }
             return true
         }
