@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiffSessions
 
-/// A store of one session: what its commits leave there.
+/// The contents of a store with one session, after its commits.
 struct KeptSession {
     /// The result of the last commit.
     private(set) var session: Session
@@ -33,7 +33,7 @@ struct KeptSession {
         }
     }
 
-    /// The session as read by a node that has nothing of it.
+    /// The session as read by a node that does not hold it yet.
     func found(by transition: SessionTransition) throws -> Session {
         let found = entries.map { FoundEntry($0.id, $0.bytes, by: transition.hash) }
         return try Session.found(
@@ -49,13 +49,13 @@ struct KeptSession {
         return entries[(place + 1)...].map { FoundEntry($0.id, $0.bytes, by: hash) }
     }
 
-    /// The session as reached by following the log.
+    /// The session reached by following the log.
     func followed(from before: Session, _ entries: [FoundEntry], by transition: SessionTransition) throws -> Session {
         try before.following(entries, from: self.entries[0].id, covered: covered, by: transition)
     }
 }
 
-/// Requires that two values are one session, its past included.
+/// Requires that two sessions are equal, including their history.
 func requireSame(_ found: Session, _ session: Session) throws {
     #expect(found.head.revision == session.head.revision && found.version == session.version)
     #expect(found.head.snapshot.documentJSON() == session.head.snapshot.documentJSON())

@@ -33,14 +33,14 @@ struct RandomList: Codable {
     private static let sectionIDs = ["one", "two", "three", "four"]
     private static let words = ["short", "a few words of a row", String(repeating: "many words ", count: 12)]
 
-    /// Some list.
+    /// A random list.
     init(_ random: inout SplitMix64) {
         let names = Self.sectionIDs.shuffled(using: &random).prefix(1 + random.below(3))
         sections = names.map { Section(id: $0, items: []) }
         for id in Self.rowIDs.shuffled(using: &random).prefix(random.below(18)) { put(Self.row(id, &random), &random) }
     }
 
-    /// The list in a document.
+    /// The list that a document holds.
     init(_ document: [UInt8]) throws { self = try JSONDecoder().decode(Self.self, from: Data(document)) }
 
     var json: [UInt8] {
@@ -61,7 +61,7 @@ struct RandomList: Codable {
             expanded: random.once(in: 6) ? false : nil)
     }
 
-    /// Where rows are: in sections, and in rows down to a depth.
+    /// The lists of rows: in sections, and in rows down to a depth.
     private var places: [WritableKeyPath<Self, [Row]>] {
         var places: [WritableKeyPath<Self, [Row]>] = sections.indices.map { \.sections[$0].items }
         var next = 0
@@ -80,7 +80,7 @@ struct RandomList: Codable {
         self[keyPath: place].insert(row, at: random.below(self[keyPath: place].count + 1))
     }
 
-    /// Some rows and sections come, go, move and change.
+    /// Inserts, removes, moves and changes some rows and sections.
     mutating func change(_ random: inout SplitMix64, _ count: Int) {
         for _ in 0...random.below(3) { changeOnce(&random, count) }
     }

@@ -6,14 +6,14 @@ import Testing
 @testable import DiffClock
 @testable import DiffSessions
 
-/// Sessions as a whole: two nodes take turns at one session, by a store that they share, and learn from its log what
-/// the other did.
+/// Sessions as a whole: two nodes take turns at one session in a shared store, and learn of each other's commits from
+/// its log.
 @Suite struct RandomSessionTests {
     @Test(arguments: 0..<32)
     func `what is remembered, written down and followed is what GET wrote`(_ seed: Int) throws {
         var life = try RandomLife(seed: UInt64(seed))
         for _ in 0..<50 { try life.turn() }
-        // As long as there is room, nothing is forgotten.
+        // History is kept, unless it has no room at all.
         #expect(life.bounds.revisions > 0 ? life.mostRemembered > 0 : life.mostRemembered == 0)
     }
 }
@@ -21,14 +21,14 @@ import Testing
 /// The life of a session, determined by a seed.
 private struct RandomLife {
     let bounds: History.Bounds
-    /// The most that was ever remembered.
+    /// The most revisions that were ever remembered.
     private(set) var mostRemembered = 0
     private var random: SplitMix64
     private let hash = KeyedHash.digests("tests")
     private let settings: Session.Settings
     private var now = Instant(nanoseconds: Instant.now.nanoseconds - 100_000 * 1_000_000_000)
     private var kept: KeptSession
-    /// What each node has.
+    /// The session as each node holds it.
     private var nodes: [Session]
     /// The documents of GET, by sequence, since the session was last started over.
     private var documents: [UInt64: [UInt8]] = [:]
@@ -75,10 +75,10 @@ private struct RandomLife {
 
     // MARK: Reading
 
-    /// Brings a node up to date as stores do: by what it lacks, or by everything.
+    /// Brings a node up to date as stores do: with the entries it lacks, or with the whole session.
     private mutating func follow(_ node: Int) throws {
         switch random.below(8) {
-        // It has left memory, or was only packed.
+        // The session was evicted, or only packed.
         case 0: nodes[node] = try kept.found(by: transition)
         case 1: nodes[node] = CompactSession(nodes[node]).woken()
         default: break
@@ -97,13 +97,13 @@ private struct RandomLife {
         }
         let (found, written) = (trimmed(nodes[node]), trimmed(kept.session))
         try check(found)
-        // A session that was read may take less memory than the one written, so that one more revision has room.
+        // A session that was read may take less memory than the one written, so it may have room for one more revision.
         let counts = [found, written].map { $0.history.entries.count }
         #expect(counts[0] == counts[1] || bounds.bytes < 1 << 20)
         try requireSame(trimmed(found, to: counts.min()!), trimmed(written, to: counts.min()!))
     }
 
-    /// The session without what is out of bounds by now.
+    /// The session without the revisions that are out of bounds by now.
     private func trimmed(_ session: Session, to revisions: Int? = nil) -> Session {
         var (history, bounds) = (session.history, bounds)
         bounds.revisions = revisions ?? bounds.revisions
@@ -111,7 +111,7 @@ private struct RandomLife {
         return session.with(history: history)
     }
 
-    /// Everything remembered did exist.
+    /// Checks that every remembered state is one that GET had.
     private mutating func check(_ session: Session) throws {
         let head = session.head.revision.sequence
         #expect(session.head.snapshot.documentJSON() == documents[head])

@@ -21,7 +21,7 @@ import Testing
         #expect((window.entry(key("k"), at: start + .seconds(seconds)) != nil) == isKnown)
     }
 
-    /// The numbers of a writer's keys that are known; those at either end are looked up as well.
+    /// The numbers of a writer's remembered keys. The first and last keys are looked up as well.
     private func known(_ numbers: Range<Int>, of writer: String, in window: ReplayWindow) -> [Int] {
         let keys = Set(window.remembered(at: start).map(\.key))
         let found = numbers.filter { keys.contains(key("\($0)", by: writer)) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiffSessions
 
-/// What a store is given to write, and what it makes of that again.
+/// What a commit writes to a store, and what is read back from it.
 @Suite struct SessionLogTests {
     private let hash = KeyedHash.digests("tests")
     private let settings = Session.Settings(timeToLive: .seconds(60), ignored: [])
@@ -63,7 +63,7 @@ import Testing
         let transition = transition()
         let first = transition.firstSession(try rows(3), settings: settings, after: nil, maker: nil)
         let next = transition.session(after: first, try rows(4), maker: nil).0
-        // As it is found if the newest entry is missing.
+        // The session as it is found when the newest entry is missing.
         let commit = LogCommit(next, after: first.with(log: SessionLog()), id: 7, revisions: 8, by: hash)
         #expect(commit.isStart && commit.isCheckpoint && commit.session.log.entries.map(\.id) == [7])
     }
@@ -130,7 +130,7 @@ import Testing
         #expect(kept.checkpoints == 1 && settings.digestEpoch == 3)
         let behind = try #require(kept.entries(behind: began, by: hash))
         try requireSame(try kept.followed(from: began, behind, by: transition), kept.session)
-        // A process that does not know it must not continue from there.
+        // The format stops a process that does not know entries with settings.
         let text = String(decoding: kept.entries[1].bytes, as: UTF8.self)
         #expect(text.contains(#"{"format":7,"settings":{"ttl":60,"ignore":[],"shape":{"itemsAt":"","idAt":"/1"}}}"#))
     }
@@ -220,7 +220,7 @@ import Testing
             let last = kept.entries.last!
             let entry = FoundEntry(last.id, last.bytes, by: hash)
             try requireSame(try behind.advanced(by: [entry], by: transition), kept.session)
-            // A delta of another state leads nowhere.
+            // A delta does not apply to another state.
             if commit > 1 {
                 #expect(throws: SessionRecord.Failure.damaged) {
                     try kept.session.advanced(by: [entry], by: transition)
@@ -249,7 +249,7 @@ import Testing
             }
         }
         #expect(throws: SessionRecord.Failure.damaged) { try LogEntry(whole, by: KeyedHash(seed: 3, 4)) }
-        // Of the checkpoint's content only the past is lost, as far as it leads over the gap.
+        // The checkpoint keeps everything but the history before the gap.
         kept.entries.remove(at: kept.entries.count - 2)
         #expect(try kept.found(by: transition).history.entries.map(\.revision.sequence) == [UInt64(commits)])
     }

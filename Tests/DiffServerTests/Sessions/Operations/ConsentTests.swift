@@ -6,12 +6,12 @@ import Testing
 @testable import DiffService
 @testable import DiffSessions
 
-/// Edits to which somebody must agree.
+/// Edits that need somebody's consent.
 @Suite struct ConsentTests {
     private let settings = Session.Settings(timeToLive: .seconds(60), ignored: [])
     private let transition = SessionTransition(name: "s", bounds: .init(), hash: .digests("tests"), now: .now)
 
-    /// Agrees when told to.
+    /// An owner that consents when told to.
     private final class Owner: Consent {
         private let given = Locked<Revision?>(nil)
 

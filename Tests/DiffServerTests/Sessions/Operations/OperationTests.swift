@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    // MARK: Taking away
+    // MARK: Removing
 
     @Test func `a session is taken away at the revision that is named`() throws {
         let session = try session("[1]", "[2]")
@@ -121,7 +121,7 @@ import Testing
             ("swap 3 3", session, "[9]", .init(match: tags(text))),
             ("exists 2", session, "[9]", .init(noneMatch: tags("*"))),
             ("mismatch 2", session, "[9]", .init(match: tags(parent))),
-            // Its answer was lost.
+            // A retry after a lost answer.
             ("finish 2", session, "[2]", .init(match: tags(parent))),
             ("condition required", session, "[9]", .init(isRequired: true)),
             ("swap 1 new 1", nil, "[9]", .init(isRequired: true)),
@@ -141,7 +141,7 @@ import Testing
             ("finish 2", session, .init(), .init()), ("swap 2 2", session, other, .init(match: tags(text))),
             ("swap 2 2", session, other, .init(match: tags("*"))),
             ("exists 2", session, other, .init(noneMatch: tags("*"))),
-            // A head that a change of settings left unchanged was not made by such a change.
+            // A change of settings that leaves the head unchanged did not make it, so this is no retry.
             ("mismatch 2", session, other, .init(match: tags(parent))),
             ("mismatch 2", session, .init(), .init(match: tags(parent))),
             ("condition required", session, other, .init(isRequired: true)),
@@ -200,7 +200,7 @@ import Testing
         var session = settle(try self.session(row(1, 1)), ["/seen"])
         #expect(try after(session, row(1, 2)) === session)
         #expect(try after(session, row(1, nil)) === session)
-        // The place counts again, so digests from when it was ignored must not recur.
+        // The place counts again, so digests from the time when it was ignored must not recur.
         let first = session.head.revision
         session = settle(session, [])
         #expect(session.head.revision == first)
@@ -209,7 +209,7 @@ import Testing
         #expect(second.head.revision.sequence == 2 && second.head.revision.digest != first.digest)
         let ignoring = try self.session(row(1, nil))
         #expect(second.head.revision.digest != ignoring.head.revision.digest)
-        // A revision that advances by marks alone keeps its digest; so does its memory.
+        // A revision that advances by marks alone keeps its digest, and so does its entry in the history.
         let marks = try second.head.snapshot.applying(EditBatch(json: #"[{"op":"reload","items":[1]}]"#)).marks
         let settled = settle(second, ["/seen"])
         let marked = transition().session(after: settled, settled.head.snapshot, marks: marks, maker: nil).0
@@ -229,7 +229,7 @@ import Testing
             ("condition required", session, try post("[1]", .init(isRequired: true))),
             ("swap 3 2-3 in 1", session, try post("[1]", .init(match: tags(text)))),
             ("mismatch 2", session, try post("[1]", .init(match: tags(parent)))),
-            // Its answer was lost.
+            // A retry after a lost answer.
             ("finish again, from 1", session, try post("[1,2]", .init(match: tags(parent)))),
             ("swap 3 2-3 in 1", session, try edits(#"[{"op":"delete","items":[1]}]"#, fingerprint: 5)),
             ("edits refused", session, try edits(#"[{"op":"reload","items":[7]}]"#, fingerprint: 5)),
@@ -267,9 +267,9 @@ import Testing
         #expect(words { try write.decide(next, by: transition(after: 1)) } == "finish again, from 1")
         let other = try post("[3]", key: "k", fingerprint: 6)
         #expect(words { try other.decide(next, by: transition(after: 1)) } == "key k reused")
-        // It is remembered for this long.
+        // Keys are remembered for 600 seconds.
         #expect(words { try other.decide(next, by: transition(after: 601)) } == "swap 3 2-3 in 3")
-        // Also if nothing changed.
+        // A key is remembered even if nothing changed.
         #expect(
             words { try post("[1]", key: "l", fingerprint: 7).decide(session, by: transition()) } == "swap 1 1-1 in 0")
     }

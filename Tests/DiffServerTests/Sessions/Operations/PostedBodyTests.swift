@@ -62,13 +62,13 @@ struct PostedBodyTests {
         (#"{"edits":1,"l":[{"k":1}]}"#, true, nil, "1 items"), (#"{"state":1,"edits":1,"l":[]}"#, true, nil, "0 items"),
         (#"{"state":1,"ttl":1,"l":[]}"#, true, nil, "0 items"), (#"{"ttl":1}"#, true, nil, "not-found /l"),
         (#"["a"]"#, true, nil, "not-found /l"), ("{", true, nil, "no JSON"), (#"{"edits":}"#, true, nil, "no JSON"),
-        // What the request says, by itself.
+        // The request names a shape, which takes precedence over the kept one.
         (#"["a"]"#, true, .native, "1 items"), (#"{"state":["a"]}"#, true, .native, "1 items"),
         (#"[{"n":1}]"#, true, .pointers(idAt: JSONPointer("/n")), "1 items"),
         (#"{"state":[{"n":1}]}"#, true, .pointers(idAt: JSONPointer("/n")), "1 items"),
         (#"{"edits":[]}"#, true, .pointers(idAt: JSONPointer("/n")), "0 edits of 12"),
         (#"{"edits":[{"n":1}]}"#, false, .pointers(itemsAt: JSONPointer("/edits"), idAt: JSONPointer("/n")), "1 items"),
-        // A shape beside a state, on either side of it.
+        // A shape beside a state, before or after it.
         (#"{"state":[{"n":1}],"shape":{"idAt":"/n"}}"#, false, nil, "1 items, 60 s, shaped"),
         (#"{"shape":{"idAt":"/n"},"state":[{"n":1}]}"#, false, nil, "1 items, 60 s, shaped"),
         (#"{"state":[{"n":1}],"shape":{"idAt":"/n"}}"#, true, nil, "1 items, 60 s, shaped"),
@@ -130,7 +130,7 @@ struct PostedBodyTests {
                 "not clear expand"
             ),
             ("[]", [], "0 edits of 12"),
-            // Edits that nobody could carry out are reported as such.
+            // An operation that does not exist is reported as wrong, not as forbidden.
             (#"[{"op":"sort","items":["a"]}]"#, [.move], "wrong-shape /edits/0/op"),
         ] as [(String, Set<EditOperation>, String)])
     func `edits do what is permitted`(_ edits: String, _ operations: Set<EditOperation>, _ expected: String) {
@@ -160,7 +160,7 @@ struct PostedBodyTests {
                 return
             }
             #expect(state.snapshot.documentJSON() == (try Snapshot(json: expected)).documentJSON())
-            // On the same head it is not read again.
+            // A second reading on the same head is cached.
             let content = try read.content(for: heads[index])
             #expect(try read.content(for: heads[index]) === content)
         }
