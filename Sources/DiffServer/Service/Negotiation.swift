@@ -1,20 +1,20 @@
-// Content negotiation (RFC 9110 §12.5.1): of the available types, the one with the highest weight; of equal weights,
-// the one that the client named most exactly, and then first.
+// Content negotiation (RFC 9110 §12.5.1): picks the available type with the highest weight. Ties go to the most
+// specific range, and then to the one named first.
 
 import DiffSessions
 import HTTPCore
 import SnapshotKit
 
-/// What a client accepts.
+/// The media types that a client accepts.
 struct Acceptance: Sendable {
     private let ranges: [Preference]
 
-    /// Reads all `Accept` fields; without one, anything is accepted. Ranges with malformed weights are left out.
+    /// Reads all `Accept` fields; without any, everything is accepted. Skips ranges with malformed weights.
     init(_ head: RequestHead) { ranges = head.weightedList("accept") }
 
     var isAnything: Bool { ranges.isEmpty }
 
-    /// The weight of a media type: that of the most exact range that matches, or 0.
+    /// The weight of a media type: that of the most specific matching range, or 0.
     private func weight(of type: String) -> (weight: Int, place: Int, exactness: Int) {
         if ranges.isEmpty { return (1000, 0, 0) }
         let family = type.prefix { $0 != "/" } + "/*"
@@ -27,7 +27,7 @@ struct Acceptance: Sendable {
 
     func accepts(_ type: String) -> Bool { weight(of: type).weight > 0 }
 
-    /// The best of several types, the first of equals; nil if none is accepted.
+    /// The best of several types; the first one on a tie, nil if none is accepted.
     func best(of types: [String]) -> String? {
         if ranges.isEmpty { return types.first }
         let rated = types.map { (type: $0, rating: weight(of: $0)) }.filter { $0.rating.weight > 0 }
@@ -36,24 +36,24 @@ struct Acceptance: Sendable {
             if one.rating.exactness != other.rating.exactness { return one.rating.exactness < other.rating.exactness }
             return one.rating.place > other.rating.place
         }
-        // `max` returns the last of equals; the first is wanted.
+        // `max` returns the last of equals, but the first is wanted.
         return best.flatMap { best in rated.first { $0.rating == best.rating } }?.type
     }
 }
 
 extension Substring {
-    /// Without blanks at the ends.
+    /// The text without blanks at its ends.
     package var trimmed: String { String(FieldList.trimmed(self)) }
 }
 
-/// The form of an answer with changes.
+/// The format of an answer with changes.
 struct ChangesForm: Sendable, Hashable {
     var dialect: Dialect
-    /// Whether it is the patch alone, without the envelope.
+    /// Whether the answer is the patch alone, without the envelope.
     var isBarePatch = false
-    /// Whether it is an event of a stream, and not a body.
+    /// Whether the answer is an event of a stream rather than a body.
     var isEvent = false
-    /// Whether the stream is of several sessions: the beginning of such an event is its reader's own.
+    /// Whether the stream covers several sessions: each event then begins with its reader's own cursor.
     var isOfMany = false
     var mediaType: String
 
@@ -97,7 +97,7 @@ struct ChangesForm: Sendable, Hashable {
     }
 }
 
-/// Media types that say how a body changes something, rather than its new value.
+/// Media types of bodies that describe a change rather than a new value.
 enum MediaType {
     /// RFC 6902.
     static let jsonPatch = "application/json-patch+json"
@@ -106,12 +106,12 @@ enum MediaType {
 
     static let patches = [jsonPatch, mergePatch]
 
-    /// The type that PATCH takes (RFC 5789 §3.1), in OPTIONS and with an answer that refuses another type.
+    /// The type that PATCH takes (RFC 5789 §3.1): sent in answers to OPTIONS, and when another type is refused.
     static let acceptPatch = Field("Accept-Patch", mergePatch)
 }
 
 extension Problem {
-    /// A body of a type that is not read.
+    /// Refuses a body of a type that the server does not read.
     static func unsupportedMediaType(_ name: String) -> Problem {
         let reason =
             MediaType.patches.contains(name)
@@ -122,7 +122,7 @@ extension Problem {
             fields: [Field("Accept-Post", "application/json")])
     }
 
-    /// A body that is not a merge patch; nil: it does not say what it is.
+    /// Refuses a body that is not a merge patch; nil for a body without a Content-Type.
     static func noMergePatch(_ name: String?) -> Problem {
         let reason = name.map { "\"\($0)\" is no merge patch" } ?? "the body has no Content-Type"
         return Problem(
@@ -135,8 +135,8 @@ extension Problem {
     }
 }
 
-// Conditions (RFC 9110 §13.1). A tag is a revision in quotes. The tag of a gzip answer ends with `;gzip` and names the
-// same state. Weak tags are accepted, since a cache on the way may have weakened ours.
+// Conditional requests (RFC 9110 §13.1). A tag is a revision in quotes; the tag of a gzip answer ends with `;gzip` and
+// names the same state. Weak tags are accepted, since a cache on the way may have weakened ours.
 
 extension RevisionTags {
     /// The value of `If-Match` or `If-None-Match`; nil without the field. A malformed value matches nothing.
@@ -146,7 +146,7 @@ extension RevisionTags {
         self.init(isAny: values.count == 1 && values[0] == "*", texts: head.list(name).map(Self.opaque))
     }
 
-    /// The text between the quotes, without a coding's suffix.
+    /// The text between the quotes, without the suffix of a content coding.
     private static func opaque(_ tag: String) -> String {
         var text = tag[...]
         if text.hasPrefix("W/") { text = text.dropFirst(2) }
@@ -162,9 +162,9 @@ extension WriteCondition {
         noneMatch = RevisionTags(call.head, "if-none-match")
     }
 
-    /// Without `If-None-Match`.
+    /// Ignores `If-None-Match`.
     ///
-    /// - Parameter views: those through which the client sees the session.
+    /// - Parameter views: the views through which the client sees the session.
     init(match call: Call, through views: [ViewName] = []) {
         self.init(match: RevisionTags(call.head, "if-match"), isRequired: call.service.settings.requiresIfMatch)
         match?.views = views
@@ -172,27 +172,27 @@ extension WriteCondition {
 }
 
 extension Response {
-    /// JSON that no cache keeps.
+    /// A JSON answer that no cache keeps.
     init(status: Int = 200, json: [UInt8], fields: [Field] = [], isCompressible: Bool = true) {
         self.init(
             status: status, fields: .uncached("application/json") + fields, body: .bytes(json),
             isCompressible: isCompressible)
     }
 
-    /// Says that the client already has an answer, of `count` octets.
+    /// The answer to a client that already has the body, of `count` octets.
     static func notModified(_ fields: [Field], unsent count: Int) -> Response {
         Response(status: 304, fields: fields, body: .unsent(count), isCompressible: true)
     }
 }
 
 extension [Field] {
-    /// Those of an answer that no cache keeps.
+    /// The fields of an answer that no cache keeps.
     static func uncached(_ type: String) -> [Field] {
         [Field("Content-Type", type), Field("Cache-Control", "no-store")]
     }
 }
 
 extension Field {
-    /// Where a new session is.
+    /// The URL of a new session.
     static func location(of session: String) -> Field { Field("Location", "/v1/sessions/\(session)") }
 }

@@ -2,7 +2,7 @@ import DiffSessions
 import HTTPCore
 import SnapshotKit
 
-/// The query of a request. Every name is known, and none with a single value is repeated.
+/// The query of a request: every name is known, and only lists are repeated.
 struct Parameters: Sendable {
     private let items: [QueryItem]
 
@@ -11,7 +11,7 @@ struct Parameters: Sendable {
 
     /// - Parameters:
     ///   - known: the endpoint's parameters.
-    ///   - lists: those of them that may be repeated.
+    ///   - lists: the parameters that may be repeated.
     init(_ items: [QueryItem], known: Set<String>, lists: Set<String> = []) throws(Problem) {
         var seen: Set<String> = []
         for item in items {
@@ -31,10 +31,10 @@ struct Parameters: Sendable {
 
     subscript(name: String) -> String? { items.first { $0.name == name }?.value }
 
-    /// Parameters of some names, in the query's order.
+    /// The parameters with these names, in the query's order.
     func all(_ names: Set<String>) -> [QueryItem] { items.filter { names.contains($0.name) } }
 
-    /// A case of an enumeration.
+    /// The value of a parameter that is one of a few words.
     func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws(Problem) -> Choice?
     where Choice.RawValue == String {
         guard let value = self[name] else { return nil }
@@ -43,7 +43,7 @@ struct Parameters: Sendable {
         throw .malformed("\(name) must be one of \(choices), not \"\(value)\"")
     }
 
-    /// A whole number of at least 0.
+    /// The value of a parameter that is a non-negative whole number.
     package func count(_ name: String) throws(Problem) -> Int? {
         guard let value = self[name] else { return nil }
         guard let count = value.wholeNumber else {
@@ -52,7 +52,7 @@ struct Parameters: Sendable {
         return count
     }
 
-    /// A decimal number of seconds, within bounds in milliseconds.
+    /// The value of a parameter in decimal seconds; `bounds` are in milliseconds.
     func seconds(_ name: String, milliseconds bounds: ClosedRange<Int>) throws(Problem) -> Duration? {
         guard let value = self[name] else { return nil }
         let isDecimal = value.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: ".") }
@@ -74,26 +74,26 @@ struct Parameters: Sendable {
         }
     }
 
-    /// The reader's revision.
+    /// The revision that the reader has.
     func since() throws(Problem) -> Since {
         guard let value = self["since"] else { return .absent }
         return try Since(named: value)
     }
 
-    /// The members of a shape, and `shape`, which overrides the session's.
+    /// The members of a shape, and `shape`, which overrides the session's shape.
     static let shape = Set(shapeNames)
     private static let shapeNames = StateShape.Member.allCases.map(\.rawValue) + [nativeShape]
-    /// Those that may be repeated.
+    /// The members that may be repeated.
     static let shapeLists: Set<String> = [StateShape.Member.idAt.rawValue]
     private static let nativeShape = "shape"
 
-    /// The query's members for the body's shape, by name; parts of an id in order.
+    /// The members of the body's shape in the query, by name; the parts of an id keep their order.
     var shapeMembers: [String] {
         if items.isEmpty { return [] }
         return Self.shapeNames.flatMap { name in items.filter { $0.name == name }.map { "\(name)=\($0.value)" } }
     }
 
-    /// The body's shape; nil if the query does not say.
+    /// The body's shape; nil if the query names none.
     func shape() throws(Problem) -> StateShape? {
         let members = items.compactMap { item in StateShape.Member(rawValue: item.name).map { ($0, item.value) } }
         if let value = self[Self.nativeShape] {
@@ -107,7 +107,7 @@ struct Parameters: Sendable {
 }
 
 extension Since {
-    /// A revision as a client names it, or the empty text, which means nothing.
+    /// Parses a client's revision. An empty text means that the client has nothing.
     init(named text: String) throws(Problem) { self = text.isEmpty ? .nothing : .revision(try Revision(named: text)) }
 }
 

@@ -4,30 +4,30 @@ import SnapshotKit
 /// What an endpoint does once the body has arrived.
 package typealias Answer = @Sendable (_ body: consuming [UInt8]) throws(Problem) -> Reply
 
-/// The names by which requests are counted and logged.
+/// The route of a request, for metrics and logs.
 enum RouteName: String, CaseIterable, Sendable {
-    /// No route of the table.
+    /// No route matched.
     case other
-    /// OPTIONS of any route, preflights included.
+    /// OPTIONS on any route, including preflights.
     case options
     case diff, shape, list, session, changes, fetch, changesOfMany, item, items
     case section, sections, tokens, livez, readyz, page, openapi, metrics, problems
 }
 
-/// One row of the service: who may use it, what its query may hold, and what it does.
+/// One route: who may use it, the parameters of its query, and what it does.
 package final class Route: Sendable {
-    /// Several may share one.
+    /// Several routes may share a name.
     let name: RouteName
-    /// The label of its answers.
+    /// The label of this route's answers.
     let label: AnswerLabel
-    /// Nil for a route that is open to all.
+    /// Nil if the route is open to all.
     let permission: Permission?
-    /// Probes are never rate-limited: supervisors restart the process, or send it work, by their answers.
+    /// Probes are never rate-limited: by their answers, supervisors restart the process or send it traffic.
     let isProbe: Bool
     let parameters: Set<String>
-    /// Parameters that may be repeated.
+    /// The parameters that may be repeated.
     let lists: Set<String>
-    /// Whether bodies are merge patches; otherwise they are documents.
+    /// Whether bodies are merge patches; otherwise they are JSON documents.
     let takesPatches: Bool
     /// Whether all answers are `application/json`; otherwise the endpoint negotiates.
     let isJSON: Bool
@@ -38,10 +38,10 @@ package final class Route: Sendable {
         /// Checks the query and the accepted types before the client sends its body.
         case withBody(@Sendable (Call) throws(Problem) -> Answer)
         case withoutBody(@Sendable (Call) throws(Problem) -> Reply)
-        /// Without authentication or negotiation. It has no parameters and ignores any that are given.
+        /// Neither authenticated nor negotiated. Takes no parameters, and ignores any that are given.
         case open(@Sendable (OpenCall) throws(Problem) -> Response)
 
-        /// Works on a session.
+        /// An endpoint that works on a session.
         static func session<Endpoint: SessionEndpoint>(_: Endpoint.Type, takesBody: Bool = false) -> Work {
             guard takesBody else {
                 return .withoutBody { (call) throws(Problem) in
@@ -68,7 +68,7 @@ package final class Route: Sendable {
 }
 
 let routes = Router<Route>(allRoutes)
-/// The paths of all routes, as in the table.
+/// The path patterns of all routes.
 let routePatterns = allRoutes.map(\.pattern)
 
 /// The whole service on one screen.

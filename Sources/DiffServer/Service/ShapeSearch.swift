@@ -2,19 +2,18 @@ import DiffSessions
 import HTTPCore
 import SnapshotKit
 
-// Advice is followed. So none is given where it would be another operation than the one that was sent: an edit without
-// its envelope, or a batch under another name, has a list in it, and with a shape that would replace the session's.
+// Clients follow advice. So none is given that would turn the request into another operation: an edit without its
+// envelope, or a batch under another name, contains a list, and read with a shape that would replace the session's.
 
-/// A body that was read as states and refused: perhaps for lack of a shape, or of the right one, which is then guessed
-/// and suggested.
+/// A body that was refused as a state. It may lack a shape, or name a wrong one: then a shape is guessed and suggested.
 struct ShapeSearch: Sendable {
     let body: StateDocument
     let layout: Layout
     let limits: StateLimits
-    /// The shape that the request named, and with which nothing may have been found.
+    /// The shape that the request named; it may have found no rows.
     var tried: StateShape?
 
-    /// Where documents are in a body.
+    /// Where a body holds its documents.
     enum Layout {
         /// The body itself, or its `state`.
         case changes
@@ -24,20 +23,20 @@ struct ShapeSearch: Sendable {
         case diff
     }
 
-    /// What to advise.
+    /// What the client is advised to do.
     enum Advice {
-        /// A shape with which all of the documents would be accepted; its rows are those of the last.
+        /// Use a shape with which all documents would be accepted; its rows are those of the last document.
         case shape(ShapeGuess)
-        /// The same shape, which finds some rows, without the elements that have no usable id.
+        /// Keep the shape, which finds some rows, but skip the elements without a usable id.
         case skip
-        /// To send what looks like edits as edits.
+        /// Send what looks like edits as edits.
         case edits
     }
 
     /// The cost of advice.
     var cost: WorkCost { .text(body.byteCount, times: ShapeGuess.likelyCost + (tried == nil ? 0 : 1)) }
 
-    /// What to do so that the documents are accepted, if it is found.
+    /// Advice that would make the documents acceptable; nil if none is found.
     func advice() -> Advice? {
         if body.holdsOperations { return layout == .changes && body.member("edits") == nil ? .edits : nil }
         guard var documents, !holdsOnlySettings else { return nil }
@@ -52,9 +51,9 @@ struct ShapeSearch: Sendable {
         return guess(&documents, isNamed: named != nil).map { .shape($0) }
     }
 
-    /// - Parameter isNamed: whether there was a shape.
+    /// - Parameter isNamed: whether a shape was named.
     private func guess(_ documents: inout Documents, isNamed: Bool) -> ShapeGuess? {
-        // If the documents are states, something else was wrong.
+        // If the documents are valid states, something else was wrong.
         if !isNamed, (try? documents.new.state(.native, limits: limits)) != nil,
             documents.old == nil || (try? documents.old?.state(.native, limits: limits)) != nil
         {
@@ -69,23 +68,23 @@ struct ShapeSearch: Sendable {
 
     private typealias Documents = (new: StateDocument, old: StateDocument?)
 
-    /// Whether the body is an object of settings, whose lists are none of rows.
+    /// Whether the body holds only settings, whose lists are not rows.
     private var holdsOnlySettings: Bool {
         layout == .changes && body.names(among: Set(Session.Settings.members)) != nil
     }
 
-    /// The shape beside the document.
+    /// The shape next to the document.
     private var namedPlaces: StateShape.Places? {
         guard tried == nil, layout != .diff else { return nil }
         return body.member("shape")?.shape?.places
     }
 
-    /// The documents that were refused; nil if there is none.
+    /// The refused documents; nil if there are none.
     private var documents: Documents? {
         switch layout {
         case .changes where body.member("edits") != nil: return nil
         case .changes where tried != nil || body.member("state") == nil: return (body, nil)
-        // A shape that is none is mended first.
+        // An invalid shape must be mended first.
         case .changes, .session:
             return body.member("shape") == nil || namedPlaces != nil ? body.member("state").map { ($0, nil) } : nil
         case .diff:
@@ -96,12 +95,12 @@ struct ShapeSearch: Sendable {
 }
 
 extension StateShape {
-    /// As a request's query, without defaults. Empty if native.
+    /// The shape as a query, without defaults; empty for the native shape.
     package var query: String {
         essentials.map { "\($0.rawValue)=\(Self.encoded($1))" }.joined(separator: "&")
     }
 
-    /// Keeps characters that stay readable in a query, and have no meaning in a shell.
+    /// Keeps characters that stay readable in a query and mean nothing to a shell.
     private static func encoded(_ text: String) -> String {
         Percent.encoded(text, keeping: { Percent.isUnreserved($0) || "/:@".utf8.contains($0) })
     }

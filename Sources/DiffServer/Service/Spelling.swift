@@ -1,8 +1,8 @@
 import SnapshotKit
 
 extension Spelling {
-    /// The path probably meant by another one: it may differ by a slash at the end, a missing `/v1`, or two letters.
-    /// Nil if there is none. O(patterns · bytes).
+    /// Guesses the path that was meant: one that differs by a trailing slash, a missing `/v1`, or two letters. Nil if
+    /// there is none. O(patterns · bytes).
     static func nearestPath(to path: String, among patterns: some Sequence<String>) -> String? {
         let segments = path.split(separator: "/", maxSplits: 8)
         let variants = [segments, ["v1"] + segments]
@@ -11,7 +11,7 @@ extension Spelling {
             for given in variants where given.count == names.count {
                 let pairs = zip(names, given).map { (name: $0, given: $1, isParameter: $0.hasPrefix("{")) }
                 let literals = pairs.filter { !$0.isParameter }
-                // No name is that long, but the path may be.
+                // No pattern has a segment this long, but a request's path may.
                 guard literals.allSatisfy({ $0.given.utf8.count < 32 }) else { continue }
                 let differences = literals.reduce(given.count - segments.count) {
                     $0 + distance(Array($1.given.utf8), Array($1.name.utf8))

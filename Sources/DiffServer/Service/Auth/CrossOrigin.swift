@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPCore
 
-/// Cross-origin resource sharing (the Fetch standard) with the origins of `--origin`.
+/// Cross-origin resource sharing (the Fetch standard) for the origins of `--origin`.
 package struct CrossOrigin: Sendable {
     var origins: Set<String>
 
@@ -11,11 +11,11 @@ package struct CrossOrigin: Sendable {
         "Accept, Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Prefer, "
         + "Traceparent, X-Request-Id"
 
-    /// The answer to a preflight, before `decorate`; nil if the request is none, or of another origin.
+    /// The answer to a preflight, before `decorate`; nil for any other request or origin.
     func preflight(_ head: RequestHead, allow: String) -> Response? {
         guard head.method == .options, allowedOrigin(head) != nil, head["access-control-request-method"] != nil
         else { return nil }
-        // Private Network Access: a named origin may reach a server on a private network or the loopback.
+        // Private Network Access: an allowed origin may reach a server on a private network or the loopback.
         let isPrivate = head["access-control-request-private-network"] == "true"
         return Response(
             status: 204,
@@ -26,9 +26,9 @@ package struct CrossOrigin: Sendable {
             ])
     }
 
-    /// Whether a text is an http or https origin as browsers write it (serialized as in the URL standard): scheme and
-    /// host in lower case, the port unless it is the scheme's default, and nothing else. Any other text would never
-    /// equal what they send.
+    /// Whether a text is an http or https origin as browsers serialize it (the URL standard): scheme and host in lower
+    /// case, the port unless it is the scheme's default, and nothing else. Any other text would never match what they
+    /// send.
     package static func isOrigin(_ text: String) -> Bool {
         guard let given = URLComponents(string: text), given.scheme == "http" || given.scheme == "https",
             let host = given.encodedHost, given.port != (given.scheme == "http" ? 80 : 443),
@@ -36,13 +36,13 @@ package struct CrossOrigin: Sendable {
         else { return false }
         var origin = URLComponents()
         (origin.scheme, origin.encodedHost, origin.port) = (given.scheme, host, given.port)
-        // Encoded, since decoding Punycode depends on ICU, which only tests link.
+        // The encoded host, since decoding Punycode depends on ICU, which only tests link.
         let isAddress = host.hasPrefix("[")
         let letters = isAddress ? "[0123456789abcdef:]" : "abcdefghijklmnopqrstuvwxyz0123456789.-_"
         return origin.string == text && host.allSatisfy(letters.contains) && host.utf8.count > (isAddress ? 2 : 0)
     }
 
-    /// Adds the fields by which a browser lets a page see an answer.
+    /// Adds the fields that let a page read an answer.
     func decorate(_ response: inout Response, for head: RequestHead) {
         guard !origins.isEmpty else { return }
         response.fields.append(Field("Vary", "Origin"))

@@ -12,8 +12,7 @@ package enum Identity: Sendable {
     /// A client with a token.
     case client(Token, TokenSignature)
 
-    /// The owner of a session's idempotency keys. A client may repeat a request with a new token, which names the same
-    /// client.
+    /// The owner of a session's idempotency keys. A client may repeat a request with a new token for the same client.
     func name(in session: String) -> String {
         switch self {
         case .anyone: ""
@@ -22,7 +21,7 @@ package enum Identity: Sendable {
         }
     }
 
-    /// Who takes turns with others, and holds memory for views: a key, a token's client or else its session, or an
+    /// The owner of the request's turns and of its views' memory: a key, a token's client or else its session, or an
     /// address.
     func client(from peer: Peer) -> String {
         switch self {
@@ -32,7 +31,7 @@ package enum Identity: Sendable {
         }
     }
 
-    /// The rate limit's bucket: each token has its own.
+    /// The key of the rate limit's bucket: each token has its own.
     var bucket: String {
         switch self {
         case .anyone: ""
@@ -41,7 +40,7 @@ package enum Identity: Sendable {
         }
     }
 
-    /// The name in the log; nil if anyone may ask.
+    /// The name to log; nil for `anyone`.
     var logged: String? {
         switch self {
         case .anyone: nil
@@ -55,7 +54,7 @@ package enum Identity: Sendable {
     /// When the token expires.
     var expires: WallTime? { token?.expires }
 
-    /// Whether it may do anything with a session.
+    /// Whether it has any permission for a session.
     func covers(_ session: String) -> Bool {
         switch self {
         case .anyone: true
@@ -66,7 +65,7 @@ package enum Identity: Sendable {
 
     /// Whether it has a permission for a session.
     ///
-    /// - Parameter session: nil for a request about several, each of which is checked later.
+    /// - Parameter session: nil for a request about several sessions, which are checked one by one later.
     func has(_ permission: Permission, session: String?) -> Bool {
         switch (self, permission) {
         case (.anyone, _), (.writer, .operate), (.writer, .compute), (.writer, .list): return true
@@ -80,33 +79,33 @@ package enum Identity: Sendable {
         }
     }
 
-    /// The view of every answer; nil for the whole session.
+    /// The view that every answer goes through; nil for the whole session.
     var view: StateView? { token?.view }
 
-    /// The start of its sessions' names; empty for all.
+    /// The prefix of the sessions' names; empty for all.
     var prefix: String {
         if case .writer(let key) = self { return key.prefix }
         return ""
     }
 
-    /// Whether it may send whole states, and not only edits.
+    /// Whether it may send whole states as well as edits.
     var maySendStates: Bool { if case .client = self { false } else { true } }
 
-    /// The operations that its edits may contain; nil for any.
+    /// The operations allowed in its edits; nil for any.
     var operations: Set<EditOperation>? { token?.operations }
 }
 
-/// What an endpoint requires unless it is open to all.
+/// What a caller needs for an endpoint that is not open to all.
 enum Permission: Sendable {
     /// Operating the server: a key, or a program on this machine.
     case operate
     /// Work without a session: any key.
     case compute
-    /// Listing sessions: a key, which sees those with its prefix.
+    /// Listing sessions: any key, which sees the sessions with its prefix.
     case list
     /// Reading a session.
     case read
-    /// Editing a session, and with a key posting whole states.
+    /// Editing a session; with a key, also posting whole states.
     case edit
     /// Creating, replacing or deleting a session, or minting tokens for it.
     case write

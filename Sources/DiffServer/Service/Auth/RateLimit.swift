@@ -1,9 +1,9 @@
 import HTTPCore
 
-/// Token buckets, one per writer or peer: `rate` requests per second, and as many at once.
+/// Token buckets, one per writer or peer: `rate` requests per second, and bursts of as many.
 ///
-/// A request costs a lock and a look-up. Full buckets are dropped, and each is full a second after its last request, or
-/// later by what that cost beyond one. So there are at most 10,000, or about twice those that are not full.
+/// A request costs a lock and a look-up. Full buckets are dropped. A bucket is full a second after its last request, or
+/// later if `count` has overdrawn it. So there are at most 10,000 buckets, or about twice the number that are not full.
 package final class RateLimit<Key: Hashable & Sendable>: Sendable {
     /// Requests per second; nil for no limit.
     private let rate: Double?
@@ -11,7 +11,7 @@ package final class RateLimit<Key: Hashable & Sendable>: Sendable {
 
     private struct Content {
         var buckets: [Key: Bucket] = [:]
-        /// The number of buckets at which full ones are dropped: twice as many as were left, for amortized O(1).
+        /// The number of buckets at which full ones are dropped: twice what the last sweep left, for amortized O(1).
         var sweepsAt = 10_000
     }
 
@@ -22,7 +22,7 @@ package final class RateLimit<Key: Hashable & Sendable>: Sendable {
 
     init(perSecond rate: Int?) { self.rate = rate.map(Double.init) }
 
-    /// Counts a request; nil if it is allowed, or else the seconds after which to try again.
+    /// Counts a request. Returns nil if it is allowed, or else the seconds until a retry.
     func refuses(_ key: @autoclosure () -> Key, at time: @autoclosure () -> Instant = Instant.now) -> Int? {
         guard let rate else { return nil }
         let (key, now) = (key(), time())
@@ -39,7 +39,7 @@ package final class RateLimit<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Counts an allowed request as more than one: what the bucket has not left is owed.
+    /// Charges an allowed request for more than one, overdrawing the bucket if need be.
     func count(_ more: Double, _ key: @autoclosure () -> Key, at time: @autoclosure () -> Instant = Instant.now) {
         guard let rate else { return }
         let (key, now) = (key(), time())

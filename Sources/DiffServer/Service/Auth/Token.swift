@@ -1,5 +1,5 @@
 // A client's token: a compact JWS (RFC 7515) with HS256 (RFC 7518 §3.2), bound to sessions, a scope and an expiry. Any
-// other algorithm, and `none`, is refused before anything else is examined.
+// other algorithm, and `none`, is refused before anything else is checked.
 
 import DiffSessions
 import DiffStores
@@ -15,7 +15,7 @@ package struct Token: RevocableToken, Sendable, Equatable {
         case read
         /// POST of edits.
         case edit
-        /// POST of edits that only contain this operation.
+        /// POST of edits with only this operation.
         case operation(EditOperation)
     }
 
@@ -23,23 +23,23 @@ package struct Token: RevocableToken, Sendable, Equatable {
     package var sessions: [String]
     var scopes: Set<Scope>
     var expires: WallTime
-    /// When it was made, in milliseconds since 1970; nil counts as before all others.
+    /// When the token was made, in milliseconds since 1970; nil counts as older than all others.
     package var made: Int?
-    /// The view of every answer to it; nil for the whole session.
+    /// The view that every answer to this token goes through; nil for the whole session.
     var view: StateView?
-    /// The client it is for (`client_id`, RFC 8693 §4.3), whose Idempotency-Keys are separate. Nil for a client that
-    /// shares them with others.
+    /// The client that the token is for (`client_id`, RFC 8693 §4.3), which has its own Idempotency-Keys. Nil for a
+    /// client that shares them with others.
     var client: String?
 
     package static let maxSessions = 64
-    /// Enough for that many sessions with the longest names.
+    /// Enough for `maxSessions` sessions with the longest names.
     static let maxBytes = 16 * 1024
-    /// Bytes of a client's name.
+    /// The length of a client's name, in bytes.
     package static let clientBytes = 1...128
-    /// How far ahead the clock that made a token may be, in seconds.
+    /// How far ahead the clock of a token's maker may be, in seconds.
     private static let clockSkew: Int64 = 60
 
-    /// Signs the token with a new id (RFC 7519 §4.1.7), so that two tokens of one session and expiry differ.
+    /// Signs the token with a new id (RFC 7519 §4.1.7), so that two tokens for the same session and expiry differ.
     package func signed(by secret: [UInt8]) -> String {
         var claims = JSONObject()
         if sessions.count == 1 {
@@ -58,9 +58,9 @@ package struct Token: RevocableToken, Sendable, Equatable {
         return text + "." + Base64URL.encode(Digests.hmacSHA256(Array(text.utf8), key: secret))
     }
 
-    /// Reads a token; nil unless it is well-formed, signed by the secret, and valid at `now`.
+    /// Reads a token; nil unless it is well-formed, signed with `secret`, and valid at `now`.
     package init?(_ text: String, secret: [UInt8], at now: WallTime) {
-        // By octets: splitting a string by characters costs more than the rest of the check.
+        // Split by octets: splitting a string by characters costs more than the rest of the check.
         let octets = Array(text.utf8)
         let parts = octets.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, octets.count <= Self.maxBytes,
@@ -71,7 +71,7 @@ package struct Token: RevocableToken, Sendable, Equatable {
             let scope = claims["scope"]?.string, let expires = claims["exp"]?.number, expires > Double(now.seconds)
         else { return nil }
         if let claim = claims["view"] {
-            // Ignoring a view would show too much.
+            // A token whose view is ignored would show too much.
             guard let view = try? StateView(claim, hidesContents: true) else { return nil }
             self.view = view
         }
@@ -101,19 +101,19 @@ package struct Token: RevocableToken, Sendable, Equatable {
         (self.view, self.client) = (view, client)
     }
 
-    /// Its memory in bytes, including its entries among the revocable tokens; without its view.
+    /// Its memory in bytes, including its entries among the revocable tokens, but not its view.
     var footprint: Int { sessions.reduce(0) { $0 + $1.utf8.count + 512 } }
 
-    /// Whether some scope permits edits. A token with a view must not have one, or it could change what it cannot see.
+    /// Whether any scope permits edits. A token with a view must not edit: it could change what it cannot see.
     var mayEdit: Bool { scopes.contains { $0 != .read } }
 
-    /// The operations that its edits may contain.
+    /// The operations allowed in its edits.
     var operations: Set<EditOperation> {
         if scopes.contains(.edit) { return Set(EditOperation.allCases) }
         return Set(scopes.compactMap { if case .operation(let operation) = $0 { operation } else { nil } })
     }
 
-    /// The sessions of the claims: the subject or a list; nil for both, which would be ambiguous.
+    /// The sessions of the claims: `sub` or a list. Nil if both are given, which would be ambiguous.
     private static func sessions(_ claims: [String: JSONSlice]) -> [String]? {
         guard let list = claims["sessions"] else { return claims["sub"]?.string.map { [$0] } }
         guard claims["sub"] == nil, let names = list.strings, (1...maxSessions).contains(names.count) else {
@@ -122,8 +122,8 @@ package struct Token: RevocableToken, Sendable, Equatable {
         return names
     }
 
-    /// A NumericDate in whole milliseconds, rounded down, so that a token is at most revoked too early. A thousandth is
-    /// added, since decimal fractions have no exact double.
+    /// Converts a NumericDate to whole milliseconds. Rounds down: at worst, a token is revoked too early. Adds a
+    /// thousandth first, since decimal fractions have no exact double.
     private static func milliseconds(_ seconds: Double) -> Int {
         Int(min(max((seconds * 1000 + 0.001).rounded(.down), -1e15), 1e15))
     }
@@ -164,13 +164,13 @@ extension Token.Scope {
         + EditOperation.allCases.map(\.rawValue).joined(separator: ", ")
 }
 
-/// The secrets of tokens. The first one signs and all verify, which allows rotation without refusing anyone: the new
-/// one is added after the old one on all nodes, then moved before it, and the old one is removed when its tokens have
+/// The secrets of tokens. The first one signs and all verify, so that secrets rotate without refusing anyone: on all
+/// nodes, add the new secret after the old one, then move it to the front, and remove the old one once its tokens have
 /// expired.
 package final class TokenSecrets: Sendable {
-    /// The shortest secret, as HS256 requires (RFC 7518 §3.2).
+    /// The minimum for HS256 (RFC 7518 §3.2).
     package static let minBytes = 32
-    /// Limited, since an invalid token is checked against each.
+    /// Limited, since an invalid token is checked against every secret.
     package static let maxCount = 16
 
     let current: Credentials<[UInt8]>
@@ -192,14 +192,14 @@ package final class TokenSecrets: Sendable {
     func token(_ text: String, at now: WallTime) -> (token: Token, signature: TokenSignature)? {
         for secret in current.all {
             if let token = Token(text, secret: secret, at: now) {
-                // 32 bytes in Base64.
+                // A signature is 32 bytes, so 43 letters in Base64.
                 return (token, TokenSignature(text: String(text.suffix(43)), secret: secret))
             }
         }
         return nil
     }
 
-    /// The lines of a text, without empty ones; nil if one is too short or there are too many.
+    /// Splits a text into secrets, one per line, ignoring empty lines; nil if one is too short or there are too many.
     package static func read(_ text: some Sequence<UInt8>) -> [[UInt8]]? {
         let lines = Array(text).split(separator: UInt8(ascii: "\n")).compactMap { line -> [UInt8]? in
             let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
@@ -212,7 +212,7 @@ package final class TokenSecrets: Sendable {
     package static let rule = "up to \(maxCount) secrets of at least \(minBytes) bytes each, one per line"
 }
 
-/// What identifies a token, and the secret that made it.
+/// The signature that identifies a token, and the secret that made it.
 package struct TokenSignature: Sendable {
     let text: String
     let secret: [UInt8]
@@ -225,16 +225,16 @@ package enum Base64URL {
         return String(decoding: standard.map(swapped), as: UTF8.self)
     }
 
-    /// Nil for what `encode` never writes: letters outside the alphabet, padding, or non-zero trailing bits.
+    /// Decodes only what `encode` can write; nil for letters outside the alphabet, padding, or non-zero trailing bits.
     package static func decode(_ letters: some Collection<UInt8>) -> [UInt8]? {
         let padding = [UInt8](repeating: UInt8(ascii: "="), count: -letters.count & 3)
         guard let bytes = Data(base64Encoded: Data(letters.map(swapped) + padding)).map(Array.init) else { return nil }
-        // The incomplete last group must be as `encode` writes it.
+        // The incomplete last group must be spelled as by `encode`.
         let end = encode(bytes.suffix(bytes.count % 3)).utf8
         return letters.suffix(end.count).elementsEqual(end) ? bytes : nil
     }
 
-    /// Translates between the alphabets of Base64 and this one, which differ in two letters.
+    /// Maps between this alphabet and that of standard Base64, which differ in two letters.
     private static func swapped(_ letter: UInt8) -> UInt8 {
         switch letter {
         case UInt8(ascii: "+"): UInt8(ascii: "-")

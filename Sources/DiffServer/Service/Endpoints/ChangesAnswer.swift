@@ -3,14 +3,14 @@ import HTTPCore
 import SnapshotKit
 import SnapshotViews
 
-/// How to write changes.
+/// The format of changes.
 struct ChangesStyle: Hashable, Sendable {
     var form: ChangesForm
     var staging = Staging.safe
     var content = ContentStyle.full
-    /// With more operations than this, the answer is the whole state.
+    /// Beyond this many operations, the answer is the whole state.
     var maxChanges: Int?
-    /// Whether the answer is the whole state if changes take more bytes.
+    /// Whether the answer is the whole state if that is shorter than the changes.
     var smallest = false
 
     static let parameters: Set<String> = ["dialect", "staging", "content", "maxChanges", "smallest"]
@@ -32,7 +32,7 @@ struct ChangesStyle: Hashable, Sendable {
     }
 }
 
-/// How a client wants its changes, and of what.
+/// Which changes a client wants, and in which format.
 struct ChangesOptions: Hashable, Sendable {
     var style: ChangesStyle
     /// The part of the session that the client shows.
@@ -53,13 +53,13 @@ struct ChangesOptions: Hashable, Sendable {
     }
 }
 
-/// What an answer says besides the changes. A bare patch has no place for it.
+/// What an answer says besides the changes. A bare patch has no room for it.
 struct Remarks: Hashable, Sendable {
-    /// The seconds since the session's source was last heard of, if that is too long ago.
+    /// The seconds since the session's source was last heard from, if that is too long ago.
     var staleness: Int?
     var warnings = Warnings()
 
-    /// Writes them as the next members of an object, if there are any.
+    /// Writes the remarks as the next members of an object, if there are any.
     fileprivate func write(into writer: inout JSONWriter) {
         if let staleness {
             writer.append(",\"stale\":")
@@ -73,7 +73,7 @@ struct Remarks: Hashable, Sendable {
 package struct ChangesAnswer: Sendable {
     /// The bytes for this reader alone: all of them, or those before `rest`.
     private var own: [UInt8]
-    /// The bytes that other readers get as well.
+    /// The bytes that are shared with other readers.
     private var rest: SharedBody?
     var from: Revision?
     var to: Revision?
@@ -81,7 +81,7 @@ package struct ChangesAnswer: Sendable {
     var counts: OperationCounts
     /// The anchor of the new window.
     let anchor: ElementID?
-    /// Whether it says that nothing changed; waiting readers do not get it.
+    /// Whether nothing changed; waiting readers do not get such an answer.
     var isOfNothing = false
     let form: ChangesForm
 
@@ -94,14 +94,14 @@ package struct ChangesAnswer: Sendable {
         (self.counts, self.anchor, self.form) = (counts, anchor, form)
     }
 
-    /// The same answer with a body that can be sent to others.
+    /// The answer with its body made shareable.
     func shared(in budget: MemoryBudget) -> (answer: ChangesAnswer, body: SharedBody) {
         precondition(rest == nil, "a part of the answer is shared already")
         let body = form.isEvent ? SharedBody(partOfStream: own, in: budget) : SharedBody(own, in: budget)
         return (with(body), body)
     }
 
-    /// The same answer with another's body.
+    /// The answer with a shared body.
     func with(_ body: SharedBody) -> ChangesAnswer {
         var answer = self
         (answer.own, answer.rest) = ([], body)
@@ -128,9 +128,9 @@ package struct ChangesAnswer: Sendable {
             isCompressible: true)
     }
 
-    /// Writes the event.
+    /// Writes the answer as an event.
     ///
-    /// - Parameter start: its beginning, for this reader alone.
+    /// - Parameter start: the beginning of the event, for this reader alone.
     /// - Returns: its length in bytes.
     func write(to writer: StreamWriter, after start: [UInt8]) -> Int {
         let own = start.isEmpty ? own : start + own
@@ -139,13 +139,13 @@ package struct ChangesAnswer: Sendable {
         return start.count + count
     }
 
-    /// Compresses what is shared, ahead of writing it.
+    /// Compresses the shared bytes before they are written.
     func deflate() { rest?.deflate() }
 
     /// Its length in bytes.
     package var count: Int { own.count + (rest?.count ?? 0) }
 
-    /// Writes all of it.
+    /// Writes the whole answer.
     func write(into writer: inout JSONWriter) {
         writer.append(own)
         rest?.bytes.withUnsafeBytes { writer.append($0.baseAddress!, $0.count) }
@@ -157,12 +157,12 @@ package struct Destination: Sendable {
     var session: String?
     var revision: Revision?
     var snapshot: Snapshot
-    /// The window that the state shows; nil without one.
+    /// The window that the state shows; nil for none.
     var window: WindowedState?
-    /// Whether the state is a part of another, and shares its text.
+    /// Whether the state is a part of another one, and shares its text.
     var isPart = false
 
-    /// An estimate of the bytes that the state takes when written. O(1).
+    /// An estimate of the state's length when written. O(1).
     var size: Int { isPart ? 1024 + snapshot.textBytes + snapshot.itemCount * 32 : snapshot.footprint }
 }
 
@@ -175,7 +175,7 @@ extension ChangesAnswer {
             anchor: destination.window?.anchor, form: options.form)
     }
 
-    /// The same, with everything but the start shared.
+    /// The whole state, with everything but the start shared.
     init(
         reset: ResetReason, from: Revision?, to destination: Destination, _ options: ChangesOptions,
         sharing end: SharedBody
@@ -202,7 +202,7 @@ extension ChangesAnswer {
     /// The part of a reset that is the same for all readers.
     static func end(ofReset destination: Destination, _ form: ChangesForm) -> [UInt8] {
         let snapshot = destination.snapshot
-        // Exact rather than doubled on the way, which takes up to three times as much memory.
+        // Sized in advance: a buffer that grows by doubling takes up to three times as much memory.
         var writer = JSONWriter(capacity: form.dialect.isAdopted ? destination.size : 32)
         if form.isBarePatch { writer.append("[{\"op\":\"replace\",\"path\":\"\",\"value\":") }
         switch form.dialect {
@@ -215,14 +215,14 @@ extension ChangesAnswer {
         return ended(consume writer, form)
     }
 
-    /// Ends an event, whose JSON begins at an offset, or the body of a response.
+    /// Ends an event, whose JSON begins at `start`, or the body of a response.
     private static func ended(_ writer: consuming JSONWriter, jsonFrom start: Int = 0, _ form: ChangesForm) -> [UInt8] {
         if form.isEvent { return Event.ended(writer.bytes(), jsonFrom: start) }
         writer.append("\n")
         return writer.bytes()
     }
 
-    /// A changeset, or a reset if that is larger than the options allow.
+    /// A changeset, or the whole state if the changeset exceeds the limits of the options.
     init(_ changeset: Changeset, from: Revision?, to destination: Destination, _ options: ChangesOptions) {
         if let limit = options.style.maxChanges, changeset.counts.total > limit {
             self.init(reset: .large, from: from, to: destination, options)
@@ -252,7 +252,7 @@ extension ChangesAnswer {
             anchor: destination.window?.anchor, form: form)
     }
 
-    /// Enough for most answers: one that is doubled on the way takes up to three times as much memory. O(1).
+    /// Enough for most answers: a buffer that grows by doubling takes up to three times as much memory. O(1).
     private static func capacity(
         for changeset: Changeset, to destination: Destination, _ options: ChangesOptions
     ) -> Int {
@@ -268,7 +268,7 @@ extension ChangesAnswer {
         return small + min(rows, all) * (32 + snapshot.textBytes * 9 / 8 / all)
     }
 
-    /// Writes an event up to its JSON.
+    /// Writes the part of an event before its JSON.
     private static func begin(
         _ from: Revision?, _ destination: Destination, _ form: ChangesForm, _ writer: inout JSONWriter
     ) {
@@ -320,7 +320,7 @@ struct Warnings: Hashable, Sendable {
 
     init(_ places: [StateWarning] = []) { self.places = places }
 
-    /// Adds the warnings that a changeset gives rise to.
+    /// Adds the warnings that a changeset causes.
     func adding(_ changeset: Changeset) -> Warnings {
         var warnings = self
         warnings.hasIdentityChurn = changeset.showsIdentityChurn
@@ -341,7 +341,7 @@ struct Warnings: Hashable, Sendable {
 
     var isEmpty: Bool { places.isEmpty && !hasIdentityChurn }
 
-    /// Writes them as the next member of an object, if there are any. At most 20.
+    /// Writes the warnings as the next member of an object, if there are any. At most 20.
     func write(into writer: inout JSONWriter) {
         if isEmpty { return }
         writer.append(",\"warnings\":[")

@@ -3,20 +3,20 @@ import SnapshotKit
 
 /// Server-sent events (the HTML standard, §9.2).
 package enum Event {
-    /// The delay before a reconnect, in milliseconds.
+    /// How long clients wait before they reconnect, in milliseconds.
     private static let delay = 1000
 
     /// The beginning of a stream: the delay before a reconnect, and the revision to resume from.
     ///
-    /// - Parameter id: empty if there is none.
+    /// - Parameter id: the revision; empty for none.
     static func primer(_ id: String) -> [UInt8] {
         Array((id.isEmpty ? "retry: \(delay)\n\n" : "retry: \(delay)\n\nid: \(id)\n\n").utf8)
     }
 
-    /// A newer revision that shows the reader the same.
+    /// Tells the reader a newer revision that shows it the same.
     static func moved(_ id: String) -> [UInt8] { Array("id: \(id)\n\n".utf8) }
 
-    /// A comment, so that no proxy considers the stream dead.
+    /// A comment, so that proxies do not consider the stream dead.
     static let heartbeat = Array(": \n\n".utf8)
 
     /// The lines before the `data` of an event on a stream of several sessions.
@@ -24,7 +24,7 @@ package enum Event {
         Array((cursor.isEmpty ? "event: changes\n" : "event: changes\nid: \(cursor)\n").utf8)
     }
 
-    /// Writes an event of a stream of one session up to the JSON of its changeset or reset.
+    /// Writes an event of a single session's stream, up to the JSON of its changeset or reset.
     ///
     /// - Parameter base: the revision that a reconnect resumes from.
     static func begin(_ base: Revision?, _ writer: inout JSONWriter) {
@@ -37,7 +37,7 @@ package enum Event {
         writer.append("data: ")
     }
 
-    /// Ends an event, and puts its JSON, which begins at an offset, on one line. Line breaks in it can only be white
+    /// Ends an event and joins the lines of its JSON, which begins at `start`. Line breaks there can only be white
     /// space.
     static func ended(_ event: consuming [UInt8], jsonFrom start: Int = 0) -> [UInt8] {
         if event[start...].contains(0x0A) || event[start...].contains(0x0D) {
@@ -47,7 +47,7 @@ package enum Event {
         return event
     }
 
-    /// The last event, with the reason. The readers of a closing server all come back, so each gets a random delay.
+    /// The last event, with the reason. All readers of a closing server come back, so each gets a random delay.
     static func end(_ problem: Problem, instance: String) -> [UInt8] {
         let ownDelay = Int.random(in: delay / 2...delay / 2 * 3)
         let retry = problem.type == .draining ? "retry: \(ownDelay)\n" : ""

@@ -3,14 +3,14 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// What changed since a reader's revision: now, as soon as something does (a long poll), or as a stream.
+/// The changes since a reader's revision: now, as soon as there are any (a long poll), or as a stream.
 struct GetChanges: SessionEndpoint {
     /// The longest time that a request is held, in seconds.
     private static let maxWait = 60
 
     private let call: Call
     private let since: Since
-    /// Whether a broken stream is resumed.
+    /// Whether the request resumes a broken stream.
     private let isResumed: Bool
     private let wait: Int
     private let options: ChangesOptions
@@ -41,7 +41,7 @@ struct GetChanges: SessionEndpoint {
             return .now(try EventStream.response(call, [followed], EventForm(options, pace: pace), first: view))
         }
         let options = call.remarked(options)
-        // Below, the session need not exist yet.
+        // From here on, the session need not exist yet.
         guard wait > 0 else {
             guard let view else { throw .noSession(call.session) }
             try view.checkRoom(since: since, options)
@@ -61,14 +61,14 @@ struct GetChanges: SessionEndpoint {
         }
     }
 
-    /// Seconds that the client would wait: `?wait=`, or else `Prefer: wait=`.
+    /// How long the client wants to wait, in seconds: `?wait=`, or else `Prefer: wait=`.
     private static func wait(_ call: Call) throws(Problem) -> Int? {
         if let wait = try call.parameters.count("wait") { return min(wait, maxWait) }
         guard let text = call.head.preferences.first(where: { $0.name == "wait" })?.value else { return nil }
         return text.wholeNumber.map { min($0, maxWait) }
     }
 
-    /// The id of the last event that a reconnecting reader has seen.
+    /// The last event that a reconnecting reader has seen.
     private static func lastEvent(_ call: Call) -> Since? {
         guard let id = call.head["last-event-id"], !id.isEmpty else { return nil }
         return Revision(id).map(Since.revision) ?? .unreadable

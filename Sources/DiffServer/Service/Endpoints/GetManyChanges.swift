@@ -3,9 +3,9 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// What changed in several sessions: one answer, or one stream.
+/// The changes of several sessions, as one answer or one stream.
 enum GetManyChanges {
-    /// The most sessions of one request.
+    /// The most sessions in one request.
     private static let maxSessions = 64
 
     static func answer(_ call: Call) throws(Problem) -> Reply {
@@ -24,9 +24,9 @@ enum GetManyChanges {
         return .later { [bases] in open(call, bases, EventForm(options, pace: pace, isOfMany: true), $0) }
     }
 
-    /// Begins a stream once the store has been asked for each session, as for one alone: what this process has in
-    /// memory, and knows of revoked tokens, may be old. It waits for no source. A session that cannot be read is asked
-    /// for again when it is its turn, unless that goes for all.
+    /// Begins a stream once the store has been asked for every session, as a single one would be: the sessions and
+    /// revoked tokens that this process knows may be out of date. Does not wait for sources. A session that cannot be
+    /// read is asked for again in its turn, unless none could be read.
     private static func open(_ call: Call, _ bases: [FollowedSession], _ form: EventForm, _ pending: Pending) {
         let asked = Locked((bases: bases, left: bases.count, problem: Problem?.none))
         for index in bases.indices {
@@ -51,7 +51,7 @@ enum GetManyChanges {
         }
     }
 
-    /// The sessions that the query names, each with the reader's revision: `feed@2-0c4f77d1aa19be02`.
+    /// The sessions in the query, each with the reader's revision: `feed@2-0c4f77d1aa19be02`.
     private static func bases(_ call: Call) throws(Problem) -> [FollowedSession] {
         let items = call.parameters.all(["session"])
         guard !items.isEmpty else { throw .malformed("name the sessions: ?session=a&session=b@2-0c4f77d1aa19be02") }
@@ -77,7 +77,7 @@ enum GetManyChanges {
         return (String(value[..<border]), try Since(named: String(value[border...].dropFirst())))
     }
 
-    /// Resumes from the last event that a reconnecting reader has seen, or from nothing if its id is no cursor.
+    /// Resumes from the last event that a reconnecting reader has seen, or from nothing if its id is not a cursor.
     private static func resume(_ bases: inout [FollowedSession], _ call: Call) {
         guard let id = call.head["last-event-id"], !id.isEmpty else { return }
         guard let revisions = StreamCursor.revisions(id, count: bases.count) else {
@@ -90,9 +90,9 @@ enum GetManyChanges {
     }
 }
 
-/// One answer about several sessions, which are read one by one, so that memory need not hold them all.
+/// One answer about several sessions. They are read one by one, so that memory need not hold them all.
 private final class ManyAnswers: @unchecked Sendable {
-    // Sendable, since its steps follow one another, on whatever threads.
+    // Sendable, since its steps run one after another, on any thread.
 
     /// The limit of the answer, in bytes. The first session's part may exceed it.
     private static let maxBytes = 16 << 20
@@ -102,15 +102,15 @@ private final class ManyAnswers: @unchecked Sendable {
     private let options: ChangesOptions
     private let pending: Pending
     private let share: MemoryShare
-    /// Not written yet: what other requests get as well is copied only when everything is known.
+    /// Parts to be written: bytes that other requests share are copied only once everything is known.
     private var parts: [Part] = []
-    /// The length of all parts, with a byte between each two.
+    /// The length of all parts, with a byte between every two.
     private var length = 0
     /// The cost of the states read so far.
     private var read = WorkCost.none
-    /// All sessions together wait as long for sources as one.
+    /// All sessions together wait for sources as long as one would.
     private let deadline = Instant.now + Call.patience
-    /// Whether a session did not fit; later ones are not read.
+    /// Whether a session did not fit. Later ones are not read.
     private var isFull = false
 
     private enum Part {
@@ -133,7 +133,7 @@ private final class ManyAnswers: @unchecked Sendable {
     /// Continues with the next session, or answers after the last one.
     func next() {
         while parts.count < bases.count, !pending.isGone {
-            // Many sessions take as long as a large one.
+            // Many sessions together take as long as a large one.
             if read.isLong, !call.cost.isLong {
                 guard call.service.takesLongWork else { return pending.answer(call.refusal(.crowded)) }
                 call.cost = read

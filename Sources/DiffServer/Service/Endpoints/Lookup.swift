@@ -1,22 +1,22 @@
-// From ids to index paths and back: in the head, or in a remembered revision, which is answered without contents.
+// Looks up index paths by id, and ids by index path: in the head, or in a remembered revision, without its contents.
 
 import DiffSessions
 import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// The state to look up in.
+/// The state to look elements up in.
 struct LookupSubject {
     let revision: Revision
-    /// Whether the answer has contents. Only if no revision was named: an answer about a revision must not depend on
-    /// whether that is still the head.
+    /// Whether the answer has contents: only if no revision was named. An answer about a named revision must not depend
+    /// on whether it is still the head.
     let showsContent: Bool
     let state: Snapshot
 
     /// - Parameters:
-    ///   - revision: that of `?revision=`; nil for the head.
+    ///   - revision: the value of `?revision=`; nil for the head.
     ///   - projection: the part of the session that the client sees.
-    ///   - isAskedOften: whether a table of ids pays, as it does for a handful of look-ups.
+    ///   - isAskedOften: whether a table of ids pays off, as it does from a handful of look-ups on.
     init(_ view: SessionView, at revision: Revision?, _ projection: Projection, isAskedOften: Bool) throws(Problem) {
         let head = view.session.head
         showsContent = revision == nil
@@ -41,9 +41,9 @@ struct LookupSubject {
     }
 }
 
-/// Something that can be looked up.
+/// An element that can be looked up.
 protocol LookupElement {
-    /// The path's parameter for an id.
+    /// The name of the path's parameter for an id.
     static var name: String { get }
     /// The member of an answer that lists the elements found.
     static var list: StaticString { get }
@@ -63,7 +63,7 @@ protocol LookupElement {
     func writeLookup(into writer: inout JSONWriter, showsContent: Bool)
 }
 
-/// One element, by the id in the path.
+/// Looks up one element, by the id in the path.
 struct GetElement<Element: LookupElement>: ReadingEndpoint {
     let call: Call
     private let revision: Revision?
@@ -88,7 +88,7 @@ struct GetElement<Element: LookupElement>: ReadingEndpoint {
     }
 }
 
-/// Elements by id and by place, in the query's order.
+/// Looks up elements by id and by position, in the query's order.
 struct GetElements<Element: LookupElement>: ReadingEndpoint {
     let call: Call
     private let revision: Revision?
@@ -143,7 +143,7 @@ struct GetElements<Element: LookupElement>: ReadingEndpoint {
 }
 
 extension LookupSubject {
-    /// `{"revision":…,` and what `members` writes.
+    /// Replies with `{"revision":…,` and the output of `members`.
     fileprivate func reply(_ members: (inout JSONObject) -> Void) -> Reply {
         var object = JSONObject()
         object.text("revision", revision.text)
@@ -162,7 +162,7 @@ extension Parameters {
 
 // MARK: - Elements
 
-/// Items, at index paths.
+/// Items, by index path.
 extension StateItem: LookupElement {
     static var name: String { "item" }
     static var list: StaticString { "items" }
@@ -189,7 +189,7 @@ extension StateItem: LookupElement {
     }
 }
 
-/// Sections, at indexes.
+/// Sections, by index.
 extension StateSection: LookupElement {
     static var name: String { "section" }
     static var list: StaticString { "sections" }

@@ -3,7 +3,7 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// A merge patch (RFC 7396) of the content of an item or a section: an edit written as a path and a body.
+/// A merge patch (RFC 7396) of an item's or a section's content: shorthand for an edit.
 struct PatchContent<Element: LookupElement>: SessionEndpoint {
     private let call: Call
     private let changes: PostChanges
@@ -13,7 +13,7 @@ struct PatchContent<Element: LookupElement>: SessionEndpoint {
         changes = try PostChanges(call)
     }
 
-    /// Arrays and objects around the patch in the body that it stands for.
+    /// The nesting around the patch, in the body of the edit that it stands for.
     private static var depth: Int { 5 }
 
     func operation(_ body: consuming [UInt8]) throws(Problem) -> ChangeSession {
@@ -33,8 +33,8 @@ struct PatchContent<Element: LookupElement>: SessionEndpoint {
         return try changes.operation(writer.bytes())
     }
 
-    /// The id in a path. If the text cannot be one, an id that no element has, since that is only reported after all
-    /// other checks.
+    /// The id from the path. A text that cannot be an id becomes one that no element has, since that error comes after
+    /// all other checks.
     private static func id(_ text: String) -> String {
         Array(text.utf8).withUnsafeBytes { bytes in
             if bytes.canBeID { return text }
@@ -50,7 +50,7 @@ struct PatchContent<Element: LookupElement>: SessionEndpoint {
             return Problem(failure, of: call.session)
         }
         if violations.first?.code == "unknown-id" { return Element.missing(call.place[Element.name], at: nil) }
-        // The body is the patch.
+        // Pointers are relative to the body, which is the patch.
         let place = "/edits/0/\(Element.list)/0/patch"
         return Problem(
             EditError.refused(

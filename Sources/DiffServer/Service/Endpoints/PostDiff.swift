@@ -1,7 +1,7 @@
 import HTTPCore
 import SnapshotKit
 
-/// From two states to a changeset. Nothing is stored.
+/// Computes the changeset between two states. Nothing is stored.
 enum PostDiff {
     @Sendable
     static func prepare(_ call: Call) throws(Problem) -> Answer {

@@ -1,7 +1,7 @@
 import HTTPCore
 import SnapshotKit
 
-/// From a JSON document to the shapes that it seems to have. Nothing is stored.
+/// Guesses the shapes of a JSON document. Nothing is stored.
 enum PostShape {
     @Sendable
     static func prepare(_ call: Call) -> Answer {

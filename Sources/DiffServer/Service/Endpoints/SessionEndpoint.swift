@@ -7,21 +7,21 @@ import HTTPCore
 protocol SessionEndpoint: Sendable {
     associatedtype Operation: SessionOperation
 
-    /// Checks the head, before the client sends its body.
+    /// Checks the head, before the client sends the body.
     init(_ call: Call) throws(Problem)
 
-    /// Reads the body.
+    /// Parses the body.
     func operation(_ body: consuming [UInt8]) throws(Problem) -> Operation
 
-    /// Writes the answer.
+    /// Renders the answer.
     ///
-    /// - Parameter slot: the session's; nil if there is none.
+    /// - Parameter slot: the session's slot; nil if there is no session.
     func reply(_ outcome: Operation.Outcome, in slot: SessionSlot?) throws(Problem) -> Reply
 
-    /// The reason why the operation of a call was not carried out.
+    /// The problem to answer with if the operation was not carried out.
     func problem(_ failure: TransactionFailure, of call: Call) -> Problem
 
-    /// Where to look for a shape of a body that the operation has refused.
+    /// Where to look for a shape if the operation has refused the body.
     var search: ShapeSearch? { get }
 }
 
@@ -32,7 +32,7 @@ extension SessionEndpoint {
 }
 
 extension Call {
-    /// From a request's body to its answer.
+    /// Takes a request from its body to its answer.
     func respond<Endpoint: SessionEndpoint>(
         _ endpoint: Endpoint, _ body: consuming [UInt8]
     ) throws(Problem) -> Reply {

@@ -8,7 +8,7 @@ import SnapshotViews
 enum PostTokens {
     private static let defaultSeconds = 3600
 
-    /// For the path's session.
+    /// For the session in the path.
     @Sendable
     static func prepare(_ call: Call) throws(Problem) -> Answer {
         { (body) throws(Problem) in
@@ -17,7 +17,7 @@ enum PostTokens {
         }
     }
 
-    /// For the sessions that the body names.
+    /// For the sessions in the body.
     @Sendable
     static func prepareForSeveral(_ call: Call) throws(Problem) -> Answer {
         { (body) throws(Problem) in
@@ -97,7 +97,7 @@ enum PostTokens {
         return client
     }
 
-    /// The view of every answer to the token.
+    /// The view that every answer to the token goes through.
     private static func view(_ envelope: Envelope) throws(Problem) -> StateView? {
         guard let value = envelope.values["view"] else { return nil }
         do throws(StateViewError) { return try StateView(value, at: "/view", hidesContents: true) } catch {
@@ -120,7 +120,7 @@ enum DeleteTokens {
         let progress = call.service.store.revokeTokens(of: call.session, upTo: WallTime.milliseconds, on: call.loop)
         return .later { pending in
             progress.whenDone { result in
-                // A token minted after the answer is valid, so it must not have the same millisecond.
+                // A token minted after this answer is valid, so it must not be made in the same millisecond.
                 call.loop.schedule(after: .milliseconds(1)) {
                     call.answer(pending) { () throws(Problem) in
                         try call.get(result)

@@ -1,16 +1,16 @@
 import HTTPCore
 
-/// What an answer is counted and logged as: its route, its problem if it is one, and what its request waited for. All
-/// of it fits into `Response.label`, so noting it costs a request nothing.
+/// The label under which an answer is counted and logged: its route, its problem if it is one, and why it had to wait.
+/// It fits into `Response.label`, so that it costs a request nothing.
 struct AnswerLabel: Sendable, Equatable {
-    /// Why a request took as long as its reader wanted, rather than as long as the server needed.
+    /// Why a request took as long as its reader wanted rather than as long as the server needed.
     enum Wait: String, CaseIterable {
-        /// It was held until there was news.
+        /// Held until there was news.
         case poll
         case stream
     }
 
-    /// Its route in 8 bits, its problem in 8, 0 for none, and its wait in 2, 0 for none.
+    /// Eight bits for the route, eight for the problem (0: none) and two for the wait (0: none).
     private(set) var code: UInt32
 
     init(code: UInt32) { self.code = code }
@@ -24,11 +24,11 @@ struct AnswerLabel: Sendable, Equatable {
 
     init(_ wait: Wait) { code = (Self.index(of: wait) + 1) << 16 }
 
-    /// The label of its route alone.
+    /// The label of the route alone.
     var ofRoute: AnswerLabel { AnswerLabel(code: code & 0xFF) }
     var route: RouteName { RouteName.allCases[Int(code & 0xFF)] }
     var problem: ProblemType? { problemCode == 0 ? nil : ProblemType.allCases[problemCode - 1] }
-    /// One more than the problem's place among all; 0 for none.
+    /// The problem's index plus one; 0 for none.
     var problemCode: Int { Int(code >> 8 & 0xFF) }
     var wait: Wait? { code >> 16 == 0 ? nil : Wait.allCases[Int(code >> 16) - 1] }
 
@@ -38,6 +38,6 @@ struct AnswerLabel: Sendable, Equatable {
 }
 
 extension Response {
-    /// Adds the label to what is known already.
+    /// Adds a label to those already set.
     mutating func note(_ label: AnswerLabel) { self.label |= label.code }
 }

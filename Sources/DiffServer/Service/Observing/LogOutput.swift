@@ -1,6 +1,6 @@
-// The reader of the log may stop reading, and a disk may stall, but requests must go on. So lines go into a buffer, and
-// a separate thread writes them. Lines that do not fit are dropped and counted. The descriptor is not made
-// non-blocking, since that would affect all processes that share it.
+// The reader of the log may stop reading, and a disk may stall, but requests must go on. So lines go into a buffer that
+// a separate thread writes out. Lines that do not fit are dropped and counted. The descriptor stays blocking, since
+// O_NONBLOCK would affect all processes that share it.
 
 import CDiffSystem
 import Dispatch
@@ -11,7 +11,7 @@ import HTTPCore
 package final class LogOutput: Sendable {
     package static let standardError = LogOutput(descriptor: STDERR_FILENO)
 
-    /// The size of the buffer, enough for some thousand lines.
+    /// The size of the buffer: enough for a few thousand lines.
     static let maxWaitingBytes = 1 << 20
 
     private let descriptor: Int32
@@ -33,10 +33,10 @@ package final class LogOutput: Sendable {
     /// Lines dropped since the start.
     var dropped: Int { content.withLock { $0.dropped } }
 
-    /// Adds a line to the buffer, or drops it. Never blocks.
+    /// Appends a line to the buffer, or drops it. Never blocks.
     ///
-    /// - Parameter notice: makes the lines that mark a gap: the first, which always fits, with nil, and the last with
-    ///   the number of dropped lines.
+    /// - Parameter notice: makes the lines around a gap: the first with nil, which always fits, and the last with the
+    ///   number of dropped lines.
     package func append(_ line: [UInt8], notice: @escaping @Sendable (Int?) -> [UInt8] = { _ in [] }) {
         let (isFirst, needsThread) = content.withLock { content in
             if content.waiting.count + line.count > Self.maxWaitingBytes {
@@ -57,7 +57,7 @@ package final class LogOutput: Sendable {
         if isFirst { arrivals.signal() }
     }
 
-    /// Waits until everything is written, before the process ends.
+    /// Waits until everything is written; called before the process ends.
     package func flush(within limit: Duration = .seconds(1)) {
         let deadline = Instant.now + limit
         while content.withLock({ !$0.waiting.isEmpty || $0.isWriting }), Instant.now < deadline { usleep(1000) }
@@ -82,7 +82,7 @@ package final class LogOutput: Sendable {
         }
     }
 
-    /// Drops what cannot be written.
+    /// Writes lines, and drops them on an error.
     private func write(_ lines: [UInt8]) {
         var start = 0
         while start < lines.count {
@@ -99,7 +99,7 @@ package final class LogOutput: Sendable {
     }
 }
 
-/// Keeps a log that goes to a file at its path: when the file is moved or removed, a new one is made.
+/// Keeps a log file at its path: when the file is moved or removed, a new one is opened there.
 package struct LogFile {
     private let descriptor: Int32
     private let path: String
@@ -111,13 +111,13 @@ package struct LogFile {
         (self.descriptor, self.path) = (descriptor, path)
         guard let status = Self.status(of: descriptor), status.st_mode & S_IFMT == S_IFREG, isInPlace(status)
         else { return nil }
-        // So that a truncated log continues at the file's start.
+        // Appending, so that a truncated log continues at the file's start.
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_APPEND)
     }
 
-    /// Opens the path again if it is now another file, or missing.
+    /// Reopens the path if it now names another file, or none.
     ///
-    /// - Returns: whether it did. If the path cannot be opened, nothing changes.
+    /// - Returns: whether it was reopened. If that fails, nothing changes.
     package func follow() -> Bool {
         guard let status = Self.status(of: descriptor), !isInPlace(status) else { return false }
         let next = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, status.st_mode & 0o777)

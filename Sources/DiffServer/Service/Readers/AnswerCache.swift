@@ -4,19 +4,19 @@ import HTTPCore
 import SnapshotKit
 import SnapshotViews
 
-/// Encoded answers that lead to a session's head, so that many readers with the same base cost one diff, one encoding
-/// and one copy.
+/// Encoded answers that lead to a session's head. Many readers with the same base cost one diff, one encoding and one
+/// copy.
 ///
-/// An answer is useful for the moment in which all readers woken by a commit ask for it. So all are released each
-/// second. One that is still being sent can be found until it is sent, since it takes its memory anyway.
+/// An answer is useful while the readers woken by a commit ask for it, so all answers are released each second. One
+/// that is still being sent can be found until it is sent, since its memory is in use anyway.
 final class AnswerCache: HeadCache {
-    /// What a body depends on besides the head.
+    /// Everything that a body depends on besides the head.
     enum Key: Hashable, Sendable {
         /// The changes since a base.
         case changes(from: Revision, ChangesOptions)
         /// The part of a reset that is the same for all readers.
         case state(ChangesForm, [StateView])
-        /// The answer to GET of the session.
+        /// The answer to GET of a session.
         case document([StateView])
     }
 
@@ -29,13 +29,13 @@ final class AnswerCache: HeadCache {
     private struct Content {
         var head: Revision?
         var entries: [Key: Entry] = [:]
-        /// What changed since a base, however it is written.
+        /// The changes since a base, for all formats.
         var changes: [Revision: Releasable<Changeset>] = [:]
-        /// Whether `caches` will release this one.
+        /// Whether `caches` will release this cache.
         var isListed = false
     }
 
-    /// Per session. If readers have more bases than this, some answers are computed more than once.
+    /// The limit per session. If readers have more bases, some answers are computed more than once.
     private static let maxEntries = 64
 
     private let content = Locked(Content())
@@ -44,13 +44,13 @@ final class AnswerCache: HeadCache {
 
     init(in caches: AnswerCaches) { (self.caches, seen) = (caches, SeenStates(in: caches.views)) }
 
-    /// What readers' views show.
+    /// The views of the readers.
     var seenStates: SeenStates {
         list()
         return seen
     }
 
-    /// A commit has made a new head.
+    /// Adopts the head that a commit has made.
     func moved(to head: Session.Head) {
         seen.move(to: head.revision, over: head.change)
         if !seen.isEmpty { list() }
@@ -65,19 +65,19 @@ final class AnswerCache: HeadCache {
         if isNew { caches.add(self) }
     }
 
-    /// Releases everything, as the session leaves memory. Readers keep their views.
+    /// Releases everything, since the session leaves memory. Readers keep their views.
     func forget() {
         seen.forget()
         release()
     }
 
-    /// The answer from a base to a head, if it has been computed.
+    /// The answer from a base to a head, if it is cached.
     func answer(_ key: Key, at head: Revision) -> ChangesAnswer? {
         guard let (answer, body) = find(key, at: head) else { return nil }
         return answer?.with(body)
     }
 
-    /// A body, if it has been written.
+    /// A body, if it is cached.
     func body(_ key: Key, at head: Revision) -> SharedBody? { find(key, at: head)?.body }
 
     private func find(_ key: Key, at head: Revision) -> (answer: ChangesAnswer?, body: SharedBody)? {
@@ -87,7 +87,7 @@ final class AnswerCache: HeadCache {
         }
     }
 
-    /// What changed from a base to a head, computed once for all readers that ask at about the same time.
+    /// The changes from a base to a head, computed once for all readers that ask at about the same time.
     func changes(from base: Revision, at head: Revision, _ compute: () -> Changeset?) -> Changeset? {
         let known = content.withLock { $0.head == head ? $0.changes[base]?.object : nil }
         if let known { return known }
@@ -102,16 +102,16 @@ final class AnswerCache: HeadCache {
         return changes
     }
 
-    /// Remembers an answer.
+    /// Caches an answer.
     ///
-    /// - Returns: the same, with a body that can be sent to others.
+    /// - Returns: the answer, with a body that can be sent to other readers.
     func remember(_ answer: ChangesAnswer, _ key: Key, at head: Revision) -> ChangesAnswer {
         let (answer, body) = answer.shared(in: caches.account.outgoing)
         remember(body, of: answer.withoutBody, key, at: head)
         return answer
     }
 
-    /// Remembers a body, and the answer that it belongs to. Those of an older head are dropped.
+    /// Caches a body, and the answer that it belongs to. Drops those of an older head.
     func remember(_ body: SharedBody, of answer: ChangesAnswer? = nil, _ key: Key, at head: Revision) {
         let old = content.withLock { content in
             let old = content
@@ -123,12 +123,12 @@ final class AnswerCache: HeadCache {
             content.entries[key] = Entry(answer: answer, body: Releasable(body, isKept: caches.keeps(body.count)))
             return old
         }
-        // Freed outside of the lock.
+        // Freed outside the lock.
         _ = consume old
         list()
     }
 
-    /// Releases all bodies. Those being sent can still be found.
+    /// Releases all bodies. Those still being sent can be found.
     func release() {
         let old = content.withLock { content in
             let old = content
@@ -142,18 +142,18 @@ final class AnswerCache: HeadCache {
     }
 }
 
-/// The caches of all sessions that hold something.
+/// The answer caches of all sessions that hold anything.
 package final class AnswerCaches: HeadCaches {
     private let caches = Locked<[AnswerCache]>([])
     let account: MemoryAccount
-    /// What readers' views take of it.
+    /// The part of the account for readers' views.
     let views: ViewMemory
-    /// What has been kept for later readers since the last release, in bytes.
+    /// Bytes kept for later readers since the last release.
     private let kept: MemoryBudget
 
     package init(_ account: MemoryAccount) {
         (self.account, views) = (account, ViewMemory(account.views))
-        // So little that no session is evicted for it.
+        // Too little to evict a session for.
         kept = MemoryBudget(limit: account.limit / 32)
     }
 
@@ -175,13 +175,13 @@ package final class AnswerCaches: HeadCaches {
 }
 
 extension SessionTable {
-    /// The table of a service, whose sessions make room for messages.
+    /// The table of a service, whose sessions are evicted to make room for messages.
     ///
     /// - Parameters:
-    ///   - maxBody: of a request, in bytes.
-    ///   - connection: what an open connection takes, in bytes.
+    ///   - maxBody: the largest body of a request, in bytes.
+    ///   - connection: the memory of an open connection, in bytes.
     ///   - hash: nil if the table is the cache of a store.
-    ///   - onEviction: called with the memory that a session has left.
+    ///   - onEviction: called with the bytes of a session that has left memory.
     package convenience init(
         bounds: Bounds, maxBody: Int, connection: Int = MemoryAccount.connection, hash: KeyedHash?,
         onEviction: @escaping @Sendable (_ bytes: Int) -> Void = { _ in }
@@ -191,16 +191,16 @@ extension SessionTable {
             bounds: bounds, account: account, hash: hash, caches: AnswerCaches(account), onEviction: onEviction)
     }
 
-    /// The caches of all sessions.
+    /// The answer caches of all sessions.
     var answers: AnswerCaches { unsafeDowncast(caches, to: AnswerCaches.self) }
 }
 
 extension SessionSlot {
-    /// The answers to the head.
+    /// The cached answers that lead to the head.
     func answers(in caches: AnswerCaches) -> AnswerCache { unsafeDowncast(cache(in: caches), to: AnswerCache.self) }
 }
 
-/// A reference that is kept until it is released, and can be found for as long as anyone holds the object.
+/// A reference that is strong until it is released, and weak from then on.
 struct Releasable<Object: AnyObject> {
     private var kept: Object?
     private weak var found: Object?

@@ -3,21 +3,21 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// One reader's stream of events: of one session, or of several that it follows on one connection. Writes the answers
-/// of its subscriptions as soon as the peer has taken the previous ones.
+/// One reader's stream of events, of one session or of several on one connection. Writes the answers of its
+/// subscriptions as soon as the peer has taken the previous ones.
 final class EventStream: Subscriber, @unchecked Sendable {
     // Sendable, since its subscriptions are; everything is confined to the loop of `writer`.
 
     static let heartbeat = Duration.seconds(15)
-    /// What is written before the peer must take it, in bytes.
+    /// How many bytes to write before the peer must have taken them.
     private static let batch = 64 * 1024
 
     let call: Call
     let form: EventForm
     let writer: StreamWriter
-    /// They hold the stream as well, until it is over: then there are none.
+    /// The subscriptions, which also hold the stream; empty once it is over.
     private(set) var lists: [Subscription] = []
-    /// The list whose turn it is to be sent first.
+    /// The index of the list to send first.
     private var first = 0
     private var timers: [Purpose: Timer] = [:]
 
@@ -33,7 +33,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - bases: the sessions, and what the reader has of each.
-    ///   - view: the head of the first one, if it has been read and exists.
+    ///   - view: the head of the first session, if it has been read and exists.
     static func response(_ call: Call, _ bases: [FollowedSession], _ form: EventForm, first view: SessionView? = nil)
         throws(Problem) -> Response
     {
@@ -47,7 +47,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
             status: 200,
             fields: [
                 Field("Content-Type", ChangesForm.eventType), Field("Cache-Control", "no-store"),
-                // Ask proxies to pass on each event as it comes (RFC 10036), and nginx, which does not know that.
+                // Asks proxies to pass on each event at once (RFC 10036), and nginx in its own way.
                 Field("Incremental", "?1"), Field("X-Accel-Buffering", "no"),
             ],
             body: .stream { writer in EventStream(call, form, writer).begin(bases, view) },
@@ -70,7 +70,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
         guard !writer.isClosed else { return }
         writer.onWritable { self.send() }
         if form.isOfMany {
-            // The lists follow as soon as this has been sent.
+            // The lists follow as soon as the primer has been sent.
             writer.write(Event.primer(cursor))
         } else {
             let isUsable = view?.isUsable(bases[0].since, form.options.projection) == true
@@ -83,20 +83,20 @@ final class EventStream: Subscriber, @unchecked Sendable {
             after(left, .expiry) { $0.end(Problem(.unauthenticated, "the token has expired")) }
         }
         if let life = call.service.settings.streamLife {
-            // Spread out, since readers that came together would also come back together.
+            // Spread out: readers that came together would also come back together.
             after(life * Double.random(in: 0.8...1), .life) { $0.close() }
         }
         if let time = call.service.timeToLeave { leave(after: time) }
     }
 
-    /// What the reader has of all lists, on a stream of several.
+    /// The reader's revisions of all lists, on a stream of several.
     var cursor: String { StreamCursor.text(lists.map(\.moved)) }
 
-    /// Makes the lists send what is new, unless their last events were too recent.
+    /// Lets the lists send their news, unless their last events were too recent.
     func send() {
         guard !writer.isClosed, writer.isWritable else { return }
         var room = Self.batch
-        // One of them may end the stream.
+        // A copy, since any of them may end the stream.
         let lists = lists
         for index in lists.indices.map({ ($0 + first) % lists.count }) {
             guard room > 0 else { return }
@@ -150,7 +150,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
         if let time { after(time, .outage) { $0.end(.storeIsSilent) } }
     }
 
-    /// A session has ended. A stream of several continues, and waits for the session.
+    /// A session has ended. A stream of several continues, and waits for the session to be created again.
     func ended(_ list: Subscription, _ problem: Problem) {
         guard form.isOfMany, problem.type == .sessionNotFound else { return end(problem) }
         var problem = problem
@@ -180,42 +180,42 @@ final class EventStream: Subscriber, @unchecked Sendable {
     }
 }
 
-/// How a stream writes its events, and how often.
+/// The format of a stream's events, and their pace.
 struct EventForm: Sendable {
     private(set) var options: ChangesOptions
     /// The least time between two events of one session.
     let pace: Duration
 
-    /// Whether each event names its session, and carries the reader's cursor over all of them.
+    /// Whether each event names its session and carries the reader's cursor over all of them.
     var isOfMany: Bool { options.form.isOfMany }
 
     /// The shortest and the default pace, in milliseconds.
     private static let minPace = 50
 
-    /// - Parameter isOfMany: whether the stream is of several sessions.
+    /// - Parameter isOfMany: whether the stream covers several sessions.
     init(_ options: ChangesOptions, pace: Duration, isOfMany: Bool = false) {
         (self.options, self.pace) = (options, pace)
         self.options.style.form.isOfMany = isOfMany
     }
 
-    /// The pace that a request asks for.
+    /// The pace that the request asks for.
     static func pace(_ parameters: Parameters) throws(Problem) -> Duration {
         try parameters.seconds("every", milliseconds: minPace...60_000) ?? .milliseconds(minPace)
     }
 }
 
-/// The revisions that a reader of several sessions has, as the id of an event, which browsers send back when they
+/// The revisions that a reader of several sessions has, as the id of an event. Browsers send it back when they
 /// reconnect. Opaque to clients.
 ///
-/// The request names the sessions and what the reader had of each. A cursor has what is newer, by the sessions' places
-/// in the request: `3=17-9f86d081884c7d65,5=2-…`. With other sessions it leads to resets, since their digests differ.
+/// The request names the sessions and what the reader had of each. A cursor has the newer revisions, by the sessions'
+/// indexes in the request: `3=17-9f86d081884c7d65,5=2-…`. For other sessions it leads to resets, since digests differ.
 enum StreamCursor {
     static func text(_ revisions: [Revision?]) -> String {
         revisions.enumerated().compactMap { place, revision in revision.map { "\(place)=\($0.text)" } }
             .joined(separator: ",")
     }
 
-    /// A cursor's revisions by place; nil if it is malformed or has other places.
+    /// Parses a cursor into revisions by index; nil if it is malformed or has other indexes.
     static func revisions(_ text: String, count: Int) -> [Int: Revision]? {
         var revisions: [Int: Revision] = [:]
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {

@@ -1,7 +1,7 @@
 import DiffSessions
 import HTTPCore
 
-/// What a reader that waits for a session should do next. A pure value that reads no session and no clock.
+/// Decides what a reader that waits for a session does next. A pure value that reads no session and no clock.
 ///
 /// A held request, a stream, and each list of a stream of several do the same: they compare the head with what the
 /// reader has, and answer if the reader sees a difference. `Subscription` carries out the actions.
@@ -12,12 +12,12 @@ import HTTPCore
 ///                        paused ←────────┘
 ///
 /// There is no queue: whatever has happened, the next answer leads from what the reader has to the head, so a slow
-/// reader gets fewer and larger answers. Commits during work only note that it must be done again.
+/// reader gets fewer and larger answers. Commits during work only mark the work to be repeated.
 struct Follower: Hashable, Sendable {
     enum Purpose: Hashable, Sendable {
         /// One answer: a long poll.
         case answer
-        /// One answer after another, with the least time between two of them.
+        /// One answer after another, with at least `pace` between them.
         case stream(pace: Duration)
     }
 
@@ -26,7 +26,7 @@ struct Follower: Hashable, Sendable {
         case upToDate
         /// The session must be read in the reader's next turn.
         case due
-        /// The same, once a pause is over.
+        /// Due once a pause is over.
         case paused
         /// The session is being read or compared.
         case working(Work)
@@ -35,9 +35,9 @@ struct Follower: Hashable, Sendable {
 
     enum Work: Hashable, Sendable {
         case valid
-        /// Valid, but the session has changed since it began.
+        /// Valid, but the session has changed since the work began.
         case overtaken
-        /// Useless: the session has ended since it began.
+        /// Useless: the session has ended since the work began.
         case abandoned
     }
 
@@ -50,12 +50,12 @@ struct Follower: Hashable, Sendable {
         case turn(at: Instant)
         case pauseEnded
         case worked(Outcome)
-        /// The reader sees what it has, after work or when it caught up. `name`: its new name for that, since its own
-        /// revision will soon be forgotten.
+        /// The reader already has what it should see, found by work or by catching up. `name`: a new name for it, since
+        /// the reader's revision will soon be forgotten.
         case same(ReaderState, name: Revision?)
         /// The heartbeat of a stream.
         case beat
-        /// The session has ended, and the reader waits for it to be created again. A pause is over.
+        /// The session has ended, and the reader waits for it to be created again. Any pause is over.
         case restarted
         case ended
     }
@@ -66,7 +66,7 @@ struct Follower: Hashable, Sendable {
         case found(Revision, isStale: Bool)
         /// There is no session.
         case missing
-        /// There is an answer that leads to a state, which the reader knows as `name`.
+        /// There is an answer. It leads to a state that the reader knows as `name`.
         case different(ReaderState, name: Revision?, isStale: Bool, at: Instant)
         /// The session left memory before it was compared.
         case vanished
@@ -84,11 +84,11 @@ struct Follower: Hashable, Sendable {
         case read
         /// Compare the head with what the reader has, and report `same`, `different`, `vanished` or `failed`.
         case compare(Comparison)
-        /// Do so if that is quick and the reader's revision will soon be forgotten, and report `same` if it is.
+        /// Compare if that is quick and the reader's revision will soon be forgotten; report only `same`.
         case catchUp(Comparison)
         /// Send the answer just reported.
         case answer
-        /// Send the reader the name just reported.
+        /// Send the reader the new name just reported.
         case rename(Revision)
         /// Refuse the request, for the reason just reported.
         case refuse
@@ -97,26 +97,26 @@ struct Follower: Hashable, Sendable {
     let purpose: Purpose
     /// Whether the reader shows the whole session: each commit matters to it.
     let showsAll: Bool
-    /// Whether answers move the reader on. Otherwise each one starts from the request's revision.
+    /// Whether answers move the reader on. Otherwise each answer starts from the request's revision.
     let isAdopted: Bool
 
     private(set) var phase = Phase.due
     /// What the reader has: the last answer's revision, or the request's if answers are not adopted.
     private(set) var since: Since
-    /// Whether `since` differs from what the request says.
+    /// Whether `since` differs from the request's.
     private(set) var hasMoved: Bool
-    /// The newest state that shows the same, if known.
+    /// The newest state known to show the same as `since`.
     private(set) var base: ReaderState?
     /// The head that the reader was last compared with.
     private var head: Revision?
-    /// Whether the next answer comes even if the reader sees nothing new.
+    /// Whether the next answer is sent even if the reader sees nothing new.
     private var owesAnswer = false
     /// Whether the last answer said that the session's source or the store is silent.
     private var isAnnouncedStale = false
     private var lastAnswer: Instant?
 
     /// - Parameters:
-    ///   - followed: what the reader has.
+    ///   - followed: the session, and what the reader has of it.
     ///   - compared: a state that shows the same, if they have been compared.
     init(
         _ purpose: Purpose, _ followed: FollowedSession, compared: ReaderState? = nil, showsAll: Bool, isAdopted: Bool
@@ -182,11 +182,11 @@ struct Follower: Hashable, Sendable {
         case .found(let head, let isStale):
             let isOwed = owesAnswer || differsFromAnnounced(isStale)
             guard head != self.head || isOwed else { return settle(work) }
-            // After its first answer, a reader of the whole session is told of each commit.
+            // After its first answer, a reader of the whole session is told of every commit.
             return .compare(comparison(always: isOwed || showsAll && self.head != nil))
         case .missing: return owesAnswer && purpose == .answer ? refuse() : settle(work)
         case .different(let state, let name, let isStale, let now):
-            // The source may have answered again while an answer said that it is silent.
+            // There is nothing to say if the source answered again before the comparison was done.
             if state.revision == head, !owesAnswer, !differsFromAnnounced(isStale) { return settle(work) }
             if isAdopted {
                 (base, hasMoved) = (state, true)
@@ -203,7 +203,7 @@ struct Follower: Hashable, Sendable {
         }
     }
 
-    /// Until a stream tries again.
+    /// The pause before a stream tries again.
     static let retry = Duration.seconds(1)
 
     private mutating func settle(_ work: Work) -> Action {
@@ -223,7 +223,7 @@ struct Follower: Hashable, Sendable {
         Comparison(since: since, base: base, lastSeen: isAdopted ? nil : head, always: always)
     }
 
-    /// The reader continues from a newer state, after work or when it caught up.
+    /// Moves the base to a newer state that shows the same, after work or catching up.
     private mutating func stay(at state: ReaderState, _ name: Revision?) -> Action {
         var next = Action.wait
         switch phase {
@@ -233,12 +233,12 @@ struct Follower: Hashable, Sendable {
         case .upToDate, .due, .paused: break
         }
         head = state.revision
-        // The reader still has what the request says.
+        // Without adopted answers the reader still has the request's revision.
         guard isAdopted else { return next }
         base = state
         guard let name else { return next }
         if purpose == .answer {
-            // The answer has the new name.
+            // The answer will carry the new name.
             owesAnswer = true
             return again()
         }
@@ -263,13 +263,13 @@ struct Follower: Hashable, Sendable {
     }
 }
 
-/// What to compare the head with.
+/// What to compare with the head.
 struct Comparison: Hashable, Sendable {
     /// The revision that the reader says it has.
     let since: Since
-    /// A state that shows the same, if known.
+    /// A state known to show the same.
     let base: ReaderState?
-    /// What the reader last saw, if changes do not start from that.
+    /// The head that the reader last saw, if changes do not start there.
     let lastSeen: Revision?
     /// Whether the reader is answered even if it sees nothing new.
     let always: Bool
@@ -281,6 +281,6 @@ struct FollowedSession: Sendable {
     var since: Since
     /// Whether `since` comes from a cursor rather than the query.
     var isOfCursor = false
-    /// Whether the store has been asked for the session since the request came. If not, the reader's first turn asks.
+    /// Whether the store has been asked for the session since the request came. If not, the first turn asks it.
     var isRead = false
 }

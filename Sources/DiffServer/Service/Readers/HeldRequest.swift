@@ -6,10 +6,10 @@ import HTTPCore
 final class HeldRequest: Subscriber, @unchecked Sendable {
     private let call: Call
     private let pending: Pending
-    /// It holds this as well, until it is answered.
+    /// Also holds this object, until the request is answered.
     private var subscription: Subscription?
     private var timer: Timer?
-    /// When its own time is up.
+    /// When the request's own time is up.
     private let deadline: Instant
 
     let isCompressed = false
@@ -21,10 +21,10 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     /// Holds a request for at most `time`.
     ///
     /// - Parameters:
-    ///   - call: made by `lasting`.
+    ///   - call: a call made by `lasting`.
     ///   - view: the head; nil if there is no session yet.
-    ///   - since: what the reader has.
-    ///   - compared: shows the same as that.
+    ///   - since: the revision that the reader has.
+    ///   - compared: a state that shows the reader the same, if they have been compared.
     static func hold(
         _ call: Call, _ view: SessionView?, since: Since, compared: ReaderState?, _ options: ChangesOptions,
         for time: Duration, _ pending: Pending
@@ -69,7 +69,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
 
     func ended(_ subscription: Subscription, _ problem: Problem) { refused(subscription, problem) }
 
-    /// Answers after this time, or after its own if that is shorter, as if that had been requested.
+    /// Answers after this time, or at the request's own deadline if that is sooner, as if that had been requested.
     func leave(after time: Duration) {
         timer?.cancel()
         timer = pending.loop.schedule(after: min(time, max(.zero, deadline - .now))) { [weak subscription] in

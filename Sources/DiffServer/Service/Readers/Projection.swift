@@ -1,6 +1,6 @@
-// What a caller may see is decided once, when it is admitted: `Call.projection`. Nothing else makes a projection, and
-// whatever answers with contents, or with anything that depends on them, takes one. So an endpoint open to callers who
-// may not read has nothing to read with.
+// What a caller may see is decided once, on admission: `Call.projection`. Nothing else makes a projection, and every
+// answer with contents, or that depends on contents, takes one. So an endpoint that is open to callers without read
+// permission has nothing to read with.
 
 import DiffSessions
 import HTTPCore
@@ -9,16 +9,16 @@ import SnapshotViews
 
 /// The part of a session that a reader shows: what it sees through views, or a window of that.
 struct Projection: Hashable, Sendable {
-    /// A token's view, and the request's view of its result; without views that show everything.
+    /// A token's view, and the request's view on top of it. Views that show everything are left out.
     private(set) var views: [StateView] = []
     var window: StateWindow?
 
-    /// The views' names in revisions seen through them.
+    /// The views' names, as used in the revisions seen through them.
     var names: [ViewName] { views.map(\.json) }
 
-    /// What a caller may see of a session, before the request says what it wants of that; nil if it may not read.
+    /// What a caller may see of a session, before the request narrows it down; nil if it may not read.
     ///
-    /// - Parameter session: nil for a request about several, each of which is checked later.
+    /// - Parameter session: nil for a request about several sessions, which are checked one by one later.
     init?(of identity: Identity, in session: String?) {
         guard identity.has(.read, session: session) else { return nil }
         if let view = identity.view, !view.isAll { views.append(view) }
@@ -26,13 +26,13 @@ struct Projection: Hashable, Sendable {
 
     /// Parameters that choose what a reader sees.
     static let view: Set<String> = ["view"]
-    /// The same, and those of a window.
+    /// Parameters that choose what a reader sees, including those of a window.
     static let parameters = view.union(StateWindow.Parameter.allCases.map(\.rawValue))
 
     /// Whether the reader shows the whole session.
     var showsAll: Bool { views.isEmpty && window == nil }
 
-    /// The same, seen through a view of the request.
+    /// The projection with the request's view on top.
     func through(_ view: StateView?) -> Projection {
         guard let view, !view.isAll else { return self }
         var projection = self
@@ -43,21 +43,21 @@ struct Projection: Hashable, Sendable {
     /// Its memory in bytes.
     var footprint: Int { views.reduce(0) { $0 + $1.footprint } }
 
-    /// How many times it reads through a state's contents.
+    /// How many times the views scan a state's contents.
     var scanCount: Int { views.reduce(1) { $0 + $1.scanCount } }
 }
 
 extension Call {
-    /// What the request shows, by its token and its query.
+    /// The projection of a request, by its token and its query.
     ///
-    /// - Throws: 403 where the caller may not read.
+    /// - Throws: 403 if the caller may not read.
     func windowedProjection() throws(Problem) -> Projection {
         var projection = try viewedProjection()
         projection.window = try parameters.window()
         return projection
     }
 
-    /// The same without a window.
+    /// The projection without a window.
     func viewedProjection() throws(Problem) -> Projection {
         guard let projection else { throw .forbidden(identity, .read, nil) }
         if parameters.isEmpty, projection.showsAll { return projection }
@@ -69,8 +69,8 @@ extension Call {
 }
 
 extension Parameters {
-    /// A view is JSON, and so is encoded by a program. Some programs, such as curl and `URLSearchParams`, write `+` for
-    /// a space, and all of them write `%2B` for a plus.
+    /// A view is JSON, so a program encodes it. Some programs, such as curl and `URLSearchParams`, write `+` for a
+    /// space, and all of them write `%2B` for a plus.
     fileprivate func view(of head: RequestHead) throws(Problem) -> StateView? {
         guard var text = self["view"] else { return nil }
         if text.contains("+") { text = head.formQuery.first { $0.name == "view" }?.value ?? text }
@@ -86,9 +86,9 @@ extension Parameters {
 }
 
 extension Problem {
-    /// A view that cannot be read.
+    /// Refuses a malformed view.
     ///
-    /// - Parameter name: of the parameter or member.
+    /// - Parameter name: the name of the parameter or member.
     package init(_ error: StateViewError, _ name: String) {
         switch error {
         case .json(let error): self = .malformed("\(name) is not JSON: \(error.description)")

@@ -1,12 +1,12 @@
-// What readers' views show of a session's head is kept while there are such readers, and advanced by each commit at the
-// cost of its changes. What the views showed of the previous revision is kept for a moment, for all readers whose next
-// answer starts there. Where there is no memory for that, they are made anew (`ViewMemory`).
+// What readers' views show of a session's head is kept while there are such readers. Each commit advances it, at the
+// cost of the commit's changes. The views of the previous revision are kept for a moment, for all readers whose next
+// answer starts there. Views that do not fit into memory are recomputed when needed (`ViewMemory`).
 //
-// It refers to the text of the states that it shows. So a view of a state that is no longer the head counts as much as
-// that state, once for all views; readers that do not continue from there lose it.
+// A view refers to the text of the state that it shows. So a state that is no longer the head is charged, once for all
+// its views; without room for it, the views are dropped, and their readers cannot continue from there.
 //
-// Of several views, such as a token's and the request's on top, the earlier ones are a view of their own, whose result
-// is a state that all views on top of it share.
+// Views are stacked, such as a request's on a token's. The lower ones form a view of their own, whose result is a state
+// that all views on top share.
 
 import DiffSessions
 import HTTPCore
@@ -14,20 +14,20 @@ import SnapshotKit
 import SnapshotViews
 import Synchronization
 
-/// What views show of one session.
+/// The views of one session.
 final class SeenStates: Sendable {
     private let content = Locked(Content())
     private let memory: ViewMemory
 
     private struct Content {
-        /// The newest known revision, and its state's generation.
+        /// The newest known revision, and the generation of its state.
         var head: Revision?
         weak var generation: Generation?
-        /// After the next release, only readers keep them.
+        /// Kept until the next release; after that, only their readers keep them.
         var views: [[StateView]: Releasable<SeenView>] = [:]
-        /// Keeps the changes of the last commit until the first view has advanced: `Head.change` is weak.
+        /// Keeps the changes of the last commit until the first view has advanced, since `Head.change` is weak.
         var arrived: Changeset?
-        /// Those to the head: the session's, and those of what several views are on top of.
+        /// The steps to the head: of the session, and of the states that views are stacked on.
         var steps: [StateStep] = []
 
         var all: [SeenView] { views.values.compactMap(\.object) }
@@ -41,7 +41,7 @@ final class SeenStates: Sendable {
         }
     }
 
-    /// A state that views show. It is charged from when it is no longer the head until no view shows it.
+    /// A state that views show. It is charged once it is no longer the head, until no view shows it.
     fileprivate final class Generation: Sendable {
         let bytes: Int
         private let share: MemoryShare
@@ -60,21 +60,21 @@ final class SeenStates: Sendable {
     /// Whether there are no readers with views.
     var isEmpty: Bool { content.withLock { $0.views.isEmpty } }
 
-    /// What some views show, kept up to date while the result is held.
+    /// A view, kept up to date while the result is held.
     ///
-    /// - Parameter client: who follows it; nil for a single look.
+    /// - Parameter client: the client that follows it; nil for a single look.
     func view(_ views: [StateView], for client: String? = nil) -> SeenView {
         let view = content.withLock { $0.view(views, in: memory) }
         if let client { view.isFollowed(by: client) }
         return view
     }
 
-    /// Whether what some views show is kept, so that looking at it costs little.
+    /// Whether a view is kept, so that looking at it costs little.
     func keeps(_ views: [StateView]) -> Bool { content.withLock { $0.views[views]?.object }?.now != nil }
 
-    /// Moves on to a new head.
+    /// Adopts a new head.
     ///
-    /// - Parameter change: from the previous head, if known.
+    /// - Parameter change: the changes from the previous head, if known.
     func move(to head: Revision, over change: Changeset? = nil) {
         let (left, old) = content.withLock { content -> (Generation?, (Changeset?, [StateStep])) in
             guard content.head != head else { return (nil, (nil, [])) }
@@ -85,19 +85,19 @@ final class SeenStates: Sendable {
             return (left, old)
         }
         withExtendedLifetime(old) {}
-        // Some views make room for the state that the others are about to leave.
+        // Lets go of some views to make room for the state that the other views still show.
         guard let left, !memory.reserve(left.bytes, for: "a state", left.count) else { return }
         let (views, change) = content.withLock { ($0.all, $0.head == head ? exchange(&$0.arrived, with: nil) : nil) }
         withExtendedLifetime(change) {}
         for view in views { view.forget(left) }
     }
 
-    /// If more than this many steps lead to one head, some are computed more than once.
+    /// The limit of steps kept per head. Beyond it, some are computed more than once.
     private static let maxSteps = 16
 
-    /// The step from a state that views look at to the one of the head, computed once for all views.
+    /// The step from a state that views show to the head's state, computed once for all views.
     ///
-    /// - Parameter change: used if it leads from one to the other.
+    /// - Parameter change: used if it leads from `old` to `new`.
     func step(from old: Snapshot, to new: Snapshot, at head: Revision, over change: Changeset?) -> StateStep {
         let known = content.withLock { content in
             content.steps.first { $0.old.isIdentical(to: old) && $0.new.isIdentical(to: new) }
@@ -112,7 +112,7 @@ final class SeenStates: Sendable {
         return step
     }
 
-    /// Replaces what a view shows by what it shows of the head, or lets it go if there is no memory for that.
+    /// Advances a view to the head, or lets it go if there is no memory for that.
     func advance(_ view: SeenView, to next: SeenState) {
         if content.withLock({ $0.head.map { $0.sequence < next.revision.sequence } ?? true }) {
             move(to: next.revision)
@@ -127,8 +127,8 @@ final class SeenStates: Sendable {
         if memory.reserve(next.footprint, for: view.client, next.reserveMemory) {
             view.move(to: next, generation)
         } else if view.now != nil, next.base?.reserveMemory() != false {
-            // It takes the memory of what it replaces, which is released once the reader that advances it is done. What
-            // it is on top of may be another state than other views have, if theirs was let go.
+            // The next state takes over the memory of the one it replaces, which is freed once the advancing reader is
+            // done. Its base is charged separately: other views may have another one, if theirs was let go.
             next.holdMemory()
             view.move(to: next, generation, keepsBefore: false)
         } else {
@@ -136,9 +136,9 @@ final class SeenStates: Sendable {
         }
     }
 
-    /// Releases views without readers, and states from which no reader has continued since the last release.
+    /// Releases views without readers, and states that no reader has continued from since the last release.
     ///
-    /// - Returns: whether anything is left for the next release.
+    /// - Returns: whether there is anything left for the next release.
     func release() -> Bool {
         let (views, old) = content.withLock { content -> ([SeenView], (Changeset?, [StateStep])) in
             let (views, old) = (content.all, (content.arrived, content.steps))
@@ -151,7 +151,7 @@ final class SeenStates: Sendable {
         return views.reduce(false) { $1.release(at: head) || $0 }
     }
 
-    /// Releases everything, as the session leaves memory.
+    /// Releases everything, since the session leaves memory.
     func forget() {
         let (views, old) = content.withLock { content in
             let old = exchange(&content, with: Content())
@@ -162,19 +162,19 @@ final class SeenStates: Sendable {
     }
 }
 
-/// What some views show of a session now, and what they showed just before.
+/// One view of a session: what it shows now, and what it showed just before.
 final class SeenView: Sendable {
     private let content = Locked(Content())
-    /// All views but the last one, if there are several.
+    /// The view of all but the last one, if there are several.
     private let base: SeenView?
     private let memory: ViewMemory
 
     private struct Content {
         var now: Kept?
         var before: Kept?
-        /// What `now` was at the last release, if that was behind the head.
+        /// The state of `now` at the last release, if it was behind the head then.
         var stale: SeenState?
-        /// The last one that followed it; empty if nobody did.
+        /// The last client that followed the view; empty if none did.
         var client = ""
         var isLetGo = false
 
@@ -192,15 +192,15 @@ final class SeenView: Sendable {
 
     deinit { memory.remove(ObjectIdentifier(self)) }
 
-    /// Of the newest revision that a reader has asked for; nil if it is not kept.
+    /// What the view shows of the newest revision that a reader asked for; nil if it is not kept.
     var now: SeenState? { content.withLock { $0.now?.state } }
 
-    /// Whether it was let go because there was no memory for it.
+    /// Whether it was let go for lack of memory.
     var isLetGo: Bool { content.withLock { $0.isLetGo } }
 
     var client: String { content.withLock { $0.client } }
 
-    /// What was shown of a revision, if that is still known.
+    /// What the view showed of a revision, if that is still known.
     func state(at revision: Revision) -> SeenState? {
         content.withLock { content in
             [content.now, content.before].lazy.compactMap { $0?.state }.first { $0.isSame(since: revision) }
@@ -224,11 +224,11 @@ final class SeenView: Sendable {
             content.before = keepsBefore ? content.now : nil
             (content.now, content.stale, content.isLetGo) = (Kept(state: next, generation: generation), nil, false)
         }
-        // The one that it is on top of may have come to share a state.
+        // The base's memory may have grown: it may share a state by now.
         base?.change { _ in }
     }
 
-    /// Drops what it shows, for lack of memory.
+    /// Drops the view's states for lack of memory.
     func letGo() {
         change { content in
             if !content.isLetGo { memory.countLetGo() }
@@ -255,7 +255,7 @@ final class SeenView: Sendable {
 
     fileprivate func forget() { change { $0.drop() } }
 
-    /// Frees what is dropped outside the lock.
+    /// Frees the dropped states outside the lock.
     private func change(_ work: (inout Content) -> Void) {
         let old = content.withLock { content in
             let old = content
@@ -267,7 +267,7 @@ final class SeenView: Sendable {
     }
 }
 
-/// What views show, as a state that other views are on top of. They hold it.
+/// What views show, as a state that other views are stacked on. Those retain it.
 final class SharedState: Sendable {
     let snapshot: Snapshot
     private let share: MemoryShare
@@ -277,10 +277,10 @@ final class SharedState: Sendable {
         (self.snapshot, share) = (snapshot, MemoryShare(of: budget))
     }
 
-    /// With its text, which is that of the session only until the next commit.
+    /// Includes its text, which the session shares only until the next commit.
     var footprint: Int { snapshot.footprint }
 
-    /// - Returns: false if no memory is left.
+    /// - Returns: false if there is no memory left.
     fileprivate func reserveMemory() -> Bool {
         if isCounted.exchange(true, ordering: .relaxed) || share.resize(to: footprint) { return true }
         isCounted.store(false, ordering: .relaxed)
@@ -293,19 +293,19 @@ final class SharedState: Sendable {
 /// What views show of a session at one revision.
 final class SeenState: Sendable {
     let revision: Revision
-    /// Revisions of which the views show the same, this one last. Sequences would not do: they start again when a
-    /// session is deleted and created.
+    /// Revisions at which the views show the same, this one last. Sequences would not do: they restart when a session
+    /// is deleted and created again.
     private let same: [Revision]
     let views: [StateView]
     /// The session's state.
     let source: Snapshot
-    /// What all views but the last one show; nil if there is only one.
+    /// What all views but the last one show; nil if there is only one view.
     let base: SharedState?
-    /// What the last view shows: what the reader sees.
+    /// What the last view shows, and the reader sees.
     let seen: ViewedState
-    /// The result as a separate state, while other readers will probably want it.
+    /// The result as a separate state, kept while other readers will probably want it.
     private let whole = Locked<Snapshot?>(nil)
-    /// The same, while views are on top of it.
+    /// The result as a separate state, while other views are stacked on it.
     private let shared = Locked(Shared())
     private let share: MemoryShare
 
@@ -314,8 +314,8 @@ final class SeenState: Sendable {
     }
 
     /// - Parameters:
-    ///   - same: other revisions of which the views show the same.
-    ///   - shared: what the views show, if views are on top of it.
+    ///   - same: other revisions at which the views show the same.
+    ///   - shared: what the views show, if other views are stacked on it.
     private init(
         _ revision: Revision, same: [Revision] = [], _ views: [StateView], of source: Snapshot, over base: SharedState?,
         _ seen: ViewedState, as shared: SharedState? = nil, in budget: MemoryBudget
@@ -326,9 +326,9 @@ final class SeenState: Sendable {
         if let shared { self.shared.withLock { $0.state = shared } }
     }
 
-    /// Applies views to a whole state. O(n), or O(n log n) if the last one has orders.
+    /// Applies views to a whole state. O(n), or O(n log n) if the last view sorts.
     ///
-    /// - Parameter base: what all but the last one show, if there are several.
+    /// - Parameter base: what all views but the last one show, if there are several.
     convenience init(
         _ views: [StateView], of source: Snapshot, over base: SharedState?, at revision: Revision,
         in budget: MemoryBudget
@@ -337,10 +337,10 @@ final class SeenState: Sendable {
         self.init(revision, views, of: source, over: base, seen, in: budget)
     }
 
-    /// Its memory in bytes, without that of what is shared.
+    /// Its memory in bytes, without what is shared.
     var footprint: Int { 512 + same.capacity * MemoryLayout<Revision>.stride + seen.footprint }
 
-    /// With what views on top share.
+    /// Its memory in bytes, including what views stacked on it share.
     fileprivate var wholeFootprint: Int { footprint + (shared.withLock { $0.state }?.footprint ?? 0) }
 
     /// Reserves memory until this is freed.
@@ -348,21 +348,21 @@ final class SeenState: Sendable {
     /// - Returns: false if none is left.
     func reserveMemory() -> Bool { base?.reserveMemory() != false && share.resize(to: footprint) }
 
-    /// The same, whatever is left.
+    /// Charges the memory regardless of what is left.
     func holdMemory() {
         base?.holdMemory()
         share.hold(footprint)
     }
 
-    /// Whether the views showed the same of another revision.
+    /// Whether the views showed the same at another revision.
     func isSame(since revision: Revision) -> Bool { same.contains(revision) }
 
-    /// For readers with older bases the views are applied again.
+    /// Readers with older bases have their views applied again.
     private static let maxSame = 32
 
     /// What the reader sees, as a separate state. O(rows seen), or O(1) if it was requested just now.
     ///
-    /// - Parameter caches: decides whether it is kept for the next reader.
+    /// - Parameter caches: decides whether the result is kept for the next reader.
     func shown(keptIn caches: AnswerCaches) -> Snapshot {
         if let known = shared.withLock({ $0.state })?.snapshot ?? whole.withLock({ $0 }) { return known }
         let made = seen.snapshot
@@ -373,7 +373,7 @@ final class SeenState: Sendable {
         return made
     }
 
-    /// What the reader sees, as a state for views on top.
+    /// What the reader sees, as a state for other views to be stacked on.
     func shared(in budget: MemoryBudget) -> SharedState {
         if let known = shared.withLock({ $0.state }) { return known }
         let made = SharedState(whole.withLock { $0 } ?? seen.snapshot, in: budget)
@@ -384,10 +384,10 @@ final class SeenState: Sendable {
         }
     }
 
-    /// Releases what can be made again.
+    /// Releases what can be recomputed.
     func release() { _ = whole.withLock { exchange(&$0, with: nil) } }
 
-    /// What is seen of a later revision in which the last view sees the same state.
+    /// The views of a later revision, if the last view sees the same state there.
     ///
     /// - Parameter source: the session's state.
     func relabeled(_ revision: Revision, of source: Snapshot, marks: Marks, in budget: MemoryBudget) -> SeenState {
@@ -396,13 +396,13 @@ final class SeenState: Sendable {
             as: shared.withLock { $0.state }, in: budget)
     }
 
-    /// What is seen of a later revision, see `ViewedState.advanced(over:)`.
+    /// The views of a later revision, see `ViewedState.advanced(over:)`.
     ///
     /// - Parameters:
     ///   - source: the session's state.
-    ///   - base: what all views but the last one then show.
-    ///   - step: leads from the state that the last view sees to the one that it then sees.
-    ///   - marks: those of the revisions in between.
+    ///   - base: what all views but the last one show at that revision.
+    ///   - step: leads from the state that the last view sees now to the one that it sees then.
+    ///   - marks: the marks of the revisions in between.
     func advanced(
         to revision: Revision, of source: Snapshot, over base: SharedState? = nil, _ step: StateStep, marks: Marks,
         in budget: MemoryBudget

@@ -1,5 +1,5 @@
-// A reader that shows a part of a session gets changes from what it shows to what it should show. Both are states, made
-// from the base and the head by the same pure function.
+// A reader of a part of a session gets the changes between two states: what it shows, and what it should show. Both are
+// made from the base and the head by the same pure function.
 
 import DiffSessions
 import DiffStores
@@ -7,16 +7,16 @@ import HTTPCore
 import SnapshotKit
 import SnapshotViews
 
-/// What a reader shows, by the session's own revision.
+/// What a reader shows, identified by the session's own revision.
 package struct ReaderState: Hashable, Sendable {
     let revision: Revision
-    /// Its window; nil for everything that it sees.
+    /// The reader's window; nil if it shows everything that it sees.
     var place: WindowPosition?
 }
 
 /// The news for a reader.
 package enum Update: Sendable {
-    /// The reader is up to date: what it has shows the same as this.
+    /// The reader is up to date: it already shows the same as this.
     case nothing(ReaderState)
     case changes(ChangesAnswer)
 }
@@ -25,8 +25,8 @@ extension SessionView {
     /// Whether an update to the head takes long to compute.
     ///
     /// - Parameters:
-    ///   - base: the session's revision that the reader shows; nil if unknown.
-    ///   - named: what the reader named.
+    ///   - base: the session's own revision that the reader shows; nil if unknown.
+    ///   - named: the revision that the reader named.
     func isLong(_ projection: Projection, from base: Revision? = nil, since named: Revision? = nil) -> Bool {
         guard cost(times: projection.scanCount).isLong else { return false }
         // A single view that is kept up to date and shows little is quick.
@@ -40,7 +40,7 @@ extension SessionView {
         {
             return true
         }
-        // The neighbours of an anchor that is gone are looked for in what was named, which is made anew.
+        // A lost anchor's neighbours are looked up in the state that was named, which must be recomputed.
         guard case .around(let anchor) = projection.window?.anchor, let named,
             case .past(let place, _) = resumePoint(named, projection),
             seen.state(at: session.history.revision(at: place)) == nil
@@ -52,7 +52,7 @@ extension SessionView {
         session.resumePoint(revision, through: projection.names, at: .now, bounds: table.bounds.history)
     }
 
-    /// The same for the session's own revision, which also differs in ignored values.
+    /// The resume point of one of the session's own revisions, which differ in ignored values too.
     func resumePoint(of revision: Revision) -> ResumePoint {
         session.resumePoint(of: revision, at: .now, bounds: table.bounds.history)
     }
@@ -64,24 +64,24 @@ extension SessionView {
         return true
     }
 
-    /// Whether a reader's base will soon be forgotten, or already is.
+    /// Whether a reader's base is forgotten or will be soon.
     func isFading(_ revision: Revision) -> Bool {
         revision.sequence < session.startedOverAt
             || session.history.isFading(revision.sequence, at: .now, bounds: table.bounds.history)
     }
 
-    /// A base by the revision that its reader knows.
+    /// The revision by which a reader knows a base.
     func name(of base: ReaderState, _ projection: Projection) -> Revision {
         session.name(of: base.revision, through: projection.names).showing(base.place)
     }
 
-    /// Update for a reader that shows a part.
+    /// The update for a reader that shows a part of the session.
     ///
     /// - Parameters:
-    ///   - since: what the reader says that it has.
-    ///   - base: a state that shows the same, if known.
-    ///   - always: whether the answer is changes even if there are none.
-    ///   - write: the write that made the head; its base is usable even if it is not remembered.
+    ///   - since: the revision that the reader says it has.
+    ///   - base: a state known to show the same.
+    ///   - always: whether to answer with changes even if there are none.
+    ///   - write: the write that made the head. Its base is usable even if it is no longer remembered.
     func projectedUpdate(
         since: Since, from base: ReaderState?, _ options: ChangesOptions, always: Bool, after write: WriteStep? = nil
     ) -> Update {
@@ -104,7 +104,7 @@ extension SessionView {
             snapshot: window?.state ?? seen.shown(keptIn: table.answers), window: window, isPart: true)
     }
 
-    /// The options of a reader that resumes a stream: its window keeps its anchor.
+    /// The options of a reader that resumes a stream, so that its window keeps its anchor.
     func resuming(_ options: ChangesOptions, since: Since) -> ChangesOptions {
         guard case .around = options.projection.window?.anchor, case .revision(let revision) = since,
             let place = revision.place, let base = seen(at: revision, options.projection),
@@ -121,14 +121,14 @@ extension SessionView {
 extension SessionView {
     private var states: SeenStates { slot.answers(in: table.answers).seenStates }
 
-    /// The view that is kept up to date for a reader while the result is held; nil for a reader of the whole session.
+    /// A reader's view, kept up to date while the result is held; nil for a reader of the whole session.
     ///
-    /// - Parameter client: who follows it.
+    /// - Parameter client: the client that follows it.
     func seen(of projection: Projection, for client: String? = nil) -> SeenView? {
         projection.showsAll ? nil : states.view(projection.views, for: client)
     }
 
-    /// What views show of the head, and what they showed before, if that was of another revision.
+    /// What views show of the head, and what they showed before, if that was at another revision.
     func seen(through views: [StateView]) -> (head: SeenState, before: SeenState?) {
         let states = states
         let view = states.view(views)
@@ -146,12 +146,12 @@ extension SessionView {
             in: table.account.views)
     }
 
-    /// What all views but the last one show of the head; nil if there is only one.
+    /// What all views but the last one show of the head; nil if there is only one view.
     private func base(of views: [StateView]) -> SharedState? {
         views.count > 1 ? seen(through: Array(views.dropLast())).head.shared(in: table.account.views) : nil
     }
 
-    /// What views show of a revision that a reader names; nil if that is not remembered.
+    /// What views show of a revision that a reader names; nil if it is no longer remembered.
     func seen(at revision: Revision, _ projection: Projection) -> SeenState? {
         switch resumePoint(revision, projection) {
         case .none: nil
@@ -187,7 +187,7 @@ extension SessionView {
         return SeenState(views, of: source, over: base?.shared(in: budget), at: revision, in: budget)
     }
 
-    /// Advances what was seen of an earlier revision to the head; nil if nothing leads from there.
+    /// Advances what views show from an earlier revision to the head; nil if no changes lead there.
     private func advanced(_ known: SeenState, _ states: SeenStates) -> SeenState? {
         let head = session.head
         guard known.revision.sequence < head.revision.sequence else { return nil }
@@ -214,7 +214,7 @@ extension SessionView {
 
 // MARK: One reader
 
-/// What one reader shows, and should show.
+/// The update of one reader: from what it shows to what it should show.
 private struct ProjectedReader {
     let view: SessionView
     let options: ChangesOptions
@@ -230,7 +230,7 @@ private struct ProjectedReader {
             return .changes(view.reset(since == .unreadable ? .unknown : .initial, from: nil, options))
         }
         let place = base.map(\.place) ?? named.place
-        // A window is not a document that a JSON patch could change.
+        // A JSON patch changes documents, and a window is not one.
         if place != nil, options.form.dialect == .jsonPatch { return reset(.unknown, named) }
         let point = base.map { view.resumePoint(of: $0.revision) } ?? view.resumePoint(named, projection)
         let marks: Marks
@@ -264,7 +264,7 @@ private struct ProjectedReader {
         let changeset = Changeset(
             from: shown, to: destination.snapshot, marks: marks, ignoring: ignored,
             patchesItems: !view.session.settings.ignoredOthers)
-        // A reader that asks for another window is told the new place, even if the rows are the same.
+        // A reader that asks for another window is told its position, even if the rows are the same.
         let isAsked = base == nil && self.window(of: past, since: past, place)?.place != place
         let isOfNothing = isEmpty(changeset)
         if !always, isOfNothing, !isAsked {
@@ -275,7 +275,7 @@ private struct ProjectedReader {
         return .changes(answers.remember(answer, key, at: head))
     }
 
-    /// The ignored places that its views show.
+    /// The ignored pointers, as seen through the views.
     private var ignored: [JSONPointer] {
         projection.views.reduce(view.session.settings.ignored) { $1.shown(of: $0) }
     }
@@ -286,20 +286,20 @@ private struct ProjectedReader {
         return view.name(of: ReaderState(revision: write.base), projection) == named.showing(nil)
     }
 
-    /// Whether the reader sees the same as in its revision.
+    /// Whether the reader sees the same as at its revision.
     private func isSame(_ seen: SeenState, _ point: ResumePoint, _ marks: Marks, since known: Revision) -> Bool {
         switch point {
         case .head: return marks.isEmpty
         case .past(let place, _):
-            // A later revision has the same state as a forgotten one, but rows may have been marked in between.
+            // A later revision may have the same state as a forgotten one, but rows may have been marked in between.
             let found = view.session.history.revision(at: place)
             return seen.isSame(since: found) && (marks.isEmpty || found.sequence <= known.sequence)
         case .none: return false
         }
     }
 
-    /// Whether the reader already has the target of a changeset. For a document the rows do not tell, since it has
-    /// hidden items.
+    /// Whether the reader already has the target of a changeset. For a document the rows are not enough, since it also
+    /// has hidden items.
     private func isEmpty(_ changeset: Changeset) -> Bool {
         changeset.isEmpty && (options.form.dialect != .jsonPatch || changeset.json(.jsonPatch).count == 2)
     }
@@ -308,8 +308,8 @@ private struct ProjectedReader {
         projection.window.map { seen.seen.window($0, since: origin(past, place)) }
     }
 
-    /// Where a lost anchor's neighbours are looked for: in what the reader named, if that is remembered. Rows outside
-    /// its window may be others in a later state that shows it the same.
+    /// Where to look for a lost anchor's neighbours: in the revision that the reader named, if it is still remembered.
+    /// A later state may look the same in the window and have other rows around it.
     private func origin(_ past: SeenState, _ place: WindowPosition?) -> WindowOrigin {
         guard base != nil, case .revision(let named) = since, let seen = view.seen(at: named, projection) else {
             return WindowOrigin(past.seen, at: place)
@@ -335,8 +335,8 @@ extension SessionView {
     }
 
     /// - Parameters:
-    ///   - since: what the reader says that it has.
-    ///   - base: a state that shows the same, if known.
+    ///   - since: the revision that the reader says it has.
+    ///   - base: a state known to show the same.
     func update(since: Since, from base: ReaderState? = nil, _ options: ChangesOptions) -> Update {
         if options.projection.showsAll, since.place == nil, base?.place == nil {
             if hasNothing(since: since) { return .nothing(ReaderState(revision: session.head.revision)) }
@@ -348,7 +348,7 @@ extension SessionView {
     /// The answer from a reader's base to the head. Readers with the same base and options share the diff and its
     /// encoding.
     ///
-    /// - Parameter write: the write that made the head; its base is usable even if it is not remembered.
+    /// - Parameter write: the write that made the head. Its base is usable even if it is no longer remembered.
     func answer(
         since: Since, from base: ReaderState? = nil, _ options: ChangesOptions, after write: WriteStep? = nil
     ) -> ChangesAnswer {
@@ -377,7 +377,7 @@ extension SessionView {
         }
     }
 
-    /// The answer that another reader with the same base and options got, or a new one.
+    /// The cached answer of another reader with the same base and options, or a new one.
     private func shared(
         from revision: Revision, _ options: ChangesOptions, _ changes: () -> Changeset?
     ) -> ChangesAnswer? {
@@ -395,15 +395,15 @@ extension SessionView {
             patchesItems: !session.settings.ignoredOthers, reused: reused)
     }
 
-    /// The write that made the head of a session's earlier value; nil if that was started over since, or there were
-    /// several.
+    /// The single write that leads from an earlier value of the session to this one; nil if there were several, or the
+    /// session was started over.
     func step(from before: Session) -> WriteStep? {
         let head = session.head
         guard head.parent == before.head.revision, session.startedOverAt != head.revision.sequence else { return nil }
         return WriteStep(from: before.head.revision, changes(from: before.head.snapshot, head.marks))
     }
 
-    /// Everything that a reader without a usable base should show. A large state is written once for all readers.
+    /// The whole state, for a reader without a usable base. A large one is written once for all readers.
     func reset(_ reason: ResetReason, from revision: Revision?, _ options: ChangesOptions) -> ChangesAnswer {
         let form = options.form
         let destination =
@@ -419,11 +419,11 @@ extension SessionView {
         return ChangesAnswer(reset: reason, from: revision, to: destination, options, sharing: end)
     }
 
-    /// The body that another reader of this head got, or a new one.
+    /// The cached body of another reader of this head, or a new one.
     private func shared(_ key: AnswerCache.Key, _ destination: Destination, _ body: () -> SharedBody) -> SharedBody {
         let answers = slot.answers(in: table.answers)
         if let known = answers.body(key, at: session.head.revision) { return known }
-        // Counted while it is being written, or each worker would find memory for one more.
+        // Charged while it is written: otherwise each worker would find memory for one more.
         let body = table.account.outgoing.charging(destination.size, body)
         answers.remember(body, key, at: session.head.revision)
         return body
@@ -431,21 +431,21 @@ extension SessionView {
 
     // MARK: Large answers
 
-    /// From this size on, in bytes, a state is written once for all readers.
+    /// The size in bytes from which a state is written once for all readers.
     private static let worthSharing = 32 * 1024
 
-    /// Whether there is memory for another answer. Large ones must wait until slow readers are gone.
+    /// Whether there is memory for another answer. Large answers must wait for slow readers to leave.
     var hasRoom: Bool { !cost().isLong || !table.account.outgoing.isExceeded }
 
     /// - Throws: 503 if there is no memory.
     func checkRoom() throws(Problem) { if !hasRoom { throw .crowded } }
 
-    /// The same, except that an empty answer needs no memory.
+    /// Checks for room, except that an empty answer needs no memory.
     func checkRoom(since: Since, _ options: ChangesOptions) throws(Problem) {
         if !options.projection.showsAll || !hasNothing(since: since) { try checkRoom() }
     }
 
-    /// The state as GET answers it. A large one is written once for all readers.
+    /// The state, as the answer to GET. A large one is written once for all readers.
     func document(_ projection: Projection) -> Body {
         let destination = projection.showsAll ? destination : destination(projection)
         guard destination.size >= Self.worthSharing else { return .bytes(written(destination)) }
@@ -455,7 +455,7 @@ extension SessionView {
             })
     }
 
-    /// The length of that in bytes, or an estimate if it is large: then O(1), unless a view shows a part.
+    /// The length of `document` in bytes; for a large one an estimate in O(1), unless a view shows a part.
     func documentSize(_ projection: Projection) -> Int {
         let size = destination.size
         return size >= Self.worthSharing && (projection.showsAll || !hasRoom) ? size : document(projection).count
@@ -473,9 +473,9 @@ extension SessionView {
 
 /// A write just committed.
 struct WriteStep {
-    /// The head before.
+    /// The head before the write.
     let base: Revision
-    /// Leads from there to the head.
+    /// Leads from `base` to the head.
     let changeset: Changeset
 
     init(from base: Revision, _ changeset: Changeset) { (self.base, self.changeset) = (base, changeset) }

@@ -1,13 +1,13 @@
-// Views of long lists are kept while readers follow them, four bytes an item. Where they do not fit into their part of
-// the memory, those of the client that holds most are let go, and are made anew whenever their readers are due: dearer,
-// and otherwise the same. So no reader is refused for its view, and nobody's views push out those of a client that
-// holds less. Rejected: the least recently used. All readers of a session are due at once, so with one view too many
-// each would push out the next.
+// Views of long lists are kept while readers follow them, at four bytes an item. When they exceed their part of the
+// memory, views of the client that holds the most are let go, and are recomputed whenever their readers are due:
+// slower, but otherwise the same. So no reader is refused for its view, and no client pushes out the views of one that
+// holds less. Rejected: evicting the least recently used view. All readers of a session are due at once, so with one
+// view too many, each would push out the next.
 
 import HTTPCore
 import Synchronization
 
-/// The memory that views have, and which client holds how much of it.
+/// The memory of views, and how much of it each client holds.
 final class ViewMemory: Sendable {
     let budget: MemoryBudget
     private let content = Locked(Content())
@@ -17,7 +17,7 @@ final class ViewMemory: Sendable {
     fileprivate struct Content {
         var views: [ObjectIdentifier: Entry] = [:]
         var clients: [String: Client] = [:]
-        /// The client that holds most; nil if that has to be found out.
+        /// The client that holds the most; nil if that must be determined again.
         var most: String?
     }
 
@@ -34,13 +34,13 @@ final class ViewMemory: Sendable {
 
     init(_ budget: MemoryBudget) { self.budget = budget }
 
-    /// How many views were let go, and how many of those were made anew.
+    /// How often a view was let go, and how often one of those was recomputed.
     var counts: (letGo: Int, madeAnew: Int) { (letGo.load(ordering: .relaxed), madeAnew.load(ordering: .relaxed)) }
 
     func countLetGo() { letGo.wrappingAdd(1, ordering: .relaxed) }
     func countMadeAnew() { madeAnew.wrappingAdd(1, ordering: .relaxed) }
 
-    /// Notes that a view holds this much, for a client. O(1).
+    /// Records how much a view holds for a client. O(1).
     func note(_ view: SeenView, _ bytes: Int, for client: String) {
         content.withLock { content in
             content.remove(ObjectIdentifier(view))
@@ -48,15 +48,15 @@ final class ViewMemory: Sendable {
         }
     }
 
-    /// Forgets a view that is being released.
+    /// Forgets a view that is being freed.
     func remove(_ view: ObjectIdentifier) { content.withLock { $0.remove(view) } }
 
-    /// Takes memory for a client's view, and lets go views of whoever holds most until it fits.
+    /// Takes memory for a client's view. Until it fits, lets go of views of the client that holds the most.
     ///
     /// - Parameters:
     ///   - client: empty for a view that nobody follows, which takes nothing from others.
-    ///   - take: takes the memory; returns whether it could.
-    /// - Returns: false if the client would then hold most itself.
+    ///   - take: takes the memory; returns whether it succeeded.
+    /// - Returns: false if the client would then hold the most itself.
     func reserve(_ bytes: Int, for client: String, _ take: () -> Bool) -> Bool {
         while !take() {
             guard !client.isEmpty, let view = content.withLock({ $0.next(for: bytes, of: client) }) else {
@@ -86,8 +86,8 @@ extension ViewMemory.Content {
 
     private func held(by client: String) -> Int { clients[client]?.bytes ?? 0 }
 
-    /// A view to let go, of the client that holds most; nil if that is not more than this client would hold then. O(1),
-    /// or O(clients) where the one with most has less than before.
+    /// A view to let go, of the client that holds the most; nil if `client` would then hold as much. O(1), or
+    /// O(clients) if the one that held the most has lost some since.
     fileprivate mutating func next(for bytes: Int, of client: String) -> SeenView? {
         let most = self.most ?? clients.max { $0.value.bytes < $1.value.bytes }?.key
         self.most = most
