@@ -1,12 +1,12 @@
-/// When the readers of a closing server leave: evenly, so that the servers that take them over meet no crowd.
+/// The times at which a closing server's readers leave: evenly spread, so that the other servers meet no crowd.
 struct Departures {
     private let count: Int
-    /// From the first departure to the last.
+    /// The time from the first departure to the last.
     let span: Duration
 
-    /// Readers per second; more if the window is too short for that.
+    /// Readers per second; more if the window is too short for that rate.
     private static let rate = 1000
-    /// Up to this many leave at once.
+    /// Up to this many readers leave at once.
     private static let few = 100
 
     init(of count: Int, within window: Duration) {

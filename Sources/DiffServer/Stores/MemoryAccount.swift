@@ -1,27 +1,27 @@
 // One account of all memory, by purpose. The other parts have limits of their own, which bound what clients can take;
-// sessions have what is left. Known amounts are charged before they are allocated, so that room is made first: answers
+// sessions get what is left. Known amounts are charged before they are allocated, so that room is made first: answers
 // over their limit close the connections that hold the most (`BacklogRelief`); everything else evicts the least
-// recently used sessions, and so, as the last net, does whatever the process takes beyond all that (`ExcessMemory`).
-// The buffers of connections are not counted one by one, nor the holes that the allocator keeps; because of them the
-// process may be a quarter larger.
+// recently used sessions. As a last resort, so does all memory of the process beyond that (`ExcessMemory`). Buffers of
+// connections are not counted one by one, nor is the allocator's fragmentation; for these the process may be a quarter
+// larger.
 
 import DiffClock
 
 /// The memory of a process, in bytes.
 public final class MemoryAccount: Sendable {
-    /// What the process was given.
+    /// The memory that the process was given.
     public let limit: Int
     /// All parts except connections.
     private let parts = MemoryBudget()
-    /// Bodies, until they are committed.
+    /// Request bodies, until they are committed.
     public let incoming: MemoryBudget
-    /// Objects made of large bodies, besides their bytes, until they are committed. Their own limit is enough.
+    /// Objects made from large bodies, besides the bytes, until they are committed. The limit per body is enough.
     public let made: MemoryBudget
     /// Answers, until the kernel has taken them.
     public let outgoing: MemoryBudget
-    /// Records on their way to or from a store: that of a commit; or one that was read, and the session made of it,
-    /// until the requester has used it, since it may be evicted before a worker has time. No request may be refused
-    /// because of them: a write was admitted already, and a read may be the first to ask. So they wait in order.
+    /// Records on their way to or from a store: that of a commit; or one that was read, and the session made from it,
+    /// until the request has used it, since it may be evicted before a worker is free. No request may be refused
+    /// because of records: a write is already admitted, and a read may be the first to ask. So they wait in order.
     /// Without this, a hundred requests for sessions of 12 MB brought a process with 64 MiB to 240 MiB.
     ///
     /// No holder of a share waits for others: a load waits for its store and a worker, a commit for its store.
@@ -30,30 +30,30 @@ public final class MemoryAccount: Sendable {
     public let pages: MemoryBudget
     /// What readers' views show of the newest states, while there are such readers.
     public let views: MemoryBudget
-    /// What the process takes beyond its due, see `ExcessMemory`.
+    /// Memory of the process beyond this account, see `ExcessMemory`.
     public let excess: MemoryBudget
 
     public let connections = ConnectionCount()
-    /// The memory that each of them takes, in bytes.
+    /// The memory of each connection, in bytes.
     private let connection: Int
 
-    /// Memory for any open connection: its objects, and a held request; and for a request that waits, even after its
+    /// Memory for any open connection: its objects and a held request. Also for a waiting request, even after its
     /// client has given up.
     public static let connection = 4096
-    /// The same over TLS, with OpenSSL's objects.
+    /// Memory for a connection over TLS, with OpenSSL's objects.
     public static let secureConnection = 18 << 10
-    /// Requests that may wait for workers, and as many for loads: an eighth of the memory is enough for all of them.
+    /// How many requests may wait for workers, and as many for loads: an eighth of the memory suffices for all of them.
     public var maxWaiting: Int { max(256, limit / 8 / Self.connection) }
 
-    /// An eighth of the memory for each direction, or two bodies of the largest size but at most a quarter, and at
-    /// least 8 MiB; for bodies a fifteenth more, which incomplete ones leave to whole ones. An eighth for views. A
-    /// sixteenth for records, except that one record may always pass.
+    /// Messages get an eighth of the memory in each direction, or two bodies of the largest size but at most a quarter,
+    /// and at least 8 MiB; bodies get a fifteenth more, which incomplete ones leave to whole ones. Views get an eighth.
+    /// Records get a sixteenth, but one record may always pass.
     ///
-    /// - Parameter connection: what an open connection takes.
+    /// - Parameter connection: the memory of an open connection.
     public init(limit: Int, maxBody: Int, connection: Int = connection) {
         (self.limit, self.connection) = (limit, connection)
         let messages = max(limit / 8, min(maxBody, limit / 8) * 2, 8 << 20)
-        // And a record of TLS beside the largest body.
+        // Also room for a TLS record beside the largest body.
         let spared = messages / (MemoryBudget.sparedPart - 1) + 32 << 10
         incoming = MemoryBudget(limit: messages + spared, of: parts)
         outgoing = MemoryBudget(limit: messages, of: parts)
@@ -64,10 +64,10 @@ public final class MemoryAccount: Sendable {
 
     private var connectionBytes: Int { connections.recent * connection }
 
-    /// What sessions may take now: the rest, and at least a quarter.
+    /// What sessions may take now: the rest, but at least a quarter.
     var room: Int { limit - min(parts.inUse + connectionBytes, limit / 4 * 3) }
 
-    /// What others have, in bytes, by purpose.
+    /// The bytes in use by everything but sessions, by purpose.
     public var figures: [(part: String, bytes: Int)] {
         [
             ("incoming", incoming.inUse), ("made", made.inUse), ("outgoing", outgoing.inUse),
@@ -76,6 +76,6 @@ public final class MemoryAccount: Sendable {
         ]
     }
 
-    /// Sets an action for each further MiB taken by others.
+    /// Sets an action to be run for each further MiB in use by the parts.
     public func onGrowth(_ action: @escaping @Sendable () -> Void) { parts.onGrowth(action) }
 }

@@ -1,53 +1,53 @@
-// Writes of one session are queued, each on the session that the previous one makes, although the store has not yet
-// confirmed that. So many writers of one session share one fsync or one round trip; otherwise all but one of them would
-// have to start again after each.
+// The writes of a session are queued, each on the session that the previous one makes, although the store has not yet
+// confirmed that one. So many writers of a session share an fsync or a round trip; otherwise all but one would have to
+// start again after each.
 //
-// A queued session is not the head: only writes are tried on it. If a write fails, those after it find that the version
-// they follow is not in the store, and start again. Work that must not meet writes enters alone: SQLite reads a session
-// that way, which ensures that what comes into memory is never older than what was written.
+// A queued session is not the head: only writes are tried on it. If a write fails, the store does not have the version
+// that those after it follow, and they start again. Work that must not overlap writes enters alone: SQLite reads
+// sessions this way, so that memory never gets an older session than was written.
 //
-// A store that other processes write to also has turns: one write of a session is decided at a time, whatever loop or
-// worker it came to, so no write here overtakes another. Whoever has the turn decides those that came meanwhile as
-// well, so it seldom passes between threads. The queue is sent in its order by one loop, its carrier. When another
-// process was faster, the first failure takes the turn: the queue drains, the head is loaded once, and the writes that
-// were overtaken are decided anew, in their order and before any other.
+// A store that other processes write to also has turns: the writes of a session are decided one at a time, whatever
+// loop or worker they came to, so no local write overtakes another. The holder of the turn also decides the writes that
+// came meanwhile, so the turn rarely moves between threads. One loop, the carrier, sends the queue in order. When
+// another process's write came first, the first failure takes the turn: the queue drains, the head is loaded once, and
+// the overtaken writes are decided again, in order and before all others.
 
 import DiffClock
 import DiffSessions
 import SnapshotKit
 
-/// Writes on their way from the sessions in memory to those in a store.
+/// Writes on their way from memory to a store.
 public final class PendingWrites: Sendable {
     /// The session that a write has to follow.
     public enum Last {
         case session(Session)
-        /// Not known before the queued writes are done.
+        /// Only known once the queued writes are done.
         case unknown
         case gone
     }
 
-    /// What is under way for one session. Guarded by the lock.
+    /// What is under way for one session. Guarded by the lock of `queues`.
     private final class WriteQueue {
-        /// Nil if the session is being read or made.
+        /// Nil if the session is being read or created.
         var slot: SessionSlot?
-        /// The session after the last write; nil if nothing can follow that before it is done.
+        /// The session after the last write; nil if nothing can follow that write before it is done.
         var newest: Session?
         var entered = 0
         var left = 0
         var waiting: [(place: Int, resume: @Sendable () -> Void)] = []
 
-        /// Whether somebody has the turn.
+        /// Whether the turn is taken.
         var isTaken = false
-        /// Gets the turn first: it finds out what another process has written.
+        /// Gets the turn first: it loads what another process has written.
         var recovery: (@Sendable () -> Void)?
         var overtaken = Queue<Decision>()
         var line = Queue<Decision>()
-        /// Queues that failed since the last write that succeeded.
+        /// Queues that failed in a row since the last successful write.
         var failures = 0
         /// Until when no other process writes, and what to do then, before anything else is decided.
         var reservation: (ends: Instant, renew: @Sendable () -> Void)?
 
-        /// Sends all writes, so that they stay in order.
+        /// The executor that sends all writes, so that they stay in order.
         var carrier: (any WorkExecutor)?
         var isSending = false
         var unsent = Queue<PendingCommit>()
@@ -67,7 +67,7 @@ public final class PendingWrites: Sendable {
         case decision(Decision)
     }
 
-    /// How many writes one thread decides before it leaves the rest to others.
+    /// The most writes that a thread decides before it hands the rest over.
     private static let mostDecisions = 32
 
     private let queues = Locked<[String: WriteQueue]>([:])
@@ -76,7 +76,7 @@ public final class PendingWrites: Sendable {
 
     // MARK: Looking
 
-    /// The session on which a write can be tried; nil if nothing is under way, or nothing can follow it.
+    /// The session to try a write on; nil if nothing is under way, or nothing can follow it.
     public func newest(_ name: String) -> (slot: SessionSlot, session: Session)? {
         queues.withLock { queues in
             guard let queue = queues[name], queue.isUnderWay, let slot = queue.slot, let session = queue.newest else {
@@ -86,13 +86,13 @@ public final class PendingWrites: Sendable {
         }
     }
 
-    /// The same as a view, if the session is still in memory. Counts as use.
+    /// The session to try a write on, as a view, if it is still in memory. Counts as use.
     public func expected(_ name: String, in table: SessionTable) -> SessionView? {
         guard let (slot, session) = newest(name), table.slot(name) === slot else { return nil }
         return SessionView(slot, session, of: table, isHead: false)
     }
 
-    /// The session that a write to a session that was `read` must follow. It may have left memory since.
+    /// The session that must precede a write to a session that was `read`. It may have been evicted since.
     public func last(of slot: SessionSlot, read: Session) -> Last {
         queues.withLock { queues in
             guard let queue = queues[slot.name], queue.isUnderWay else {
@@ -106,7 +106,7 @@ public final class PendingWrites: Sendable {
 
     // MARK: Queueing
 
-    /// Enters alone, or calls `again` once all writes before it are done.
+    /// Enters alone, or calls `again` once all earlier writes are done.
     ///
     /// - Returns: whether it has entered.
     public func enterAlone(_ name: String, again: @escaping @Sendable () -> Void) -> Bool {
@@ -122,11 +122,11 @@ public final class PendingWrites: Sendable {
         }
     }
 
-    /// Queues a write after the version it follows, unless another write was faster.
+    /// Queues a write after the version that it follows, unless another write came first.
     ///
     /// - Parameters:
-    ///   - next: the session that it makes; nil if it removes it.
-    ///   - submit: hands it on within the lock, so that the order stays the same; must not call back.
+    ///   - next: the session that the write makes; nil if it removes the session.
+    ///   - submit: hands the write on, under the lock, so that the order is kept; must not call back.
     /// - Returns: whether it was queued.
     public func enter(_ slot: SessionSlot, behind version: UInt64, next: Session?, submit: () -> Void = {}) -> Bool {
         queues.withLock { queues in
@@ -154,7 +154,7 @@ public final class PendingWrites: Sendable {
         return entered
     }
 
-    /// Calls back when all writes queued now are done; at once if there are none.
+    /// Calls back once all writes queued now are done; at once if there are none.
     public func afterQueued(of name: String, _ resume: @escaping @Sendable () -> Void) {
         let isFree = queues.withLock { queues in
             guard let queue = queues[name], queue.isUnderWay else { return true }
@@ -164,7 +164,7 @@ public final class PendingWrites: Sendable {
         if isFree { resume() }
     }
 
-    /// Removes the first write, which is done. After a failure nothing can follow until all are done.
+    /// Removes the first write, which is done. After a failure nothing can be queued until all writes are done.
     public func leave(_ name: String, _ result: Result<Void, StoreFailure>) {
         let ready = queues.withLock { queues -> [@Sendable () -> Void] in
             guard let queue = queues[name] else { return [] }
@@ -180,11 +180,11 @@ public final class PendingWrites: Sendable {
 
     // MARK: Taking turns
 
-    /// Takes the turn to decide on a write, unless somebody has it. Whoever has it passes it on.
+    /// Takes the turn to decide on a write, if it is free. Whoever takes it must pass it on.
     public func takeTurn(_ name: String) -> Bool {
         queues.withLock { queues in
             let queue = Self.queue(name, in: &queues)
-            // Whoever is in line sees to a reservation.
+            // Writes in line take care of a reservation.
             return queue.reservation == nil && !exchange(&queue.isTaken, with: true)
         }
     }
@@ -196,9 +196,9 @@ public final class PendingWrites: Sendable {
         return queue
     }
 
-    /// Calls `decide` once it has the turn: on whatever thread passes that on, or on a worker if the work is long.
+    /// Calls `decide` once it has the turn: on the thread that passes the turn on, or on a worker if the work is long.
     ///
-    /// - Parameter isOvertaken: whether it was queued before; then it comes before those that were not.
+    /// - Parameter isOvertaken: whether the write was queued before. It then precedes those that were not.
     public func awaitTurn(
         of context: any TransactionContext, isOvertaken: Bool, _ decide: @escaping @Sendable () -> Void
     ) {
@@ -211,7 +211,7 @@ public final class PendingWrites: Sendable {
         if isFree { passTurn(context.session) }
     }
 
-    /// Passes the turn on, and decides what waits for it.
+    /// Passes the turn on, and decides the writes that wait for it.
     public func passTurn(_ name: String) {
         var decided = 0
         while let next = nextTurn(name) {
@@ -245,10 +245,10 @@ public final class PendingWrites: Sendable {
         }
     }
 
-    /// Notes that a queued write has failed. After the first, nothing follows until all are done; then `recover` has
-    /// the turn, and must pass it on.
+    /// Records that a queued write has failed. After the first failure nothing can be queued until all writes are done;
+    /// then `recover` has the turn, and must pass it on.
     ///
-    /// - Parameter recover: is told how many queues have failed in a row, this one included.
+    /// - Parameter recover: gets the number of queues that failed in a row, including this one.
     public func breakOff(_ name: String, recover: @escaping @Sendable (_ failures: Int) -> Void) {
         let isFree = queues.withLock { queues in
             guard let queue = queues[name], queue.newest.take() != nil else { return false }
@@ -262,15 +262,15 @@ public final class PendingWrites: Sendable {
         if isFree { passTurn(name) }
     }
 
-    /// Notes that no other process writes until `end`. What comes later waits until the queued writes are done and
-    /// `renew`, which has the turn then, has passed it on. For whoever has the turn.
+    /// Records that no other process writes until `end`. Writes after that wait until the queued ones are done and
+    /// `renew`, which gets the turn then, has passed it on. Only for the holder of the turn.
     public func reserve(_ name: String, until end: Instant, renew: @escaping @Sendable () -> Void) {
         queues.withLock { queues in
             queues[name]?.reservation = (end, { [self] in afterQueued(of: name, renew) })
         }
     }
 
-    /// Forgets reservations that have ended unused. O(sessions with writes under way).
+    /// Drops reservations that ended unused. O(sessions with writes under way).
     public func sweep() {
         queues.withLock { queues in
             for (name, queue) in queues where !queue.isTaken && queue.reservation.map({ $0.ends <= .now }) == true {
@@ -282,10 +282,11 @@ public final class PendingWrites: Sendable {
 
     // MARK: Sending
 
-    /// Queues a commit after the version it follows, unless another write was faster. For whoever has the turn.
+    /// Queues a commit after the version that it follows, unless another write came first. Only for the holder of the
+    /// turn.
     ///
     /// - Parameter executor: becomes the carrier if nothing is queued.
-    /// - Returns: whether it was queued; and the carrier, if that is not sending, so that it must be given the commit.
+    /// - Returns: whether it was queued; and the carrier, if it is idle and must be given the commit.
     public func enter(
         _ commit: PendingCommit, to slot: SessionSlot, behind version: UInt64, on executor: any WorkExecutor
     ) -> (isQueued: Bool, carrier: (any WorkExecutor)?) {
@@ -301,7 +302,7 @@ public final class PendingWrites: Sendable {
         }
     }
 
-    /// The next commit to send, and whether it follows one that has failed; nil if all are sent, and the carrier rests.
+    /// The next commit to send, and whether one before it has failed; nil if all are sent: the carrier is then idle.
     public func nextUnsent(_ name: String) -> (commit: PendingCommit, isVain: Bool)? {
         queues.withLock { queues in
             guard let queue = queues[name] else { return nil }
@@ -316,23 +317,23 @@ public final class PendingWrites: Sendable {
 /// A commit on its way to a store and into the table: one object from the decision to the answer.
 public final class PendingCommit: Sendable {
     public let name: String
-    /// The session that it follows, and its slot; nil if it makes one.
+    /// The session that the commit follows, and its slot; nil if the commit creates the session.
     public let slot: SessionSlot?
     public let before: Session?
-    /// What to write.
+    /// What to write to the store.
     public let log: LogCommit
-    /// What the table had of a session that the commit makes.
+    /// What the table had under the name of a session that the commit creates.
     private let known: SessionTable.Known?
     private let table: SessionTable
-    /// Where it has entered, if it must leave.
+    /// The queue that the commit must leave; nil if it has entered none.
     private let queue: PendingWrites?
     private let done: Completion<SessionSlot>
 
     /// - Parameters:
-    ///   - id: of the new entry.
-    ///   - known: what the table has of a session that the commit makes; nil for nothing, if nobody else can change
-    ///     that.
-    ///   - queue: the commit enters it before it is written, and leaves when it is done.
+    ///   - id: the id of the new log entry.
+    ///   - known: what the table has under the name of a session that the commit creates; nil for nothing, if no one
+    ///     else can change that.
+    ///   - queue: the queue that the commit enters before it is written, and leaves when it is done.
     ///   - hash: makes the checksum.
     public init(
         _ next: Session, named name: String, to slot: SessionSlot? = nil, after before: Session? = nil, id: UInt64,
@@ -347,7 +348,7 @@ public final class PendingCommit: Sendable {
     /// The session as written, which goes into the table.
     public var session: Session { log.session }
 
-    /// Takes the commit over into the table if the store has written it, and answers.
+    /// Adopts the commit in the table if the store has written it, and answers.
     public func finish(_ result: Result<Void, StoreFailure>) {
         let outcome = result.flatMap { adopted() }
         queue?.leave(name, result)
@@ -361,14 +362,14 @@ public final class PendingCommit: Sendable {
         }
         guard table.hasRoom(for: session) else { return .failure(.capacity) }
         table.counters.created()
-        // Otherwise others have loaded, changed or deleted it by now. The next request asks the store.
+        // If this fails, the session was loaded, changed or deleted meanwhile. The next request asks the store.
         let slot = table.adopt(session, as: name, inPlaceOf: known) ?? table.peek(name)?.slot
         return .success(slot ?? SessionSlot(outsideOf: name, session))
     }
 }
 
 extension Session {
-    /// Whether this was made from `before`; without a version only the revision has to be the same.
+    /// Whether this session was made from `before`; without a version only the revision has to match.
     public func follows(_ before: Session, at revision: Revision) -> Bool {
         before.head.revision == revision && (version == 0 || version == before.version)
     }

@@ -1,30 +1,30 @@
 import DiffClock
 
-/// What the table must know of a slot without asking it: its place in the table's lists, and when it ends. Guarded by
+/// What the table knows of a slot without asking it: its position in the table's lists, and when it expires. Guarded by
 /// the table's lock.
 public struct Recency {
-    /// Neighbours in a list of `RecencyOrder`.
+    /// The neighbours in a list of `RecencyOrder`.
     var links = SlotLinks()
     var expires = Instant.now
-    /// What `expires` was when the store last heard of it.
+    /// The value of `expires` that the store last heard of.
     var stored = Instant.now
     /// Bytes charged to the table's budget.
     var bytes = 0
-    /// Bytes of the newest state while awake.
+    /// Bytes of the newest state when the session was last awake.
     var stateBytes = 0
-    /// Its index in `SlotArray`.
+    /// The slot's index in `SlotArray`.
     var index: UInt32 = 0
-    /// In milliseconds.
+    /// The time to live in milliseconds.
     private var lifetime: UInt32 = 0
     /// Whether the slot is in the table.
     var isListed = false
-    /// Which list of `RecencyOrder` it is in.
+    /// The list of `RecencyOrder` that the slot is in.
     var rank = EvictionRank.unread
-    /// Whether the session fetches itself, so that its eviction loses nothing.
+    /// Whether the session can be fetched again, so that its eviction loses nothing.
     var isFetched = false
     /// Whether the session is awake.
     var isAwake = false
-    /// Whether it was used since `AwakeSlots` last looked.
+    /// Whether the session was used since `AwakeSlots` last looked.
     var wasUsed = false
 
     /// Begins a life that the store knows of.
@@ -37,26 +37,26 @@ public struct Recency {
 
     public var timeToLive: Duration { .milliseconds(lifetime) }
 
-    /// Renews the time to live. In nanoseconds, since a duration has 128 bits, and this is done for each use.
+    /// Restarts the time to live. In nanoseconds, since a `Duration` has 128 bits, and this is done at each use.
     mutating func renew(at now: Instant) {
         expires = Instant(nanoseconds: now.nanoseconds + Int64(lifetime) * 1_000_000)
     }
 
     var lastUse: Instant { Instant(nanoseconds: expires.nanoseconds - Int64(lifetime) * 1_000_000) }
 
-    /// Whether a store should record that the session was used: its end has moved by more than a thirty-second of its
-    /// time to live since the store last heard of it.
+    /// Whether a store should record that the session was used: its expiry has moved by more than a thirty-second of
+    /// its time to live since the store last heard of it.
     var needsStoring: Bool { expires - stored > timeToLive / 32 }
 }
 
-/// Slots whose sessions are awake, in the order in which they woke. Those used since then stay for another round, as in
-/// the CLOCK algorithm (Corbató 1968). One that has left the table goes when its turn comes.
+/// Slots whose sessions are awake, in the order in which they woke. As in the CLOCK algorithm (Corbató 1968), slots
+/// used since then stay for another round. Slots removed from the table are dropped when the hand reaches them.
 struct AwakeSlots {
     private var slots: [SessionSlot] = []
     private var next = 0
     private let limit: Int
 
-    /// - Parameter limit: the most that are awake.
+    /// - Parameter limit: the most sessions that are awake.
     init(limit: Int) { self.limit = limit }
 
     /// Adds a slot whose session woke. Amortised O(1).
@@ -90,7 +90,7 @@ struct SlotLinks {
     var older: Unmanaged<SessionSlot>?
 }
 
-/// Slots as a doubly linked list: adding and removing one costs O(1), and counts no references.
+/// A doubly linked list of slots: adding and removing one costs O(1), and no reference counting.
 private struct SlotList {
     private var first: Unmanaged<SessionSlot>?
     private var last: Unmanaged<SessionSlot>?
@@ -129,7 +129,7 @@ private struct SlotList {
     }
 }
 
-/// The order of eviction; within a rank the least recently used slot leaves first.
+/// The order of eviction: rank by rank, and within a rank the least recently used first.
 enum EvictionRank: Int {
     /// Can be fetched again, and has no readers.
     case fetched
@@ -141,15 +141,15 @@ enum EvictionRank: Int {
     }
 }
 
-/// Slots in order of use, a list for each rank. All operations are O(1), amortised.
+/// Slots in order of use, with a list for each rank. All operations are amortised O(1).
 ///
-/// A slot whose first reader came keeps its rank until it is used or about to be evicted.
+/// A slot that gets its first reader keeps its rank until it is used or about to be evicted.
 struct RecencyOrder {
     private var lists = [SlotList](repeating: SlotList(), count: 3)
-    /// Slots of sessions that fetch themselves.
+    /// The number of slots whose sessions can be fetched again.
     private(set) var fetchedCount = 0
 
-    /// Adds a slot as the latest.
+    /// Adds a slot as the most recently used.
     mutating func add(_ slot: SessionSlot) {
         slot.recency.isListed = true
         slot.recency.rank = EvictionRank(slot)
@@ -163,7 +163,7 @@ struct RecencyOrder {
         if slot.recency.isFetched { fetchedCount -= 1 }
     }
 
-    /// Makes a slot the latest.
+    /// Makes a slot the most recently used.
     mutating func touch(_ slot: SessionSlot) {
         slot.recency.wasUsed = true
         let rank = slot.recency.rank
@@ -190,7 +190,7 @@ struct RecencyOrder {
         next(of: .fetched, sparing: spared) ?? next(of: .unread, sparing: spared) ?? oldest(of: .read, sparing: spared)
     }
 
-    /// The slot of a rank to evict next. Those that have gained readers move to the last rank.
+    /// The slot of a rank to evict next. Slots that have gained readers move to the last rank.
     mutating func next(of rank: EvictionRank, sparing spared: SessionSlot?) -> SessionSlot? {
         while let slot = oldest(of: rank, sparing: spared) {
             if slot.readerCount == 0 { return slot }

@@ -2,7 +2,7 @@ import DiffClock
 import DiffSessions
 import SnapshotKit
 
-/// Which sessions to list, in the order of their names' bytes.
+/// The sessions to list, in the byte order of their names.
 public struct SessionRange: Sendable {
     /// Names are from `lower` up to, but not including, `upper`.
     public let lower, upper: String
@@ -10,9 +10,9 @@ public struct SessionRange: Sendable {
     public let limit: Int
 
     /// - Parameters:
-    ///   - prefix: of all names, or empty.
+    ///   - prefix: the prefix of all names, or empty.
     ///   - after: the last name of the previous page, or empty.
-    ///   - limit: how many at most.
+    ///   - limit: the most sessions.
     public init(prefix: String, after: String, limit: Int) {
         // Every character of a name is after "!" and before DEL.
         lower = after.isEmpty ? prefix : max(prefix, after + "!")
@@ -23,12 +23,12 @@ public struct SessionRange: Sendable {
     package func contains(_ name: String) -> Bool { lower <= name && name < upper }
 }
 
-/// A session in a list.
+/// A session in a listing.
 public struct SessionEntry: Sendable, Equatable {
     public let name: String
     /// The revision's text.
     public let revision: String
-    /// Visible rows of the head, and the bytes that the session takes in its store.
+    /// The visible rows of the head, and the session's bytes in its store.
     public let rows, bytes: Int
     public var expires: WallTime
 
@@ -37,7 +37,7 @@ public struct SessionEntry: Sendable, Equatable {
     }
 }
 
-/// Some sessions, in order.
+/// A page of sessions, in order.
 public struct SessionPage: Sendable, Equatable {
     public let entries: [SessionEntry]
     /// The last name, if others follow.
@@ -48,7 +48,7 @@ public struct SessionPage: Sendable, Equatable {
     }
 }
 
-/// The first names in a range, from names that come in any order.
+/// The first names in a range, collected from names in any order.
 public struct FirstNames {
     private let range: SessionRange
     /// In order, with one more than wanted, to see whether more follow.
@@ -56,19 +56,19 @@ public struct FirstNames {
 
     public init(_ range: SessionRange) { self.range = range }
 
-    /// The names, in order, and the last of them if others follow.
+    /// The names in order, and the last of them if more follow.
     public var page: (names: ArraySlice<String>, next: String?) {
         let names = found.prefix(range.limit)
         return (names, found.count > range.limit ? names.last : nil)
     }
 
-    /// Whether a name would be among them.
+    /// Whether a name would be among the first.
     func wants(_ name: String) -> Bool {
         guard range.contains(name) else { return false }
         return found.count <= range.limit || name < found[range.limit]
     }
 
-    /// Takes a name in, once, if it is among the first.
+    /// Inserts a name if it is among the first and not yet there.
     public mutating func insert(_ name: String) {
         guard wants(name) else { return }
         let place = found.indices.partitionPoint { found[$0] < name }
@@ -78,11 +78,11 @@ public struct FirstNames {
     }
 }
 
-/// All slots of a table, each at an index that it keeps while it is there. So a list can go through some at a time, let
-/// others use the table in between, and still meet every slot that stays throughout. Adding and removing one costs
+/// All slots of a table, each at an index that it keeps while it is there. So a listing can go through a stride at a
+/// time, let others use the table in between, and still meet every slot that stays throughout. Adding and removing cost
 /// O(1).
 struct SlotArray {
-    /// The table retains them; nil in a free place.
+    /// Retained by the table; nil at a free index.
     private var slots: [Unmanaged<SessionSlot>?] = []
     private var free: [Int] = []
 
@@ -102,7 +102,7 @@ struct SlotArray {
         free.append(place)
     }
 
-    /// The slots at `count` places from one on; nil if there are no more places.
+    /// Up to `count` slots from an index on; nil beyond the end.
     func slots(from place: Int, _ count: Int) -> [SessionSlot]? {
         guard place < slots.count else { return nil }
         return slots[place..<min(place + count, slots.count)].compactMap { $0?.takeUnretainedValue() }
@@ -110,8 +110,8 @@ struct SlotArray {
 }
 
 extension SessionTable {
-    /// Looks at all slots under the lock, 1,024 at a time, for which others wait for 0.1 ms; then, without it, uses
-    /// what was found.
+    /// Looks at all slots under the lock, 1,024 at a time, which blocks others for 0.1 ms; then uses the findings
+    /// without it.
     func eachStride<Found>(_ look: (inout Registry, [SessionSlot]) -> Found, then use: (Found) -> Void) {
         let stride = 1024
         var place = 0
@@ -123,7 +123,7 @@ extension SessionTable {
         }
     }
 
-    /// The sessions in the table. O(all), though nobody waits for more than a stride of them. Does not count as use.
+    /// The sessions in the table. O(all), but no caller waits for more than one stride. Does not count as use.
     func page(_ range: SessionRange, at now: Instant = .now) -> SessionPage {
         var first = FirstNames(range)
         eachStride { _, slots in
@@ -135,7 +135,7 @@ extension SessionTable {
         return SessionPage(entries: names.compactMap { entry($0, at: now) }, next: next)
     }
 
-    /// A session as listed; nil if it is gone by now.
+    /// The entry of a session; nil if it is gone by now.
     private func entry(_ name: String, at now: Instant) -> SessionEntry? {
         let found = registry.withLock { registry in
             registry.slots[name].map { (slot: $0, left: $0.recency.expires - now, bytes: $0.recency.bytes) }
@@ -146,7 +146,7 @@ extension SessionTable {
             expires: WallTime.after(max(.zero, found.left)))
     }
 
-    /// When a session in the table will end unless it is used, and whether it is alive; nil if it is not there.
+    /// When a session in the table expires unless it is used, and whether it is alive; nil if it is not in the table.
     public func end(of name: String, at now: Instant = .now) -> (expires: WallTime, isAlive: Bool)? {
         registry.withLock { registry in
             registry.slots[name].map { slot in
@@ -157,6 +157,6 @@ extension SessionTable {
 }
 
 extension SessionSlot {
-    /// Whether its time is not over. Call it under the table's lock.
+    /// Whether the session has not expired. Call it under the table's lock.
     fileprivate func isAlive(at now: Instant) -> Bool { recency.expires > now || readerCount > 0 }
 }

@@ -2,10 +2,10 @@ import DiffClock
 import DiffSessions
 
 extension SessionTable {
-    /// What the table's lock guards.
+    /// The state that the table's lock guards.
     public struct Registry {
         var slots: [String: SessionSlot] = [:]
-        /// Slots still held although their sessions have left memory, see below.
+        /// Slots that are still held although their sessions were evicted, see below.
         var away: [String: AwaySlot] = [:]
         var slotArray = SlotArray()
         var order = RecencyOrder()
@@ -13,15 +13,15 @@ extension SessionTable {
         var told = Instant.now
         var awake: AwakeSlots
         var bytes = 0
-        /// Of names for which somebody asks a store.
+        /// The turnovers of names that a store is being asked about.
         var turnovers: [String: Turnover] = [:]
-        /// Slots of sessions whose newest past revision is kept for its grace time alone, and until when, in order.
+        /// Slots of sessions whose newest past revision is only kept for its grace time, and until when, in order.
         var oversize: [(slot: SessionSlot, until: Instant)] = []
     }
 }
 
 extension SessionTable {
-    /// Forgets past revisions whose grace time is over. O(those).
+    /// Forgets past revisions whose grace time is over. O(forgotten).
     func forgetOversize(at now: Instant) {
         let due = registry.withLock { registry in
             let due = registry.oversize.prefix { $0.until <= now }
@@ -38,7 +38,7 @@ extension SessionTable {
 }
 
 extension SessionTable.Registry {
-    /// Charges for a session that is new in its slot.
+    /// Charges for a session that was put into its slot.
     mutating func take(_ session: Session, in slot: SessionSlot, _ bounds: History.Bounds) {
         charge(slot, session)
         if session.history.isOversize(bounds) { oversize.append((slot, .now + History.Bounds.graceTime)) }
@@ -54,7 +54,7 @@ extension SessionTable.Registry {
         slot.recency.bytes = bytes
     }
 
-    /// Adds a slot to all lists.
+    /// Adds a slot to the map and the lists.
     mutating func add(_ slot: SessionSlot) {
         noteTurnover(of: slot.name)
         slots[slot.name] = slot
@@ -62,7 +62,7 @@ extension SessionTable.Registry {
         order.add(slot)
     }
 
-    /// Notes the use of a slot: it becomes the latest, and its time to live starts anew.
+    /// Records a use of a slot: it becomes the most recently used, and its time to live restarts.
     mutating func use(_ slot: SessionSlot, at now: Instant) {
         slot.recency.renew(at: now)
         order.touch(slot)
@@ -77,7 +77,7 @@ extension SessionTable.Registry {
         slot.recency.bytes = 0
     }
 
-    /// Evicts the least recently used slots until the rest is within bounds; those with readers last, `spared` never.
+    /// Evicts the least recently used slots until the rest fits; slots with readers go last, `spared` never.
     mutating func evict(from table: SessionTable, sparing spared: SessionSlot?) -> [SessionTable.Evicted] {
         let (room, most) = (table.account.room, table.bounds.sessions)
         var evicted: [SessionTable.Evicted] = []
@@ -86,7 +86,7 @@ extension SessionTable.Registry {
             registry.remove(slot)
             evicted.append((slot, bytes, table.isCache ? registry.sendAway(slot) : nil))
         }
-        // A reader of sessions that can be fetched must not be able to evict those that cannot.
+        // Sessions that can be fetched again must not evict those that cannot.
         while order.fetchedCount > max(1, most / 2), let slot = order.next(of: .fetched, sparing: spared) {
             evict(&self, slot)
         }
@@ -99,10 +99,10 @@ extension SessionTable.Registry {
 
 // MARK: - Names without a session
 
-/// Nothing under a name in the table, for somebody who asks a store about that name. If sessions of the name come or go
+/// A miss in the table; tells whether the name changed while the store was asked. If sessions of the name come or go
 /// before the store answers, the answer may be older than what others have seen.
 ///
-/// It must not be released under the table's lock.
+/// Must not be released under the table's lock.
 public final class Absence: Sendable {
     fileprivate let name: String
     fileprivate let turnover: Int
@@ -124,7 +124,7 @@ public final class Absence: Sendable {
     }
 }
 
-/// How often sessions of a name have come, or were found to be gone, while somebody was asking for it.
+/// How often sessions of a name have come, or were found to be gone, while a store was being asked about it.
 struct Turnover {
     var askers = 0
     var count = 0
@@ -132,23 +132,23 @@ struct Turnover {
 
 extension SessionTable.Registry {
     mutating func noteTurnover(of name: String) {
-        // Most often nobody asks.
+        // Usually no store is being asked.
         if !turnovers.isEmpty { turnovers[name]?.count += 1 }
     }
 
-    /// Whether no session of the name has come or gone.
+    /// Whether no session of the name has come or gone since.
     func holds(_ absence: Absence) -> Bool { turnovers[absence.name]?.count == absence.turnover }
 }
 
 // MARK: - Slots without a session
 //
-// A table in front of a store is a cache, so a session that leaves it has not ended: its slot only drops the value.
-// While a reader or a request holds the slot, the table finds it by name, and the session comes back into it. So a name
-// has one slot at a time, a reader stays registered wherever its session is, and a commit finds the readers to wake.
+// In front of a store the table is a cache, so an evicted session has not ended: its slot only drops the value. While a
+// reader or a request holds the slot, the table finds it by name, and the session comes back into it. So a name has one
+// slot at a time, readers stay registered while their session is evicted, and a commit finds the readers to wake.
 //
-// A session that does not exist yet is awaited in the same way: its readers hold the slot in which it will appear.
+// A session that does not exist yet is awaited the same way: its readers hold the slot in which it will appear.
 
-/// A slot held by somebody while its session is away.
+/// A slot that is held although its session was evicted.
 struct AwaySlot {
     private(set) weak var slot: SessionSlot?
 
@@ -156,17 +156,17 @@ struct AwaySlot {
 }
 
 extension SessionTable {
-    /// An evicted slot, the bytes charged for it, and its content if it was sent away.
+    /// An evicted slot, the bytes charged for it, and its content if a store still has the session.
     typealias Evicted = (slot: SessionSlot, bytes: Int, content: SessionSlot.EvictedContent?)
 
-    /// The slot of a session that is away.
+    /// The slot of an evicted session.
     public func awaySlot(_ name: String) -> SessionSlot? { registry.withLock { $0.away[name]?.slot } }
 
-    /// The slot of a session, here or away. Does not count as use.
+    /// The slot of a session, in memory or evicted. Does not count as use.
     public func anySlot(_ name: String) -> SessionSlot? { registry.withLock { $0.slots[name] ?? $0.away[name]?.slot } }
 
-    /// The slot in which a session is, or will appear; nil if too many are awaited. A waiter must hold it. Does not
-    /// count as use.
+    /// The slot in which a session is, or will appear; nil if too many are awaited. Waiting readers must hold it. Does
+    /// not count as use.
     public func slotToAwait(_ name: String) -> SessionSlot? {
         registry.withLock { registry in
             if let slot = registry.slots[name] ?? registry.away[name]?.slot { return slot }
@@ -178,7 +178,7 @@ extension SessionTable {
         }
     }
 
-    /// Whether a session is here, or is away but has readers.
+    /// Whether a session is in memory, or is evicted but has readers.
     public func isInUse(_ name: String) -> Bool {
         registry.withLock { registry in
             if registry.slots[name] != nil { return true }
@@ -187,7 +187,7 @@ extension SessionTable {
         }
     }
 
-    /// Sessions that are away but read, whose use the store should record. O(sessions away).
+    /// Evicted sessions with readers whose use the store should record. O(evicted sessions).
     public func readWhileAway(at now: Instant = .now) -> [(slot: SessionSlot, left: Duration)] {
         registry.withLock { registry in
             registry.away.values.compactMap { away in
@@ -208,12 +208,12 @@ extension SessionTable.Registry {
         return slot.sendAway()
     }
 
-    /// Forgets slots that nobody holds. O(sessions away).
+    /// Forgets slots that nothing holds any more. O(evicted sessions).
     mutating func forgetAway() {
         if !away.isEmpty { away = away.filter { $0.value.slot != nil } }
     }
 
-    /// Takes back a slot that was away; false if another one has its name by now.
+    /// Lists an evicted slot again; false if another slot has its name by now.
     mutating func takeBack(_ slot: SessionSlot) -> Bool {
         guard away[slot.name]?.slot === slot else { return false }
         away[slot.name] = nil

@@ -1,23 +1,23 @@
-// All sessions of this process: by name, in order of use, within a budget.
+// All sessions of this process: by name, in order of use, within a memory budget.
 //
-// One lock guards the map, the order of use and the sums, for a look-up and a few pointers at a time. States are values
-// in slots with locks of their own, so a reader of one session never waits for the writer of another.
+// One lock guards the map, the order of use and the sums. It is held for a look-up and a few pointers. States are
+// values in slots with their own locks, so a reader of one session never waits for the writer of another.
 
 import DiffClock
 import DiffSessions
 import SnapshotKit
 import Synchronization
 
-/// Sessions in memory.
+/// The sessions in memory, with their readers.
 public final class SessionTable: Sendable {
     public struct Bounds: Sendable {
-        /// Bytes of snapshots and history.
+        /// The most bytes of snapshots and histories.
         public var bytes = 512 << 20
         public var sessions = 100_000
         public var history = History.Bounds()
-        /// Sessions ready for use. The states of others are packed, which saves some 60 bytes per item.
+        /// The most sessions ready for use. The states of others are packed, which saves some 60 bytes per item.
         var awake = 4096
-        /// Streams and held requests per session.
+        /// The most streams and held requests per session.
         public var readers = 10_000
 
         public init() {}
@@ -26,18 +26,18 @@ public final class SessionTable: Sendable {
     public let bounds: Bounds
     public let counters = SessionCounters()
     public let revocations = Revocations()
-    /// Times of the store that the table caches.
+    /// How long the store took, if the table is a cache.
     public let storeTimes = StoreTimes()
     let registry: Locked<Registry>
-    /// Makes digests if the table is the store; nil if it is a cache of one.
+    /// Makes digests if the table is the store; nil if it is a cache.
     private let ownHash: KeyedHash?
-    /// What readers keep of heads.
+    /// The caches of what readers need of each head.
     public let caches: any HeadCaches
     public let account: MemoryAccount
     private let onEviction: @Sendable (_ bytes: Int) -> Void
 
     /// - Parameters:
-    ///   - account: of all memory; sessions have what is left of it.
+    ///   - account: the account of all memory; sessions get what is left of it.
     ///   - hash: nil if the table is the cache of a store.
     ///   - onEviction: called with the bytes of a session that has left memory.
     public init(
@@ -50,21 +50,22 @@ public final class SessionTable: Sendable {
         registry = Locked(Registry(awake: AwakeSlots(limit: bounds.awake)))
     }
 
-    /// Whether the session of a name fetches itself. Set before there are sessions.
+    /// Whether the session of this name is fetched from a source. Set before there are sessions.
     public nonisolated(unsafe) var isFetched: (@Sendable (String) -> Bool)?
 
-    /// Whether the table is a cache of a store: then a session that leaves memory has not ended.
+    /// Whether the table is a cache of a store: a session that leaves it then lives on in the store.
     public var isCache: Bool { ownHash == nil }
 
-    /// The names of all sessions that are in memory, away or awaited. O(sessions).
+    /// The names of all sessions that are in memory, evicted but held, or awaited. O(sessions).
     public var names: [String] { registry.withLock { Array($0.slots.keys) + $0.away.keys } }
 
-    /// Sessions, and the bytes they hold.
+    /// The number of sessions, and their bytes.
     public var size: (sessions: Int, bytes: Int) { registry.withLock { ($0.slots.count, $0.bytes) } }
 
     // MARK: Reading
 
-    /// The slot of a live session. Counts as use: it becomes the latest, and its time to live starts anew.
+    /// The slot of a live session. Counts as use: the session becomes the most recently used, and its time to live
+    /// restarts.
     public func slot(_ name: String, at now: Instant = .now) -> SessionSlot? {
         let (found, expired) = registry.withLock { registry -> (SessionSlot?, SessionSlot?) in
             guard let slot = registry.slots[name] else { return (nil, nil) }
@@ -79,7 +80,7 @@ public final class SessionTable: Sendable {
         return found
     }
 
-    /// Removes a reader, which counts as a use until now.
+    /// Removes a reader. The session counts as used until now.
     public func remove(_ reader: any SessionReader, from slot: SessionSlot) {
         registry.withLock { registry in
             slot.remove(reader)
@@ -88,20 +89,20 @@ public final class SessionTable: Sendable {
         }
     }
 
-    /// A live session in the table; counts as use.
+    /// A live session in the table. Counts as use.
     public func view(_ name: String, isHead: Bool = true) -> SessionView? {
         slot(name).flatMap { SessionView($0, of: self, isHead: isHead) }
     }
 
-    /// The slot of a session, expired or not, and the bytes of its newest state while awake. Does not count as use.
+    /// The slot of a session, expired or not, and the bytes of its newest state when last awake. Does not count as use.
     public func peek(_ name: String) -> (slot: SessionSlot, bytes: Int)? {
         registry.withLock { $0.slots[name].map { ($0, $0.recency.stateBytes) } }
     }
 
-    /// Whether a session is in the table, expired or not.
+    /// Whether the table has a session, expired or not.
     public func holds(_ name: String) -> Bool { registry.withLock { $0.slots[name] != nil } }
 
-    /// When a session will end unless it is used again.
+    /// When a session expires unless it is used again.
     public func expiry(of slot: SessionSlot) -> WallTime {
         let left = registry.withLock { _ in slot.recency.expires } - .now
         return WallTime.after(left)
@@ -109,7 +110,7 @@ public final class SessionTable: Sendable {
 
     // MARK: Writing
 
-    /// Adds a session, unless there is one of its name.
+    /// Adds a session, unless there is one with its name.
     public func create(_ name: String, _ session: Session) -> Result<SessionSlot, StoreFailure> {
         guard hasRoom(for: session) else { return .failure(.capacity) }
         guard let slot = insert(name, session) else { return .failure(.conflict) }
@@ -117,7 +118,7 @@ public final class SessionTable: Sendable {
         return .success(slot)
     }
 
-    /// Adds a session; nil if there is one of its name, or others have come or gone in its absence.
+    /// Adds a session; nil if there is one with its name, or if one has come or gone since `absence`.
     private func insert(_ name: String, _ session: Session, in absence: Absence? = nil) -> SessionSlot? {
         var readers: [any SessionReader] = []
         var demoted: SessionSlot?
@@ -146,10 +147,10 @@ public final class SessionTable: Sendable {
         return slot
     }
 
-    /// Puts `next` in place of the session it was made from, if that is still there.
+    /// Replaces the session that `next` was made from, if it is still there.
     public func commit(_ next: Session, to slot: SessionSlot, after before: Session) -> Result<Void, StoreFailure> {
         var next = next
-        // What is kept for its grace time alone refuses no write.
+        // A past revision that is only kept for its grace time must not cause a write to be refused.
         if !hasRoom(for: next), next.history.isOversize(bounds.history) { next = next.with(history: History()) }
         guard hasRoom(for: next) else { return .failure(.capacity) }
         guard replace(slot, before, by: next, keepsReplays: true) else { return .failure(.conflict) }
@@ -157,8 +158,8 @@ public final class SessionTable: Sendable {
         return .success(())
     }
 
-    /// Takes over a session that a store has written. This brings back one that was evicted meanwhile. If the slot has
-    /// changed otherwise, it has a newer version, or the next request loads it; the commit counts nevertheless.
+    /// Adopts a session that a store has written, even if the slot was evicted meanwhile. If the slot has changed in
+    /// another way, it has a newer version, or the next request loads one; the commit counts nevertheless.
     func took(_ next: Session, in slot: SessionSlot, after before: Session) {
         if hasRoom(for: next) { _ = replace(slot, before, by: next, keepsReplays: true) }
         count(next, after: before)
@@ -172,7 +173,7 @@ public final class SessionTable: Sendable {
         guard slot.replace(before, by: next, keepsReplays: keepsReplays) else { return false }
         var demoted: SessionSlot?
         let evicted = registry.withLock { registry -> [Evicted]? in
-            // It may have been sent away since it was replaced.
+            // The slot may have been evicted since the replacement.
             guard slot.recency.isListed || slot.isInMemory && registry.takeBack(slot) else { return [] }
             demoted = registry.awake.wake(slot)
             slot.recency.begin(next.settings.timeToLive)
@@ -181,7 +182,7 @@ public final class SessionTable: Sendable {
             return registry.evict(from: self, sparing: slot)
         }
         if let demoted { compact(demoted) }
-        // What is kept for its grace time alone goes before any session does.
+        // Past revisions that are only kept for their grace time are dropped before any session is evicted.
         if evicted == nil { forgetOversize(at: .never) }
         evict(evicted ?? registry.withLock { $0.evict(from: self, sparing: slot) })
         return true
@@ -195,18 +196,18 @@ public final class SessionTable: Sendable {
         public var view: SessionView? { if case .session(let view) = self { view } else { nil } }
     }
 
-    /// What the table has of a session before a store is asked; counts as use.
+    /// What the table has of a session before the store is asked. Counts as use.
     public func known(_ name: String) -> Known {
         if let view = view(name) { return .session(view) }
         let absence = Absence(of: name, in: self)
-        // One may have come in between.
+        // The session may have come in between.
         return view(name).map { .session($0) } ?? .nothing(absence)
     }
 
-    /// Adopts a session from a store, in place of what was known when the store was asked.
+    /// Adopts a session from a store, in place of what the table had when the store was asked.
     ///
-    /// - Parameter known: nil if there was nothing, and nobody else can have changed that.
-    /// - Returns: its slot; nil if the table has changed meanwhile.
+    /// - Parameter known: nil if the table had nothing, and no other thread can have changed that.
+    /// - Returns: the session's slot; nil if the table has changed meanwhile.
     public func adopt(_ session: Session, as name: String, inPlaceOf known: Known?) -> SessionSlot? {
         switch known {
         case .session(let view):
@@ -216,11 +217,11 @@ public final class SessionTable: Sendable {
         }
     }
 
-    /// Notes that a store has no session of a name. Drops what the table has, if that is the version that it had when
-    /// the store was asked.
+    /// Records that the store has no session of this name. Drops the table's session if it still has the version that
+    /// it had when the store was asked.
     ///
-    /// - Returns: whether the table has nothing now. Otherwise another version has come meanwhile, and the store must
-    ///   be asked again.
+    /// - Returns: whether the table now has nothing. If not, another version has come meanwhile, and the store must be
+    ///   asked again.
     public func foundNothing(of name: String, at version: UInt64?) -> Bool {
         let slot = registry.withLock { registry in
             registry.noteTurnover(of: name)
@@ -231,19 +232,19 @@ public final class SessionTable: Sendable {
         return true
     }
 
-    /// Notes the end of a session that the store has recorded.
+    /// Notes the expiry that the store has recorded for a session.
     public func stored(_ slot: SessionSlot, until end: Instant) {
         registry.withLock { _ in slot.recency.stored = end }
     }
 
-    /// Removes a session, if it is at `revision` (nil: at any).
+    /// Removes a session if it is at `revision` (nil: at any).
     public func drop(_ slot: SessionSlot, at revision: Revision?) -> Result<Void, StoreFailure> {
         drop(slot, revision.map(ExpectedSession.revision) ?? .any)
     }
 
-    /// Removes a session, if it is the expected one.
+    /// Removes a session if it is the expected one.
     public func drop(_ slot: SessionSlot, _ expected: ExpectedSession) -> Result<Void, StoreFailure> {
-        // Under both locks: an empty slot that still had its name would block the next session of that name.
+        // Under both locks: an empty slot that kept its name would block the next session of that name.
         let readers = registry.withLock { registry in
             let readers = slot.emptied(of: expected)
             if readers != nil {
@@ -258,18 +259,18 @@ public final class SessionTable: Sendable {
         return .success(())
     }
 
-    /// Evicts sessions that do not fit beside everything else in use.
+    /// Evicts sessions until the rest fits beside everything else in use.
     public func makeRoom() {
         evict(registry.withLock { $0.evict(from: self, sparing: nil) })
     }
 
     /// Whether a session would fit if everything else were evicted. In a cache only the newest state has to fit: the
-    /// history leaves memory, and is loaded when needed.
+    /// history can leave memory, and is loaded when needed.
     public func hasRoom(for session: Session) -> Bool {
         (isCache ? session.head.footprint : session.footprint) <= bounds.bytes
     }
 
-    /// The session in a slot, which is awake from now on; nil once it is gone. O(1), or O(items) if it was compact.
+    /// The session in a slot, which it wakes; nil once it is gone. O(1), or O(items) if it was packed.
     public func session(in slot: SessionSlot) -> Session? {
         if let session = slot.awakeSession { return session }
         guard let session = slot.session else { return nil }
@@ -277,7 +278,7 @@ public final class SessionTable: Sendable {
         return session
     }
 
-    /// Counts the bytes of a session that was woken.
+    /// Charges the bytes of a session that was woken.
     private func charge(_ slot: SessionSlot, _ session: Session) {
         let demoted = registry.withLock { registry -> SessionSlot? in
             guard slot.recency.isListed else { return nil }
@@ -290,7 +291,7 @@ public final class SessionTable: Sendable {
     private func compact(_ slot: SessionSlot) {
         guard let footprint = slot.compact() else { return }
         registry.withLock { registry in
-            // It may have been woken and charged since.
+            // The session may have been woken and charged meanwhile.
             if slot.recency.isListed, !slot.recency.isAwake { registry.charge(slot, footprint) }
         }
     }
@@ -316,10 +317,9 @@ public final class SessionTable: Sendable {
         counters.expired()
     }
 
-    /// Removes sessions whose time has run out and that have no readers. O(all), though nobody waits for more than a
-    /// stride of them.
+    /// Removes expired sessions without readers. O(all), but no caller waits for more than one stride of them.
     ///
-    /// - Returns: the slots of the sessions that were removed.
+    /// - Returns: the slots of the removed sessions.
     public func sweep(at now: Instant) -> [SessionSlot] {
         forgetOversize(at: now)
         makeRoom()
@@ -338,10 +338,10 @@ public final class SessionTable: Sendable {
         return expired
     }
 
-    /// Sessions whose use a store should record. O(sessions used).
+    /// Sessions whose use the store should record. O(sessions used).
     public func usedSinceStored(at now: Instant = .now) -> [(slot: SessionSlot, left: Duration)] {
         registry.withLock { registry in
-            // A use may be noted a little later than its time.
+            // A use may be recorded a little after its time.
             let used = registry.order.used(since: exchange(&registry.told, with: now) + .seconds(-1))
             return used.compactMap { slot in
                 guard slot.recency.needsStoring else { return nil }
@@ -357,7 +357,7 @@ public final class SessionTable: Sendable {
         return slots.flatMap(\.currentReaders)
     }
 
-    /// Makes all readers leave as the server closes: one after another, within `window`.
+    /// Dismisses all readers as the server closes: one after another, within `window`.
     ///
     /// - Returns: when the last one leaves.
     public func dismissReaders(within window: Duration) -> Duration {
@@ -370,7 +370,7 @@ public final class SessionTable: Sendable {
 
 // MARK: - As a store
 
-/// Sessions that live in this process and end with it: every call is done at once.
+/// A store whose sessions live in this process and end with it. Every call completes at once.
 extension SessionTable: SessionStore {
     public var table: SessionTable { self }
 
@@ -401,7 +401,7 @@ extension SessionTable: SessionStore {
         .done(drop(session.slot, at: revision))
     }
 
-    /// Nothing to do: every session in memory can be read.
+    /// Nothing to do: every session in memory is readable.
     public func discard(_ name: String, on executor: any WorkExecutor) -> Stored<Void> { .done(.success(())) }
 
     public func list(_ range: SessionRange) -> Stored<SessionPage> { .done(.success(page(range))) }
@@ -420,7 +420,7 @@ extension SessionTable: SessionStore {
 
 // MARK: - Counters
 
-/// Events of sessions since the start.
+/// Counters of session events since the start.
 public final class SessionCounters: Sendable {
     private let creations = Atomic<Int>(0)
     private let commits = Atomic<Int>(0)

@@ -2,17 +2,17 @@ import DiffClock
 import DiffSessions
 import SnapshotKit
 
-/// A session as it was found, and its slot.
+/// A session as found in memory or a store, and its slot.
 public struct SessionView: Sendable {
     public let slot: SessionSlot
     public let session: Session
     public let table: SessionTable
     /// Whether the session is known to be the head, rather than the last head that this process heard of.
     let isHead: Bool
-    /// Blocks other loads until this session has been used, if it was just read and is large.
+    /// Blocks other loads until this session has been used, if it is large and was just read.
     public var lease: MemoryShare?
 
-    /// Nil if the session in the slot is gone or away.
+    /// Nil if the session in the slot is gone or evicted.
     public init?(_ slot: SessionSlot, of table: SessionTable, isHead: Bool = true) {
         guard let session = table.session(in: slot) else { return nil }
         self.init(slot, session, of: table, isHead: isHead)
@@ -24,11 +24,11 @@ public struct SessionView: Sendable {
         (self.slot, self.session, self.table, self.isHead, self.lease) = (slot, session, table, isHead, lease)
     }
 
-    /// The session that is in the slot now.
+    /// A view of the slot's current session.
     public var renewed: SessionView? { SessionView(slot, of: table, isHead: isHead) }
 
-    /// What work must hold while it waits for a worker: nothing if the slot has the state, where it can be found again.
-    /// But a state that was just read may be evicted again and again before it is used.
+    /// What to hold while waiting for a worker: nothing if the slot has the state, so that it can be found again. But a
+    /// state that was just read might be evicted again and again before it is used.
     public var pinned: SessionView? {
         lease == nil && slot.revision == session.head.revision ? nil : self
     }
@@ -37,6 +37,6 @@ public struct SessionView: Sendable {
         session.resumePoint(revision, at: .now, bounds: table.bounds.history)
     }
 
-    /// The cost of going through the whole state `times` times.
+    /// The cost of scanning the whole state `times` times.
     public func cost(times: Int = 1) -> WorkCost { .state(session.head.footprint, times: times) }
 }

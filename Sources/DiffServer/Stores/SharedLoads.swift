@@ -1,6 +1,6 @@
 import DiffClock
 
-/// Requests that wait for the same load: the first one loads, and all get its result.
+/// Merges requests for the same load: the first one loads, and all get its result.
 public final class SharedLoads<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Waiting {
         var completions: [Key: [Completion<Value>]] = [:]
@@ -11,11 +11,11 @@ public final class SharedLoads<Key: Hashable & Sendable, Value: Sendable>: Senda
     private static var guaranteed: Int { 16 }
     private let waiting = Locked(Waiting())
 
-    /// - Parameter limit: the most that may wait, for all loads together. Beyond that, one more is refused if
-    ///   `guaranteed` wait for the same load.
+    /// - Parameter limit: the most requests that may wait, for all loads together. Beyond that, one more is refused if
+    ///   `guaranteed` already wait for the same load.
     public init(limit: Int = .max) { self.limit = limit }
 
-    /// Waits with the others. True for the first, which must load, and then call those that it removes.
+    /// Waits with the others. True for the first, which must load, and then call all that it removes.
     public func join(_ key: Key, _ done: @escaping Completion<Value>) -> Bool {
         let isFirst: Bool? = waiting.withLock { waiting in
             let others = waiting.completions[key]?.count ?? 0
@@ -28,7 +28,7 @@ public final class SharedLoads<Key: Hashable & Sendable, Value: Sendable>: Senda
         return isFirst ?? false
     }
 
-    /// Removes and returns the current waiters, to be called with the result. A later request loads again.
+    /// Removes the current waiters, to be called with the result. A later request loads again.
     public func removeAll(for key: Key) -> [Completion<Value>] {
         waiting.withLock { waiting in
             let removed = waiting.completions.removeValue(forKey: key) ?? []

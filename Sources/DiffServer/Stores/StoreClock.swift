@@ -1,16 +1,16 @@
 import DiffClock
 import DiffSessions
 
-// The ends of sessions must be recorded as times of some clock, and the machine's may be wrong: a machine boots in 1970
-// and learns the time a minute later, or somebody sets it ten years ahead and back. So a store has its own clock. While
-// a process runs, it follows the monotonic clock, whatever the machine's clock is set to. From one process to the next
-// it advances as the machine's clock did, if that can have been an outage: forwards, and by no more than a session may
-// live. Otherwise it stands still meanwhile, so that no session ends early, and none outlives its time to live from
+// Expiries must be recorded as times of some clock, and the machine's may be wrong: a machine boots in 1970 and learns
+// the time a minute later, or an operator sets it ten years ahead and back. So a store has its own clock. While a
+// process runs, it follows the monotonic clock, whatever happens to the machine's clock. Between processes it advances
+// as the machine's clock did if that is a credible outage: forwards, and by no more than the longest time to live.
+// Otherwise it stands still between them, so that no session expires early, and none outlives its time to live from
 // then on.
 
-/// A clock that continues where the previous process left it, in milliseconds, near those since 1970.
+/// A clock that continues where the previous process left it, in milliseconds, close to those since 1970.
 public struct StoreClock: Sendable {
-    /// Two clocks at one moment, for the record.
+    /// Readings of both clocks at one moment, for the record.
     public struct Mark: Sendable, Equatable {
         /// The machine's clock.
         var wall: Int
@@ -19,7 +19,7 @@ public struct StoreClock: Sendable {
     }
 
     private let wall: WallClock
-    /// How far it is ahead of `wall`.
+    /// How far the store's clock is ahead of `wall`.
     private let lead: Int
 
     /// - Parameters:
@@ -49,7 +49,7 @@ public struct StoreClock: Sendable {
 extension StoreClock.Mark {
     public var text: String { "\(wall) \(own)" }
 
-    /// Nil if the text is not a mark, or has times beyond 30,000 years.
+    /// Parses a mark; nil if the text is malformed or a time is more than 30,000 years from 1970.
     public init?(_ text: String) {
         let parts = text.split(separator: " ").map { Int($0) }
         guard parts.count == 2, let wall = parts[0], let own = parts[1], abs(wall) < 1 << 50, abs(own) < 1 << 50 else {

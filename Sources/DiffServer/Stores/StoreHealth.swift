@@ -1,15 +1,15 @@
 import DiffClock
 import Synchronization
 
-/// Whether a store can be used. However many requests notice, the log gets one line when it fails, with the reason, one
-/// for each new reason while that lasts, and one when everything works again.
+/// Whether a store can be used. However many requests notice an outage, the log gets one line when it begins, with the
+/// reason, one for each new reason while it lasts, and one when everything works again.
 public final class StoreHealth: Sendable {
-    /// Something that fails and recovers by itself.
+    /// Something that fails and recovers on its own.
     public enum Part: Hashable, Sendable {
         case writes, reads
         /// The files of a database.
         case file
-        /// Whether the records are written as this process reads them.
+        /// Whether records have a format that this process reads.
         case records
         /// Which tokens are revoked.
         case revocations
@@ -23,17 +23,18 @@ public final class StoreHealth: Sendable {
     private struct State {
         var failing: Set<Part> = []
         var since = Instant.now
-        /// The reasons in this outage that the log has.
+        /// The reasons of this outage that were logged.
         var reasons: Set<String> = []
     }
 
-    /// The most reasons logged for one outage: some name a number or a server, of which there may be many.
+    /// The most reasons logged per outage: some name a number or a server, so there may be many.
     private static let mostReasons = 16
 
     private let state = Locked(State())
     private let isWhole = Atomic<Bool>(true)
     private let log: @Sendable (_ message: String, _ level: String) -> Void
-    /// The first question since the last answer, in nanoseconds of `Instant`; `never` while there is none.
+    /// When the first question since the last answer was asked, in nanoseconds of `Instant`; `never` if all are
+    /// answered.
     private let unanswered = Atomic<Int64>(Instant.never.nanoseconds)
 
     /// - Parameter log: takes a line; called under a lock.
@@ -41,22 +42,22 @@ public final class StoreHealth: Sendable {
         self.log = log
     }
 
-    /// Whether nothing fails. Takes no lock.
+    /// Whether nothing is failing. Takes no lock.
     public var isHealthy: Bool { isWhole.load(ordering: .relaxed) }
 
-    /// Since when the store was asked and has not answered; nil while it answers.
+    /// Since when a question to the store is unanswered; nil if all are answered.
     public var silentSince: Instant? {
         let first = unanswered.load(ordering: .relaxed)
         return first == Instant.never.nanoseconds ? nil : Instant(nanoseconds: first)
     }
 
-    /// The store is asked for a sign of life, each second.
+    /// Records that the store is asked for a sign of life, as it is each second.
     public func asks(at now: Instant = .now) {
         _ = unanswered.compareExchange(
             expected: Instant.never.nanoseconds, desired: now.nanoseconds, ordering: .relaxed)
     }
 
-    /// The store has answered anything. Writes only if that is news.
+    /// Records that the store has answered anything. Writes only if a question was open.
     public func answers() {
         if silentSince != nil { unanswered.store(Instant.never.nanoseconds, ordering: .relaxed) }
     }
@@ -79,7 +80,7 @@ public final class StoreHealth: Sendable {
         }
     }
 
-    /// Takes no lock if nothing fails.
+    /// Takes no lock if nothing is failing.
     public func recover(_ part: Part, at now: Instant = .now) {
         if isHealthy { return }
         state.withLock { state in

@@ -1,6 +1,6 @@
 import DiffClock
 
-/// How long a store took for its operations, as seen by those who waited. Any thread may add to it.
+/// How long a store's operations took, as measured by those who waited. Any thread may add to it.
 public final class StoreTimes: Sendable {
     /// The operations of a store.
     public enum Operation: String, CaseIterable, Sendable {
@@ -15,7 +15,7 @@ public final class StoreTimes: Sendable {
         times.withLock { $0[operation, default: Histogram()].add(time) }
     }
 
-    /// A histogram for each operation that occurred.
+    /// A histogram for each operation that has occurred.
     public var values: [(operation: Operation, times: Histogram)] {
         let times = times.withLock { $0 }
         return Operation.allCases.compactMap { each in times[each].map { (each, $0) } }
@@ -23,7 +23,7 @@ public final class StoreTimes: Sendable {
 }
 
 extension Progress where Failure == StoreFailure {
-    /// The result of `begin`, as by `of`. The time until it arrives is added to `times`.
+    /// The result of `begin`, as by `of`. Adds the time until the result to `times`.
     public static func timed(
         _ operation: StoreTimes.Operation, in times: StoreTimes, _ begin: (@escaping Completion<Value>) -> Void
     ) -> Progress {

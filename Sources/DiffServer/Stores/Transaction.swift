@@ -1,12 +1,12 @@
-// An operation's way through any store: the session is loaded, the operation decides, and the session it makes replaces
-// the one it was made from. Nothing is computed under a lock, so a large write delays nobody. If another write was
-// faster, the operation starts again from the new session.
+// The path of an operation through any store: the session is loaded, the operation decides, and the session that it
+// makes replaces the one it was made from. Nothing is computed under a lock, so a large write delays nobody. If another
+// write came first, the operation starts again from the new session.
 //
 // A write is first tried on the session in the table, without asking the store whether that is still the head: the
-// store compares when it commits, so a write costs one round trip. Any other outcome of such an attempt, above all a
-// refusal, only counts once it is found again on the head itself.
+// store compares versions on commit, so a write costs one round trip. Any other outcome of such an attempt, above all a
+// refusal, only counts if it is the same on the head itself.
 //
-// If the store has turns, writes of one session are decided one at a time, each on what the last one makes.
+// If the store has turns, the writes of a session are decided one at a time, each on the result of the previous one.
 
 import DiffClock
 import DiffSessions
@@ -22,7 +22,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         (self.operation, self.context, store) = (operation, context, context.store)
     }
 
-    /// The outcome, and the slot of the session; nil if there is none.
+    /// The outcome of the operation, and the session's slot; nil if there is no session.
     public struct Done: Sendable {
         public let outcome: Operation.Outcome
         public let slot: SessionSlot?
@@ -33,7 +33,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
     /// The result of a step.
     private enum Attempt {
         case end(Result<Done, TransactionFailure>)
-        /// Another write was faster. The queued one `isOvertaken` if that was another process's, and keeps its place.
+        /// Another write came first. If it was another process's, the queued one `isOvertaken` and keeps its place.
         case conflict(isOvertaken: Bool)
         /// A store or a worker continues later, on its own thread.
         case waiting(Continuation)
@@ -45,7 +45,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         typealias Continuation = (@escaping @Sendable (consuming Attempt) -> Void) -> Void
     }
 
-    /// Does what can be done at once: everything, if sessions live in this process.
+    /// Does what can be done at once: everything, if the sessions live in this process.
     public func run() -> Progress<Done, TransactionFailure> {
         switch settled(begin()) {
         case .end(let result): return .done(result)
@@ -57,19 +57,19 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    /// Other writes are not faster that often: a store that says so again and again contradicts itself.
+    /// Far beyond real contention: a store that reports as many conflicts contradicts itself.
     private static var mostConflicts: Int { 100_000 }
-    /// After so many conflicts a write asks the store itself, which says so if the head cannot be read.
+    /// After this many conflicts, a write loads the head, so that the store reports a head that cannot be read.
     private static var patience: Int { 32 }
 
-    /// What a write is decided on.
+    /// The session that a write is decided on.
     private enum Base: Sendable {
         case expected
         case found(SessionView?)
-        /// What the slot has when it is the write's turn. It was the head once since the request came.
+        /// The session in the slot once it is the write's turn. It was the head at some time since the request came.
         case current(SessionSlot)
 
-        /// What to hold while waiting: no state that the slot has too, and no share of the memory, which whoever has
+        /// What to hold while waiting: no state that the slot also has, and no share of the memory, which the holder of
         /// the turn may be waiting for.
         var held: Base {
             guard case .found(var view?) = self else { return self }
@@ -78,7 +78,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    /// Starts again from the new head as long as other writes are faster.
+    /// Starts again from the new head as long as other writes come first.
     private func settled(_ first: consuming Attempt) -> Attempt {
         while first.isConflict {
             context.countConflict()
@@ -93,7 +93,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         return first
     }
 
-    /// Continues to the end. However often that has to wait, one promise is kept.
+    /// Continues to the end. One promise is kept, however often it has to wait.
     private func resume(with continuation: Attempt.Continuation, _ promise: Promise<Done, TransactionFailure>) {
         continuation { attempt in
             switch settled(attempt) {
@@ -123,7 +123,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
             turns.awaitTurn(of: context, isOvertaken: isOvertaken) {
                 switch decide(on: base) {
                 case .waiting(let next): resume(.waiting(next))
-                // Another loop's thread may be here.
+                // This may be the thread of another loop.
                 case .end(let result): context.proceed { resume(.end(result)) }
                 case .conflict(let isOvertaken): context.proceed { resume(.conflict(isOvertaken: isOvertaken)) }
                 }
@@ -139,7 +139,8 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    /// Not by `after`, nor is `swap` below: its closure would be allocated even if the store is done at once.
+    /// Does not use `after`, and neither does `swap` below: its closure would be allocated even when the store answers
+    /// at once.
     private func load(again: Bool) -> Attempt {
         switch store.load(context.session, again: again, on: context.executor) {
         case .done(let result): loaded(result)
@@ -154,7 +155,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    /// Waits for the session's source, and loads its result; nil if there is nothing to wait for.
+    /// Waits for the session's source, and loads the result; nil if there is nothing to wait for.
     private func fetched(_ view: SessionView?) -> Attempt? {
         guard operation.fetches, view == nil || !operation.isWrite,
             let source = context.readiness(sessionExists: view != nil)
@@ -172,7 +173,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
     }
 
     private func decide(on view: SessionView?) -> Attempt {
-        // The store may have reported a revocation only now.
+        // The store may only now have reported a revocation.
         let revocations = store.table.revocations
         if !revocations.areNone, let token = context.token, revocations.refuse(token) {
             return .end(.failure(.revoked))
@@ -196,7 +197,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
                 }
             case .swap(let next, let outcome):
                 switch store.swap(view, named: context.session, for: next, on: context.executor) {
-                // A write that was queued meanwhile was faster than one that loaded the head.
+                // The head was loaded, but a write that was queued meanwhile came first.
                 case .done(.failure(.conflict)) where isHead && view != nil && store.turns != nil:
                     return store.expected(context.session).map { decide(on: $0) } ?? .conflict(isOvertaken: false)
                 case .done(let result): return changed(result.map(Optional.some), outcome)
@@ -229,7 +230,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
     ) -> Attempt {
         .waiting { [context, store] resume in
             promise.whenKept { result in
-                // Those that were overtaken get in line on the thread that tells them, in their order.
+                // Overtaken writes line up on the thread that tells them, which keeps their order.
                 if !isNew, store.turns != nil, case .failure(.conflict) = result {
                     return resume(.conflict(isOvertaken: true))
                 }
@@ -278,8 +279,8 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    /// Continues on a worker, since the session is so large. The worker looks for the session again: each of those
-    /// waiting might otherwise hold another state.
+    /// Continues on a worker, since the session is large. The worker looks the session up again: otherwise each waiting
+    /// request might hold another state.
     private func leaveLoop(with view: SessionView) -> Attempt {
         let (slot, pinned) = view.isHead ? (view.slot, view.pinned) : (nil, nil)
         return .waiting { resume in
@@ -302,22 +303,22 @@ public protocol TransactionContext: AnyObject, Sendable {
     var executor: any WorkExecutor { get }
     /// The client's token; nil if there is none whose revocation would end the work.
     var token: (any RevocableToken)? { get }
-    /// The known cost of the work. Written only by the thread that works on it, before it hands it on.
+    /// The known cost of the work. Written only by the thread that does the work, before it hands it over.
     var cost: WorkCost { get set }
-    /// How often other writes were faster. Written in the same way.
+    /// How often other writes came first. Written the same way as `cost`.
     var conflicts: Int { get set }
     /// How many times the work scans the session's contents.
     var scanCount: Int { get }
     /// Whether long work may wait for a worker.
     var takesLongWork: Bool { get }
 
-    /// Does long work on a worker's thread.
+    /// Does long work on a worker thread.
     func runLong(_ work: @escaping @Sendable () -> Void)
-    /// The same for a write that has the turn of its session, for which others wait.
+    /// Does long work of a write that has its session's turn, for which others wait.
     func runInTurn(_ work: @escaping @Sendable () -> Void)
-    /// What to wait for until the session's source has answered; nil for nothing.
+    /// Resolves once the session's source has answered; nil if there is nothing to wait for.
     func readiness(sessionExists: Bool) -> Progress<Void, SourceFailure>?
-    /// Notes that another write was faster.
+    /// Counts a conflict with another write.
     func countConflict()
     func count(_ failure: StoreFailure)
 }
@@ -325,7 +326,7 @@ public protocol TransactionContext: AnyObject, Sendable {
 extension TransactionContext {
     public func runInTurn(_ work: @escaping @Sendable () -> Void) { runLong(work) }
 
-    /// Continues on the executor, or on a worker's thread if that takes long. A store's thread must not do it.
+    /// Continues on the executor, or on a worker if the work takes long. The store's thread must not do the work.
     public func proceed(_ work: @escaping @Sendable () -> Void) {
         if cost.isLong { runLong(work) } else { executor.perform(work) }
     }
@@ -343,9 +344,9 @@ public enum TransactionFailure: Error {
 
 /// Why a session's source did not answer with its list.
 public enum SourceFailure: Error, Equatable {
-    /// It knows of no such list.
+    /// The source knows no such list.
     case missing
-    /// It does not answer, or not with a list. It is asked again after this many seconds.
+    /// The source does not answer, or not with a list. It is asked again after this many seconds.
     case unavailable(retryAfter: Int)
     /// Too many lists are being fetched.
     case crowded
