@@ -1,12 +1,12 @@
 import CDiffCURL
 
-/// libcurl's functions.
+/// The functions of libcurl.
 let curl = CURLLibrary.loaded.functions
 
-/// libcurl, which is not linked. A server that fetches nothing has neither it in its process nor the libraries behind
-/// it (for LDAP, Kerberos and SSH), and needs none of them installed.
+/// Loads libcurl, which is not linked. A server that fetches nothing loads neither libcurl nor the libraries behind it
+/// (for LDAP, Kerberos and SSH), and needs none of them installed.
 package enum CURLLibrary {
-    /// Why requests to other servers cannot be made, and what would help; nil if they can. Loads the library, once.
+    /// Why requests to other servers cannot be made, and what to install; nil if they can. Loads the library, once.
     package static var fault: String? { loaded.fault }
 
     fileprivate static let loaded = {

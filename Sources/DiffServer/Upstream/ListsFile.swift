@@ -1,22 +1,22 @@
 import DiffSessions
 import SnapshotKit
 
-/// A file of lists: sessions, by name or pattern, whose states come from upstream, or whose edits are decided there.
+/// A file of lists: sessions, by name or pattern, whose states come from an upstream, or whose edits it decides on.
 package struct ListsFile: Sendable {
-    /// In the file's order.
+    /// All lists, in the file's order.
     package let lists: [ListDefinition]
-    /// Lists with one session, by its name.
+    /// Lists of a single session, by its name.
     private let exact: [String: ListDefinition]
-    /// The others, in the file's order.
+    /// Lists with patterns, in the file's order.
     private let patterns: [ListDefinition]
-    /// How many lists have a source.
+    /// The number of lists with a source.
     let sourceCount: Int
 
     /// The longest file, in bytes.
     package static let maxBytes = 1 << 20
 
     /// - Parameter environment: looks up the variable of a value `env:NAME`.
-    /// - Throws: all faults of the file.
+    /// - Throws: all faults in the file.
     package init(json: [UInt8], environment: @escaping (String) -> String?) throws(ListsFileError) {
         var reader = ListsFileParser(environment: environment)
         lists = try reader.read(json)
@@ -25,14 +25,14 @@ package struct ListsFile: Sendable {
         exact = Dictionary(uniqueKeysWithValues: lists.filter(\.name.isExact).map { ($0.name.text, $0) })
     }
 
-    /// The list that a session belongs to: the one of its name, or else the first whose pattern matches.
+    /// The list that a session belongs to: the one with its name, or else the first with a matching pattern.
     package func list(of session: String) -> ListMatch? {
         if let list = exact[session] { return ListMatch(list, [:]) }
         return patterns.lazy.compactMap { list in list.name.match(session).map { ListMatch(list, $0) } }.first
     }
 }
 
-/// The list that a session belongs to, with the session's segments in its URLs.
+/// The list that a session belongs to, and its URLs with the session's segments filled in.
 package struct ListMatch: Sendable {
     package let definition: ListDefinition
     package let sourceURL: String?
@@ -44,7 +44,7 @@ package struct ListMatch: Sendable {
         hookURL = definition.hook?.url.url(segments)
     }
 
-    /// A hash of where the state comes from and how it is read: another node's fetch is of no use if its file differs
+    /// A hash of where the state comes from and how it is read. A fetch by another node is useless if its file differs
     /// in these.
     func origin(by hash: KeyedHash) -> UInt64 {
         var writer = JSONWriter()
@@ -58,43 +58,43 @@ package struct ListMatch: Sendable {
 
 // MARK: - Lists
 
-/// What the file says of one list, or of all lists whose names match a pattern. A reference, since all of its sessions
+/// The file's entry for one list, or for all lists whose names match a pattern. A class, since all of its sessions
 /// share it.
 package final class ListDefinition: Sendable {
-    /// The names of its sessions. Its text is the list's name in the log and in metrics.
+    /// The names of its sessions. The pattern's text is the list's name in the log and in metrics.
     package let name: NamePattern
-    /// The settings, as PUT would set them.
+    /// The settings of its sessions, as PUT would set them.
     package let settings: Session.SettingsChange
     /// Nil if states are posted.
     package let source: Source?
-    /// Nil if edits need nobody's consent.
+    /// Nil if edits need no consent.
     let hook: Hook?
 
     init(name: NamePattern, settings: Session.SettingsChange, source: Source?, hook: Hook?) {
         (self.name, self.settings, self.source, self.hook) = (name, settings, source, hook)
     }
 
-    /// Where the state comes from.
+    /// The source of the states.
     package struct Source: Sendable, Equatable {
         let url: URLTemplate
         /// The interval between fetches.
         var every = Duration.seconds(5)
-        /// The limit of one fetch.
+        /// The time limit of a fetch.
         var timeout = Duration.seconds(10)
         var headers: [RequestHeader] = []
     }
 
-    /// Who decides about edits.
+    /// The upstream that decides on edits.
     struct Hook: Sendable, Equatable {
         let url: URLTemplate
-        /// The limit of one call.
+        /// The time limit of a call.
         var timeout = Duration.seconds(2)
         let secret: WebhookSecret
     }
 }
 
 extension ListDefinition: Equatable {
-    /// By value: a reload leaves unchanged lists alone.
+    /// Compares by value, so that a reload leaves unchanged lists alone.
     package static func == (one: ListDefinition, other: ListDefinition) -> Bool {
         one.name == other.name && one.settings == other.settings && one.source == other.source
             && one.hook == other.hook
@@ -103,7 +103,7 @@ extension ListDefinition: Equatable {
 
 // MARK: - Headers
 
-/// A header field of a request to an upstream. Its value may be a secret, and is never printed.
+/// A header field of a request to an upstream. The value may be a secret, so it is never printed.
 package struct RequestHeader: Sendable, Equatable {
     let name: String
     let value: String
@@ -124,14 +124,14 @@ extension RequestHeader {
             }
     }
 
-    /// Whether a text is received as it is sent: not empty, no blanks around it, no control characters.
+    /// Whether a text arrives as it was sent: not empty, no blanks around it, no control characters.
     static func isValue(_ text: String) -> Bool {
         guard let first = text.utf8.first, let last = text.utf8.last else { return false }
         return first != UInt8(ascii: " ") && last != UInt8(ascii: " ")
             && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
-    /// Whether a field is the sender's own: framing, the connection, or conditions (RFC 9110, RFC 9112).
+    /// Whether a field is set by the server itself: framing, connection or conditions (RFC 9110, RFC 9112).
     static func isReserved(_ name: String) -> Bool { reserved.contains(name.lowercased()) }
 
     private static let reserved: Set<String> = [
@@ -153,21 +153,21 @@ extension RequestHeader {
 
 // MARK: - Errors
 
-/// All faults of a file of lists, in the file's order.
+/// All faults in a file of lists, in the file's order.
 package struct ListsFileError: Error, Equatable {
     struct Fault: Equatable {
         let position: TextPosition
-        /// Names and rules, but never a value, which may be a secret.
+        /// Contains names and rules, but never a value, which may be a secret.
         let message: String
     }
 
-    /// At least one, at most `maxFaults`.
+    /// From 1 to `maxFaults` faults.
     let faults: [Fault]
 
-    /// Further faults are dropped.
+    /// Faults beyond this are dropped.
     static let maxFaults = 1_000
 
-    /// - Parameter places: offsets in bytes, in any order; at least one.
+    /// - Parameter places: byte offsets and messages, in any order; at least one.
     init(_ places: [(offset: Int, message: String)], in text: [UInt8]) {
         precondition(!places.isEmpty, "there is no fault to report")
         let inOrder = places.enumerated().sorted { ($0.element.offset, $0.offset) < ($1.element.offset, $1.offset) }
@@ -180,7 +180,7 @@ package struct ListsFileError: Error, Equatable {
         }
     }
 
-    /// The faults, without their places.
+    /// The messages without their positions.
     package var messages: [String] { faults.map(\.message) }
 
     /// A line for each fault, as compilers write them: `FILE:LINE:COLUMN: message`.
@@ -188,7 +188,7 @@ package struct ListsFileError: Error, Equatable {
         faults.map { "\(path):\($0.position.line):\($0.position.column): \($0.message)" }.joined(separator: "\n")
     }
 
-    /// One line of bounded length, since names come from the file.
+    /// The text in one line of bounded length, since names come from the file.
     private static func printable(_ text: String) -> String {
         let scalars = text.unicodeScalars.prefix(400).map { $0.isInvisible ? "\u{FFFD}" : $0 }
         return String(String.UnicodeScalarView(scalars)) + (scalars.count < text.unicodeScalars.count ? "…" : "")

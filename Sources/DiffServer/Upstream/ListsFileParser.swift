@@ -1,11 +1,11 @@
 import DiffSessions
 import SnapshotKit
 
-/// Reads a file of lists, and continues after each fault, so that all are reported at once.
+/// Parses a file of lists. It continues after each fault, so that all are reported at once.
 struct ListsFileParser {
     private let environment: (String) -> String?
     private var faults: [(offset: Int, message: String)] = []
-    /// The names so far, by form.
+    /// The names so far, by the form of their patterns.
     private var names: [String: String] = [:]
 
     init(environment: @escaping (String) -> String?) { self.environment = environment }
@@ -118,7 +118,7 @@ struct ListsFileParser {
         } catch { return fault(value.offset, error.rawValue) }
     }
 
-    /// A number of seconds, to the millisecond.
+    /// Reads a number of seconds, rounded to milliseconds.
     private mutating func readTime(_ member: JSONSlice.Member, _ range: ClosedRange<Double>) -> Duration? {
         guard let seconds = member.value.number, range.contains(seconds) else {
             let bounds = "from \(range.lowerBound) to \(Int(range.upperBound))"
@@ -175,12 +175,12 @@ struct ListsFileParser {
             ?? fault(value.offset, "the variable \(name) does not hold a secret: \(WebhookSecret.rule)")
     }
 
-    /// The name after `env:`; nil if the text does not begin with that.
+    /// The variable's name after `env:`; nil if the text has no such prefix.
     private func readVariable(_ text: String) -> String? {
         text.hasPrefix("env:") ? String(text.dropFirst(4)) : nil
     }
 
-    /// The value of a variable, which no message repeats.
+    /// The value of a variable; messages never repeat it.
     private mutating func readEnvironment(_ name: String, at value: JSONSlice) -> String? {
         guard Self.isVariable(name) else {
             return fault(value.offset, "a variable's name may only contain letters, digits and _")
@@ -200,7 +200,7 @@ struct ListsFileParser {
 
     private mutating func note(_ offset: Int, _ message: String) { faults.append((offset, message)) }
 
-    /// Notes a fault in place of a value.
+    /// Notes a fault and returns nil as the value.
     private mutating func fault<Value>(_ offset: Int, _ message: String) -> Value? {
         note(offset, message)
         return nil
@@ -216,7 +216,7 @@ struct ListsFileParser {
         if !members.contains(where: { $0.name == name }) { note(value.offset, "\(whole) needs a member \"\(name)\"") }
     }
 
-    /// - Parameter error: of a setting, with pointers from the list.
+    /// - Parameter error: the error in a setting; its pointers start at the list.
     private mutating func note(_ error: StateError, in list: JSONSlice) {
         switch error {
         case .wrongShape(let violations), .invalid(let violations):
@@ -232,8 +232,8 @@ struct ListsFileParser {
 }
 
 extension JSONSlice {
-    /// The offset of the value that a pointer leads to from here, or of its member's name. If the pointer leads
-    /// nowhere, that of the last value on the way.
+    /// The offset of the value that a pointer leads to from here, or of the value's member name. If the pointer leads
+    /// nowhere, the offset of the last value on the way.
     fileprivate func offset(at pointer: String, isName: Bool = false) -> Int {
         let tokens = JSONPointer(pointer)?.tokens ?? []
         let way = (0...tokens.count).reversed().compactMap { value(at: JSONPointer(tokens: Array(tokens.prefix($0)))) }

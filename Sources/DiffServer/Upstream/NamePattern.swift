@@ -5,10 +5,10 @@
 
 import DiffSessions
 
-/// The name of one session or of many: `orders:{user}`. A segment stands for one or more characters of a name except
-/// `:`, never for `.` or `..`, and for as few as the rest of the pattern allows.
+/// Matches the name of one session or of many: `orders:{user}`. A segment stands for one or more characters other than
+/// `:`, as few as the rest of the pattern allows, but never for `.` or `..`.
 package struct NamePattern: Sendable, Equatable {
-    /// As it is written.
+    /// The pattern as written.
     package let text: String
     /// The literal before the first segment.
     private let start: [UInt8]
@@ -45,7 +45,7 @@ package struct NamePattern: Sendable, Equatable {
         (self.text, self.start, self.parts) = (text, start, parts)
     }
 
-    /// Takes a segment's name and its closing brace.
+    /// Parses a segment's name and its closing brace.
     private static func takeSegment(_ rest: inout Substring.UTF8View) throws(Failure) -> String {
         guard let end = rest.firstIndex(of: UInt8(ascii: "}")) else { throw .openBrace }
         let name = rest[..<end]
@@ -60,18 +60,18 @@ package struct NamePattern: Sendable, Equatable {
             && name.allSatisfy { SessionName.isOfName($0) && !".~:".utf8.contains($0) }
     }
 
-    /// The names of its segments, in order.
+    /// The names of the segments, in order.
     var segments: [String] { parts.map(\.segment) }
-    /// Whether it is a single name.
+    /// Whether the pattern is a single name.
     package var isExact: Bool { parts.isEmpty }
-    /// Equal for patterns that differ only in the names of their segments.
+    /// The pattern without its segments' names: equal for patterns that match the same names.
     var form: String {
         parts.reduce(String(decoding: start, as: UTF8.self)) {
             $0 + "{}" + String(decoding: $1.literal, as: UTF8.self)
         }
     }
 
-    /// The text of each segment in a session's name, by segment; nil if the name does not match. O(bytes).
+    /// The text that each segment matches in a session's name; nil if the name does not match. O(bytes).
     func match(_ session: String) -> [String: String]? {
         var session = session
         return session.withUTF8 { name in
@@ -89,7 +89,7 @@ package struct NamePattern: Sendable, Equatable {
         }
     }
 
-    /// Where the segment that begins at `start` ends.
+    /// The end of the segment that begins at `start`; nil if it does not match.
     private func end(of part: Part, isLast: Bool, from start: Int, in name: UnsafeBufferPointer<UInt8>) -> Int? {
         let last = name.count - part.literal.count
         var end = isLast ? last : start + 1

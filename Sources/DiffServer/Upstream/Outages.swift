@@ -1,15 +1,15 @@
 import DiffService
 import HTTPCore
 
-/// Sources that fail and hooks that refuse their calls: the log gets one line when that begins and one when it is over,
-/// however many requests there are. If the sources of many sessions of one list fail at once, it names the first ones.
+/// Logs failing sources, and hooks that refuse their calls: one line when the outage begins and one when it ends,
+/// whatever the number of requests. If the sources of many sessions of one list fail at once, it names the first ones.
 final class Outages: Sendable {
     private struct State {
-        /// Sessions whose sources fail, with their lists, and whether the log says so.
+        /// Sessions whose sources fail, with their lists, and whether the log names them.
         var failing: [String: (list: String, isLogged: Bool)] = [:]
-        /// How many of them the log names, by list.
+        /// How many failing sessions the log names, by list.
         var logged: [String: Int] = [:]
-        /// Sessions whose sources send halves of characters.
+        /// Sessions whose sources send lone surrogates.
         var splitting: Set<String> = []
         /// Lists whose hooks refuse their calls.
         var refusing: Set<String> = []
@@ -20,7 +20,7 @@ final class Outages: Sendable {
 
     /// The most sessions of one list that the log names at a time.
     private static let maxLogged = 64
-    /// The most sessions with halves of characters that it names at a time.
+    /// The most sessions with lone surrogates that the log names at a time.
     private static let maxSplitting = 256
 
     init(_ journal: Journal) { self.journal = journal }
@@ -36,14 +36,14 @@ final class Outages: Sendable {
         if isLogged { log("list source fails: \(reason)", session, list, level: "warning") }
     }
 
-    /// The source answers again; this node may not have known that it failed.
+    /// The source answers again. This node may not have known that it failed.
     func end(_ session: String, of list: String) {
         if forget(session) != false { log("list source is back", session, list) }
     }
 
-    /// Another node has heard from the source again, or the list has lost its readers.
+    /// Forgets a failing source: another node has heard from it again, or the list has lost its readers.
     ///
-    /// - Returns: whether the log names the session; nil if this node had not found its source failing.
+    /// - Returns: whether the log names the session; nil if this node did not know of a failure.
     @discardableResult
     func forget(_ session: String) -> Bool? {
         state.withLock { state in
@@ -53,7 +53,7 @@ final class Outages: Sendable {
         }
     }
 
-    /// A source has answered with this many halves of characters, which were replaced.
+    /// Records that a source's answer had this many lone surrogates, which were replaced.
     func replaced(_ count: Int, in session: String, of list: String) {
         let isNew = state.withLock { state in
             guard count > 0 else {
@@ -66,8 +66,8 @@ final class Outages: Sendable {
         log("list source sent half characters: \(count) lone surrogates became U+FFFD", session, list, level: "warning")
     }
 
-    /// A hook has decided about edits. 401 and 403 concern the call rather than the edits: most likely its secret is
-    /// wrong.
+    /// Records a hook's decision about edits. 401 and 403 concern the call rather than the edits: most likely the
+    /// secret is wrong.
     func hookDecided(_ status: Int, about session: String, of list: String) {
         let isRefusal = status == 401 || status == 403
         let isNew = state.withLock { state in

@@ -4,11 +4,11 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// One request to a list's source, and the commit of its answer. Confined to the loop of its `Upstream`.
+/// A request to a list's source, and the commit of its answer. Confined to the loop of its `Upstream`.
 struct SourceFetch: Sendable {
     let session: String
     let definition: ListDefinition
-    /// The session's head when the source is asked; nil if there is no session.
+    /// The session's head when the source was asked; nil if there was no session.
     let base: Revision?
     /// The validators of a conditional request; nil if the source must send its state.
     let validators: SourceValidators?
@@ -16,14 +16,14 @@ struct SourceFetch: Sendable {
 
     /// The result of a fetch.
     enum Outcome: Sendable {
-        /// The session, at this revision, is as the source says.
+        /// The session now has the source's state, at this revision.
         case succeeded(Transfer.Answer, at: Revision?)
         /// The source has no such list.
         case missing
         case failed(String, retryAfter: Int? = nil)
         /// The answer was received, but no session could be made from it.
         case unusable(Problem)
-        /// Edits were committed meanwhile, which the answer may not include.
+        /// Edits were committed meanwhile. The answer may not include them.
         case overtaken
         /// The file's entry for the list has changed meanwhile.
         case outdated
@@ -65,7 +65,7 @@ struct SourceFetch: Sendable {
         let settings = definition.settings.applied(to: service.defaultSettings)
         var answer = answer
         let context = FetchContext(session, upstream)
-        // Workers read large ones. The answer, and so its share of memory, is kept until it is committed.
+        // Large answers are read on workers. `answer` holds its share of memory until the commit is done.
         context.cost = .text(answer.body.count)
         let handed = Locked(exchange(&answer.body, with: []))
         context.proceed { [answer] in
@@ -87,7 +87,7 @@ struct SourceFetch: Sendable {
 }
 
 extension SourceFetch {
-    /// The document in a source's answer. A text cut inside a character must not stop the list.
+    /// The document in a source's answer. A text that was cut inside a character must not stop the list.
     private func document(_ json: consuming [UInt8]) -> StateDocument {
         let replaced = json.replaceLoneSurrogates()
         let list = definition.name.text
@@ -98,7 +98,7 @@ extension SourceFetch {
 }
 
 extension Transfer.Request {
-    /// Asks a source for its list.
+    /// A request to a source for its list.
     package init(_ source: ListDefinition.Source, at url: String, maxBytes: Int) {
         var fields = source.headers
         if !fields.contains(where: { $0.name.lowercased() == "accept" }) {
@@ -111,12 +111,12 @@ extension Transfer.Request {
 // MARK: - Adopting the result
 
 /// Replaces a session by the state that its source sent, if the session is unchanged since the source was asked: the
-/// answer may not include an edit committed since, and would undo it.
+/// answer may lack an edit committed since, and would undo it.
 final class AdoptSource: SessionOperation {
     enum Outcome: Sendable {
-        /// The session is as the source says.
+        /// The session now has the source's state.
         case adopted(Session)
-        /// Another write was faster.
+        /// Another write came first.
         case overtaken
     }
 
@@ -126,7 +126,7 @@ final class AdoptSource: SessionOperation {
 
     /// - Parameters:
     ///   - base: the session's head when the source was asked; nil if there was no session.
-    ///   - settings: those of the file.
+    ///   - settings: the session's settings by the file.
     init(_ body: PostedBody, base: Revision?, settings: Session.Settings) {
         (self.body, self.base, self.settings) = (body, base, settings)
     }
@@ -151,7 +151,7 @@ final class AdoptSource: SessionOperation {
 
 // MARK: - Context
 
-/// The context of a fetch that nobody requested.
+/// The context of a fetch, which no client requested.
 final class FetchContext: ServiceContext {
     let session: String
     private let upstream: Upstream

@@ -2,20 +2,20 @@ import DiffSessions
 import DiffStores
 import HTTPCore
 
-/// The life of a list that fetches itself, as a value: events go in, and actions come out.
+/// The life of a list that is fetched from a source, as a value: events go in, and actions come out.
 ///
 /// It knows no store, loop or clock, so a test can play any order of events. At most one thing is under way at a time:
-/// the lease is being requested, the session looked up, the source asked, or the lease returned.
+/// the lease is being acquired, the session looked up, the source asked, or the lease released.
 struct SourceLife: Sendable {
     /// What is under way.
     enum Phase: Sendable {
         case idle
-        /// The lease is being requested.
+        /// The lease is being acquired.
         case acquiring(isForced: Bool)
-        /// Another node's fetch succeeded: is there a session?
+        /// Another node has fetched the list: the session is being looked up.
         case looking
         case fetching(Attempt)
-        /// The lease is being returned; then the waiters are told.
+        /// The lease is being released; then the waiters are told.
         case releasing(Result<Void, SourceFailure>)
 
         var isIdle: Bool { if case .idle = self { true } else { false } }
@@ -29,14 +29,14 @@ struct SourceLife: Sendable {
         let time: Instant
     }
 
-    /// A waiter for a fetch.
+    /// A reader or writer that waits for a fetch.
     struct Waiter: Sendable {
         let id: Int
         /// Whether there is no session yet, so that a failed fetch is a failure for the waiter.
         let needsSession: Bool
-        /// Whether it needs a fetch of its own, rather than one made by another node.
+        /// Whether it needs a fetch of its own rather than another node's.
         var isForced = false
-        /// When it continues without; nil for never.
+        /// When it stops waiting, and continues with the existing state; nil for never.
         var deadline: Instant?
 
         func isImpatient(at now: Instant) -> Bool { deadline.map { $0 <= now } ?? false }
@@ -45,24 +45,24 @@ struct SourceLife: Sendable {
     /// The circumstances of an event.
     struct Surroundings: Sendable {
         var now: Instant
-        /// The file's entry; nil if it no longer has a source for the session.
+        /// The entry in the file; nil if it no longer has a source for the session.
         var list: (name: String, every: Duration, origin: UInt64)?
         /// The session's head on this node.
         var head: Revision?
         var hasReaders: Bool
-        /// Whether anybody reads or writes the session on this node.
+        /// Whether anything reads or writes the session on this node.
         var hasSlot: Bool
         /// Whether no other node shares the store.
         var isSole: Bool
-        /// From 0 to 1, so that lists that fail together are not asked again together.
+        /// From 0 to 1. Keeps lists that fail together from being asked again together.
         var jitter = 0.0
     }
 
     enum Event: Sendable {
         case arrived(Waiter)
-        /// The session has readers from now on.
+        /// The session has got readers.
         case readersArrived
-        /// The file was read again, and its entry for the list has changed.
+        /// The file was read again, and the list's entry has changed.
         case settingsChanged
         /// The time of `wake` has come.
         case woke
@@ -75,18 +75,18 @@ struct SourceLife: Sendable {
     }
 
     enum Action: Sendable {
-        /// Requests the lease, for this long without a sign of life.
+        /// Acquires the lease. It lasts this long without a sign of life.
         case acquire(isForced: Bool, hold: Duration)
-        /// Keeps the lease.
+        /// Renews the lease.
         case renew(hold: Duration)
         case look
         /// - Parameters:
-        ///   - after: the head that the result must follow: after another one, a 304 would say nothing.
+        ///   - after: the head that the result must follow. After any other head, a 304 would mean nothing.
         ///   - validators: for a conditional request; nil if the source must send its state.
         case fetch(after: Revision?, SourceValidators?)
-        /// Returns the lease.
+        /// Releases the lease.
         ///
-        /// - Parameter next: until the source may be asked again.
+        /// - Parameter next: the time until the source may be asked again.
         case release(SourceNote?, next: Duration)
         case finish(Int, Result<Void, SourceFailure>)
         /// Tells readers that the source is silent, or answers again.
@@ -94,42 +94,42 @@ struct SourceLife: Sendable {
         case count(SourceNote.Outcome, list: String)
         case beginOutage(String, list: String)
         case endOutage(list: String)
-        /// Another node has heard from the source.
+        /// Forgets an outage, since another node has heard from the source.
         case forgetOutage
-        /// Removes the session, which the file no longer fetches, if it is still as the source said.
+        /// Removes the session, which the file no longer fetches, if it is still as the source sent it.
         case remove(at: Revision)
     }
 
     private(set) var phase = Phase.idle
-    /// What is known of the source.
+    /// What this node knows of the source.
     private(set) var record: SourceRecord
-    /// Why the last fetch failed, for callers who may know.
+    /// Why the last fetch failed, for callers that are allowed to know.
     private(set) var failureDetail = ""
-    /// When somebody last asked for the list.
+    /// When the list was last asked for.
     private(set) var used: Instant
-    /// Readers that wait for the fetch under way or about to begin.
+    /// Waiters for the fetch under way or about to begin.
     private var waiting: [Waiter] = []
-    /// Readers that arrived during a fetch and need a newer one.
+    /// Waiters that arrived during a fetch and need a newer one.
     private var nextWaiting: [Waiter] = []
-    /// When the source, or the lease, is requested again.
+    /// When to ask the source, or for the lease, again.
     private var dueAt: Instant?
     /// When the source will have been silent for too long.
     private var staleAt: Instant?
-    /// When the lease is renewed.
+    /// When to renew the lease.
     private var renewAt: Instant?
     /// Whether readers were told that the source is silent.
     private var isAnnouncedStale = false
-    /// How many fetches in a row were overtaken by edits.
+    /// The number of fetches in a row that were overtaken by edits.
     private var overtakings = 0
 
     private var actions: [Action] = []
 
-    /// The pause before the lease is requested again after a failure of the store.
+    /// The pause before asking for the lease again after the store has failed.
     private static let patience = Duration.seconds(1)
-    /// The pause before a node tries again to take the lease from another one: if somebody waits, and if nobody does.
+    /// The pause before asking again for a lease that another node has: soon with waiters, late without.
     private static let retry = (soon: Duration.milliseconds(50), late: Duration.seconds(1))
-    /// How long a lease lasts without a sign of life from its holder, which may have died: an interval, within these
-    /// bounds.
+    /// How long a lease lasts without a sign of life from its holder, which may have died: the list's interval, within
+    /// these bounds.
     private static let hold = (least: Duration.seconds(1), most: Duration.seconds(3))
     private static let maxOvertakings = 3
 
@@ -139,7 +139,7 @@ struct SourceLife: Sendable {
 
     // MARK: What is known
 
-    /// When `woke` has to happen; nil for never.
+    /// When `woke` is due; nil for never.
     var wake: Instant? {
         ([dueAt, staleAt, renewAt] + waiting.map(\.deadline)).compactMap(\.self).min()
     }
@@ -147,7 +147,7 @@ struct SourceLife: Sendable {
     /// The seconds since the source last answered, if that is too long ago.
     func staleness(at now: Instant) -> Int? { record.staleness(at: now) }
 
-    /// What a reader is told at once; nil if it must wait.
+    /// The answer for a reader that need not wait; nil if it must wait.
     mutating func answer(sessionExists: Bool, isSole: Bool, at now: Instant) -> Result<Void, SourceFailure>? {
         used = now
         if sessionExists {
@@ -160,10 +160,10 @@ struct SourceLife: Sendable {
 
     mutating func use(at now: Instant) { used = now }
 
-    /// Whether something is under way, or somebody waits.
+    /// Whether anything is under way, or any waiters are left.
     var isBusy: Bool { !phase.isIdle || !waiting.isEmpty }
 
-    /// What a reader is told if there is no session.
+    /// The failure to report if there is no session.
     private func failure(at now: Instant) -> SourceFailure? {
         switch record.outcome {
         case nil, .fetched: return nil
@@ -176,7 +176,7 @@ struct SourceLife: Sendable {
 
     // MARK: Events
 
-    /// - Returns: what to do, in order. A question is the last action, since its answer may come at once.
+    /// - Returns: the actions, in order. A question comes last, since its answer may arrive at once.
     mutating func happen(_ event: Event, _ now: Surroundings) -> [Action] {
         switch (event, phase) {
         case (.arrived(let waiter), .idle):
@@ -213,7 +213,7 @@ struct SourceLife: Sendable {
         if let time = staleAt, time <= now.now { watchStaleness(now) }
         if let time = dueAt, time <= now.now {
             dueAt = nil
-            // Without readers the source is left alone.
+            // Without readers or waiters the source is left alone.
             if phase.isIdle, now.hasReaders || !waiting.isEmpty { ask(now) }
         }
     }
@@ -222,7 +222,7 @@ struct SourceLife: Sendable {
         dueAt = now.hasReaders && now.list != nil ? max(record.nextTry(isSole: now.isSole), now.now) : nil
     }
 
-    /// Tells readers once that the source is silent, and once that it answers again.
+    /// Announces once that the source is silent, and once that it answers again.
     private mutating func watchStaleness(_ now: Surroundings) {
         let isStale = staleness(at: now.now) != nil
         if isStale != isAnnouncedStale, now.hasSlot {
@@ -232,8 +232,8 @@ struct SourceLife: Sendable {
         staleAt = !isStale && now.hasReaders ? record.staleAt : nil
     }
 
-    /// Updates the record. Readers who came while the source was silent learnt that from their first answer, so all
-    /// must be told when it is over.
+    /// Updates the record. Readers who came while the source was silent learnt it from their first answer, so all must
+    /// be told when it is over.
     private mutating func update(_ now: Surroundings, _ step: (inout SourceRecord) -> Void) {
         let wasStale = staleness(at: now.now) != nil
         step(&record)
@@ -263,7 +263,7 @@ struct SourceLife: Sendable {
             }
         case .success(.busy(let note)):
             adopt(note, now)
-            // Soon, if somebody waits for the answer; otherwise when it should be there.
+            // Soon if there are waiters, else when the other node's answer is due.
             let pause = waiting.isEmpty ? min(record.interval / 4, Self.retry.late) : Self.retry.soon
             record.wait(until: now.now + pause)
             if waiting.isEmpty { schedule(now) } else { dueAt = now.now + pause }
@@ -273,7 +273,7 @@ struct SourceLife: Sendable {
             if let note, record.isForeign(note), now.hasReaders || !waiting.isEmpty { return ask(now, isForced: true) }
             guard waiting.contains(where: \.needsSession) else { return end(.success(()), now) }
             if let failure = failure(at: now.now) { return end(.failure(failure), now) }
-            // There is a session, unless it has been deleted since.
+            // The session exists, unless it has been deleted since.
             phase = .looking
             actions.append(.look)
         case .failure(let failure):
@@ -291,7 +291,7 @@ struct SourceLife: Sendable {
 
     private var hold: Duration { min(max(record.interval, Self.hold.least), Self.hold.most) }
 
-    /// Keeps the lease while the source is slow.
+    /// Renews the lease while the source is slow.
     private mutating func renew(_ now: Surroundings, isFirst: Bool) {
         if !isFirst { actions.append(.renew(hold: hold)) }
         renewAt = now.isSole ? nil : now.now + hold / 3
@@ -319,7 +319,7 @@ struct SourceLife: Sendable {
                 $0.succeed(answer, every: attempt.every, revision: revision?.text, asked: attempt.time, at: now.now)
             }
             actions.append(.count(.fetched, list: attempt.list))
-            // The file was read again between the answer and its commit.
+            // The list may have left the file between the answer and its commit.
             if now.list == nil, let revision { actions.append(.remove(at: revision)) }
             release(.success(()), now)
         case .missing:
@@ -328,13 +328,13 @@ struct SourceLife: Sendable {
             release(.failure(.missing), now)
         case .failed(let reason, let retryAfter): fail(reason, retryAfter: retryAfter, attempt, now)
         case .unusable(let problem):
-            // Readers answered meanwhile were told that the source is back.
+            // Readers that were answered meanwhile were told that the source is back.
             isAnnouncedStale = false
             fail(
                 "its answer is unusable: \(problem.outline)", detail: "its answer is unusable: \(problem.summary)",
                 attempt, now)
         case .overtaken:
-            // The list was edited while its source was asked, and the answer may not include the edits.
+            // The list was edited during the fetch, and the answer may not include the edits.
             overtakings += 1
             guard overtakings < Self.maxOvertakings else {
                 overtakings = 0
@@ -360,9 +360,9 @@ struct SourceLife: Sendable {
         release(.failure(failure(at: now.now) ?? .missing), now)
     }
 
-    /// Asks again, since the answer cannot be used.
+    /// Fetches again, since the answer cannot be used.
     private mutating func startOver(_ now: Surroundings) {
-        // A session deleted meanwhile is made again when it is next read.
+        // A session that was deleted meanwhile is made again when it is next read.
         guard now.hasReaders || !waiting.isEmpty || !nextWaiting.isEmpty else { return release(.success(()), now) }
         fetch(now)
     }
@@ -375,7 +375,7 @@ struct SourceLife: Sendable {
         actions.append(.release(record.note(at: now.now), next: max(record.due - now.now, .zero)))
     }
 
-    /// Tells the waiters. Not before the lease is returned: until then it cannot be taken.
+    /// Tells the waiters. The lease must be released first: until then it cannot be acquired again.
     private mutating func end(_ result: Result<Void, SourceFailure>, _ now: Surroundings) {
         phase = .idle
         for waiter in exchange(&waiting, with: exchange(&nextWaiting, with: [])) {

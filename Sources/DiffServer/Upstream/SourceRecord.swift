@@ -12,7 +12,7 @@ struct SourceRecord: Sendable {
     private(set) var due: Instant
     /// When this node last tried to take the lease.
     private var tried: Instant
-    /// From a success to the next request.
+    /// The time from a success to the next request.
     private(set) var interval: Duration
     /// Failures in a row.
     private(set) var failures = 0
@@ -23,7 +23,7 @@ struct SourceRecord: Sendable {
     private var origin: UInt64 = 0
     /// Since when the session's state has been known to come from another origin; nil if it does not.
     private var outdated: Instant?
-    /// When the answer arrived that is being committed.
+    /// When the answer that is being committed arrived.
     private var heard: Instant?
     /// When this record began; before the first success, silence counts from here.
     private let known: Instant
@@ -50,7 +50,7 @@ struct SourceRecord: Sendable {
         isSole || outcome != .failed ? due : min(due, tried + max(interval, Self.minPause))
     }
 
-    /// Whether the file has changed since the last success, so that the source must be asked anew.
+    /// Whether the file has changed since the last success, so that the source must be asked again.
     var isOutdated: Bool { outdated != nil }
 
     /// The seconds since the source last answered, if that is more than two intervals ago.
@@ -81,7 +81,7 @@ struct SourceRecord: Sendable {
         due = max(now, asked + interval)
         if let outdated, outdated > asked { return invalidate(every: every, at: now) }
         outdated = nil
-        // A `304` need not repeat them.
+        // A `304` need not repeat the validators.
         if answer.status != 304 || answer.etag != nil || answer.lastModified != nil {
             validators = SourceValidators(
                 etag: Self.short(answer.etag), lastModified: Self.short(answer.lastModified))
@@ -91,7 +91,7 @@ struct SourceRecord: Sendable {
     /// The source did not answer with a list.
     ///
     /// - Parameters:
-    ///   - retryAfter: seconds that it asks for.
+    ///   - retryAfter: the seconds that the source asks for.
     ///   - jitter: from 0 to 1.
     mutating func fail(every: Duration, retryAfter: Int?, jitter: Double, at now: Instant) {
         outcome = .failed

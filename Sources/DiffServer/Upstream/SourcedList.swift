@@ -4,18 +4,18 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// One list that fetches itself: asks its source while somebody reads the session or waits for it, and replaces the
-/// session by the result. It does what its `SourceLife` decides.
+/// One list that is fetched from a source: it asks the source while the session has readers or waiters, and replaces
+/// the session by the result. It carries out the decisions of its `SourceLife`.
 ///
-/// Any thread may ask what is known, or for a fetch; everything else is confined to the loop of its `Upstream`.
+/// Any thread may query it or request a fetch; everything else is confined to the loop of its `Upstream`.
 final class SourcedList: @unchecked Sendable {
     let name: String
     private let upstream: Upstream
-    /// Read by any thread, changed on the loop; `used` by any.
+    /// Read by any thread. Changed on the loop, except for `used`.
     private let life: Locked<SourceLife>
-    /// The waiters, by their ids in `life`.
+    /// The promises to waiters, by their ids in `life`.
     private var promises: [Int: Promise<Void, SourceFailure>] = [:]
-    /// Keeps a list that is no longer followed until nobody waits for it.
+    /// Keeps a list that is no longer followed alive until it has no waiters.
     private var held: SourcedList?
     private var arrivals = 0
     private var timer = LifeTimer()
@@ -35,16 +35,16 @@ final class SourcedList: @unchecked Sendable {
     /// The seconds since the source last answered, if that is too long ago.
     var staleness: Int? { life.withLock { $0.staleness(at: .now) } }
 
-    /// The last success.
+    /// The time of the last success.
     var fetched: Instant? { life.withLock { $0.record.fetched } }
 
-    /// Why the last fetch failed, for callers who may know.
+    /// Why the last fetch failed, for callers that are allowed to know.
     var failureDetail: String { life.withLock { $0.failureDetail } }
 
-    /// Whether somebody waits for the session, or asked for it just now.
+    /// Whether the session has readers or waiters, or was asked for just now.
     var isInUse: Bool { hasReaders || life.withLock { $0.isBusy || Instant.now - $0.used < .seconds(1) } }
 
-    /// Whether nobody has asked for the session in a while.
+    /// Whether the session has not been asked for in a while.
     func isIdle(at now: Instant) -> Bool {
         life.withLock { !$0.isBusy && now > $0.record.due && now - $0.used > .seconds(60) } && !hasReaders
     }
@@ -53,7 +53,7 @@ final class SourcedList: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - sessionExists: whether there is a session.
-    ///   - patience: the longest that the reader waits if there is.
+    ///   - patience: the longest that the reader waits if there is a session.
     func readiness(sessionExists: Bool, patience: Duration) -> Progress<Void, SourceFailure>? {
         let (now, isSole) = (Instant.now, store.isSole)
         switch life.withLock({ $0.answer(sessionExists: sessionExists, isSole: isSole, at: now) }) {
@@ -63,7 +63,7 @@ final class SourcedList: @unchecked Sendable {
         }
     }
 
-    /// Asks the source now, however recently it was asked.
+    /// Asks the source now, however recently it was last asked.
     func fetch() -> Progress<Void, SourceFailure> {
         life.withLock { $0.use(at: .now) }
         return wait(needsSession: true, isForced: true)
@@ -83,13 +83,13 @@ final class SourcedList: @unchecked Sendable {
         return .pending(promise)
     }
 
-    /// Notes that somebody waits for the session from now on.
+    /// Tells the list that its session has got readers.
     func readersArrived() {
         life.withLock { $0.use(at: .now) }
         loop.execute { self.happen(.readersArrived) }
     }
 
-    /// Notes that the file was read again, and its entry for the list has changed.
+    /// Tells the list that the file was read again, and the list's entry has changed.
     func settingsChanged() { loop.execute { self.happen(.settingsChanged) } }
 
     // MARK: On the loop
@@ -155,12 +155,12 @@ final class SourcedList: @unchecked Sendable {
     }
 }
 
-/// The one timer of a value that says when to wake it. Confined to a loop.
+/// The timer of a value that says when to wake it. Confined to a loop.
 struct LifeTimer {
     private var due: Instant?
     private var timer: Timer?
 
-    /// - Parameter woke: called once it is time.
+    /// - Parameter woke: called when it is time.
     mutating func set(_ wake: Instant?, on loop: EventLoop, _ woke: @escaping @Sendable () -> Void) {
         guard wake != due else { return }
         timer?.cancel()
@@ -168,6 +168,6 @@ struct LifeTimer {
         timer = wake.map { loop.schedule(after: max($0 - .now, .zero), woke) }
     }
 
-    /// It has rung.
+    /// Notes that the timer has fired.
     mutating func rang() { (due, timer) = (nil, nil) }
 }

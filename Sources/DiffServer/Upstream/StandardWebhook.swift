@@ -1,13 +1,13 @@
 import FoundationEssentials
 import HTTPCore
 
-/// Calls that their receiver can verify: Standard Webhooks (standardwebhooks.com), symmetric signatures.
+/// Calls that the receiver can verify: Standard Webhooks (standardwebhooks.com) with symmetric signatures.
 enum StandardWebhook {
     /// The header fields of a call.
     ///
     /// - Parameters:
-    ///   - id: without a dot. The same for each try of one call, so that the receiver carries it out once.
-    ///   - seconds: when this try is made, since 1970. Receivers refuse old calls.
+    ///   - id: an id without a dot. All tries of a call share it, so that the receiver carries the call out once.
+    ///   - seconds: the time of this try, in seconds since 1970. Receivers refuse old calls.
     static func fields(id: String, seconds: Int, body: [UInt8], secret: WebhookSecret) -> [RequestHeader] {
         [
             RequestHeader(name: "webhook-id", value: id),
@@ -20,20 +20,20 @@ enum StandardWebhook {
 
 // MARK: - Secrets
 
-/// Signs the calls of a hook: one secret, or several during a rotation. A receiver accepts a call that any of them
-/// signed. Never printed.
+/// Signs the calls of a hook with one secret, or with several during a rotation. A receiver accepts a call signed with
+/// any of them. Never printed.
 struct WebhookSecret: Sendable, Equatable {
     private let keys: [[UInt8]]
 
-    /// Length of a secret in bytes, by Standard Webhooks.
+    /// The length of a secret in bytes, as Standard Webhooks requires.
     static let lengths = 24...64
-    /// The most secrets; each signs every call.
+    /// The most secrets: each of them signs every call.
     static let maxCount = 4
     static let rule =
         "\"whsec_\" and the Base64 of \(lengths.lowerBound) to \(lengths.upperBound) bytes, "
         + "or up to \(maxCount) of these separated by blanks"
 
-    /// Reads the written form, in which `whsec_` may be left out; nil for anything else.
+    /// Parses the written form, where `whsec_` is optional; nil for anything else.
     init?(_ text: String) {
         let words = text.split { " ,".contains($0) }
         guard (1...Self.maxCount).contains(words.count) else { return nil }

@@ -4,20 +4,20 @@ import DiffService
 import DiffStores
 import HTTPCore
 
-/// One request to another server, and its answer so far. Confined to the loop of its `Transfers`.
+/// A request to another server, and its answer so far. Confined to the loop of its `Transfers`.
 package final class Transfer {
     package struct Request {
         var url: String
-        /// Sent by POST; nil for a GET.
+        /// The body of a POST; nil for a GET.
         var body: [UInt8]?
         var fields: [RequestHeader] = []
-        /// The limit of the whole request, redirects included.
+        /// The time limit of the whole request, including redirects.
         var timeout: Duration
-        /// The limit of the answer's body in bytes, inflated.
+        /// The size limit of the answer's body in bytes, inflated.
         var maxBytes: Int
-        /// Whether a longer body is cut there, instead of failing.
+        /// Whether a longer body is truncated to `maxBytes` rather than failing the request.
         var isCut = false
-        /// How many redirects are followed, all on the same origin.
+        /// The most redirects to follow, all within the same origin.
         var maxRedirects = 0
     }
 
@@ -27,13 +27,13 @@ package final class Transfer {
         /// Bytes of the body on the wire.
         var received: Int
         var etag, lastModified, cacheControl, age: String?
-        /// Seconds (RFC 9110 §10.2.3).
+        /// The value of Retry-After in seconds (RFC 9110 §10.2.3).
         var retryAfter: Int?
-        /// Counts the body for as long as this is held.
+        /// Charges the memory of the body for as long as it is held.
         var share: MemoryShare
     }
 
-    /// Why there is no answer, for an operator.
+    /// Why there is no answer, in words for an operator.
     package struct Failure: Error, Sendable {
         package var reason: String
 
@@ -54,9 +54,9 @@ package final class Transfer {
     /// Inflates a compressed body, once it has begun.
     private var inflater: Inflater?
     private let share: MemoryShare
-    /// Why the rest of the body was refused.
+    /// Why the rest of the answer was refused.
     private var rejection: String?
-    /// Whether the body was longer than the limit.
+    /// Whether the body was truncated to the limit.
     private var isCut = false
 
     init(
@@ -81,7 +81,7 @@ package final class Transfer {
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_USERAGENT, "diffserver/\(Version.text)")
         set(CURLOPT_NOSIGNAL, 1)
-        // Otherwise clean-up waits for a name that is being resolved.
+        // Otherwise cleaning up would wait for a name that is still being resolved.
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_TIMEOUT_MS, max(1, Int((deadline - .now) / .milliseconds(1))))
         set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
@@ -111,21 +111,21 @@ package final class Transfer {
             Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Authorities to trust besides the system's, from the variable that OpenSSL's own tools know.
+    /// Authorities to trust besides the system's, from the variable that OpenSSL's own tools read.
     private static let certificates = getenv("SSL_CERT_FILE").map { String(cString: $0) }
 
     private func set(_ option: CURLoption, _ value: String) { cdiff_curl_set_text(curl, easy, option, value) }
     private func set(_ option: CURLoption, _ value: Int) { cdiff_curl_set_number(curl, easy, option, value) }
 
-    /// Takes a line of a head, likewise.
+    /// Takes a line of a head.
     private func takeLine(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         rejection = rejection ?? heads.take(UnsafeRawBufferPointer(start: bytes, count: count))
         return rejection == nil ? count : 0
     }
 
-    /// Takes bytes of the body as sent. libcurl would inflate them without saying how many they were.
+    /// Takes bytes of the body as sent. libcurl could inflate them, but would not say how many they were.
     ///
-    /// - Returns: how many; none ends the transfer.
+    /// - Returns: the number of bytes taken; 0 ends the transfer.
     private func take(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         let sent = UnsafeRawBufferPointer(start: bytes, count: count)
         guard heads.isCompressed else { return append(sent) ? count : 0 }
@@ -159,10 +159,10 @@ package final class Transfer {
         return true
     }
 
-    /// Long answers leave an eighth of the budget free, so that those of one source do not exclude all others.
+    /// Reserves memory. Long answers leave an eighth of the budget free, so that one source does not starve all others.
     private func hold(_ bytes: Int) -> Bool { share.resize(to: bytes, sparing: bytes > Self.small ? 8 : 0) }
 
-    /// The bytes of an answer that are allowed in any case.
+    /// Answers up to this many bytes need not leave memory free.
     private static let small = 32 * 1024
 
     private static let malformed = "its body is not gzip"
@@ -216,7 +216,7 @@ package final class Transfer {
 
     private func failed(_ reason: String) -> Ending { .done(.failure(Failure(reason: reason))) }
 
-    /// All values of a field, joined.
+    /// All values of a field, joined by commas.
     private func value(of name: String) -> String? {
         var header: UnsafeMutablePointer<curl_header>?
         var values: [String] = []
@@ -229,7 +229,7 @@ package final class Transfer {
     }
 }
 
-/// Scheme, host and port of a URL (RFC 6454), as libcurl reads it.
+/// The scheme, host and port of a URL (RFC 6454), as parsed by libcurl.
 private struct Origin: Equatable {
     private let parts: [String]
 
@@ -252,27 +252,27 @@ private struct Origin: Equatable {
 
 // MARK: - Heads
 
-/// Limits the heads of one answer: its own, those of interim answers before it, and its trailers.
+/// Limits the heads of an answer: its own, those of interim answers before it, and its trailers.
 ///
-/// libcurl keeps them all, searches all of them for each field, and undoes as many nested transfer codings as they
-/// name: 3 KB compressed three times can pass through 200 MB, and end in nothing that a limit on the body would count.
+/// libcurl keeps them all, searches all of them for each field, and decodes as many nested transfer codings as they
+/// name: 3 KB compressed three times can expand to 200 MB on the way, yet end in nothing that a body limit counts.
 struct AnswerHeads: Equatable {
     private var bytes = 0
     private var fields = 0
-    /// Codings of the body.
+    /// The number of codings of the body.
     private var codings = 0
 
     static let maxBytes = 64 * 1024
     static let maxFields = 256
-    /// The coding requested, and the only one undone. It takes at most 40 KB.
+    /// The coding requested, and the only one decoded. Its decoder takes at most 40 KB.
     static let coding = "gzip"
 
-    /// Whether the body is in that coding.
+    /// Whether the body has that coding.
     var isCompressed: Bool { codings > 0 }
 
-    /// Takes one line.
+    /// Takes a line of a head.
     ///
-    /// - Returns: why the rest of the answer is refused, if it is.
+    /// - Returns: why the rest of the answer is refused; nil if it is not.
     mutating func take(_ line: some Collection<UInt8>) -> String? {
         bytes += line.count
         fields += 1

@@ -1,26 +1,26 @@
-// Requests to other servers use libcurl, which brings proxies, certificates, HTTP/2, decompression and reuse of
-// connections. Its multi interface says which descriptors to watch and when to call it (`curl_multi_socket_action`). A
-// separate loop does that, so no thread waits for another server, and no handshake delays a loop that serves clients.
+// Requests to other servers use libcurl, which brings proxies, certificates, HTTP/2 and connection reuse. Its multi
+// interface says which descriptors to watch and when to call it (`curl_multi_socket_action`). A separate loop does
+// that, so no thread waits for another server, and no handshake delays a loop that serves clients.
 
 import CDiffCURL
 import DiffStores
 import HTTPCore
 
-/// The requests to other servers that are under way. Confined to its loop.
+/// The requests to other servers under way. Confined to its loop.
 package final class Transfers: @unchecked Sendable {
     private let loop: EventLoop
-    /// Counts bodies as they arrive.
+    /// Charges bodies as they arrive.
     private let budget: MemoryBudget
     private let multi: UnsafeMutableRawPointer
     private var watches: [Int32: DescriptorWatch] = [:]
     private var timer: Timer?
     private var active: [UnsafeMutableRawPointer: Transfer] = [:]
-    /// Requests by origin, while there are any. Waiting ones stay here: in libcurl each would take 13 KB.
+    /// Requests under way by origin. Waiting ones are queued here: in libcurl each would take 13 KB.
     private var origins: [Substring: Origin] = [:]
     private let maxOfHost: Int
 
     private struct Origin {
-        /// How many requests are under way.
+        /// The number of requests under way.
         var active = 0
         var waiting = Queue<Waiting>()
     }
@@ -31,10 +31,10 @@ package final class Transfers: @unchecked Sendable {
         let done: Transfer.Completion
     }
 
-    /// The most connections to all hosts.
+    /// The most connections to all hosts together.
     private static let maxConnections = 256
 
-    /// - Parameter maxOfHost: the most simultaneous requests to one origin. Further ones wait, and their time passes.
+    /// - Parameter maxOfHost: the most simultaneous requests to one origin. Further ones wait, while their time runs.
     package init(on loop: EventLoop, budget: MemoryBudget, maxOfHost: Int = 32) {
         guard let multi = curl.multi_init() else { preconditionFailure("libcurl has no memory") }
         (self.loop, self.budget, self.multi, self.maxOfHost) = (loop, budget, multi, maxOfHost)
@@ -57,7 +57,7 @@ package final class Transfers: @unchecked Sendable {
 
     deinit { _ = curl.multi_cleanup(multi) }
 
-    /// Begins a request. `done` is called once, on the loop, and not before this returns.
+    /// Starts a request. `done` is called once, on the loop, after this has returned.
     package func start(_ request: Transfer.Request, _ done: @escaping Transfer.Completion) {
         precondition(loop.isCurrent, "confined to its loop")
         let origin = Self.origin(of: request.url)
@@ -75,7 +75,7 @@ package final class Transfers: @unchecked Sendable {
             })
     }
 
-    /// Begins the next request to an origin in place of a finished one.
+    /// Starts the next request to an origin in place of a finished one.
     private func leave(_ origin: Substring) {
         while let next = origins[origin]?.waiting.popFirst() {
             if next.deadline > .now { return begin(next, in: origin) }
@@ -85,7 +85,7 @@ package final class Transfers: @unchecked Sendable {
         if origins[origin]!.active == 0 { origins[origin] = nil }
     }
 
-    /// A URL's scheme, host and port, as they are written.
+    /// The scheme, host and port of a URL, as written.
     private static func origin(of url: String) -> Substring {
         let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
         return parts.count > 2 ? url[..<parts[2].endIndex] : url[...]
@@ -110,7 +110,7 @@ package final class Transfers: @unchecked Sendable {
             watches[socket]
             ?? DescriptorWatch(socket, on: loop) { [unowned self] readiness in act(on: socket, readiness) }
         watches[socket] = watch
-        // If the kernel has no memory for it, the transfer times out.
+        // If the kernel has no memory for the watch, the transfer times out.
         _ = watch.wait(for: readiness)
     }
 

@@ -1,18 +1,18 @@
 import HTTPCore
 
-/// The URL of an upstream with segments of a session's name: `https://a.example/users/{user}?on={day}`.
+/// A URL of an upstream, with segments from a session's name: `https://a.example/users/{user}?on={day}`.
 ///
-/// A name is a client's choice, and must not choose the host or the path: a segment fills a whole segment of the path
-/// or a whole value of the query, percent-encoded (RFC 3986 §2.1) except for unreserved characters.
+/// A client chooses the name, and must not choose the host or the path: a segment fills a whole segment of the path or
+/// a whole value of the query, percent-encoded (RFC 3986 §2.1) except for unreserved characters.
 struct URLTemplate: Sendable, Equatable {
-    /// As it is written.
+    /// The template as written.
     let text: String
-    /// The names of its segments, in order; one may occur several times.
+    /// The names of the segments, in order. A name may occur several times.
     let segments: [String]
     /// The text before each segment, and after the last.
     private let literals: [String]
 
-    /// Contains none of the text, since a URL may contain a secret.
+    /// Never contains the text, since a URL may hold a secret.
     package enum Failure: String, Error {
         case scheme = "a URL must begin with http:// or https://"
         case userInfo = "a URL must not contain a user or a password; send credentials in headers"
@@ -40,7 +40,7 @@ struct URLTemplate: Sendable, Equatable {
         literals = reader.literals.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Where the authority ends.
+    /// The end of the authority.
     private static func authorityEnd(of bytes: [UInt8]) throws(Failure) -> Int {
         let lower = bytes.prefix(8).map { $0 | 0x20 }
         guard let scheme = ["http://", "https://"].first(where: { lower.starts(with: $0.utf8) }) else { throw .scheme }
@@ -55,7 +55,7 @@ struct URLTemplate: Sendable, Equatable {
 
     /// The URL with its segments filled in.
     ///
-    /// - Precondition: every segment has a value that is not empty, `.` or `..`: `NamePattern` guarantees that.
+    /// - Precondition: every segment has a value, which is not empty, `.` or `..`: `NamePattern` guarantees that.
     func url(_ segments: [String: String]) -> String {
         var url = literals[0]
         for (segment, literal) in zip(self.segments, literals.dropFirst()) {
@@ -67,7 +67,7 @@ struct URLTemplate: Sendable, Equatable {
         return url
     }
 
-    /// Whether a path or a query may contain the byte as it is, a slash or question mark included (RFC 3986 §3.3,
+    /// Whether a path or a query may contain the byte unencoded, including slashes and question marks (RFC 3986 §3.3,
     /// §3.4).
     fileprivate static func isOfTarget(_ byte: UInt8) -> Bool {
         Percent.isUnreserved(byte) || "!$&'()*+,;=:@/?".utf8.contains(byte)
@@ -78,7 +78,7 @@ struct URLTemplate: Sendable, Equatable {
 private struct TargetParser {
     private let bytes: ArraySlice<UInt8>
     private var at: Int
-    /// Where the current segment of the path, or value of the query, began; nil in a parameter's name.
+    /// Where the current path segment or query value began; nil in a parameter's name.
     private var start: Int?
     private var isQuery = false
     var literals: [[UInt8]] = [[]]
@@ -115,7 +115,7 @@ private struct TargetParser {
         try checkDots()
     }
 
-    /// Whether a byte ends the current segment of the path, or the current parameter.
+    /// Whether a byte ends the current path segment or query parameter.
     private func endsPart(_ byte: UInt8) -> Bool {
         isQuery ? byte == UInt8(ascii: "&") : byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?")
     }
@@ -130,7 +130,7 @@ private struct TargetParser {
         at = end + 1
     }
 
-    /// HTTP clients resolve dot segments, even if written with `%2e`, and would ask for another path.
+    /// HTTP clients resolve dot segments, even spelled with `%2e`, and would request another path.
     private func checkDots() throws(URLTemplate.Failure) {
         guard !isQuery, let start else { return }
         let segment = String(decoding: bytes[start..<at], as: UTF8.self).lowercased()
