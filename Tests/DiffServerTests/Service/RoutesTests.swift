@@ -2,11 +2,11 @@ import Foundation
 import HTTPCore
 import Testing
 
-// What nothing else requires when an endpoint is added. CONTRIBUTING.md lists the files.
+// Requirements of a new endpoint that nothing else checks. CONTRIBUTING.md lists the files.
 
 @Suite("What an endpoint needs")
 struct RoutesTests {
-    /// The rows of the table: methods and patterns.
+    /// The routes of the table: methods and patterns.
     private static let rows: [(method: String, path: String)] = {
         let table = (try? Repository.text("Sources/DiffServer/Service/Routes.swift")) ?? ""
         return table.matches(of: /\.(get|put|post|delete), "(\/[^"]*)"/).map { ($0.1.uppercased(), String($0.2)) }

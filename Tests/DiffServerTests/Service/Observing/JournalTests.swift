@@ -40,7 +40,7 @@ import Testing
         #expect(line.last == 0x0A && line.dropLast().allSatisfy { $0 >= 0x20 })
         let members = try #require(JSONSlice.members(of: line))
         #expect(members["message"]?.string == value)
-        // What a terminal may act on is not logged as it came.
+        // Characters that a terminal may act on are replaced.
         #expect(
             members["a"]?.string
                 == String(

@@ -4,18 +4,18 @@ import Testing
 
 @testable import DiffService
 
-/// All possible events of a reader, in every order, up to three revisions and two lives of a session.
+/// Plays a reader's events in every order, up to three revisions and two lives of a session.
 @Suite struct FollowerTests {
     @Test(arguments: [true, false], [true, false])
     func noOrderOfEventsLosesOne(showsAll: Bool, isAdopted: Bool) {
         for purpose in [Follower.Purpose.stream(pace: .milliseconds(50)), .answer] {
-            // A request that is not adopted is never held.
+            // A request without adopted answers is never held.
             if purpose == .answer, !isAdopted { continue }
             for start in World.starts(purpose, showsAll: showsAll, isAdopted: isAdopted) { explore(start) }
         }
     }
 
-    /// From each reachable state, work under way ends well once nothing else happens.
+    /// From every reachable state, the work under way ends well if nothing else happens.
     private func explore(_ start: World) {
         var seen: Set = [start]
         var next = [start]
@@ -47,7 +47,7 @@ import Testing
         #expect(follower.handle(.worked(.different(state, name: revision, isStale: false, at: start))) == .answer)
         #expect(follower.handle(.changed) == .askForTurn)
         #expect(follower.handle(.turn(at: start + .milliseconds(1_500))) == .pause(.milliseconds(500)))
-        // Nothing is read meanwhile, whatever happens.
+        // Nothing is read during the pause, whatever happens.
         #expect(follower.handle(.changed) == .askForTurn)
         #expect(follower.handle(.turn(at: start + .milliseconds(1_600))) == .wait)
         #expect(follower.handle(.pauseEnded) == .askForTurn)
@@ -55,7 +55,7 @@ import Testing
     }
 }
 
-/// A session, its reader, and what is under way between the two.
+/// A session, its reader, and the work under way between them.
 private struct World: Hashable {
     enum Step: CaseIterable {
         case commit, hiddenCommit, delete, create, sourceFallsSilent, sourceIsHeard
@@ -65,23 +65,23 @@ private struct World: Hashable {
     }
 
     private enum Work: Hashable {
-        /// The store's result may be older than the head: what existed when this began.
+        /// The result may be older than the head: the head when the read began.
         case read(of: Int?)
         case compare(Comparison, of: Int)
     }
 
     var follower: Follower
-    /// Counts commits, also over the life of the session; nil if there is none.
+    /// The head, counting all commits over the session's lives; nil if there is no session.
     private var head: Int?
     private var commits = 0
-    /// Changes with what the reader sees.
+    /// What the reader sees at each head, as a number.
     private var shown: [Int: Int] = [:]
     private var isStale = false
     private var work: Work?
     private var isPaused = false
     private var isTurnWanted = true
     private var isTimeUp = false
-    /// What the reader knows: the newest revision that it was compared with, and what it has seen.
+    /// The newest revision that the reader was compared with, and so has seen.
     private var known: Int?
     private var isToldStale = false
     private var answers = 0
@@ -93,7 +93,7 @@ private struct World: Hashable {
 
     private static let start = Instant(nanoseconds: 0)
 
-    /// With and without a session, and with one that the reader already shows.
+    /// Starts without a session, with one, and with one that the reader already shows.
     static func starts(_ purpose: Follower.Purpose, showsAll: Bool, isAdopted: Bool) -> [World] {
         [nil, 0, 1].map { (known: Int?) in
             let isThere = known != nil
@@ -244,7 +244,7 @@ private struct World: Hashable {
 
     // MARK: The end
 
-    /// The world once everything under way is done, and nothing else happens.
+    /// The world once everything under way is done and nothing else happens.
     func settled() -> World {
         var world = self
         for _ in 0..<16 {

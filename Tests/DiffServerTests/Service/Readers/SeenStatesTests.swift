@@ -7,7 +7,7 @@ import Testing
 @testable import DiffSessions
 @testable import DiffStores
 
-/// Commits advance what views show, as long as somebody holds it and there is room.
+/// Commits advance what views show, as long as the views are held and fit into memory.
 @Suite struct SeenStatesTests {
     private static let rows = 2_000
     private let account: MemoryAccount
@@ -40,9 +40,9 @@ import Testing
         get throws { try #require(SessionView(slot, of: table)) }
     }
 
-    /// Gives rows other values.
     private var projection: Projection { odd.reduce(Projection(of: .anyone, in: "s")!) { $0.through($1) } }
 
+    /// Commits a new value for some rows.
     private func commit(_ ids: Int..., value: Int = -1) throws {
         let before = try #require(slot.session)
         let rows = ids.map { Self.row($0, value) }.joined(separator: ",")
@@ -80,7 +80,7 @@ import Testing
         }
         let last = try view.seen(through: odd).head
         #expect(last.isSame(since: first.revision) && last.revision.sequence == 4)
-        // A session made again has the same sequences.
+        // A session that was created again has the same sequences.
         #expect(!last.isSame(since: Revision(sequence: 2, digest: first.revision.digest)))
         #expect(held?.state(at: first.revision) === last)
         try expectIsRight(last)
@@ -110,7 +110,7 @@ import Testing
         try commit(7)
         table.answers.release()
         #expect(first != nil)
-        // A reader that does not continue must not keep the old state for ever.
+        // A reader that does not continue must not keep the old state alive forever.
         table.answers.release()
         #expect(first == nil && held?.now == nil)
         try expectIsRight(try view.seen(through: odd).head)
@@ -146,7 +146,7 @@ import Testing
         #expect(counts.letGo == 1 && counts.madeAnew == 2)
     }
 
-    /// Views as large as one another, each another view.
+    /// Different views of equal size.
     private func views(_ limits: Range<Int>) throws -> [[StateView]] {
         try limits.map { [try StateView(json: #"{"where":[{"at":"/content/odd","is":1}],"limit":\#($0)}"#)] }
     }
@@ -171,13 +171,13 @@ import Testing
         try look()
         let all = kept("a")
         #expect((10...15) ~= all && small.table.answers.views.counts.letGo == 20 - all)
-        // A single look takes nothing from those who follow.
+        // A single look takes no memory from views that are followed.
         _ = try small.view.seen(through: views(30..<31)[0])
         #expect(kept("a") == all)
         for views in try views(40..<43) { follow("b", views) }
         try look()
         #expect(kept("b") == 3 && kept("a") == all - 3)
-        // Each commit advances what is kept, although there is no room for both states of it.
+        // Each commit advances the kept views, although both states of a view do not fit.
         for id in [1, 3, 2] {
             try small.commit(id, value: 7_000 + id)
             try look()
@@ -185,7 +185,7 @@ import Testing
             #expect(small.account.views.inUse <= small.account.views.limit + 8_192)
             small.table.answers.release()
         }
-        // As many of two clients are left alone by one another.
+        // Two clients with equal shares leave each other's views alone.
         for views in try views(50..<70) { follow("b", views) }
         try look()
         #expect(abs(kept("a") - kept("b")) <= 1)
@@ -215,7 +215,7 @@ import Testing
         let first = try look()
         let size = try #require(first).footprint
         #expect(account.views.inUse < 2 * size + 20 * (Self.rows * 2 + 2048))
-        // What the first view does not show leaves its state as it is.
+        // Rows that the first view hides leave its state unchanged.
         try commit(2, 4)
         #expect(try look() === first)
         try commit(1, 5, value: 5000)
