@@ -41,7 +41,7 @@ import Testing
             Issue.record("the edit was undone")
             return
         }
-        // Nor does it bring back a deleted session, or replace one made meanwhile.
+        // Nor does it restore a deleted session, or replace one created meanwhile.
         guard case .finish(.overtaken) = try late.decide(nil, by: transition),
             case .finish(.overtaken) = try adopt("[]", at: nil).decide(before, by: transition)
         else {

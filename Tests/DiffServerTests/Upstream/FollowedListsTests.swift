@@ -3,7 +3,7 @@ import Testing
 @testable import DiffUpstream
 
 @Suite struct FollowedListsTests {
-    /// How many lists of an entry are accepted before one is refused.
+    /// How many lists of an entry are accepted until one is refused.
     private func taken(by entry: String, _ lists: inout FollowedLists<Int>, of room: Int, among entries: Int) -> Int {
         var count = 0
         while lists.hasRoom(for: entry, of: room, among: entries) {

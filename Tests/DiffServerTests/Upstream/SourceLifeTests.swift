@@ -7,7 +7,7 @@ import Testing
 @testable import DiffStores
 @testable import DiffUpstream
 
-/// A node with one list, another node that may have the lease, and a source: each step is random.
+/// A node with one list, another node that may hold the lease, and a source. Each step is random.
 private struct World {
     var life: SourceLife
     var random: SplitMix64
@@ -84,7 +84,7 @@ private struct World {
         if let wake = life.wake, wake <= now { happen(.woke) }
     }
 
-    /// - Parameter isKind: whether the store and the source do what they are asked.
+    /// - Parameter isKind: whether the store and the source do what they are asked to.
     mutating func answer(isKind: Bool = false) {
         guard let asked = exchange(&question, with: nil) else { return }
         let chance = isKind ? 0 : Int.random(in: 0..<8, using: &random)
@@ -148,7 +148,7 @@ private struct World {
         }
     }
 
-    /// Every question is answered, and time passes.
+    /// Answers every question, and lets time pass.
     mutating func settle(for time: Duration) {
         let end = now + time
         for _ in 0..<10_000 {
@@ -198,7 +198,7 @@ private struct World {
         world.readers = 1
         world.happen(.readersArrived)
         world.pass(.milliseconds(1))
-        // The lease is requested, and the store answers late.
+        // The lease is being acquired, and the store answers late.
         world.pass(.seconds(20))
         world.pass(.seconds(20))
         #expect(world.announcements == 1)
@@ -208,7 +208,7 @@ private struct World {
 }
 
 @Suite struct HookTurnsTests {
-    /// Plays random events; now and then another node has the lease.
+    /// Plays random events; now and then another node holds the lease.
     @Test(arguments: 0..<300 as Range<UInt64>)
     func `each edit has its turn or is refused, one at a time`(seed: UInt64) {
         var (random, turns, now) = (SplitMix64(seed: seed), HookTurns(), Instant.now)

@@ -11,7 +11,7 @@ import Testing
             secret: try #require(WebhookSecret(secret)))
     }
 
-    /// The example of the libraries of Standard Webhooks; Python's `hmac` gives the same.
+    /// The example in the Standard Webhooks libraries; Python's `hmac` agrees.
     @Test func `the published example is signed as published`() throws {
         let expected = [
             RequestHeader(name: "webhook-id", value: "msg_p5jXN8AQM9LWM0D4loKWxJek"),
@@ -31,7 +31,7 @@ import Testing
 }
 
 @Suite struct WebhookSecretTests {
-    /// Base64 of that many bytes `a`.
+    /// The Base64 of `count` bytes `a`.
     private static func letters(_ count: Int) -> String {
         let groups = String(repeating: "YWFh", count: count / 3)
         return groups + ["", "YQ==", "YWE="][count % 3]

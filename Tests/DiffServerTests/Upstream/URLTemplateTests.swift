@@ -11,7 +11,7 @@ import Testing
             ("http://h/{a}?b={a}&c={d}", ["a": "1", "d": "2"], "http://h/1?b=1&c=2"),
             ("http://h/a;b=c/@:!$&'()*+,?d=e=/?", [:], "http://h/a;b=c/@:!$&'()*+,?d=e=/?"),
             ("http://h/%41%2f%C3%A9//", [:], "http://h/%41%2f%C3%A9//"), ("http://h/...", [:], "http://h/..."),
-            // A client's choice stays one segment or one value, whatever it holds.
+            // A client's text stays one segment or one value, whatever it contains.
             ("http://h/{a}", ["a": "x/../y"], "http://h/x%2F..%2Fy"), ("http://h/{a}", ["a": "%2f"], "http://h/%252f"),
             ("http://h/{a}", ["a": "%2e%2e"], "http://h/%252e%252e"), ("http://h/{a}", ["a": "..."], "http://h/..."),
             ("http://h/{a}", ["a": "u@v"], "http://h/u%40v"), ("http://h/{a}", ["a": "u:v"], "http://h/u%3Av"),
@@ -58,7 +58,7 @@ import Testing
         #expect(throws: failure) { try URLTemplate(text) }
     }
 
-    /// Whatever a session's name, its segments change neither the authority nor the number of the path's segments.
+    /// A session's name changes neither the authority nor the number of path segments.
     @Test func `no name leads to another place`() throws {
         let name = try NamePattern("{a}:{b}")
         let url = try URLTemplate("https://h.example/x/{a}/y?z={b}")
