@@ -4,12 +4,10 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import tempfile
-import time
 
-from .ports import free_port
+from .ports import free_port, wait_for_listener
 from .server import ROOT
 
 PROGRAM = shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin")
@@ -37,15 +35,11 @@ class HAProxy:
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([PROGRAM, "-db", "-f", str(self.directory / "haproxy.cfg")],
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        deadline = time.monotonic() + 10
-        while time.monotonic() < deadline and self.process.poll() is None:
-            try:
-                socket.create_connection((self.host, self.port), 1).close()
-                return
-            except OSError:
-                time.sleep(0.02)
-        self.process.kill()
-        raise AssertionError("haproxy did not start:\n" + self.log.read_text())
+        try:
+            wait_for_listener(self.process, self.host, self.port)
+        except AssertionError as problem:
+            self.process.kill()
+            raise AssertionError("haproxy did not start:\n" + self.log.read_text()) from problem
 
     def close(self):
         self.process.terminate()

@@ -5,12 +5,10 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
-import time
 
-from .ports import free_port
+from .ports import free_port, wait_for_listener
 from .server import ROOT
 
 # Debian puts it where only root looks.
@@ -69,17 +67,12 @@ class Nginx:
 
     def _wait(self):
         """Until it listens on every port: it serves some while it retries the others."""
-        deadline = time.monotonic() + 10
-        ports = [port for port in (self.port, self.tls_port) if port]
-        while time.monotonic() < deadline and self.process.poll() is None:
-            try:
-                for port in ports:
-                    socket.create_connection((self.host, port), 1).close()
-                return
-            except OSError:
-                time.sleep(0.02)
-        self.process.kill()
-        raise AssertionError("nginx did not start:\n" + (self.log.read_text() if self.log.exists() else ""))
+        try:
+            for port in filter(None, (self.port, self.tls_port)):
+                wait_for_listener(self.process, self.host, port)
+        except AssertionError as problem:
+            self.process.kill()
+            raise AssertionError("nginx did not start:\n" + (self.log.read_text() if self.log.exists() else "")) from problem
 
     def warnings(self):
         """Its complaints on reading its configuration."""

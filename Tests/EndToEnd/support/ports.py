@@ -1,8 +1,11 @@
-"""Ports that nobody uses, and that nobody else gets before they are listened on."""
+"""Ports that nobody uses, and that nobody else gets before they are listened on; and when they are."""
 
 import pathlib
 import random
 import socket
+
+from .clock import wait_for
+
 
 # From here on the kernel gives ports to connections, and to listeners that name none.
 _TAKEN_BY_THE_KERNEL = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
@@ -26,3 +29,12 @@ def free_port():
                 continue
         _given.add(port)
         return port
+
+
+def wait_for_listener(process, host, port):
+    """Until a process listens there, or has ended, which fails."""
+    def listens():
+        assert process.poll() is None, f"it ended with {process.returncode}"
+        socket.create_connection((host, port), 1).close()
+        return True
+    wait_for(listens, f"somebody listens on {port}", 10)

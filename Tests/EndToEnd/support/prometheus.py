@@ -4,10 +4,10 @@ import json
 import os
 import subprocess
 import tempfile
-import time
 import urllib.parse
 import urllib.request
 
+from .clock import wait_for
 from .ports import free_port
 
 
@@ -41,15 +41,10 @@ class Prometheus:
             return json.load(answer)["data"]
 
     def wait_until_ready(self, seconds=60):
-        deadline = time.monotonic() + seconds
-        while True:
+        def is_ready():
             assert self.process.poll() is None, self.tail()
-            try:
-                self.ask("query", query="1")
-                return
-            except OSError:
-                assert time.monotonic() < deadline, self.tail()
-                time.sleep(0.2)
+            return self.ask("query", query="1")
+        wait_for(is_ready, self.tail, seconds)
 
     def tail(self):
         self.log.flush()

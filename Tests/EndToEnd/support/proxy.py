@@ -3,8 +3,8 @@
 import random
 import socket
 import threading
-import time
 
+from .clock import pause, pause_at_random
 from .ports import free_port
 
 
@@ -61,7 +61,7 @@ class Proxy:
                     if data and fault is double and is_request:
                         muted.set()
                         target.sendall(data)
-                        time.sleep(0.02)
+                        pause(0.02, "the commands are executed before the connection is lost")
                         break
                 if data and not is_request and self.left is not None:
                     data, self.left = data[:self.left], max(0, self.left - len(data))
@@ -116,5 +116,5 @@ def double(chance, data, is_request):
 
 
 def delay(chance, data, is_request):
-    time.sleep(chance.random() * 0.1)
+    pause_at_random(chance, 0.1)
     return data

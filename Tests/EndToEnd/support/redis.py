@@ -10,8 +10,8 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 
+from .clock import wait_for
 from .ports import free_port
 
 SERVER = os.environ.get("DIFFSERVER_REDIS") or shutil.which("redis-server") or "valkey-server"
@@ -34,14 +34,7 @@ class Redis:
 
     def start(self):
         self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 10
-        while time.monotonic() < deadline:
-            try:
-                self.say("PING")
-                return
-            except OSError:
-                time.sleep(0.02)
-        raise AssertionError((self.directory / "log").read_text())
+        wait_for(lambda: self.say("PING"), (self.directory / "log").read_text, 10)
 
     def say(self, *words):
         """Its answer to one command, as bytes of the protocol."""
@@ -58,18 +51,6 @@ class Redis:
         if self.process.poll() is None:
             self.kill()
         shutil.rmtree(self.directory, ignore_errors=True)
-
-
-def wait_for(holds, what):
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        try:
-            if holds():
-                return
-        except OSError:
-            pass
-        time.sleep(0.02)
-    raise AssertionError(f"never came to be: {what}")
 
 
 class Group:

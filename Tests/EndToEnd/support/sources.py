@@ -10,8 +10,8 @@ import threading
 
 from .case import ServiceCase
 from .client import Client, session_path, target
+from .clock import wait_for
 from .events import Stream
-from .redis import wait_for
 from .tokens import SECRET
 from .upstream import Upstream
 
@@ -139,7 +139,8 @@ class SourceCase(ServiceCase):
                 if all(part in (line.split() if part.startswith("session=") else line) for part in parts)]
 
     def wait_for_lines(self, count, *parts):
-        wait_for(lambda: len(self.lines(*parts)) >= count, f"{count} lines with {parts}; there are:\n" + "\n".join(self.server.lines))
+        wait_for(lambda: len(self.lines(*parts)) >= count,
+                 lambda: f"{count} lines with {parts}; there are:\n" + "\n".join(self.server.lines))
 
 
 class Asked(threading.Thread):

@@ -12,6 +12,7 @@ import threading
 import time
 
 from . import jsontext
+from .clock import pause
 
 
 class Request:
@@ -297,13 +298,13 @@ def without_end(piece, begin):
     return behaviour
 
 
-def trickling(piece, begin, pause=0.05):
+def trickling(piece, begin, gap=0.05):
     """The same, so slowly that each byte is progress."""
     def behaviour(exchange):
         begin(exchange)
         while True:
             exchange.send(piece)
-            time.sleep(pause)
+            pause(gap, "a slow source")
     return behaviour
 
 
