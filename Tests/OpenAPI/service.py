@@ -4,13 +4,18 @@ import gzip
 import http.client
 import json
 import os
+import pathlib
 import re
 import signal
 import socket
 import subprocess
+import sys
 import threading
 
 import validator
+
+# How tests wait, and look at a server from outside: `support`.
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "EndToEnd"))
 
 
 class Answer:
@@ -34,6 +39,8 @@ class Answer:
 class Service:
     """A server process on a free port of the loopback, and everything it answered."""
 
+    host = "127.0.0.1"
+
     def __init__(self, *options, memory=None):
         self.seen = memory if memory is not None else []
         environment = {name: value for name, value in os.environ.items() if not name.startswith("DIFFSERVER_")}
@@ -55,6 +62,10 @@ class Service:
     @property
     def url(self):
         return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self):
+        return self.process.pid
 
     def stop(self):
         """Ends the process and returns its status."""

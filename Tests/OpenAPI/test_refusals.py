@@ -3,12 +3,12 @@
 import contextlib
 import hashlib
 import socket
-import time
 import unittest
 
 import story
 from service import Service, read
 from story import CHANGES, OLD, SESSION
+from support.outside import wait_until_held, wait_until_nobody_listens, wait_until_read
 
 KEY = "a writer's key"
 
@@ -82,7 +82,7 @@ class Refusals(unittest.TestCase):
                 408, "request-timeout")
             with service.connection() as reader:
                 reader.sendall(f"GET {CHANGES}?since={revision}&wait=20 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
-                time.sleep(0.3)
+                wait_until_held(service)
                 self.assertProblem(ask("GET", CHANGES + f"?since={revision}&wait=20"), 429, "too-many-streams")
                 self.assertProblem(ask("GET", CHANGES, Accept="text/event-stream"), 429, "too-many-streams")
 
@@ -128,8 +128,8 @@ class Refusals(unittest.TestCase):
         with self.service() as service:
             with service.connection() as late:
                 late.sendall(b"GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n")
-                time.sleep(0.2)
+                wait_until_read(service, late)
                 service.process.terminate()
-                time.sleep(0.2)
+                wait_until_nobody_listens(service)
                 late.sendall(b"\r\n")
                 self.assertProblem(service.note("GET", "/readyz", read(late, "GET")), 503, "draining")

@@ -3,7 +3,6 @@
 import gzip
 import json
 import threading
-import time
 import unittest
 from urllib.parse import quote
 
@@ -11,6 +10,7 @@ import story
 import validator
 from service import Service
 from story import CHANGES, DIALECTS, NEW, OLD, PATCH_TYPE, SESSION, media_type
+from support.clock import let_pass
 from upstream import REFUSAL, Upstream
 
 OUTLINE = [{"id": "fruit", "kind": "folder", "items": ["apple", {"id": "pear", "items": ["core"]}]}, "bread"]
@@ -386,7 +386,7 @@ class Tour(unittest.TestCase):
         down = self.ask("POST", "/v1/sessions/unasked/changes", {"edits": [{"op": "delete", "items": [1]}]})
         self.assertEqual((down.status, down.json["type"]), (503, "/problems/hook-unavailable"))
         self.assertEqual(self.ask("GET", "/v1/sessions/silent").status, 200)
-        time.sleep(0.5)
+        let_pass(0.5, "interval of a source")
         stale = self.ask("POST", "/v1/sessions/silent/changes", {"edits": [{"op": "delete", "items": [1]}]})
         self.assertGreaterEqual(stale.json["stale"], 0)
         self.assertEqual(self.ask("POST", f"{SESSION}/fetch").status, 404)
