@@ -10,6 +10,7 @@ from noninterference_secrets import EVERYTHING, Secrets
 from noninterference_wire import Listener, Request, compared, cursors, difference, inflated, told
 from noninterference_worlds import bearer
 from support.client import session_path
+from support.clock import let_pass
 
 WHO = [view_reader, view_reader, view_reader, view_reader, several_viewed, several_viewed, several, reader, key_holder, editor, stranger]
 # Seconds between two commits: longer than the pace of a stream, so that no two commits become one event.
@@ -202,7 +203,7 @@ class Wakeups:
         """A reader of everything is woken by each commit: once it was, and a pace has passed, all others have been."""
         deadline = time.monotonic() + settle
         while time.monotonic() < deadline:
-            time.sleep(0.03)
+            let_pass(0.03, "pace of a stream")
             for ear in self.ears:
                 for listener in ear.listeners:
                     listener.pump()

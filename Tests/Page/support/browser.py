@@ -6,7 +6,8 @@ import json
 import shutil
 import subprocess
 import tempfile
-import time
+
+from support.clock import wait_for
 
 KEYS = {"Down": "\ue015", "Up": "\ue013", "Left": "\ue012", "Right": "\ue014", "Home": "\ue011", "End": "\ue010",
         "Delete": "\ue017", "Enter": "\ue007", "Tab": "\ue004", "Escape": "\ue00c", "Shift": "\ue008", "Alt": "\ue00a", "Control": "\ue009"}
@@ -23,13 +24,7 @@ class Driver:
         self.port = port
         self.process = subprocess.Popen(["chromedriver", f"--port={port}", "--silent"],
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(100):
-            try:
-                self.call("GET", "/status")
-                return
-            except OSError:
-                time.sleep(0.05)
-        raise WebDriverError("chromedriver does not start")
+        wait_for(lambda: self.call("GET", "/status"), "chromedriver starts")
 
     def call(self, method, path, body=None):
         link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
@@ -95,12 +90,7 @@ class Browser:
         return result.get("value")
 
     def wait(self, expression, seconds=6, *values):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if value := self.run(f"return {expression}", *values):
-                return value
-            time.sleep(0.03)
-        raise AssertionError(f"waited {seconds} s for {expression}")
+        return wait_for(lambda: self.run(f"return {expression}", *values), f"{expression} within {seconds} s", seconds, not_yet=())
 
     def press(self, *keys, hold=()):
         """Presses keys one after the other, with others held down."""

@@ -5,7 +5,8 @@ import http.server
 import pathlib
 import socket
 import threading
-import time
+
+from support.clock import pause
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PAGE = ROOT / "Sources/DiffServer/Page"
@@ -74,8 +75,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length") or 0)
         body = self.rfile.read(length) if length else None
         if self.server.refusals and self.path.startswith("/v1"):
-            status, headers, *pause = self.server.refusals.pop(0)
-            time.sleep(sum(pause))
+            status, headers, *after = self.server.refusals.pop(0)
+            pause(sum(after), "a slow server")
             return self.answer(status, "application/problem+json", b'{"title":"Refused for a test","status":%d}' % status, headers)
         self.forward(body)
 
