@@ -5,10 +5,15 @@ import time
 
 from support.case import ServiceCase
 from support.client import Client, session_path, target
+from support.clock import wait_for
 from support.events import Stream
+from support.outside import figure, wait_until_held
 
 
 class Awaited(ServiceCase):
+    def setUp(self):
+        self.asking = []
+
     def held(self, session, query):
         """A request that is held meanwhile; its answer comes from `answer()`."""
         found = []
@@ -20,7 +25,8 @@ class Awaited(ServiceCase):
 
         thread = threading.Thread(target=ask, daemon=True)
         thread.start()
-        time.sleep(0.3)
+        self.asking.append(thread)
+        wait_until_held(self.server, sum(each.is_alive() for each in self.asking))
         self.assertEqual(found, [])
 
         def answer():
@@ -116,5 +122,5 @@ class AwaitedLimits(ServiceCase):
         self.assertProblem(self.get_changes("b5", {"wait": 1}), 503, "capacity")
         for each in streams:
             each.close()
-        time.sleep(1.5)
+        wait_for(lambda: figure(self.server, "diffserver_streams") == 0, "the streams have ended")
         self.assertProblem(self.get_changes("b5", {"wait": 1}), 404, "session-not-found")

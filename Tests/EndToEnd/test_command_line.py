@@ -10,12 +10,12 @@ import socket
 import subprocess
 import tempfile
 import threading
-import time
 import unittest
 
 from support.appliers import DIALECTS
 from support.client import Client, RawConnection, once, session_path, target
 from support.events import Stream
+from support.outside import wait_until_nobody_listens, wait_until_read
 from support.redis import IS_INSTALLED, MISSING, Redis
 from support.server import Server, binary, environment
 from support.states import canonical
@@ -396,9 +396,9 @@ class Serving(unittest.TestCase):
         connection = socket.create_connection((server.host, server.port), 20)
         self.addCleanup(connection.close)
         connection.sendall(b"POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body[:100])
-        time.sleep(0.3)
+        wait_until_read(server, connection)
         server.signal(signal.SIGTERM)
-        time.sleep(0.3)
+        wait_until_nobody_listens(server)
         connection.sendall(body[100:])
         answer = b""
         while data := connection.recv(65536):

@@ -12,7 +12,9 @@ import time
 import unittest
 
 from support.client import RawConnection, once, session_path
+from support.clock import let_pass, pause, stays, wait_for
 from support.events import Stream
+from support.outside import wait_until_held, wait_until_nobody_listens, wait_until_read
 from support.server import Server, binary, environment
 
 CHANGES = session_path("s", "changes")
@@ -36,17 +38,6 @@ class Draining(unittest.TestCase):
         self.addCleanup(stream.close)
         return stream
 
-    def assertRefused(self, server):
-        """Nobody listens any more."""
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                socket.create_connection((server.host, server.port), 5).close()
-            except ConnectionRefusedError:
-                return
-            self.assertLess(time.monotonic(), deadline, "it still listens")
-            time.sleep(0.01)
-
     def test_during_the_delay_it_is_not_ready_and_all_else_goes_on(self):
         server, first = self.started("--drain-delay", "2s")
         kept, stream = RawConnection(server), self.stream(server, first)
@@ -55,8 +46,8 @@ class Draining(unittest.TestCase):
         kept.send(ask)
         self.assertIsNone(kept.answer().headers["Connection"])
         server.signal(signal.SIGTERM)
+        wait_for(lambda: once(server, "GET", "/readyz").status == 503, "it is not ready", not_yet=())
         server.wait_for_line("draining")
-        time.sleep(0.1)
         answer = once(server, "GET", "/readyz")
         self.assertEqual((answer.status, answer.json["type"], answer.headers["Connection"]), (503, "/problems/draining", "close"))
         self.assertRegex(answer.headers["Retry-After"], "^[0-9]+$")
@@ -79,7 +70,7 @@ class Draining(unittest.TestCase):
         server, first = self.started()
         held = self.raw(server, f"GET {CHANGES}?since={first}&wait=30 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         missing = self.raw(server, f"GET {session_path('t', 'changes')}?wait=30 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        time.sleep(0.3)
+        wait_until_held(server, 2)
         server.signal(signal.SIGTERM)
         answer = held.answer()
         self.assertEqual((answer.status, answer.json["to"], answer.json["changes"]), (200, first, []))
@@ -134,9 +125,9 @@ class Draining(unittest.TestCase):
         writes = [self.raw(server, text) for text in (post, "DELETE /v1/sessions/s HTTP/1.1\r\nHost: localhost\r\n")]
         # This one is in time: its head is complete.
         running = self.raw(server, post + "\r\n")
-        time.sleep(0.3)
+        wait_until_read(server, *(each.socket for each in (*reads, diff, *writes, running)))
         server.signal(signal.SIGTERM)
-        self.assertRefused(server)
+        wait_until_nobody_listens(server)
         ready, state = [each.send("\r\n") or each.answer() for each in reads]
         self.assertEqual((ready.status, ready.json["type"]), (503, "/problems/draining"))
         self.assertEqual((state.status, state.json["revision"], state.headers["Connection"]), (200, first, "close"))
@@ -173,7 +164,7 @@ class Draining(unittest.TestCase):
         threads = [threading.Thread(target=ask) for _ in range(16)]
         for thread in threads:
             thread.start()
-        time.sleep(0.3)
+        wait_for(lambda: counts[0] > 100, "a hundred are served")
         server.signal(signal.SIGTERM)
         for thread in threads:
             thread.join(20)
@@ -189,9 +180,7 @@ class Draining(unittest.TestCase):
             self.addCleanup(client.close)
             client.connect(place)
             server.signal(signal.SIGTERM)
-            deadline = time.monotonic() + 30
-            while os.path.exists(place):
-                self.assertLess(time.monotonic(), deadline)
+            wait_for(lambda: not os.path.exists(place), "it is gone", 30)
             client.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
             self.assertTrue(client.recv(1000).startswith(b"HTTP/1.1 200"))
             self.assertEqual(server.ended(), 0)
@@ -209,8 +198,7 @@ class InAHurry(unittest.TestCase):
             self.addCleanup(running.close)
             running.send(f"POST {CHANGES} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n")
             server.signal(number)
-            time.sleep(0.5)
-            self.assertIsNone(server.process.poll())
+            stays(lambda: server.process.poll() is None, "it runs", 0.5)  # noqa: B023
             server.signal(number)
             self.assertEqual(stream.next_event().event, "end")
             self.assertEqual(server.ended(10), 0)
@@ -231,14 +219,14 @@ class InAHurry(unittest.TestCase):
                         break
                 held = [self.half_asked(inherited)]
                 process.terminate()
-                time.sleep(0.02 + after / 1000)
+                let_pass(0.02 + after / 1000, "drain delay")
                 for number in range((1, 5)[after % 2]):
                     # Another signal first: equal ones of which none was taken yet are one.
                     process.send_signal((signal.SIGINT, signal.SIGTERM)[number % 2])
                 # Until nobody takes them.
                 while process.poll() is None and len(held) < 100:
                     held.append(self.half_asked(inherited))
-                    time.sleep(0.01)
+                    pause(0.01, "clients that keep coming")
                 self.assertEqual(process.wait(10), 0)
                 for each in held:
                     each.close()

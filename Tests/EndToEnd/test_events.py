@@ -5,6 +5,7 @@ import time
 from support.appliers import DIALECTS
 from support.case import ServiceCase
 from support.client import session_path
+from support.clock import let_pass, pause, wait_for
 from support.events import Stream
 from support.replica import Replica
 from support.states import canonical
@@ -254,7 +255,7 @@ class Expiry(StreamCase):
         unread = self.new_name()
         self.put_session(unread, {"state": ["a"], "ttl": 1})
         stream = self.opened(session, first)
-        time.sleep(2.5)
+        let_pass(2.5, "time to live")
         self.assertProblem(self.get_session(unread), 404, "session-not-found")
         self.assertStatus(self.get_session(session), 200)
         stream.close()
@@ -307,24 +308,13 @@ class TooMany(StreamCase):
         other, head = self.made(["a"])
         self.opened(other, head)
         streams[0].close()
-        deadline = time.monotonic() + 30
-        while self.stream(session, {"since": first}).status != 200:
-            self.assertLess(time.monotonic(), deadline, "a closed stream is still counted")
-            time.sleep(0.05)
+        wait_for(lambda: self.stream(session, {"since": first}).status == 200, "a closed stream is not counted", 30, not_yet=())
 
 
 class Readers(StreamCase):
     """Readers that go away, and readers that do not read."""
 
     options = ("--write-stall", "2s")
-
-    def becomes_true(self, seconds, claim):
-        deadline = time.monotonic() + seconds
-        while not claim():
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.02)
-        return True
 
     def test_openings_and_closings_leak_no_descriptors(self):
         session, first = self.made(["a"])
@@ -339,11 +329,10 @@ class Readers(StreamCase):
                 stream.close()
 
         open_and_close(50)
-        self.becomes_true(2, lambda: len(self.server.sockets()) <= 3)
+        wait_for(lambda: len(self.server.sockets()) <= 3, "the first have gone")
         before = self.server.descriptors()
         open_and_close(1000)
-        gone = self.becomes_true(5, lambda: self.server.descriptors() <= before + 2)
-        self.assertTrue(gone, f"{self.server.descriptors()} descriptors after {before}")
+        wait_for(lambda: self.server.descriptors() <= before + 2, lambda: f"{self.server.descriptors()} descriptors after {before}", 5)
 
     def test_readers_that_disconnect_are_gone_within_a_second(self):
         session, first = self.made(["a"])
@@ -352,11 +341,11 @@ class Readers(StreamCase):
         polls = [self.raw() for _ in range(50)]
         for poll in polls:
             poll.send(f"GET {session_path(session, 'changes')}?since={first}&wait=30 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        self.assertTrue(self.becomes_true(5, lambda: len(self.server.sockets() - before) >= 100))
+        wait_for(lambda: len(self.server.sockets() - before) >= 100, "all read")
         theirs = self.server.sockets() - before
         for each in streams + polls:
             each.close()
-        self.assertTrue(self.becomes_true(1.5, lambda: not self.server.sockets() & theirs))
+        wait_for(lambda: not self.server.sockets() & theirs, "all have gone", 1.5)
 
     def test_a_reader_that_does_not_read_is_closed_and_costs_no_memory_that_grows(self):
         session, first = self.made(["a"])
@@ -372,7 +361,7 @@ class Readers(StreamCase):
             self.wrote(session, [{"id": "a", "content": str(rounds % 10) * 1_000_000}])
             rounds += 1
             sizes.append(self.server.resident_bytes())
-            time.sleep(0.03)
+            pause(0.03, "the writer")
         self.assertFalse(self.server.sockets() & theirs, "the stalled reader is still there")
         # A queue would hold a megabyte per write; on a busy machine there may be too few writes to tell.
         some = min(len(sizes), 8)

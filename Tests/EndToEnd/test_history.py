@@ -1,11 +1,10 @@
 """What is remembered, and for how long: CONTRACT §8."""
 
-import time
 
 from support.appliers import DIALECTS
 from support.case import ServiceCase
+from support.clock import let_pass, wait_for
 from support.replica import Replica
-from support.redis import wait_for
 from support.states import canonical
 
 from test_views import ViewCase
@@ -45,16 +44,16 @@ class Age(ServiceCase):
         session, first = self.made(["0"])
         second = self.wrote(session, ["1"])
         self.assertIn("changes", self.get_changes(session, {"since": first}).json)
-        time.sleep(1.5)
+        let_pass(1.3, "history age")
         self.wrote(session, ["2"])
         self.assertEqual(self.get_changes(session, {"since": first}).json.get("reset"), "expired")
         self.assertIn("changes", self.get_changes(session, {"since": second}).json)
-        time.sleep(1.5)
+        let_pass(1.3, "history age")
         self.assertEqual(self.get_changes(session, {"since": second}).json.get("reset"), "expired")
 
     def test_the_head_is_never_too_old(self):
         session, head = self.made(["0"])
-        time.sleep(1.5)
+        let_pass(1.3, "history age")
         self.assertEqual(self.get_changes(session, {"since": head}).json["changes"], [])
 
 

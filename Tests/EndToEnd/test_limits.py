@@ -6,10 +6,10 @@ import os
 import socket
 import ssl
 import tempfile
-import time
 
 from support.case import ServiceCase
 from support.client import RawConnection, session_path
+from support.clock import let_pass, pause, wait_for
 from support.events import Stream
 from support.server import Server, certify
 from support.states import canonical
@@ -57,15 +57,15 @@ class LargestHeads(ServiceCase):
 
     def check(self, connect):
         largest = self.head(self.LARGEST, self.LARGEST)
-        for pause in (None, 0.002):
+        for gap in (0, 0.002):
             connection = connect()
             # Pipelines three, a small one and one with a body: all are answered in order.
             body = b'{"old":[],"new":["a"]}'
             data = largest.encode() * 3 + self.head(100, 100).encode()
             data += b"POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body) + largest.encode()
-            for start in range(0, len(data), 50_000) if pause else [0]:
-                connection.send(data[start:start + 50_000] if pause else data)
-                time.sleep(pause or 0)
+            for start in range(0, len(data), 50_000) if gap else [0]:
+                connection.send(data[start:start + 50_000] if gap else data)
+                pause(gap, "a slow client")
             self.assertEqual([connection.answer().status for _ in range(6)], [404, 404, 404, 404, 200, 404])
         for line, headers, status in ((1, 0, 414), (0, 1, 431), (1, 1, 414)):
             connection = connect()
@@ -107,7 +107,7 @@ class Timeouts(ServiceCase):
         with self.assertRaises(OSError):
             for _ in range(300):
                 connection.send("X: y\r\n")
-                time.sleep(0.2)
+                pause(0.2, "a slow client")
 
     def test_a_body_that_does_not_keep_up_is_408_and_closes(self):
         connection = self.raw()
@@ -122,7 +122,7 @@ class Timeouts(ServiceCase):
         connection.send(f"POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n")
         for start in range(0, len(body), 1000):
             connection.send(body[start:start + 1000])
-            time.sleep(0.2)
+            pause(0.2, "a slow client")
         self.assertStatus(connection.answer(), 200)
 
     def test_an_idle_connection_is_closed_without_an_answer(self):
@@ -138,7 +138,7 @@ class Timeouts(ServiceCase):
         self.addCleanup(stream.close)
         poll = self.raw()
         poll.send(f"GET {session_path(session, 'changes')}?since={first}&wait=20 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        time.sleep(2.5)
+        let_pass(2.5, "idle timeout")
         self.wrote(session, ["b"])
         self.assertEqual(stream.next_event().event, "changes")
         self.assertStatus(poll.answer(), 200)
@@ -330,10 +330,12 @@ class Connections(ServiceCase):
         self.assertTrue(past.is_closed())
         past.close()
         open_ones[0].close()
-        time.sleep(0.3)
-        again = self.raw()
-        again.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        self.assertStatus(again.answer(), 200)
+
+        def is_served():
+            with RawConnection(self.server) as again:
+                again.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                return again.answer().status == 200
+        wait_for(is_served, "there is room for one more")
 
 
 class Sessions(ServiceCase):
@@ -464,17 +466,17 @@ class TimeToLive(ServiceCase):
         self.put_session(short, {"state": ["a"], "ttl": 1})
         by_post = self.new_name()
         self.post_changes(by_post, {"state": ["a"], "ttl": 1})
-        time.sleep(1.4)
+        let_pass(1.4, "time to live")
         self.assertProblem(self.get_session(short), 404, "session-not-found")
         self.assertProblem(self.get_session(by_post), 404, "session-not-found")
         self.assertStatus(self.get_session(session), 200)
-        time.sleep(1.4)
+        let_pass(1.4, "time to live")
         self.assertStatus(self.get_changes(session), 200)
-        time.sleep(1.4)
+        let_pass(1.4, "time to live")
         self.assertStatus(self.post_changes(session, ["a"]), 200)
-        time.sleep(1.4)
+        let_pass(1.4, "time to live")
         self.assertStatus(self.get_session(session), 200)
-        time.sleep(2.6)
+        let_pass(2.6, "time to live")
         self.assertProblem(self.get_session(session), 404, "session-not-found")
 
     def test_each_kind_of_use_is_one(self):
@@ -495,10 +497,10 @@ class TimeToLive(ServiceCase):
             answer = self.post_changes(session, {"state": ["a"], "ttl": 3})
             self.assertStatus(answer, 201)
         self.post_changes(sessions["a known key"], ["a"], Idempotency_Key="k")
-        time.sleep(2)
+        let_pass(2, "time to live")
         for name, use in uses.items():
             self.assertLess(use(sessions[name]).status, 400, name)
-        time.sleep(1.6)
+        let_pass(1.6, "time to live")
         self.assertProblem(self.get_session(sessions["none"]), 404, "session-not-found")
         for name in uses:
             with self.subTest(name):

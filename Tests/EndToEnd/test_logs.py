@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import pathlib
 import re
 import signal
@@ -13,6 +14,8 @@ import unittest
 
 from support.case import ServiceCase
 from support.client import Client, RawConnection, session_path, target
+from support.clock import wait_for
+from support.outside import figure, wait_until_held
 from support.server import ROOT, Server, binary, environment
 from support.store import names_its_stores
 from support.tokens import SECRET, token
@@ -204,7 +207,8 @@ class WhoItWas(unittest.TestCase):
             ids.append(f"request-{number}")
             connection.send(f"GET {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {credentials}\r\n"
                             f"Accept: text/{kind}, application/{kind}\r\nTraceparent: {TRACE}\r\nX-Request-Id: {ids[-1]}\r\n\r\n")
-        time.sleep(0.5)
+        wait_until_held(server, 1, "scrape")
+        wait_for(lambda: figure(server, "diffserver_streams", "scrape") == 2, "two streams are open")
         write(key=hashed("w", "another"), token_secret="another" + SECRET)
         server.signal(signal.SIGHUP)
         lines = [json.loads(server.wait_for_line(f'.*"{each}".*').group()) for each in ids]
@@ -246,17 +250,17 @@ class JSON(LogCase):
 class AllOfItIsJSON(unittest.TestCase):
     """Whatever happens, from the first line after the options to the last."""
 
-    def lines(self, *options, status, before=(), while_it_runs=lambda process: None, **popen):
-        """A server's output until it ended, each line parsed."""
+    def lines(self, *options, status, before=(), while_it_runs=lambda process: b"", **popen):
+        """A server's output until it ended, each line parsed; `while_it_runs` returns what it has read of it."""
         with subprocess.Popen([*before, binary(), "serve", "--log", "json", *options], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), **popen) as process:
             try:
-                while_it_runs(process)
+                said = while_it_runs(process)
                 out, err = process.communicate(timeout=20)
             finally:
                 process.kill()
         self.assertEqual((process.returncode, out), (status, b""), err)
-        lines = [json.loads(line) for line in err.splitlines()]
+        lines = [json.loads(line) for line in (said + err).splitlines()]
         self.assertTrue(all({"time", "level", "message"} <= set(line) for line in lines), lines)
         return lines
 
@@ -281,9 +285,17 @@ class AllOfItIsJSON(unittest.TestCase):
                     connection.sendall(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
                     connection.recv(1000)
                 secrets.truncate(0)
+                # What is read here is not read again at the end.
+                said, log = [], process.stderr.fileno()
+                os.set_blocking(log, False)
+
+                def is_told():
+                    said.append(os.read(log, 65536))
+                    return b"token secrets not reloaded" in b"".join(said)
                 process.send_signal(signal.SIGHUP)
-                time.sleep(0.3)
+                wait_for(is_told, "the secrets are not reloaded")
                 process.terminate()
+                return b"".join(said)
 
             # An inherited address is not known to be the loopback's.
             given = f'LISTEN_FDS=1 LISTEN_PID=$$ exec "$@" 3<&{inherited.fileno()}'
@@ -335,22 +347,19 @@ class ToAFile(unittest.TestCase):
                     [binary(), "serve", "--listen", "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log,
                     env=environment())
             try:
-                self.wait_for(path, "listens on")
+                self.wait_for_text(path, "listens on")
                 path.rename(path.with_suffix(".1"))
-                self.wait_for(path, "log file reopened")
+                self.wait_for_text(path, "log file reopened")
                 path.unlink()
-                self.wait_for(path, "log file reopened")
+                self.wait_for_text(path, "log file reopened")
                 server.terminate()
-                self.wait_for(path, "draining")
+                self.wait_for_text(path, "draining")
             finally:
                 server.kill()
                 server.wait()
 
-    def wait_for(self, path, text):
-        deadline = time.monotonic() + 20
-        while not (path.exists() and text in path.read_text()):
-            self.assertLess(time.monotonic(), deadline, f"{path} never said {text!r}")
-            time.sleep(0.02)
+    def wait_for_text(self, path, text):
+        wait_for(lambda: text in path.read_text(), f"{path} says {text!r}", not_yet=FileNotFoundError)
 
 
 class Documented(unittest.TestCase):

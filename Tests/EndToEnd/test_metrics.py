@@ -9,11 +9,11 @@ import socket
 import ssl
 import subprocess
 import tempfile
-import time
 from urllib.request import urlopen
 
 from support.case import ServiceCase
 from support.client import Client, session_path
+from support.clock import wait_for
 from support.events import Stream
 from support.server import Server, binary, certify
 
@@ -28,13 +28,10 @@ class Figures(ServiceCase):
 
     def grown(self, before, expected):
         """Asserts the growth of each figure; what follows the last byte of an answer is waited for."""
-        for _ in range(50):
+        def growth():
             after = self.figures()
-            found = {name: after.get(name, 0) - before.get(name, 0) for name in expected}
-            if found == expected:
-                return
-            time.sleep(0.1)
-        self.assertEqual(found, expected)
+            return {name: after.get(name, 0) - before.get(name, 0) for name in expected}
+        wait_for(lambda: growth() == expected, lambda: f"{growth()} is {expected}", not_yet=())
 
     def test_requests_by_route_and_status(self):
         session, _ = self.made(["a"])
@@ -129,9 +126,7 @@ class Figures(ServiceCase):
         connection = socket.create_connection((self.server.host, self.server.port), 20)
         self.addCleanup(connection.close)
         connection.sendall(b"POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: 90000\r\n\r\n" + b"[" * 50_000)
-        deadline = time.monotonic() + 20
-        while parts()[0]["incoming"] < 50_000:
-            self.assertLess(time.monotonic(), deadline, "a body on its way in counts")
+        wait_for(lambda: parts()[0]["incoming"] >= 50_000, "a body on its way in counts", not_yet=())
 
     def test_the_process_and_its_version(self):
         figures = self.figures()
@@ -230,10 +225,7 @@ class Reloading(ServiceCase):
     def reload(self, line):
         count = len(self.server.lines)
         self.server.signal(signal.SIGHUP)
-        deadline = time.monotonic() + 20
-        while not any(line in each for each in self.server.lines[count:]):
-            self.assertLess(time.monotonic(), deadline, self.server.lines)
-            time.sleep(0.02)
+        wait_for(lambda: any(line in each for each in self.server.lines[count:]), lambda: f"{line} in {self.server.lines}")
 
     def test_success_and_expiry_are_those_of_the_last_time(self):
         self.assertEqual(self.figure("diffserver_reload_success"), 1)
@@ -254,10 +246,7 @@ class Reloading(ServiceCase):
 
     def eventually(self, name, value):
         """The last line of the log comes a moment before the figure."""
-        deadline = time.monotonic() + 20
-        while self.figure(name) != value:
-            self.assertLess(time.monotonic(), deadline, name)
-            time.sleep(0.02)
+        wait_for(lambda: self.figure(name) == value, f"{name} is {value}", not_yet=())
 
 
 class Format(ServiceCase):

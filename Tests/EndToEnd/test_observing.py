@@ -6,12 +6,12 @@ import re
 import subprocess
 import tempfile
 import threading
-import time
 import unittest
 
 import yaml
 
 from support.client import Client, session_path, target
+from support.clock import wait_for
 from support.events import Stream
 from support.prometheus import Prometheus
 from support.server import ROOT, Server, certify
@@ -201,11 +201,7 @@ class Scraped(SourceCase):
 
     def wait(self, claim, seconds=90):
         """Waits until `claim` returns no faults."""
-        deadline = time.monotonic() + seconds
-        while amiss := claim():
-            if time.monotonic() > deadline:
-                self.fail(f"{amiss}\n{self.prometheus.tail()}")
-            time.sleep(1)
+        wait_for(lambda: not claim(), lambda: f"nothing is amiss: {claim()}\n{self.prometheus.tail()}", seconds, not_yet=(), every=1)
 
     def test_each_query_of_the_dashboard_returns_data(self):
         dashboard = json.loads(DASHBOARD.read_text())

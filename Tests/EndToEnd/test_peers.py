@@ -1,10 +1,10 @@
 """The limits of one address: connections at once, and requests a second. 127.0.0.1 and 127.0.0.2 are two peers."""
 
 import socket
-import time
 
 from support.case import ServiceCase
 from support.client import RawConnection, session_path
+from support.clock import let_pass, wait_for
 from support.tokens import bearer
 from test_tokens_and_keys import KEY, hashed
 
@@ -46,12 +46,13 @@ class ConnectionsOfOne(Peers):
         """Waits until another test's connections are gone, including those not yet accepted."""
         watcher = self.connection(THIRD)
         alone = 0
-        for _ in range(100):
+
+        def is_alone():
+            nonlocal alone
             alone = alone + 1 if "\ndiffserver_connections 1\n" in self.asked(watcher, "/metrics").text else 0
-            if alone == 4:
-                return watcher.close()
-            time.sleep(0.1)
-        self.fail("connections are left open")
+            return alone == 4
+        wait_for(is_alone, "all others are gone", not_yet=(), every=0.1)
+        watcher.close()
 
     def assertServed(self, source, count):
         """Opens this many connections, all of which are served."""
@@ -94,8 +95,7 @@ class ConnectionsOfOne(Peers):
         open_ones = self.assertServed(ONE, 3)
         self.assertRefused(ONE)
         open_ones[0].close()
-        time.sleep(0.3)
-        self.assertStatus(self.ask(ONE), 200)
+        wait_for(lambda: self.ask(ONE).status == 200, "there is room for one more")
 
 
 class RateOfOne(Peers):
@@ -108,7 +108,7 @@ class RateOfOne(Peers):
         self.assertEqual(problem["detail"], "more than 1 requests a second from one address")
         self.assertEqual(answer.headers["Retry-After"], "1")
         self.assertProblem(self.ask(OTHER, path), 404, "session-not-found")
-        time.sleep(1.1)
+        let_pass(1.1, "second of a rate")
         self.assertProblem(self.ask(ONE, path), 404, "session-not-found")
 
     def test_the_rate_comes_before_404_and_405_and_counts_pages(self):

@@ -4,17 +4,18 @@ view and window show of the committed state, and what led there was the least.""
 import contextlib
 import random
 import threading
-import time
 import unittest
 
 from support import least
 from support.appliers import DIALECTS, NOT_ADOPTED, rows
 from support.case import ServiceCase
 from support.client import Client, session_path, target
+from support.clock import stays
 from support.database import SQLiteCase
 from support.events import Stream
 from support.jsontext import exact, text
 from support.node import Node
+from support.outside import wait_until_held
 from support.redis import IS_INSTALLED, MISSING, Redis
 from support.replica import Replica, content
 from support.states import CONTENTS, changed, items, random_item, random_state
@@ -301,13 +302,12 @@ class Nodes(unittest.TestCase):
         waiting = threading.Thread(target=lambda: answers.append(
             other.request("GET", target(path, {"view": view, "since": base, "wait": 20})).json))
         waiting.start()
-        time.sleep(0.3)
+        wait_until_held(narrow)
         with contextlib.closing(Client(narrow)) as third:
             for number in range(3):
                 third.request("POST", session_path("another", "changes"), [str(number)])
                 one.request("POST", path, ["a", {"id": "hidden", "kind": str(number)}])
-                time.sleep(0.2)
-        self.assertEqual(answers, [])
+                stays(lambda: answers == [], "nobody is woken", 0.2)
         one.request("POST", path, ["a", "b"])
         waiting.join(20)
         self.assertEqual([each["op"] for each in answers[0]["changes"]], ["insert"], answers)

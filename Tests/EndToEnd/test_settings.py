@@ -8,8 +8,10 @@ from email.utils import parsedate_to_datetime
 
 from support.case import ServiceCase
 from support.client import Client, session_path, target
+from support.clock import let_pass, stays
 from support.database import SQLiteCase
 from support.node import Node
+from support.outside import wait_until_held
 from support.redis import IS_INSTALLED, MISSING, Redis
 from support.store import names_its_stores
 from test_events import StreamCase
@@ -113,7 +115,7 @@ class Settling(ServiceCase):
                 left = datetime.fromisoformat(told) - parsedate_to_datetime(date.headers["Date"])
                 self.assertLessEqual(abs(left.total_seconds() - seconds), 2)
         self.settle(session, {"ttl": 1})
-        time.sleep(3.5)
+        let_pass(1.5, "time to live")
         self.assertProblem(self.get_session(session), 404, "session-not-found")
 
     def test_none_of_many_at_once_is_lost(self):
@@ -147,9 +149,10 @@ class Quietly(StreamCase):
         path = target(session_path(session, "changes"), {"since": revision, "wait": 20})
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             held = pool.submit(waiting.request, "GET", path)
+            wait_until_held(self.server)
             for settings in ({"ttl": 60}, {"ignore": ["/seen"]}, {"keep": ["expanded"]}):
-                time.sleep(0.1)
                 self.assertStatus(self.put_session(session, settings), 200)
+                stays(lambda: not held.done(), "it is held", 0.1)
             self.wrote(session, [{"id": 1, "content": {"text": "b", "seen": 1}}])
             # Woken earlier, readers would have been told that nothing changed.
             for answer in (held.result().json, stream.next().json):

@@ -6,11 +6,11 @@ import random
 import re
 import shutil
 import tempfile
-import time
 import unittest
 
 from support.client import Client, session_path, target
 from support.events import Stream
+from support.outside import wait_until_held
 from support.redis import IS_INSTALLED, MISSING, Redis
 from support.replica import Replica
 from support.server import Server
@@ -59,7 +59,7 @@ class SmallMemory:
                 return answer
 
             short, long = threads.submit(held, 1), threads.submit(held, 15)
-            time.sleep(0.3)
+            wait_until_held(self.server, 2)
             self.push_out()
             # Its time is up while the session is not in memory.
             answer = short.result(10)

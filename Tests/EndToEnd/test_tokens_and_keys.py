@@ -13,7 +13,9 @@ from datetime import datetime
 
 from support.case import ServiceCase
 from support.client import Client, RawConnection, session_path, target
+from support.clock import let_pass, wait_for
 from support.events import Stream
+from support.outside import wait_until_held, wait_until_read
 from support.server import Server
 from support.sources import Asked
 from support.tokens import SECRET, bearer, part, token
@@ -452,7 +454,7 @@ class RateLimit(Guarded):
         self.assertProblem(self.ask("GET", "/v1/sessions/team-b:none", TEAM_KEY), 403, "forbidden")
         for _ in range(20):
             self.assertStatus(self.ask("GET", "/livez"), 200)
-        time.sleep(1.2)
+        let_pass(1.2, "second of a rate")
         self.assertStatus(self.ask("POST", "/v1/diff", KEY, {"old": [], "new": []}), 200)
 
 
@@ -510,10 +512,7 @@ class Rotation(ServiceCase):
         new.chmod(0o600)
         new.replace(self.file)
         self.server.signal(signal.SIGHUP)
-        deadline = time.monotonic() + 20
-        while sum(line in each for each in self.server.lines) == told:
-            self.assertLess(time.monotonic(), deadline, self.server.lines)
-            time.sleep(0.01)
+        wait_for(lambda: sum(line in each for each in self.server.lines) > told, lambda: f"{line} in {self.server.lines}")
 
     def status(self, given):
         return self.get(session_path("list"), Authorization=f"Bearer {given}").status
@@ -543,7 +542,7 @@ class Rotation(ServiceCase):
             self.assertEqual(stream.next_event().changeset["reset"], "initial")
         revision = self.get_session("list", **new).json["revision"]
         held, kept = (Asked(self.server, "GET", target(path, {"since": revision, "wait": 30}), None, each) for each in (old, new))
-        time.sleep(0.3)
+        wait_until_held(self.server, 2, KEY)
         self.say(self.NEW)
         for stream in ending:
             event = stream.next_event()
@@ -559,7 +558,7 @@ class Rotation(ServiceCase):
         with RawConnection(self.server) as connection:
             connection.send(f"POST {session_path('list', 'changes')} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(edit)}\r\n"
                             f"Authorization: Bearer {token('list', 'edit', secret=self.OLD)}\r\n\r\n".encode() + edit[:5])
-            time.sleep(0.2)
+            wait_until_read(self.server, connection.socket)
             self.say(self.NEW)
             connection.send(edit[5:])
             self.assertEqual(connection.answer().status, 401)
@@ -592,11 +591,10 @@ class Rotation(ServiceCase):
                 asked[number] += 1
             client.close()
 
-        def wait():
+        def wait_for_a_round():
             """Until each has begun and ended at least one round."""
             before = dict(asked)
-            while not refused and any(asked[number] < before.get(number, 0) + 2 for number in range(6)):
-                time.sleep(0.01)
+            wait_for(lambda: refused or all(asked[number] >= before.get(number, 0) + 2 for number in range(6)), "all go on", 60)
 
         threads = [threading.Thread(target=ask, args=(number,)) for number in range(6)]
         for thread in threads:
@@ -604,13 +602,13 @@ class Rotation(ServiceCase):
         for old, new in [(self.OLD, self.NEW), (self.NEW, self.OLD)] * 3:
             self.say(old, new)
             used[0] = [old, new]
-            wait()
+            wait_for_a_round()
             self.say(new, old)
-            wait()
+            wait_for_a_round()
             used[0] = [new]
-            wait()
+            wait_for_a_round()
             self.say(new)
-            wait()
+            wait_for_a_round()
         done.set()
         for thread in threads:
             thread.join()
@@ -641,10 +639,7 @@ class KeyFile(ServiceCase):
         told = sum(each == line for each in self.server.lines)
         self.write(*lines)
         self.server.signal(signal.SIGHUP)
-        deadline = time.monotonic() + 20
-        while sum(each == line for each in self.server.lines) == told:
-            self.assertLess(time.monotonic(), deadline, self.server.lines)
-            time.sleep(0.01)
+        wait_for(lambda: sum(each == line for each in self.server.lines) > told, lambda: f"{line} in {self.server.lines}")
 
     def setUp(self):
         self.say(f"team:{hashed(self.OLD)}", line="keys reloaded (1 key)")
@@ -670,7 +665,7 @@ class KeyFile(ServiceCase):
                 connection.send(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
                                 f"Content-Length: {len(body)}\r\n\r\n".encode() + body[:5])
                 connections.append((connection, body[5:], 401 if key == self.OLD else (200, 201)))
-        time.sleep(0.2)
+        wait_until_read(self.server, *(connection.socket for connection, *_ in connections))
         self.say(f"team:{hashed(self.NEW)}", line="keys reloaded (1 key)")
         for connection, rest, status in connections:
             connection.send(rest)
@@ -714,7 +709,7 @@ class KeyFile(ServiceCase):
             self.assertEqual(stream.next_event().changeset["reset"], "initial")
         revision = self.get_session("s", **bearer(KEY)).json["revision"]
         held = Asked(self.server, "GET", target(path, {"since": revision, "wait": 30}), None, bearer(self.OLD))
-        time.sleep(0.3)
+        wait_until_held(self.server, 1, KEY)
         self.say(f"team:{hashed(self.NEW)}", line="keys reloaded (1 key)")
         event = streams[self.OLD].next_event()
         self.assertEqual((event.event, event.json["type"]), ("end", "/problems/unauthenticated"))
