@@ -11,6 +11,7 @@ import subprocess
 import time
 import unittest
 
+from support.clock import wait_for
 from support.server import ROOT
 
 KEY = b"the secret of the hook's calls"
@@ -173,13 +174,14 @@ class ChangingBoard(RunningUpstream):
     every = "0.4"
 
     def test_it_changes_by_itself(self):
-        deadline, seen = time.monotonic() + 20, []
-        while len(seen) < 4 and time.monotonic() < deadline:
+        seen = []
+
+        def has_changed():
             rows = self.rows()
             if not seen or rows != seen[-1]:
                 seen.append(rows)
-            time.sleep(0.05)
-        self.assertEqual(len(seen), 4)
+            return len(seen) == 4
+        wait_for(has_changed, "it changes three times", not_yet=())
         for rows in seen:
             self.assertEqual(len({row["id"] for row in rows}), len(rows))
             self.assertIn(len(rows), (10, 11))
@@ -187,16 +189,15 @@ class ChangingBoard(RunningUpstream):
         self.assertNotEqual({row["id"] for row in seen[0]}, {row["id"] for row in seen[3]})
 
     def test_what_has_left_cannot_be_moved(self):
-        deadline, detail = time.monotonic() + 20, None
-        # Between the two requests it may have gone altogether.
-        while detail != "a departure that has left cannot be moved" and time.monotonic() < deadline:
+        def is_refused():
             left = [row["id"] for row in self.rows() if row["kind"] == "left"]
-            if left:
-                status, detail = self.hook("board", {"op": "move", "items": left})
-                self.assertEqual(status, 422)
-            else:
-                time.sleep(0.05)
-        self.assertEqual(detail, "a departure that has left cannot be moved")
+            if not left:
+                return False
+            status, detail = self.hook("board", {"op": "move", "items": left})
+            self.assertEqual(status, 422)
+            # Between the two requests it may have gone altogether.
+            return detail == "a departure that has left cannot be moved"
+        wait_for(is_refused, "a departure that has left cannot be moved", not_yet=())
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ import time
 import unittest
 
 from support.client import Client, session_path
+from support.clock import pause, wait_for
 from support.node import Node
-from support.redis import IS_INSTALLED, MISSING, Redis, wait_for
+from support.redis import IS_INSTALLED, MISSING, Redis
 from support.sources import KEY, KEYS, QUIET, WEBHOOK_KEYS, WEBHOOK_SECRET, ListsFile, SourceCase, ids, insert
 from support.store import names_its_stores
 from support.tokens import bearer, token
@@ -274,10 +275,8 @@ class Lines(HookCase):
         self.assertStatus(self.edit(name, insert("c")), 200)
         # Before the sources' time is up.
         self.assertFalse(any(each.is_done for each in asked))
-        for _ in range(2):
-            self.upstream.set("*", says({}, 500))
-            self.upstream.hang_up()
-            time.sleep(0.2)
+        self.upstream.set("*", says({}, 500))
+        self.upstream.hang_up()
         for each in asked:
             each.answer()
 
@@ -305,7 +304,7 @@ class Gauge:
             self.now += 1
             self.count += 1
             self.most = max(self.most, self.now)
-        time.sleep(self.seconds)
+        pause(self.seconds, "a slow hook")
         with self.lock:
             self.now -= 1
         YES(exchange)
@@ -510,7 +509,7 @@ class Sources(HookCase):
             client.close()
         thread = threading.Thread(target=edits, daemon=True)
         thread.start()
-        self.upstream.set(path, lambda exchange: time.sleep(0.05) or exchange.answer(["z"]))
+        self.upstream.set(path, lambda exchange: pause(0.05, "a slow source") or exchange.answer(["z"]))
         self.upstream.wait_for(path, self.upstream.count(path) + 6)
         over.set()
         thread.join()

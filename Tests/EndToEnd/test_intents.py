@@ -2,9 +2,9 @@
 
 from support.case import ServiceCase
 from support.client import Client, session_path
+from support.clock import wait_for
 from support.events import Stream
 from support.jsontext import exact
-from support.redis import wait_for
 from support.sources import KEY, ids
 from support.tokens import bearer, token
 from support.upstream import says

@@ -2,13 +2,13 @@
 
 import random
 import threading
-import time
 import unittest
 
 from support.client import Client, session_path, target
+from support.clock import let_pass, pause, pause_at_random, stays, wait_for
 from support.events import Stream
 from support.node import Node
-from support.redis import IS_INSTALLED, MISSING, Redis, wait_for
+from support.redis import IS_INSTALLED, MISSING, Redis
 from support.sources import KEY, KEYS, QUIET, WEBHOOK_SECRET, ListsFile, ids, insert
 from support.store import names_its_stores
 from support.tokens import bearer, token
@@ -76,7 +76,7 @@ class NodeCase(unittest.TestCase):
                 try:
                     work(*arguments)
                 except GONE:
-                    time.sleep(0.05)
+                    pause(0.05, "a client that lost its node")
         thread = threading.Thread(target=run, daemon=True)
         self.threads.append(thread)
         thread.start()
@@ -106,7 +106,7 @@ class NodeCase(unittest.TestCase):
 
     def looks(self, node, name):
         self.get(node, name)
-        time.sleep(0.1)
+        pause(0.1, "a reader that looks now and then")
 
     def read_on_all(self, name):
         revisions = {}
@@ -143,7 +143,7 @@ class Turns(NodeCase):
             for each in threads:
                 each.start()
             self.upstream.wait_for(path, 1)
-            time.sleep(0.2)
+            stays(lambda: not found, "all wait for the one request", 0.2)  # noqa: B023
             held.release()
             for each in threads:
                 each.join(20)
@@ -221,11 +221,7 @@ class Turns(NodeCase):
             return self.upstream.count("/l/10") > asked
         wait_for(is_asked, "the source is asked again")
         self.assertEqual(self.redis.say("DEL", "diffserver:{l:10}:source"), b":1\r\n")
-        until = time.monotonic() + 4 * INTERVAL + 1
-        while time.monotonic() < until:
-            self.get(self.nodes[0], "l:10")
-            time.sleep(0.05)
-        self.assertEqual(self.upstream.count("/l/10"), asked + 1)
+        stays(lambda: self.get(self.nodes[0], "l:10") and self.upstream.count("/l/10") == asked + 1, "it is left alone", 4 * INTERVAL + 1)
         # And now the other nodes know it again.
         self.get(self.nodes[1], "l:10")
         self.assertEqual(self.upstream.count("/l/10"), asked + 1)
@@ -261,7 +257,7 @@ class Turns(NodeCase):
         found = []
         second = threading.Thread(target=lambda: found.append(self.request(self.nodes[1], "POST", session_path("seldom:5", "fetch"))))
         second.start()
-        time.sleep(0.2)
+        stays(lambda: not found, "the second waits for a fetch of its own", 0.2)
         held.release()
         first.join(20)
         second.join(20)
@@ -293,7 +289,7 @@ class Deaths(NodeCase):
         found = []
         waiting = threading.Thread(target=lambda: found.append(self.get(self.nodes[1], "seldom:1")))
         waiting.start()
-        time.sleep(0.2)
+        stays(lambda: not found, "it waits for the fetch", 0.2)
         self.nodes[0].kill()
         self.upstream.set("/seldom/1", ["a"])
         waiting.join(15)
@@ -315,7 +311,7 @@ class Deaths(NodeCase):
         for each in threads:
             each.start()
         self.upstream.wait_for("/seldom/2", 1)
-        time.sleep(5)
+        stays(lambda: not found and self.upstream.count("/seldom/2") == 1, "all wait for the one request", 5)
         held.release()
         for each in threads:
             each.join(20)
@@ -327,7 +323,7 @@ class Deaths(NodeCase):
         self.read_on_all("l:3")
         self.upstream.wait_for("/l/3", 3)
         self.redis.kill()
-        time.sleep(INTERVAL)
+        let_pass(INTERVAL, "interval of a source")
         self.upstream.set("/l/3", ["b"])
         self.redis.start()
         before = self.upstream.count("/l/3")
@@ -371,7 +367,7 @@ class AtRandom(NodeCase):
         def source(exchange):
             with lock:
                 state, version = list(rows), versions[0]
-            time.sleep(chance.random() * 0.1)
+            pause_at_random(chance, 0.1)
             tagged(state, f'"{version}"')(exchange)
 
         def hook(exchange):
@@ -388,7 +384,7 @@ class AtRandom(NodeCase):
                         else:
                             rows[:] = [row for row in rows if row not in edit["items"]]
                     versions[0] += 1
-            time.sleep(chance.random() * 0.05)
+            pause_at_random(chance, 0.05)
             exchange.answer(b"", 204)
 
         done = set()
@@ -407,13 +403,13 @@ class AtRandom(NodeCase):
                     answer = self.request(chance.choice(self.nodes), "POST", session_path("board", "changes"), body, None, 5, **credentials,
                                           **{"Idempotency-Key": f"k{number}"})
                 except GONE:
-                    time.sleep(0.05)
+                    pause(0.05, "a client that lost its node")
                     continue
                 statuses.append(answer.status)
                 if answer.status != 503:
                     break
-                time.sleep(0.02)
-            time.sleep(chance.random() * 0.05)
+                pause(0.02, "a client that was refused")
+            pause_at_random(chance, 0.05)
 
         revisions = {}
         for node in self.nodes:
@@ -422,12 +418,12 @@ class AtRandom(NodeCase):
         for _ in range(3):
             self.runs(edits)
         for number in range(40):
-            time.sleep(0.1)
+            pause(0.1, "who changes the list")
             changed(lambda rows: rows.append(f"u{number}") or (rows.pop(0) if len(rows) > 8 else None))
             if number % 10 == 5:
                 node = chance.choice(self.nodes)
                 node.kill()
-                time.sleep(0.2)
+                pause(0.2, "a node that is away")
                 node.start()
         self.over.set()
         for each in self.threads:

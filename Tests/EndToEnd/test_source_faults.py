@@ -13,9 +13,9 @@ import unittest
 
 from support import redis
 from support.client import session_path
+from support.clock import pause, wait_for
 from support.nginx import IS_INSTALLED, MISSING, PROGRAM
 from support.ports import free_port
-from support.redis import wait_for
 from support.sources import SourceCase, ids
 from support.upstream import Held, Upstream, never_answers, refuses_by_reset, says, trickling, without_end
 
@@ -26,7 +26,7 @@ def cut_off(exchange):
     """Resets the connection in the middle of a body."""
     exchange.head(200, Content_Type="application/json", Content_Length=1000)
     exchange.send(b'["a"')
-    time.sleep(0.05)
+    pause(0.05, "a source that is cut off once this was read")
     exchange.reset()
 
 

@@ -3,11 +3,10 @@
 import json
 import os
 import subprocess
-import time
 
 from support.client import session_path
+from support.clock import let_pass, wait_for
 from support.events import Stream
-from support.redis import wait_for
 from support.server import binary
 from support.sources import KEY, KEYS, SourceCase, ids
 from support.store import memory_only
@@ -88,7 +87,7 @@ class Silence(SourceCase):
         name, path = self.new_list(tagged(ROWS, '"1"'))
         revision = self.get_session(name).json["revision"]
         held = Held(tagged(ROWS, '"1"'))
-        time.sleep(3 * self.interval)
+        let_pass(3 * self.interval, "interval of a source")
         self.upstream.set(path, held)
         stream = self.stream(name, {"since": revision})
         self.assertTold(stream.next_event(), name, "keyed", True)

@@ -6,8 +6,8 @@ import time
 import zlib
 
 from support.client import session_path
+from support.clock import let_pass, stays, wait_for
 from support.events import Stream
-from support.redis import wait_for
 from support.sources import KEY, KEYS, SourceCase, ids
 from support.upstream import Held, brotli, dated, never_answers, says, tagged
 
@@ -58,7 +58,7 @@ class FirstReads(SourceCase):
         asked = [self.ask(session_path(name, *rest), query) for rest, query in
                  [([], {})] * 10 + [(["changes"], {})] * 10 + [(["changes"], {"wait": 5})] * 5]
         self.upstream.wait_for(path, 1)
-        time.sleep(0.1)
+        stays(lambda: not any(each.is_done for each in asked), "all wait for the one request", 0.1)
         held.release()
         self.assertEqual({each.answer().status for each in asked}, {200})
         self.assertEqual(self.upstream.count(path), 1)
@@ -152,7 +152,7 @@ class FirstReads(SourceCase):
     def test_one_that_is_deleted_while_it_is_asked_for_comes_back_for_who_reads_it(self):
         name, path, _ = self.fetched(["a"])
         held = self.upstream.set(path, Held(["late"]))
-        time.sleep(self.interval)
+        let_pass(self.interval, "interval of a source")
         asked = self.ask(session_path(name))
         self.upstream.wait_for(path, 2)
         # After a second, it is answered with the existing state.
@@ -160,8 +160,7 @@ class FirstReads(SourceCase):
         self.assertStatus(self.delete_session(name), 204)
         held.release()
         wait_for(lambda: self.upstream.connections and not self.listed(name), "it stays away")
-        time.sleep(0.3)
-        self.assertEqual((self.listed(name), self.upstream.count(path)), ([], 2))
+        stays(lambda: (self.listed(name), self.upstream.count(path)) == ([], 2), "it stays away, and nobody asks", 0.3)
         self.upstream.set(path, ["new"])
         self.assertEqual(ids(self.get_session(name).json["state"]), ["new"])
 
@@ -422,13 +421,13 @@ class Intervals(SourceCase):
         self.assertEqual(self.upstream.count(path), 1)
         name, path, _ = self.fetched(["a"])
         self.upstream.set(path, ["b"])
-        time.sleep(self.interval)
+        let_pass(self.interval, "interval of a source")
         self.assertEqual(ids(self.get_session(name).json["state"]), ["b"])
 
     def test_an_old_read_waits_for_a_second_at_most(self):
         name, path, _ = self.fetched(["a"])
         held = self.upstream.set(path, Held(["b"]))
-        time.sleep(self.interval)
+        let_pass(self.interval, "interval of a source")
         start = time.monotonic()
         # Each sees the existing state, and how old it is.
         answer = self.get_session(name)
@@ -450,12 +449,11 @@ class Intervals(SourceCase):
         # The fetch under way when the last reader leaves is the last.
         wait_for(lambda: self.is_quiet(path), "no more requests")
         count = self.upstream.count(path)
-        time.sleep(5 * self.interval)
-        self.assertEqual(self.upstream.count(path), count)
+        stays(lambda: self.upstream.count(path) == count, "nobody asks", 5 * self.interval)
 
     def is_quiet(self, path):
         count = self.upstream.count(path)
-        time.sleep(2 * self.interval)
+        let_pass(2 * self.interval, "interval of a source")
         return count == self.upstream.count(path)
 
     def test_a_held_request_has_it_asked_and_hears_of_what_is_new(self):
@@ -565,7 +563,7 @@ class Fetches(SourceCase):
         self.upstream.set(path, ["new"])
         second = self.ask(session_path(name, "fetch"), method="POST")
         wait_for(lambda: self.server.sockets(), "it is asked")
-        time.sleep(0.1)
+        stays(lambda: not second.is_done, "it waits for a fetch of its own", 0.1)
         old.release()
         self.assertEqual(first.answer().status, 200)
         second.answer()

@@ -12,8 +12,8 @@ import tempfile
 import unittest
 
 from support.client import Client
+from support.clock import wait_for
 from support.events import Stream
-from support.redis import wait_for
 from support.server import Server, binary, environment
 from support.sources import QUIET
 from support.upstream import Upstream, says
