@@ -7,10 +7,11 @@ import unittest
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 from support.client import Client, session_path, target
+from support.clock import wait_for
 from support.events import Stream
 from support.node import Node
 from support.proxy import Proxy
-from support.redis import IS_INSTALLED, MISSING, Redis, wait_for
+from support.redis import IS_INSTALLED, MISSING, Redis
 from support.store import names_its_stores
 
 VIEW = json.dumps({"where": [{"at": "/id", "exists": True}]})

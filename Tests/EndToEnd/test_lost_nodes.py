@@ -9,12 +9,12 @@ import asyncio
 import json
 import os
 import signal
-import time
 import unittest
 
 import test_rolling_restart as rolling
 from support import haproxy, nginx, redis
 from support.client import target
+from support.clock import pause_beside_others, wait_for
 from support.fetching import Answer, Connection
 from support.jsontext import exact
 from support.proxy import Proxy
@@ -76,7 +76,7 @@ class One:
             except (OSError, EOFError):
                 self.crowd.cuts += 1
                 self.connection.close()
-            await asyncio.sleep(0.05)
+            await pause_beside_others(0.05, "a client before it asks again")
 
 
 class Adding(One):
@@ -90,7 +90,7 @@ class Adding(One):
         answer = await self.ask("POST", path(self.number, "changes"), body, **{"Idempotency-Key": f"{self.count}"})
         assert answer.status == 200, answer
         self.count += 1
-        await asyncio.sleep(PACE)
+        await pause_beside_others(PACE, "the writer of a list")
 
 
 class Getting(One):
@@ -165,17 +165,18 @@ class Crowd:
             except Exception as error:  # told in the test's own thread
                 return self.failures.append(f"{type(client).__name__}: {error!r}")
             client.progress += client not in self.readers
-            await asyncio.sleep(0.05)
+            await pause_beside_others(0.05, "a client between two steps")
 
     def all_go_on(self, clients):
         """Waits until each of them got through ENOUGH times more."""
         start = [each.progress for each in clients]
-        deadline = time.monotonic() + HANGS
-        while any(each.progress < before + ENOUGH for each, before in zip(clients, start)) and not self.failures:
-            if time.monotonic() > deadline:
-                stuck = [type(each).__name__ for each, before in zip(clients, start) if each.progress < before + ENOUGH]
-                self.failures.append(f"do not go on: {stuck}")
-            time.sleep(0.02)
+
+        def stuck():
+            return [type(each).__name__ for each, before in zip(clients, start) if each.progress < before + ENOUGH]
+        try:
+            wait_for(lambda: self.failures or not stuck(), lambda: f"all go on: {stuck()}", HANGS)
+        except AssertionError as problem:
+            self.failures.append(str(problem))
 
     async def go_through(self, meanwhile):
         for number in range(LISTS):

@@ -4,11 +4,11 @@ import http.server
 import ssl
 import tempfile
 import threading
-import time
 import unittest
 from urllib.request import urlopen
 
 from support.client import Client, RawConnection, session_path, target
+from support.clock import let_pass, pause, wait_for
 from support.events import Stream
 from support.nginx import IS_INSTALLED, MISSING, Nginx
 from support.node import Node
@@ -47,14 +47,6 @@ class Behind(unittest.TestCase):
         self.assertEqual(stream.status, 200, stream.body)
         return stream
 
-    def becomes_true(self, claim):
-        deadline = time.monotonic() + 30
-        while not claim():
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.05)
-        return True
-
 
 class PassesOn:
     """Holds for both configurations, which include the same file."""
@@ -76,7 +68,7 @@ class PassesOn:
         answers = []
         poll = threading.Thread(target=lambda: answers.append(self.request("GET", path)))
         poll.start()
-        time.sleep(1)
+        wait_for(lambda: self.total("diffserver_held_requests") == 1, "a node holds it")
         self.assertEqual(answers, [])
         head = self.wrote("poll", ["b"])
         poll.join(30)
@@ -86,17 +78,21 @@ class PassesOn:
         first = self.wrote("gone", ["a"])
         before = self.streams()
         streams = [self.stream("gone", first) for _ in range(20)]
-        self.assertTrue(self.becomes_true(lambda: self.streams() == before + 20))
+        wait_for(lambda: self.streams() == before + 20, "all streams are the nodes'")
         for stream in streams:
             stream.close()
-        self.assertTrue(self.becomes_true(lambda: self.streams() == before), self.streams())
+        wait_for(lambda: self.streams() == before, lambda: f"{self.streams()} streams are {before}", 30)
 
     def streams(self):
+        return self.total("diffserver_streams")
+
+    def total(self, name):
+        """The sum of the nodes' figures."""
         total = 0
         for node in self.nodes:
             with urlopen(f"http://127.0.0.1:{node.port}/metrics") as answer:
                 total += sum(int(line.split()[-1]) for line in answer.read().decode().splitlines()
-                             if line.startswith("diffserver_streams "))
+                             if line.startswith(f"{name} "))
         return total
 
     def test_figures_are_not_for_the_world(self):
@@ -182,7 +178,7 @@ class OneNode(PassesOn, Behind):
         self.assertEqual(answer.json["status"], 503)
         node.start()
         self.addCleanup(node.stop)
-        self.assertTrue(self.becomes_true(lambda: self.request("GET", "/readyz", at=nginx).status == 200))
+        wait_for(lambda: self.request("GET", "/readyz", at=nginx).status == 200, "it is ready", 30, not_yet=())
 
 
 @unittest.skipUnless(IS_INSTALLED, MISSING)
@@ -231,29 +227,27 @@ class AwayAndBack(Behind):
         self.assertTrue(0 < len(away) < len(names), home)
         for reader in readers.values():
             reader.start()
-        self.assertTrue(self.all_show(readers, ["a", "b"]))
+        self.wait_until_all_show(readers, ["a", "b"])
 
         self.nodes[0].kill()
         for name in names:  # The same list again, and so no reset.
             self.wrote(name, ["a", "b"])
         for name in names:
             self.wrote(name, ["b", "a"])
-        self.assertTrue(self.all_show(readers, ["b", "a"]))
+        self.wait_until_all_show(readers, ["b", "a"])
 
         self.nodes[0].start()
         there = session_path(away[0])
-        self.assertTrue(self.becomes_true(lambda: self.request("GET", there).status == 404), "its sessions never came back to it")
+        wait_for(lambda: self.request("GET", there).status == 404, "its sessions come back to it", 30, not_yet=())
         # Each of nginx's workers finds that out by itself: after `fail_timeout` it tries one request, which may be a
         # stream of 4 s, and until that is over all others go elsewhere.
-        time.sleep(12)
-        self.assertTrue(self.becomes_true(lambda: all(self.request("GET", there).status == 404 for _ in range(20))))
+        let_pass(12, "fail_timeout of nginx, and a stream's life")
+        wait_for(lambda: all(self.request("GET", there).status == 404 for _ in range(20)), "all requests go to it", 30, not_yet=())
         for name in names:
             self.wrote(name, ["b", "a"])
         for name in names:
             self.wrote(name, ["c"])
-        self.assertTrue(self.all_show(readers, ["c"]), [
-            (name, name in away, reader.problem, reader.replica.revision, [self.request("GET", session_path(name), at=node).text for node in self.nodes])
-            for name, reader in readers.items() if not reader.shows(canonical(["c"]))])
+        self.wait_until_all_show(readers, ["c"])
         for name in names:
             self.assertEqual(self.request("GET", session_path(name), at=self.nodes[home[name]]).status, 200)
         for reader in readers.values():
@@ -263,8 +257,11 @@ class AwayAndBack(Behind):
             self.assertIsNone(reader.problem)
             self.assertLessEqual(reader.resets, 1, "the same list on another node was a reset")
 
-    def all_show(self, readers, state):
-        return self.becomes_true(lambda: all(reader.shows(canonical(state)) for reader in readers.values()))
+    def wait_until_all_show(self, readers, state):
+        def others():
+            return [(name, reader.problem, reader.replica.revision, [self.request("GET", session_path(name), at=node).text for node in self.nodes])
+                    for name, reader in readers.items() if not reader.shows(canonical(state))]
+        wait_for(lambda: all(reader.shows(canonical(state)) for reader in readers.values()), lambda: f"all show {state}: {others()}", 30)
 
 
 @unittest.skipUnless(IS_INSTALLED, MISSING)
@@ -312,7 +309,7 @@ class Follower(threading.Thread):
             except Exception as problem:  # told in the test's own thread
                 self.problem = repr(problem)
                 return
-            time.sleep(0.05)
+            pause(0.05, "a reader before it comes again")
 
     def step(self):
         since = {"since": self.replica.revision} if self.replica.revision else {}

@@ -6,14 +6,14 @@ import random
 import re
 import socket
 import threading
-import time
 import unittest
 
 from support.client import Client, session_path, target
+from support.clock import pause, pause_at_random, wait_for
 from support.node import Node
 from support.proxy import Proxy
 from support.readers import BreakingReader, PollingReader, problems
-from support.redis import IS_INSTALLED, MISSING, Redis, wait_for
+from support.redis import IS_INSTALLED, MISSING, Redis
 from support.replica import Replica
 from support.rewriter import Rewriter
 from support.seen import Seen
@@ -124,7 +124,7 @@ class KilledNode(CompactionCase):
             for turn in range(16):
                 killed, other = nodes[turn % 2], nodes[1 - turn % 2]
                 running = [threads.submit(writer.run, killed) for writer in writers]
-                time.sleep(0.03 + chance.random() * 0.2)
+                pause_at_random(chance, 0.23, 0.03)
                 killed.kill()
                 for each in running:
                     each.result(20)
@@ -238,9 +238,9 @@ class Failover(CompactionCase):
             self.is_over = threading.Event()
             with concurrent.futures.ThreadPoolExecutor(self.SESSIONS) as threads:
                 running = [threads.submit(self.write, nodes, number) for number in range(self.SESSIONS)]
-                time.sleep(0.2)
+                pause(0.2, "the failover, while all write")
                 self.fail_over()
-                time.sleep(0.1)
+                pause(0.1, "the end, while all write again")
                 self.is_over.set()
                 for each in running:
                     each.result(20)

@@ -13,10 +13,11 @@ import time
 import unittest
 
 from support.client import Client, session_path, target
+from support.clock import pause, stays, wait_for
 from support.events import Stream
 from support.node import Node
 from support.proxy import Proxy, cut, delay, double, flip
-from support.redis import IS_INSTALLED, MISSING, Group, Redis, Shards, wait_for
+from support.redis import IS_INSTALLED, MISSING, Group, Redis, Shards
 from support.replica import Replica
 from support.server import binary, environment
 from support.store import names_its_stores
@@ -49,10 +50,7 @@ class RedisCase(unittest.TestCase):
         return self.ask(node, "GET", "/readyz").status == 200
 
     def eventually(self, holds, what, seconds=30):
-        deadline = time.monotonic() + seconds
-        while not holds():
-            self.assertLess(time.monotonic(), deadline, what)
-            time.sleep(0.02)
+        wait_for(holds, what, seconds, not_yet=())
 
     def log(self, node):
         return [line for line in node.server.lines if "store unavailable" in line or "store available" in line]
@@ -112,8 +110,8 @@ class Starts(RedisCase):
                 redis.say(*refused)
                 reconnected()
                 node.server.wait_for_line(f"store (still )?unavailable: redis: .*{reason}")
-                time.sleep(1.5)
-                self.assertEqual(ready(), (503, 200))
+                self.eventually(lambda: ready() == (503, 200), "it is not ready")
+                stays(lambda: ready() == (503, 200), "it was reached", 1.5)
                 answer = self.post(node, "s", ["a"])
                 self.assertEqual((answer.status, answer.json["type"]), (503, "/problems/store-unavailable"), answer)
                 redis.say(*allowed)
@@ -158,8 +156,7 @@ class Refusals(RedisCase):
             self.assertEqual(self.post(node, "s", ["a", "b"]).status, 503)
         self.assertFalse(self.is_ready(node))
         self.assertEqual(self.ask(node, "GET", session_path("s")).status, 200)
-        time.sleep(1.2)
-        self.assertFalse(self.is_ready(node))
+        stays(lambda: not self.is_ready(node), "it is not ready", 1.2)
         redis.say("CONFIG", "SET", "maxmemory", "0")
         # It finds out by itself, since nobody writes to a node that is not ready.
         self.eventually(lambda: self.is_ready(node), "it is ready")
@@ -219,8 +216,7 @@ class Passwords(RedisCase):
     def test_the_log_names_what_an_outage_turned_out_to_be_and_a_new_file_ends_it(self):
         self.change("second")
         self.running.server.wait_for_line("^error: store still unavailable: redis: no connection: .*WRONGPASS")
-        self.assertFalse(self.is_ready(self.running))
-        time.sleep(1)
+        stays(lambda: not self.is_ready(self.running), "it is not ready, however often it tries", 1)
         self.write("second")
         self.eventually(lambda: self.is_ready(self.running), "it is ready")
         self.assertEqual(self.post(self.running, "s", ["b"]).status, 200)
@@ -323,7 +319,7 @@ class Replicated(RedisCase):
                         acknowledged.append(name)
                         break
                     self.assertEqual(answer.status, 503, answer)
-                    time.sleep(0.1)
+                    pause(0.1, "a writer that is refused")
                 if is_over.wait(0.05):
                     return
 
@@ -341,7 +337,7 @@ class Replicated(RedisCase):
         with concurrent.futures.ThreadPoolExecutor(14) as threads:
             running = [threads.submit(write, number) for number in range(10)] + [threads.submit(read, node) for node in nodes * 2]
             try:
-                time.sleep(1)
+                wait_for(lambda: len(acknowledged) > 20 and len(resets) == 4, "all write and read")
                 self.assertIn(b"OK", self.group.sentinels[0].say("SENTINEL", "FAILOVER", Group.NAME))
                 port = str(self.group.replica.port).encode()
                 wait_for(lambda: all(
@@ -406,12 +402,8 @@ class Keys(RedisCase):
             redis.process.send_signal(signal.SIGCONT)
         theirs.server.wait_for_line("store unavailable: redis")
         # By then it has its connection again.
-        deadline = time.monotonic() + 3
-        while time.monotonic() < deadline:
-            for method, body in (("PUT", {"state": ["x"]}), ("DELETE", None), ("GET", None)):
-                answer = self.ask(theirs, method, session_path("s"), body)
-                self.assertEqual(answer.status, 503, answer)
-            time.sleep(0.05)
+        stays(lambda: {self.ask(theirs, method, session_path("s"), body).status
+                       for method, body in (("PUT", {"state": ["x"]}), ("DELETE", None), ("GET", None))} == {503}, "all is refused", 3)
         self.assertFalse(self.is_ready(theirs))
         self.assertEqual(self.ask(ours, "GET", session_path("s")).json["revision"], made)
 

@@ -11,6 +11,7 @@ import unittest
 
 from support import haproxy, nginx, redis
 from support.client import target
+from support.clock import let_pass, pause_beside_others, wait_for
 from support.fetching import Answer, Connection
 from support.node import Node
 from support.ports import free_port
@@ -51,7 +52,7 @@ class Writer:
             if answer.status != 200:
                 return self.crowd.failed("a POST", answer)
             self.count += 1
-            await asyncio.sleep(0.25)
+            await pause_beside_others(0.25, "the writer of a list")
         connection.close()
 
 
@@ -93,7 +94,7 @@ class Streaming(Reader):
             if end is None or json.loads(end["data"])["type"] != "/problems/draining":
                 return self.crowd.failed("a stream that ended by", end)
             self.crowd.retries.append(int(end["retry"]))
-            await asyncio.sleep(int(end["retry"]) / 1000)
+            await pause_beside_others(int(end["retry"]) / 1000, "a reader that was told when to come back")
 
 
 class Polling(Reader):
@@ -214,21 +215,20 @@ class HAProxyBefore(TwoNodes):
 
 
 class Rolling:
-    def restart_each(self):
-        time.sleep(1)
+    def restart_each(self, crowd):
+        wait_for(lambda: crowd.failures or crowd.posts > 2 * WRITERS and all(each.replica.revision for each in crowd.readers),
+                 "all read and write")
         for node in self.nodes:
             node.stop()
             node.start()
-            deadline = time.monotonic() + 30
-            while asyncio.run(Connection(node).request("GET", "/readyz")).status != 200:
-                assert time.monotonic() < deadline, "it is never ready again"
-                time.sleep(0.05)
+            wait_for(lambda: asyncio.run(Connection(node).request("GET", "/readyz")).status == 200,  # noqa: B023
+                     "it is ready again", 30, not_yet=())
             # The time that the configurations give a proxy to take it in again, and a little more.
-            time.sleep(2.5)
+            let_pass(2.5, "health checks of a proxy")
 
     def test_nobody_notices(self):
         crowd = Crowd(self.proxy)
-        asyncio.run(crowd.go_through(self.restart_each))
+        asyncio.run(crowd.go_through(lambda: self.restart_each(crowd)))
         told = [line for line in self.proxy.log.read_text().splitlines() if "Connection refused" not in line]
         self.assertEqual(crowd.failures, [], "\n".join(told[-20:]))
         self.assertEqual(crowd.resets, 0)

@@ -12,7 +12,8 @@ import time
 import unittest
 
 from support.appliers import DIALECTS
-from support.client import Client, session_path, target
+from support.client import Client, once, session_path, target
+from support.clock import pause, pause_at_random, wait_for
 from support.events import Stream
 from support.node import Node
 from support.redis import IS_INSTALLED, MISSING, Group, Redis, Shards
@@ -24,6 +25,10 @@ from support.store import names_its_stores
 FINAL = {"sections": [{"id": "final", "items": ["last"]}]}
 # The node is gone, or was just killed while it answered.
 GONE = (OSError, ValueError, IndexError)
+
+
+def pause_after_refusal():
+    pause(0.05, "a client that was refused")
 
 
 class Member(threading.Thread):
@@ -41,7 +46,7 @@ class Member(threading.Thread):
                 try:
                     self.step(self.chance.choice(self.cluster.nodes))
                 except GONE:
-                    time.sleep(0.05)
+                    pause_after_refusal()
         except Exception as problem:  # told in the test's own thread
             self.problem = f"{type(self).__name__} of {self.session}: {problem!r}"
 
@@ -78,18 +83,18 @@ class Reader(Member):
             if answer.status == 200:
                 return self.receive(answer.exact)
             assert answer.status in (404, 503), answer
-            return time.sleep(0.05)
+            return pause_after_refusal()
         stream = Stream(node, self.path, {"dialect": self.replica.dialect, **self.since}, timeout=10)
         try:
             self.hear(node, f"stream {stream.status}")
             if stream.status != 200:
                 assert stream.status in (404, 503), stream.problem
-                return time.sleep(0.05)
+                return pause_after_refusal()
             for _ in range(self.chance.randint(1, 8)):
                 event = stream.next_event()
                 self.hear(node, event)
                 if event is None or event.event == "end":
-                    return time.sleep(0.05)
+                    return pause_after_refusal()
                 self.receive(event.changeset)
         finally:
             stream.close()
@@ -118,7 +123,7 @@ class Writer(Member):
         insert = {"edits": [{"op": "insert", "items": [{"id": identity, "content": {"n": self.count}}], "at": place}]}
         if self.wrote(insert, f"insert-{identity}"):
             self.present.append(identity)
-        time.sleep(self.chance.random() * 0.05)
+        pause_at_random(self.chance, 0.05)
 
     def wrote(self, body, key):
         """Repeats until there is an answer; makes a missing session (the store was emptied), and returns false."""
@@ -128,7 +133,7 @@ class Writer(Member):
                 answer = client.request("POST", self.path, body, {"Idempotency-Key": key, "Prefer": "return=minimal"})
                 client.close()
             except GONE:
-                time.sleep(0.05)
+                pause_after_refusal()
                 continue
             if answer.status == 200:
                 self.acknowledged += 1
@@ -139,7 +144,7 @@ class Writer(Member):
             if answer.status == 422 and self.cluster.forgets:
                 return False  # It was done, and Redis has forgotten its key.
             assert answer.status == 503 and answer.headers["Retry-After"], (key, answer)
-            time.sleep(0.05)
+            pause_after_refusal()
         raise Unsure
 
 
@@ -166,31 +171,22 @@ class Cluster:
 
     def post(self, session, body, **headers):
         """At any node, until one takes it."""
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            try:
-                client = Client(random.choice(self.nodes), 10)
-                answer = client.request("POST", session_path(session, "changes"), body, headers)
-                client.close()
-            except GONE:
-                continue
-            if answer.status in (200, 201):
-                return answer
-            time.sleep(0.05)
-        raise AssertionError(f"no node takes a write: {answer}")
+        def took():
+            client = Client(random.choice(self.nodes), 10)
+            answer = client.request("POST", session_path(session, "changes"), body, headers)
+            client.close()
+            return answer if answer.status in (200, 201) else None
+        return wait_for(took, "a node takes a write", not_yet=GONE)
 
     def state(self, session):
         """The head; an empty one if Redis has lost the session and nobody has made it again yet."""
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
+        def answered():
             client = Client(self.nodes[0])
             answer = client.request("GET", session_path(session))
             client.close()
-            if answer.status in (200, 404):
-                return answer.json.get("state", {"sections": []})
-            assert answer.status == 503, answer
-            time.sleep(0.05)
-        raise AssertionError(f"no node answers: {answer}")
+            assert answer.status in (200, 404, 503), answer
+            return answer if answer.status != 503 else None
+        return wait_for(answered, "the first node has its store", not_yet=()).json.get("state", {"sections": []})
 
     def made(self, session):
         self.post(session, {"state": []})
@@ -198,10 +194,8 @@ class Cluster:
     def goes_on(self):
         """Waits until every writer has had some more answers, so that whatever was done to the nodes is over."""
         counts = [writer.acknowledged + 5 for writer in self.writers]
-        deadline = time.monotonic() + 30
-        while any(writer.acknowledged < count and writer.problem is None for writer, count in zip(self.writers, counts)):
-            assert time.monotonic() < deadline, "writes do not go on"
-            time.sleep(0.05)
+        wait_for(lambda: all(writer.acknowledged >= count or writer.problem for writer, count in zip(self.writers, counts)),
+                 "writes go on", 30)
 
     def ended(self):
         """Stops the writers, lets the readers find the last state, and tells what went wrong."""
@@ -232,7 +226,7 @@ class Cluster:
 class SharedSessions(unittest.TestCase):
     def run_with(self, cluster, *deeds):
         try:
-            time.sleep(0.5)
+            cluster.goes_on()
             for deed in deeds:
                 deed()
                 cluster.goes_on()
@@ -261,7 +255,7 @@ class SharedSessions(unittest.TestCase):
 
         def killed(number):
             cluster.nodes[number].kill()
-            time.sleep(0.4)
+            cluster.goes_on()
             cluster.nodes[number].start()
 
         states = self.run_with(
@@ -307,7 +301,7 @@ class SharedSessions(unittest.TestCase):
 
         def restarted():
             redis.kill()
-            time.sleep(0.3)
+            wait_for(lambda: all(once(node, "GET", "/readyz").status == 503 for node in cluster.nodes), "all nodes miss it")
             redis.start()
 
         self.run_with(cluster, restarted)

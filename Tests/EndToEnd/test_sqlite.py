@@ -7,9 +7,9 @@ import random
 import shutil
 import sqlite3
 import subprocess
-import time
 
 from support.client import Client, session_path
+from support.clock import let_pass, pause_at_random
 from support.database import SQLiteCase
 from support.events import Stream
 from support.replica import Replica
@@ -126,7 +126,7 @@ class KilledServers(SQLiteCase):
             self.check(writers, replicas)
             for _ in range(times):
                 running = [threads.submit(writer.run) for writer in writers]
-                time.sleep(chance.random() * most_seconds)
+                pause_at_random(chance, most_seconds)
                 self.node.kill()
                 for each in running:
                     each.result(20)
@@ -178,7 +178,7 @@ class KilledCompaction(SQLiteCase):
         with concurrent.futures.ThreadPoolExecutor(len(writers)) as threads:
             for _ in range(20):
                 running = [threads.submit(writer.run, self.node) for writer in writers]
-                time.sleep(0.03 + chance.random() * 0.2)
+                pause_at_random(chance, 0.23, 0.03)
                 self.node.kill()
                 for each in running:
                     each.result(20)
@@ -315,7 +315,7 @@ class Restarts(SQLiteCase):
     def test_time_goes_on_while_the_process_does_not(self):
         for session, ttl in (("short", 1), ("long", 3600)):
             self.assertEqual(self.request("PUT", session, {"state": ["a"], "ttl": ttl}).status, 201)
-        self.restarted(lambda: time.sleep(1.1))
+        self.restarted(lambda: let_pass(1.1, "time to live"))
         self.assertEqual(self.request("GET", "short").status, 404)
         self.assertEqual(self.shown("long"), ["a"])
         self.assertEqual(self.post("short", {"state": ["b"]}).status, 201)
@@ -323,10 +323,10 @@ class Restarts(SQLiteCase):
     def test_use_is_remembered_too(self):
         self.request("PUT", "s", {"state": ["a"], "ttl": 3})
         self.restarted()
-        time.sleep(1.5)
+        let_pass(1.5, "time to live")
         self.shown("s")
-        time.sleep(1.2)
-        self.restarted(lambda: time.sleep(0.8))
+        let_pass(1.2, "time to live")
+        self.restarted(lambda: let_pass(0.8, "time to live"))
         self.assertEqual(self.shown("s"), ["a"])
 
     def test_a_deleted_session_stays_away(self):

@@ -10,10 +10,10 @@ import sqlite3
 import subprocess
 import tempfile
 import threading
-import time
 import unittest
 
 from support.client import Client, session_path
+from support.clock import stays, wait_for
 from support.database import SQLiteCase
 from support.events import Stream
 from support.server import binary, environment
@@ -134,10 +134,7 @@ class FullDisk(SQLiteCase):
 
         self.limit(UNLIMITED)
         # It finds out by itself, since nobody writes to a server that is not ready.
-        deadline = time.monotonic() + 30
-        while self.client.request("GET", "/readyz").status != 200 and time.monotonic() < deadline:
-            time.sleep(0.1)
-        self.assertEqual(self.client.request("GET", "/readyz").status, 200)
+        wait_for(lambda: self.client.request("GET", "/readyz").status == 200, "it is ready", 30, not_yet=())
         self.assertEqual(self.shown("s"), known)
         self.assertEqual(self.post("s", {"edits": [{"op": "insert", "items": ["more"]}]}).status, 200)
         log = [line for line in self.node.server.lines if "store unavailable" in line or "store available" in line]
@@ -208,10 +205,7 @@ class FullVolume(unittest.TestCase):
             self.assertEqual(answer.status, 204, (name, answer, self.lines))
         for name in smaller:
             self.assertEqual(self.client.request("GET", session_path(name)).status, 200)
-        deadline = time.monotonic() + 30
-        while self.ready() != 200:
-            self.assertLess(time.monotonic(), deadline, self.lines)
-            time.sleep(0.05)
+        wait_for(lambda: self.ready() == 200, lambda: f"it is ready: {self.lines}", 30, not_yet=())
         # Half of it is written again, and all of that once more: the room is used anew.
         for status in (201, 200, 200):
             self.assertEqual([self.put(name) for name in gone[: len(gone) // 2]], [status] * (len(gone) // 2), self.lines)
@@ -265,10 +259,7 @@ class ChangedFiles(SQLiteCase):
         return pathlib.Path(f"{self.path}{ending}")
 
     def assertNoticed(self, pattern):
-        deadline = time.monotonic() + 30
-        while self.client.request("GET", "/readyz").status == 200 and time.monotonic() < deadline:
-            time.sleep(0.02)
-        self.assertEqual(self.client.request("GET", "/readyz").status, 503)
+        wait_for(lambda: self.client.request("GET", "/readyz").status == 503, "it is not ready", 30, not_yet=())
         for _ in range(3):
             answer = self.post("s", {"state": ["lost"]})
             self.assertEqual((answer.status, answer.json["type"]), (503, "/problems/store-unavailable"), answer)
@@ -336,8 +327,7 @@ class ChangedFiles(SQLiteCase):
             self.known.append(f"{len(self.known)}")
             self.assertEqual(self.post("s", {"state": self.known}).status, 200)
         self.assertLess(self.path.stat().st_size, max(before, 1_000_000))
-        time.sleep(1.2)
-        self.assertEqual(self.client.request("GET", "/readyz").status, 200)
+        stays(lambda: self.client.request("GET", "/readyz").status == 200, "it is ready", 1.2)
         self.restarted()
         self.assertEqual(self.shown("s"), self.known)
 
