@@ -5,6 +5,7 @@ import time
 
 from support.case import ServiceCase
 from support.client import session_path
+from support.clock import let_pass
 from support.events import Stream
 
 
@@ -114,5 +115,5 @@ class ManyCompressedStreams(ServiceCase):
         return used
 
     def settled(self):
-        time.sleep(2.5)
+        let_pass(2.5, "memory given back each second")
         return self.server.resident_bytes()

@@ -6,6 +6,7 @@ import time
 
 from support.case import ServiceCase
 from support.client import session_path
+from support.clock import pause
 from support.replica import Replica
 from support.events import Stream
 
@@ -58,7 +59,7 @@ class Together(ServiceCase):
             for _ in range(30):
                 answer = client.request("DELETE", session_path(session))
                 assert answer.status == 204, answer
-                time.sleep(0.005)
+                pause(0.005, "a client that deletes")
 
         def replace(client):
             for number in range(30):

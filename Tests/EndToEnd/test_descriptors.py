@@ -6,10 +6,10 @@ import resource
 import shutil
 import socket
 import tempfile
-import time
 import unittest
 
 from support.client import Client, session_path
+from support.clock import let_pass
 from support.redis import IS_INSTALLED, MISSING, Redis
 from support.server import Server
 from support.store import names_its_stores
@@ -53,7 +53,7 @@ class Crowd:
             # Served clients continue through several rounds of the work done each second, stores included.
             for number in range(30):
                 self.write(before, f"during{number}")
-                time.sleep(0.1)
+                let_pass(0.1, "work done each second")
             ready = before.request("GET", "/readyz")
             self.assertEqual((ready.status, ready.json["type"]), (503, "/problems/capacity"))
             self.assertLess(server.descriptors(), limit)

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from support.appliers import DIALECTS
 from support.case import ServiceCase
 from support.client import session_path
+from support.clock import wait_for
 from support.events import Stream
 from support.replica import Replica
 from support.states import canonical
@@ -211,7 +212,5 @@ class Ended(ManyCase):
             self.assertEqual({stream.status for stream in streams}, {200})
             for stream in streams:
                 stream.close()
-            deadline = time.monotonic() + 30
-            while "diffserver_streams 0" not in self.get("/metrics").text:
-                self.assertLess(time.monotonic(), deadline, "a closed stream is still counted")
+            wait_for(lambda: "diffserver_streams 0" in self.get("/metrics").text, "a closed stream is not counted", 30, not_yet=())
         self.wrote(names[0], ["b"])

@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 
 from support.case import ServiceCase
 from support.client import session_path
+from support.clock import pause
 from support.server import certify
 
 MIB = 1 << 20
@@ -30,7 +31,7 @@ class Peak:
     def _watch(self):
         while not self.ends:
             self.most = max(self.most, self.server.resident_bytes())
-            time.sleep(0.02)
+            pause(0.02, "who measures")
 
     def __enter__(self):
         self.thread.start()
@@ -164,7 +165,7 @@ class Memory:
 
         def attack(step):
             self.put_session("wide", self.state_of(1_000_000, step))
-            time.sleep(0.5)
+            pause(0.5, "the writer")
         self.holding(attack)
 
     def state_of(self, bytes, mark):
@@ -249,7 +250,7 @@ class Memory:
 
     def test_writers_of_large_states_at_the_same_time(self):
         self.put_from(12, lambda number, step: f"/v1/sessions/large-{number}-{step}")
-        self.holding(lambda step: time.sleep(0.05))
+        self.holding(lambda step: pause(0.05, "the innocent client"))
 
     def test_readers_with_views_of_lists_that_start_over(self):
         """Streams, answers and compressed ones, through views and of many lists, that are read slowly or not at all."""
@@ -449,7 +450,7 @@ class TLS(ServiceCase):
             innocent.sendall(head.encode())
             for start in range(0, len(body), 10_000):
                 innocent.sendall(body[start:start + 10_000])
-                time.sleep(0.001)
+                pause(0.001, "the innocent client")
             self.assertIn(b" 201 ", innocent.recv(100))
         for each in held:
             each.close()

@@ -6,11 +6,11 @@ until `to` is its own, and then shows what the server holds.
 """
 
 import random
-import time
 
 from support.appliers import DIALECTS
 from support.case import ServiceCase
 from support.client import session_path
+from support.clock import pause_at_random
 from support.jsontext import exact, text
 from support.readers import BreakingReader, PollingReader, problems
 from support.replica import Replica
@@ -221,7 +221,7 @@ class Following(ModelCase):
                 self.put_session(session, {"state": state})
             else:
                 self.post_changes(session, state, Prefer="return=minimal")
-            time.sleep(chance.random() * 0.04)
+            pause_at_random(chance, 0.04)
         self.wrote(session, self.FINAL)
         self.assertEqual(problems(readers), [])
 

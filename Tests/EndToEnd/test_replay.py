@@ -1,10 +1,10 @@
 """A real list's history, posted as its upstream wrote it, to readers of every dialect."""
 
-import time
 
 from support.appliers import DIALECTS
 from support.case import ServiceCase
 from support.client import session_path
+from support.clock import pause
 from support.jsontext import exact
 from support.readers import BreakingReader, problems
 from support.replica import Replica
@@ -43,5 +43,5 @@ class Replay(ServiceCase):
             each.start()
         for line in LINES[1:]:
             self.post_changes(session, line, POINTERS)
-            time.sleep(0.03)
+            pause(0.03, "the writer")
         self.assertEqual(problems(readers), [])

@@ -4,7 +4,7 @@ import re
 import time
 
 from support.client import session_path
-from support.redis import wait_for
+from support.clock import let_pass, wait_for
 from support.events import Stream
 from support.jsontext import key
 from support.tokens import SECRET, bearer, token
@@ -127,7 +127,7 @@ class Streams(ViewCase):
         for number in range(2, 8):
             self.wrote(session, board(1, number))
             # A reader is told later than the writer, and only four writes are remembered.
-            time.sleep(0.2)
+            let_pass(0.2, "turn of a reader after a commit")
         event = stream.next()
         self.assertEqual(set(event.fields), {"id"}, event)
         found = answer().json
@@ -147,12 +147,12 @@ class Streams(ViewCase):
         # Until the pace allows the next event, the base moves on over hidden changes.
         for number in (2, 3, 4):
             self.wrote(session, board(2, number))
-            time.sleep(0.2)
+            let_pass(0.2, "turn of a reader after a commit")
         self.assertEqual(set(stream.next().fields), {"id"})
         self.wrote(session, {"edits": [{"op": "reload", "items": [row]}]})
         for number in (5, 4, 6, 7):
             self.wrote(session, board(2, number))
-            time.sleep(0.2)
+            let_pass(0.2, "turn of a reader after a commit")
         operation, = self.assertBatch(stream.next_event())["changes"]
         self.assertEqual((operation["op"], operation["as"]), ("update", "reload"))
 
@@ -220,7 +220,7 @@ class CountsThroughViews(ViewCase):
                 self.assertEqual(stream.next_event().json["reset"], "initial")
                 self.assertStatus(self.post_changes(session, {"edits": [edit]}), 200)
                 # Longer than the gap between two events, or both would be one.
-                time.sleep(0.3)
+                let_pass(0.3, "gap between two events")
                 self.wrote(session, {"edits": [{"op": "insert", "items": [{"id": "new", "content": {"n": 2}}], "into": {"section": "s"}}]})
                 self.assertEqual(stream.next_event().json["rows"], 4)
 

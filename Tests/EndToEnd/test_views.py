@@ -6,6 +6,7 @@ from urllib.parse import quote, quote_plus
 
 from support.appliers import DIALECTS, NOT_ADOPTED, rows
 from support.client import Client, session_path, target
+from support.clock import wait_for
 from support.jsontext import exact, text
 from support.replica import Replica, content
 from support.states import canonical, changed, random_state
@@ -58,10 +59,10 @@ class ViewCase(StreamCase):
 
     def wait_for_readers(self, session, count=1):
         """Waits until so many wait for the session."""
-        while True:
+        def are_there():
             listed = self.get("/v1/sessions", {"prefix": session}).json["sessions"]
-            if any(each["session"] == session and each["readers"] >= count for each in listed):
-                return
+            return any(each["session"] == session and each["readers"] >= count for each in listed)
+        wait_for(are_there, f"{count} wait for {session}", not_yet=())
 
 
 class Comparisons(ViewCase):
