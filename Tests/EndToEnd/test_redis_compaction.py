@@ -31,8 +31,8 @@ class CompactionCase(unittest.TestCase):
         self.addCleanup(redis.close)
         return redis
 
-    def node(self, port, *options):
-        node = Node("--store", f"redis://127.0.0.1:{port}", "--history-revisions", str(REMEMBERED), *options)
+    def node(self, port, *options, remembered=REMEMBERED):
+        node = Node("--store", f"redis://127.0.0.1:{port}", "--history-revisions", str(remembered), *options)
         self.addCleanup(node.stop)
         return node
 
@@ -137,10 +137,10 @@ class KilledNode(CompactionCase):
 
 
 class TwoNodes(CompactionCase):
-    WRITERS, TIMES = ("a", "b", "c"), 80
+    WRITERS, TIMES = ("a", "b", "c", "d"), 60
 
     def row(self, writer, count):
-        """A third of the state: each second or third commit outgrows the document."""
+        """A quarter of the state."""
         return {"id": writer, "content": [count, writer * 4000]}
 
     def write(self, node, writer):
@@ -153,7 +153,8 @@ class TwoNodes(CompactionCase):
 
     def test_checkpoints_at_once_lose_nothing(self):
         redis, seen = self.redis(), Seen()
-        nodes = [self.node(redis.port), self.node(redis.port)]
+        # Each third commit has more entries before it than there are revisions to remember, and so is a checkpoint.
+        nodes = [self.node(redis.port, remembered=2), self.node(redis.port, remembered=2)]
         client = Client(nodes[0])
         self.addCleanup(client.close)
         first = {"state": [self.row(writer, 0) for writer in self.WRITERS]}
