@@ -364,6 +364,9 @@ extension JSONWriter {
 }
 
 extension Columns {
+    /// The same state, with a text of its own if most of this one is unused.
+    var withoutMostlyDeadText: Columns { text.isMostlyDead ? compacted() : self }
+
     /// The same state, or what is kept of it, over a text that holds nothing else. O(items + bytes).
     package func compacted(keeping kept: KeptMembers = KeptMembers()) -> Columns {
         withView { view in

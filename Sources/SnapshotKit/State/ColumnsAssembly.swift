@@ -139,14 +139,17 @@ package struct ColumnsAssembly {
         let hasCollapsed =
             !source.allVisible || nodes.contains { $0.flags.contains(.isCollapsed) }
             || sections.contains { $0.flags.contains(.isCollapsed) }
-        let hasSameLinks = !hasCollapsed && hasLinks(of: source)
         let shared = runs(where: \.isReused)
-        let (columns, pairs) =
-            hasSameLinks
-            ? (withLinks(of: source, text), nil)
-            : rebuilt(from: source, text, hasCollapsed: hasCollapsed, isIndexed: isIndexed)
-        let result = isIndexed && text.isMostlyDead ? columns.compacted() : columns
-        return Kinship(shared, pairs: pairs, hasSameLinks: hasSameLinks, from: source.columns, to: result)
+        if !hasCollapsed, hasLinks(of: source) {
+            let columns = withLinks(of: source, text)
+            return Kinship(
+                shared, hasSameLinks: true, from: source.columns,
+                to: isIndexed ? columns.withoutMostlyDeadText : columns)
+        }
+        let alike = runs { !$0.isOwn }
+        return rebuilt(from: source, hasCollapsed: hasCollapsed)
+            .finishDistinct(
+                text: text, from: source.columns, reusing: shared, pairing: alike, isIndexed: isIndexed)
     }
 
     /// Some of the pieces that come from the source, as runs.
@@ -192,35 +195,22 @@ package struct ColumnsAssembly {
             itemTable: columns.itemTable, sectionTable: columns.sectionTable)
     }
 
-    private consuming func rebuilt(
-        from source: ColumnsView, _ text: StateText, hasCollapsed: Bool, isIndexed: Bool
-    ) -> (Columns, Pairing?) {
-        let showsAnything =
+    private consuming func rebuilt(from source: ColumnsView, hasCollapsed: Bool) -> ColumnsBuilder {
+        var builder = ColumnsBuilder()
+        (builder.list, builder.hasCollapsed, builder.isFlat) = (list, hasCollapsed, false)
+        builder.showsAnything =
             !source.payloads.isEmpty || nodes.contains { !$0.flags.isDisjoint(with: [.hasContent, .hasKind]) }
-        var nodes = copied(nodes, source.nodes)
+        builder.nodes = copied(nodes, source.nodes)
         for piece in pieces where piece.levelShift != 0 {
             for item in piece.items {
-                nodes[item].level = UInt8(truncatingIfNeeded: Int(nodes[item].level) + piece.levelShift)
+                builder.nodes[item].level = UInt8(
+                    truncatingIfNeeded: Int(builder.nodes[item].level) + piece.levelShift)
             }
         }
-        let payloads = showsAnything ? copied(payloads, source.payloads, orElse: Payload()) : []
-        Self.outline(&nodes, sections, from: unmoved(nodes, in: source))
-        let (rowOfItem, itemOfRow) = ColumnsBuilder.countRows(&nodes, &sections, hasCollapsed: hasCollapsed)
-        var tables = (IDTable.empty, IDTable.empty)
-        let pairs = text.withView { text in
-            nodes.withUnsafeBufferPointer { nodes in
-                let found = source.pairs(with: nodes, in: text, runs: runs { !$0.isOwn })
-                if isIndexed {
-                    tables.0 = found?.table ?? IDTable(nodes, in: text)
-                    tables.1 = sections.withUnsafeBufferPointer { IDTable($0, in: text) }
-                }
-                return found?.pairs
-            }
-        }
-        let columns = Columns(
-            text: text, list: list, nodes: nodes, sections: sections, payloads: payloads, itemTable: tables.0,
-            sectionTable: tables.1, rowOfItem: rowOfItem, itemOfRow: itemOfRow)
-        return (columns, pairs)
+        if builder.showsAnything { builder.payloads = copied(payloads, source.payloads, orElse: Payload()) }
+        builder.sections = sections
+        builder.outline(from: unmoved(builder.nodes, in: source))
+        return builder
     }
 
     /// The records of all items, piece by piece; `none` for those of a source without records.
@@ -261,39 +251,5 @@ package struct ColumnsAssembly {
             count -= 1
         }
         return count
-    }
-
-    /// Sets sections, parents and ends, which follow from levels. O(items from `first` on).
-    package static func outline(_ nodes: inout [Node], _ sections: [SectionNode], from first: Int) {
-        nodes.withUnsafeMutableBufferPointer { nodes in
-            withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Int(UInt8.max) + 1) { open in
-                for (index, section) in sections.enumerated() where Int(section.endItem) > first {
-                    let end = Int(section.endItem)
-                    var depth = 0
-                    for item in max(first, Int(section.firstItem))..<end {
-                        // A delta may claim a level that has no parent.
-                        let level = min(Int(nodes[item].level), depth)
-                        while depth > level {
-                            depth -= 1
-                            nodes[Int(open[depth])].end = UInt32(truncatingIfNeeded: item)
-                        }
-                        nodes[item].level = UInt8(truncatingIfNeeded: level)
-                        nodes[item].flags.remove(.isHidden)
-                        nodes[item].section = UInt32(truncatingIfNeeded: index)
-                        nodes[item].parent = depth > 0 ? Int32(truncatingIfNeeded: open[depth - 1]) : -1
-                        if item + 1 < end, Int(nodes[item + 1].level) > level {
-                            open[depth] = UInt32(truncatingIfNeeded: item)
-                            depth += 1
-                        } else {
-                            nodes[item].end = UInt32(truncatingIfNeeded: item + 1)
-                        }
-                    }
-                    while depth > 0 {
-                        depth -= 1
-                        nodes[Int(open[depth])].end = section.endItem
-                    }
-                }
-            }
-        }
     }
 }

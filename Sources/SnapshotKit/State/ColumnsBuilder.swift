@@ -16,6 +16,10 @@ package struct ColumnsBuilder {
     var showsAnything = false
     /// See `Columns.isFlat`.
     var isFlat = true
+    /// See `Columns.outsiders`.
+    var outsiders = 0
+    /// See `Columns.childCounts`.
+    var childCounts: [UInt32] = []
 
     /// Reserves room for a number of items.
     mutating func expect(items: Int) {
@@ -200,6 +204,23 @@ package struct ColumnsBuilder {
         return columns(text, tables)
     }
 
+    /// What a state whose ids are known to be distinct shares with the one that it is made from.
+    ///
+    /// - Parameters:
+    ///   - runs: items that are the same in both.
+    ///   - alike: items with the same ids, in ascending order of the new state.
+    ///   - isIndexed: whether its ids are to be found in O(1), since later states will be made of it. Then it also gets
+    ///     a text of its own if most of this one is unused.
+    consuming func finishDistinct(
+        text: StateText, from known: Columns, reusing runs: [Kinship.Run], pairing alike: [Kinship.Run], isIndexed: Bool
+    ) -> Kinship {
+        let found = pairs(with: known, alike, in: text)
+        let tables = isIndexed ? tables(text, items: found?.table) { _ in } : (.empty, .empty)
+        let columns = columns(text, tables)
+        return Kinship(
+            runs, pairs: found?.pairs, from: known, to: isIndexed ? columns.withoutMostlyDeadText : columns)
+    }
+
     /// Hashes all ids and makes tables of them, unless the items' table is known.
     mutating func tables(
         _ text: StateText, items known: IDTable? = nil, onDuplicate: (Duplicate) -> Void
@@ -239,11 +260,8 @@ package struct ColumnsBuilder {
         return Columns(
             text: text, list: list, nodes: Self.exact(nodes), sections: Self.exact(sections),
             payloads: showsAnything ? Self.exact(payloads) : [], itemTable: tables.items, sectionTable: tables.sections,
-            rowOfItem: rowOfItem, itemOfRow: itemOfRow, place: place, documentOrder: documentOrder, isFlat: isFlat)
-    }
-
-    private mutating func countRows() -> (rowOfItem: [Int32], itemOfRow: [UInt32]) {
-        Self.countRows(&nodes, &sections, hasCollapsed: hasCollapsed)
+            rowOfItem: rowOfItem, itemOfRow: itemOfRow, childCounts: childCounts, outsiders: outsiders, place: place,
+            documentOrder: documentOrder, isFlat: isFlat)
     }
 
     /// The array without the spare room that growth left, which a state would hold for its whole life.
@@ -257,11 +275,9 @@ package struct ColumnsBuilder {
             }
     }
 
-    /// Marks hidden items and numbers the rows of each section. O(sections), or O(items) if anything is collapsed.
-    package static func countRows(
-        _ nodes: inout [Node], _ sections: inout [SectionNode], hasCollapsed: Bool
-    ) -> (rowOfItem: [Int32], itemOfRow: [UInt32]) {
-        guard hasCollapsed else {
+    /// Marks hidden items and numbers the rows of each section. O(sections), or O(items) if anything is no row.
+    private mutating func countRows() -> (rowOfItem: [Int32], itemOfRow: [UInt32]) {
+        guard hasCollapsed || outsiders > 0 else {
             for index in sections.indices {
                 sections[index].firstRow = sections[index].firstItem
                 sections[index].endRow = sections[index].endItem
@@ -275,7 +291,7 @@ package struct ColumnsBuilder {
             sections[index].firstRow = UInt32(truncatingIfNeeded: itemOfRow.count)
             var visible = section.flags.contains(.isCollapsed) ? section.endItem : section.firstItem
             for item in section.firstItem..<section.endItem {
-                if item < visible {
+                if item < visible || item < outsiders {
                     nodes[Int(item)].flags.insert(.isHidden)
                 } else {
                     rowOfItem[Int(item)] = Int32(truncatingIfNeeded: itemOfRow.count)
@@ -285,7 +301,44 @@ package struct ColumnsBuilder {
             }
             sections[index].endRow = UInt32(truncatingIfNeeded: itemOfRow.count)
         }
-        return (rowOfItem, exact(itemOfRow))
+        return (rowOfItem, Self.exact(itemOfRow))
+    }
+
+    /// Sets sections, parents and ends, which follow from levels. O(items from `first` on).
+    ///
+    /// - Parameter lists: ranges of items, if they are in no section yet.
+    mutating func outline(_ lists: [SectionNode]? = nil, from first: Int = 0) {
+        let sections = lists ?? sections
+        nodes.withUnsafeMutableBufferPointer { nodes in
+            withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Int(UInt8.max) + 1) { open in
+                for (index, section) in sections.enumerated() where Int(section.endItem) > first {
+                    let end = Int(section.endItem)
+                    var depth = 0
+                    for item in max(first, Int(section.firstItem))..<end {
+                        // A delta may claim a level that has no parent.
+                        let level = min(Int(nodes[item].level), depth)
+                        while depth > level {
+                            depth -= 1
+                            nodes[Int(open[depth])].end = UInt32(truncatingIfNeeded: item)
+                        }
+                        nodes[item].level = UInt8(truncatingIfNeeded: level)
+                        nodes[item].flags.remove(.isHidden)
+                        nodes[item].section = UInt32(truncatingIfNeeded: index)
+                        nodes[item].parent = depth > 0 ? Int32(truncatingIfNeeded: open[depth - 1]) : -1
+                        if item + 1 < end, Int(nodes[item + 1].level) > level {
+                            open[depth] = UInt32(truncatingIfNeeded: item)
+                            depth += 1
+                        } else {
+                            nodes[item].end = UInt32(truncatingIfNeeded: item + 1)
+                        }
+                    }
+                    while depth > 0 {
+                        depth -= 1
+                        nodes[Int(open[depth])].end = section.endItem
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -355,12 +408,18 @@ extension ColumnsBuilder {
         else { return false }
         return known.withView { view in
             let isSame = runs.allOthers(of: nodes.count) { item in
-                guard nodes[item].isWrittenLike(view.nodes[item], text, view.text) else { return false }
-                nodes[item].hash = view.nodes[item].hash
+                let (node, old) = (nodes[item], view.nodes[item])
+                guard node.level == old.level, node.section == old.section, node.parent == old.parent,
+                    node.end == old.end, node.isWrittenLike(old, text, view.text)
+                else { return false }
+                nodes[item].hash = old.hash
                 return true
             }
             guard isSame,
-                sections.indices.allSatisfy({ sections[$0].isWrittenLike(view.sections[$0], text, view.text) })
+                zip(sections, view.sections).allSatisfy({ section, old in
+                    section.firstItem == old.firstItem && section.endItem == old.endItem
+                        && section.isWrittenLike(old, text, view.text)
+                })
             else { return false }
             for index in sections.indices { sections[index].hash = view.sections[index].hash }
             return true
@@ -368,21 +427,11 @@ extension ColumnsBuilder {
     }
 }
 
-extension Node {
-    /// Whether another node is the same, apart from its hash and the place of its id.
-    fileprivate func isWrittenLike(_ other: Node, _ ours: TextView, _ theirs: TextView) -> Bool {
-        idCount == other.idCount && level == other.level && flags == other.flags.subtracting(.isHidden)
-            && !flags.contains(.escapedID)
-            && section == other.section && parent == other.parent && end == other.end
-            && sameBytes(ours.at(idStart), theirs.at(other.idStart), Int(idCount))
-    }
-}
-
-extension SectionNode {
-    /// Whether another section is the same, apart from its hash, its rows and the places of its texts.
-    fileprivate func isWrittenLike(_ other: SectionNode, _ ours: TextView, _ theirs: TextView) -> Bool {
-        idCount == other.idCount && flags == other.flags && !flags.contains(.escapedID)
-            && firstItem == other.firstItem && endItem == other.endItem
+extension IdentifiedRecord {
+    /// Whether another record has the same flags and the same id, written without escapes, apart from its hash.
+    @inline(__always)
+    func isWrittenLike(_ other: Self, _ ours: TextView, _ theirs: TextView) -> Bool {
+        idCount == other.idCount && flags == other.flags.subtracting(.isHidden) && !flags.contains(.escapedID)
             && sameBytes(ours.at(idStart), theirs.at(other.idStart), Int(idCount))
     }
 }

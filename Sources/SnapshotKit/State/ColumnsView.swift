@@ -191,36 +191,16 @@ extension ColumnsView {
         of items: [UInt32], in sections: [SectionNode], hasCollapsed: Bool, outsiders: Int = 0,
         childCounts: [UInt32] = [], collapsing collapsed: Set<UInt32> = [], text whole: StateText? = nil
     ) -> Columns {
-        var (nodes, sections) = (items.map { self.nodes[Int($0)] }, sections)
+        var builder = ColumnsBuilder(of: self, items, in: sections)
+        (builder.hasCollapsed, builder.outsiders, builder.childCounts) = (hasCollapsed, outsiders, childCounts)
         if !collapsed.isEmpty {
-            for (index, item) in items.enumerated() where collapsed.contains(item) {
-                nodes[index].flags.insert(.isCollapsed)
-            }
-        }
-        let payloads = self.payloads.isEmpty ? [] : items.map { self.payloads[Int($0)] }
-        ColumnsAssembly.outline(&nodes, sections, from: 0)
-        var (rowOfItem, itemOfRow) = ColumnsBuilder.countRows(&nodes, &sections, hasCollapsed: hasCollapsed)
-        if outsiders > 0 {
-            for index in 0..<outsiders { nodes[index].flags.insert(.isHidden) }
-            rowOfItem = items.indices.map { Int32(truncatingIfNeeded: max(-1, $0 - outsiders)) }
-            itemOfRow = (outsiders..<items.count).map { UInt32(truncatingIfNeeded: $0) }
-            for index in sections.indices { sections[index].moveRows(back: UInt32(truncatingIfNeeded: outsiders)) }
+            for (index, item) in items.enumerated() where collapsed.contains(item) { builder.collapse(.item(index)) }
         }
         // An estimate, by which writers of the state reserve memory.
-        let used = nodes.indices.reduce(Int(columns.list.count)) { sum, index in
-            sum + Int(nodes[index].idCount) + (payloads.isEmpty ? 0 : Int(payloads[index].contentCount)) + 16
+        let used = builder.nodes.indices.reduce(Int(columns.list.count)) { sum, index in
+            sum + Int(builder.nodes[index].idCount) + Int(builder.payloads[index].contentCount) + 16
         }
-        let text = whole ?? columns.text
-        let tables = text.withView { text in
-            (
-                nodes.withUnsafeBufferPointer { IDTable($0, in: text) },
-                sections.withUnsafeBufferPointer { IDTable($0, in: text) }
-            )
-        }
-        return Columns(
-            text: text.referred(used), list: columns.list, nodes: nodes, sections: sections,
-            payloads: payloads, itemTable: tables.0, sectionTable: tables.1, rowOfItem: rowOfItem,
-            itemOfRow: itemOfRow, childCounts: childCounts, outsiders: outsiders)
+        return builder.finishDistinct(text: (whole ?? columns.text).referred(used))
     }
 }
 
@@ -231,11 +211,6 @@ extension SectionNode {
         section.firstItem = UInt32(truncatingIfNeeded: items.lowerBound)
         section.endItem = UInt32(truncatingIfNeeded: items.upperBound)
         return section
-    }
-
-    fileprivate mutating func moveRows(back count: UInt32) {
-        firstRow -= min(firstRow, count)
-        endRow -= min(endRow, count)
     }
 }
 

@@ -77,18 +77,6 @@ public struct Envelope: Sendable {
     }
 }
 
-/// The values found in an envelope, without pointers into the memory that was read.
-struct ReadEnvelope {
-    var states: [(name: String, state: ReadState)] = []
-    var values: [String: Range<Int>] = [:]
-    var violations: Violations
-    var isBareState = false
-    /// The list's own content, beside the list of a bare state.
-    package var listContent: Range<Int>?
-    /// Whether reading ended at an unwanted state.
-    var metState = false
-}
-
 /// Takes an envelope apart, member by member.
 struct EnvelopeParser {
     private let members: Envelope.Members
@@ -96,7 +84,15 @@ struct EnvelopeParser {
     private let limits: StateLimits
     private let known: KnownState
     private var scanner: JSONScanner
-    private var found: ReadEnvelope
+    private(set) var violations: Violations
+    /// What was found. Later, only the memory that was read may be gone.
+    var states: [(name: String, parser: StateParser)] = []
+    private(set) var values: [String: Range<Int>] = [:]
+    private(set) var isBareState = false
+    /// The list's own content, beside the list of a bare state.
+    private var listContent: Range<Int>?
+    /// Whether reading ended at an unwanted state.
+    private(set) var metState = false
     /// Whether the object has the operation of an edit.
     private var isEdit = false
     /// Bytes that the states so far will append to the document, with padding and without.
@@ -108,25 +104,24 @@ struct EnvelopeParser {
     ) {
         (self.members, self.shape, self.limits, self.known) = (members, shape, limits, known)
         scanner = JSONScanner(base: text, count: count, maxDepth: limits.maxDepth)
-        found = ReadEnvelope(violations: Violations(limit: limits.maxViolations))
+        violations = Violations(limit: limits.maxViolations)
     }
 
-    mutating func read() throws(JSONError) -> ReadEnvelope {
+    mutating func read() throws(JSONError) {
         scanner.skipSpace()
         if scanner.byte(scanner.at) == UInt8(ascii: "{") {
             try readObject()
-            if found.metState { return found }
+            if metState { return }
         } else {
             let isArray = scanner.byte(scanner.at) == UInt8(ascii: "[")
             let advice =
                 isArray && members.states == ["state"]
                 ? #"send {"state":…}, or POST the list to …/changes"# : scanner.adviceIfEncodedTwice(at: scanner.at)
-            found.violations.note(
+            violations.note(
                 "wrong-shape", "the body must be \(members.expectation)", advice: advice, at: DocumentPlace(0))
             try scanner.skipValue(depth: 0)
         }
         try scanner.finish()
-        return found
     }
 
     private mutating func readObject() throws(JSONError) {
@@ -135,7 +130,7 @@ struct EnvelopeParser {
         var isEmpty = scanner.takes(UInt8(ascii: "}"))
         while !isEmpty {
             try readMember(scanner.string(try scanner.takeName(in: frame)))
-            if found.metState { return }
+            if metState { return }
             isEmpty = try !scanner.takesComma(or: UInt8(ascii: "}"))
         }
         scanner.names.close(frame)
@@ -148,19 +143,19 @@ struct EnvelopeParser {
         let isState = members.states.contains(name)
         let list = members.allowsBareState ? StateList(member) : nil
         if members.refusesStates, isState || list != nil {
-            found.metState = true
+            metState = true
         } else if isState {
             let shape = shape
             try readState(name) { (reader) throws(JSONError) in
                 try reader.read(shape, depth: 1)
             }
         } else if members.values.contains(name) {
-            found.values[name] = try scanner.takeValue(depth: 1)
+            values[name] = try scanner.takeValue(depth: 1)
         } else if let list {
-            found.isBareState = true
+            isBareState = true
             try readState("state") { (reader) throws(JSONError) in try reader.readList(list, depth: 1) }
         } else if members.allowsBareState, name == "content" {
-            found.listContent = try scanner.takeValue(depth: 1)
+            listContent = try scanner.takeValue(depth: 1)
         } else {
             if name == "op", members.states == ["state"] { isEdit = true }
             noteUnknown(name, at: scanner.at)
@@ -170,35 +165,35 @@ struct EnvelopeParser {
 
     private mutating func noteUnknown(_ name: String, at offset: Int) {
         let advice = members.required.isEmpty ? "" : "; the body must be \(members.expectation)"
-        found.violations.note(
+        violations.note(
             "unknown-member", "unknown member \"\(Violations.shown(Array(name.utf8)))\"\(advice)",
             advice: members.advice(on: name), at: DocumentPlace(offset))
     }
 
     private mutating func checkMembers() {
-        if isEdit, found.states.isEmpty || found.isBareState, found.values["edits"] == nil {
-            found.violations = Violations(limit: limits.maxViolations)
+        if isEdit, states.isEmpty || isBareState, values["edits"] == nil {
+            violations = Violations(limit: limits.maxViolations)
             let way = members.values.contains("edits") ? "wrap it" : "POST it to …/changes"
-            return found.violations.note(
+            return violations.note(
                 "wrong-shape", "the body is an edit: \(way), as {\"edits\":[…]}", at: DocumentPlace(0))
         }
-        if let content = found.listContent {
-            if found.isBareState, let index = found.states.firstIndex(where: { $0.name == "state" }) {
-                found.states[index].state.builder.list = ListContent(content)
+        if let content = listContent {
+            if isBareState, let index = states.firstIndex(where: { $0.name == "state" }) {
+                states[index].parser.builder.list = ListContent(content)
             } else {
                 noteUnknown("content", at: content.lowerBound)
             }
         }
-        let names = found.states.map(\.name) + found.values.keys
+        let names = states.map(\.name) + values.keys
         if !members.required.allSatisfy(names.contains) {
-            found.violations.note("missing-member", "the body must be \(members.expectation)", at: DocumentPlace(0))
+            violations.note("missing-member", "the body must be \(members.expectation)", at: DocumentPlace(0))
         }
         let alternatives = names.count(where: members.exactlyOne.contains)
         if !members.exactlyOne.isEmpty, alternatives != 1 {
             let advice =
                 alternatives == 0 && members.allowsBareState
                 ? "; to post another document, say where its list is with ?itemsAt=" : ""
-            found.violations.note(
+            violations.note(
                 "wrong-shape", "the body must be \(members.expectation): exactly one of these\(advice)",
                 at: DocumentPlace(0))
         }
@@ -217,7 +212,7 @@ struct EnvelopeParser {
         swap(&reader.scanner, &scanner)
         madeBytes = reader.madeBytes
         if reader.store.count > 0 { tail += reader.store.count + JSONScanner.padding }
-        found.states.append((name, reader.result()))
+        states.append((name, reader))
     }
 }
 

@@ -47,13 +47,10 @@ extension StateParser {
         let areSame = reusedRuns.allOthers(of: view.nodes.count) { place in
             let (item, node) = (known.item(at: place), builder.nodes[row])
             let old = view.nodes[item]
-            let id = scanner.base + Int(node.idStart)
-            let group = groups.text(of: Int(groups.ofRow[row]))
             let section = view.text.bytes(ofID: view.sections[Int(old.section)])
-            guard node.flags.isDisjoint(with: [.escapedID, .isCollapsed]), !old.flags.contains(.escapedID),
-                node.isInteger == old.isInteger, node.idCount == old.idCount,
-                sameBytes(id, view.text.at(old.idStart), Int(node.idCount)),
-                group.withUnsafeBytes({ $0.hasSameBytes(as: section) })
+            // Nothing is collapsed in the known state.
+            guard node.isWrittenLike(old, TextView(scanner.base), view.text),
+                groups.withText(of: Int(groups.ofRow[row]), { $0.hasSameBytes(as: section) })
             else { return false }
             items.append(item)
             row += 1

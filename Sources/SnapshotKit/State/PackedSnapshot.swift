@@ -55,8 +55,6 @@ public struct PackedSnapshot: Sendable {
         builder.list = content
         var fingerprints = [Fingerprint](filled: Fingerprint(), count: items)
         var ofSections = [UInt64](filled: 0, count: sections)
-        // The open items, by level.
-        var open: [Int] = []
         for section in 0..<sections {
             let flags = NodeFlags(rawValue: UInt8(truncatingIfNeeded: reader.take()))
             builder.beginSection()
@@ -68,9 +66,7 @@ public struct PackedSnapshot: Sendable {
             if flags.contains(.isCollapsed) { builder.collapse(.section(section)) }
             for _ in 0..<reader.take() {
                 let (flags, level) = reader.takeHead()
-                while open.count > level { builder.endItem(open.removeLast()) }
-                let item = builder.beginItem(parent: open.last ?? -1, level: level)
-                open.append(item)
+                let item = builder.beginItem(parent: -1, level: level)
                 builder.setID(ofItem: item, reader.takeID(flags))
                 if flags.contains(.hasContent) {
                     builder.setContent(ofItem: item, reader.takeRange())
@@ -82,9 +78,9 @@ public struct PackedSnapshot: Sendable {
                 }
                 if flags.contains(.isCollapsed) { builder.collapse(.item(item)) }
             }
-            while let item = open.popLast() { builder.endItem(item) }
             builder.endSection()
         }
+        builder.outline()
         if hasDocumentOrder { builder.setDocumentOrder() }
         let snapshot = Snapshot(exchange(&builder, with: ColumnsBuilder()).finishDistinct(text: text))
         let columns = snapshot.columns

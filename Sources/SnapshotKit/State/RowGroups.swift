@@ -110,22 +110,16 @@ struct TakenRows: Sendable {
 }
 
 extension RowGroups {
-    /// The groups of all rows, including those taken over. O(rows).
-    func all(with taken: TakenRows, _ runs: [Kinship.Run], of known: Columns?) -> RowGroups {
-        guard let known, taken.count > 0 else { return self }
-        var all = self
-        all.ofRow = []
-        var read = 0
-        for run in runs {
-            let count = run.new - all.ofRow.count
-            all.ofRow += ofRow[read..<read + count]
-            read += count
-            for place in run.old..<run.old + run.count {
-                let section = known.nodes[known.item(atDocumentPlace: place)].section
-                all.append(Int(taken.sections[Int(section)].group))
-            }
+    /// The groups of all rows, including those taken over, by the sections that these are in. O(items).
+    ///
+    /// - Parameter order: the items of the columns, in the document's order.
+    func all(in columns: Columns, _ order: [UInt32], _ sectionOfGroup: [UInt32]) -> RowGroups {
+        var (all, groupOfSection) = (self, [UInt32](filled: 0, count: columns.sections.count))
+        for (group, section) in sectionOfGroup.enumerated() {
+            groupOfSection[Int(section)] = UInt32(truncatingIfNeeded: group)
         }
-        all.ofRow += ofRow[read...]
+        all.ofRow = order.lazy.map { columns.nodes[Int($0)] }.filter { $0.level == 0 }
+            .map { groupOfSection[Int($0.section)] }
         return all
     }
 

@@ -30,10 +30,10 @@ extension ColumnsBuilder {
     /// - Parameters:
     ///   - known: the state that rows were taken over from.
     ///   - documents: the runs of these, by their places in both documents.
-    /// - Returns: the runs of the same rows as items of both states.
+    /// - Returns: the runs of the same rows as items of both states, and the items in the document's order.
     mutating func arrange(
         by groups: RowGroups, with taken: TakenRows, of known: ColumnsView, _ documents: [Kinship.Run]
-    ) -> [Kinship.Run] {
+    ) -> (runs: [Kinship.Run], order: [UInt32]) {
         var next = [UInt32](filled: 0, count: sections.count)
         forEachRow(of: groups) { section, items in next[section] += UInt32(truncatingIfNeeded: items.count) }
         for section in taken.sections where section.count > 0 {
@@ -46,7 +46,7 @@ extension ColumnsBuilder {
         }
         // The initializer would write to the empty array, which all threads share.
         let count = nodes.count + taken.count
-        guard count > 0 else { return [] }
+        guard count > 0 else { return ([], []) }
         let sectionOfKnown = taken.sections.map { $0.group < 0 ? 0 : sectionOfGroup[Int($0.group)] }
         var placement = Placement(next, sectionOfKnown: sectionOfKnown)
         var (placed, shown) = ([Node](), [Payload]())
@@ -72,7 +72,7 @@ extension ColumnsBuilder {
         if placement.flags.contains(.escapedID) { isFlat = false }
         // Without it, later documents are read as if nothing were known.
         if !placement.isInOrder, self.place.shape.places?.element.isInPlace == true { documentOrder = order }
-        return taken.count == 0 ? [] : Placement.runs(partners)
+        return (taken.count == 0 ? [] : Placement.runs(partners), order)
     }
 
     /// Places the rows that were read and those taken over, in the order of the document.
@@ -232,9 +232,6 @@ extension Columns {
 }
 
 // MARK: - The document's order
-//
-// Violations and omissions are reported in the document's own order, over rows that were read and rows taken over. That
-// is rare, so this order is restored only then.
 
 extension ColumnsBuilder {
     /// Some items of a document, in ascending order, each with its ancestors. O(items).
@@ -249,41 +246,7 @@ extension ColumnsBuilder {
         isFlat = false
         let isApart = sections.last.map { $0.endItem == 0 } ?? true
         let lists = isApart ? [SectionNode().holding(0..<nodes.count)] : sections
-        ColumnsAssembly.outline(&nodes, lists, from: 0)
-    }
-
-    /// All rows of a document with groups as one list, without looking at sections. O(items).
-    func inDocumentOrder(with taken: TakenRows, of known: ColumnsView, _ runs: [Kinship.Run]) -> ColumnsBuilder {
-        var all = self
-        (all.nodes, all.payloads) = ([], [])
-        var read = 0
-        let take = { (items: Range<Int>) in
-            let shift = all.nodes.count - items.lowerBound
-            for item in items {
-                var node = nodes[item]
-                (node.section, node.end) = (0, node.end &+ UInt32(truncatingIfNeeded: shift))
-                if node.parent >= 0 { node.parent &+= Int32(truncatingIfNeeded: shift) }
-                all.nodes.append(node)
-                all.payloads.append(payloads[item])
-            }
-            read = items.upperBound
-        }
-        for (run, shift) in zip(runs, taken.shifts) {
-            take(read..<read + run.new - all.nodes.count)
-            for place in run.old..<run.old + run.count {
-                let item = known.columns.item(atDocumentPlace: place)
-                var (node, payload) = (known.nodes[item], known.payloads[item])
-                node.idStart &+= shift
-                node.flags.remove(.isHidden)
-                (node.section, node.end) = (0, UInt32(truncatingIfNeeded: all.nodes.count + 1))
-                payload.shift(by: shift, node.flags)
-                all.nodes.append(node)
-                all.payloads.append(payload)
-            }
-        }
-        take(read..<nodes.count)
-        all.showsAnything = true
-        return all
+        outline(lists)
     }
 
     /// Restores the order of the document, in which each item's content is its element. O(n log n).
@@ -292,10 +255,4 @@ extension ColumnsBuilder {
         documentOrder = starts.indices.map { UInt32(truncatingIfNeeded: $0) }
             .sorted { starts[Int($0)] < starts[Int($1)] }
     }
-}
-
-extension Columns {
-    /// The item at a place among the items of the document that was read.
-    @inline(__always)
-    func item(atDocumentPlace place: Int) -> Int { documentOrder.isEmpty ? place : Int(documentOrder[place]) }
 }

@@ -36,12 +36,12 @@ public struct StateDocument: Sendable {
         _ shape: StateShape, limits: StateLimits, upon known: Snapshot? = nil, keepsExpanded: Bool = false
     ) throws(StateError) -> StateReading {
         removeTail()
-        var read = try (known ?? .empty).columns.withView { (known) throws(StateError) in
+        var parser = try (known ?? .empty).columns.withView { (known) throws(StateError) in
             try scan(shape, limits: limits, upon: KnownState(known, keepsExpanded: keepsExpanded))
         }
         var text: StateText?
-        try appendTail(of: &read, to: &text)
-        return try read.finish(over: text ?? StateText(bytes), upon: known)
+        try appendTail(of: &parser, to: &text)
+        return try parser.finish(over: text ?? StateText(bytes), upon: known?.columns)
     }
 
     /// Whether the document is an array, if it is JSON.
@@ -142,16 +142,18 @@ public struct StateDocument: Sendable {
     }
 
     /// Reads the document as one state, up to the check for duplicate ids.
-    func scan(_ shape: StateShape, limits: StateLimits, upon known: KnownState? = nil) throws(StateError) -> ReadState {
+    func scan(
+        _ shape: StateShape, limits: StateLimits, upon known: KnownState? = nil
+    ) throws(StateError) -> StateParser {
         try checkSize()
-        return try withStart { (start) throws(StateError) -> ReadState in
+        return try withStart { (start) throws(StateError) -> StateParser in
             var reader = StateParser(base: start, count: count, limits: limits)
             if let known { reader.expect(known) }
             do throws(JSONError) {
                 try reader.read(shape, depth: 0)
                 try reader.scanner.finish()
             } catch { throw .json(error) }
-            return (consume reader).result()
+            return reader
         }
     }
 
@@ -163,9 +165,9 @@ public struct StateDocument: Sendable {
 
     /// Appends what a reader had to store, and releases it there: to the document, or, so that a large one need not be
     /// there twice, to a text that begins with it.
-    private mutating func appendTail(of read: inout ReadState, to text: inout StateText?) throws(StateError) {
-        guard read.excess == nil, read.tail.count > 0 else { return }
-        let tail = exchange(&read.tail, with: TokenBuffer())
+    private mutating func appendTail(of parser: inout StateParser, to text: inout StateText?) throws(StateError) {
+        guard parser.excess == nil, parser.store.count > 0 else { return }
+        let tail = exchange(&parser.store, with: TokenBuffer())
         let size = tail.end + JSONScanner.padding
         // Records hold offsets of 32 bits.
         guard size <= UInt32.max else { throw Self.tooLarge(size) }
@@ -188,12 +190,13 @@ public struct StateDocument: Sendable {
     ) throws(StateError) -> Envelope {
         try checkSize()
         removeTail()
-        var read = try (known ?? .empty).columns.withView { (known) throws(StateError) -> ReadEnvelope in
-            try withStart { (start) throws(StateError) -> ReadEnvelope in
+        var read = try (known ?? .empty).columns.withView { (known) throws(StateError) in
+            try withStart { (start) throws(StateError) in
                 var reader = EnvelopeParser(
                     members: members, shape: shape, limits: limits,
                     known: KnownState(known, keepsExpanded: keepsExpanded), text: start, count: count)
-                do throws(JSONError) { return try reader.read() } catch { throw .json(error) }
+                do throws(JSONError) { try reader.read() } catch { throw .json(error) }
+                return reader
             }
         }
         if read.metState { throw .unwanted }
@@ -206,12 +209,13 @@ public struct StateDocument: Sendable {
         }
         if !read.violations.isEmpty { throw .wrongShape(withStart { read.violations.reported(in: $0) }) }
         var whole: StateText?
-        for index in read.states.indices { try appendTail(of: &read.states[index].state, to: &whole) }
+        for index in read.states.indices { try appendTail(of: &read.states[index].parser, to: &whole) }
         var states: [(name: String, reading: StateReading)] = []
         var failures: [Violation] = []
         for index in read.states.indices {
             do throws(StateError) {
-                let reading = try read.states[index].state.finish(over: whole ?? StateText(bytes), upon: known)
+                let reading = try read.states[index].parser.finish(
+                    over: whole ?? StateText(bytes), upon: known?.columns)
                 states.append((read.states[index].name, reading))
             } catch {
                 guard case .invalid(let violations) = error else { throw error }

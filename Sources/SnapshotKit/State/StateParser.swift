@@ -417,17 +417,6 @@ struct StateParser {
     mutating func noteLongID(_ count: Int, at place: DocumentPlace) {
         note("invalid-id", "an id may have at most 2,048 bytes; this one has \(count)", at: place)
     }
-
-    // MARK: The end
-
-    /// The result of reading.
-    consuming func result() -> ReadState {
-        ReadState(
-            builder: builder, tail: store, reusedRuns: reusedRuns, mentioned: mentioned,
-            groups: groupPlace.isEmpty || isArranged ? nil : groups, taken: taken, maxSections: limits.maxSections,
-            root: root, origins: origins, keepsFirst: keepsFirst, skipped: skipped, violations: violations,
-            excess: excess)
-    }
 }
 
 // MARK: - The rest of a document

@@ -1,105 +1,89 @@
-/// What a reader made of a document: records that are not a state yet, without pointers into the memory that was read.
-struct ReadState {
-    var builder: ColumnsBuilder
-    /// What to append to the document.
-    var tail: TokenBuffer
-    // As in `StateParser`.
-    let reusedRuns: [Kinship.Run]
-    let mentioned: Set<RecordIndex>?
-    /// The groups of the rows; nil if the document has no place for them.
-    let groups: RowGroups?
-    /// Rows of the known state that are not in `builder` yet.
-    let taken: TakenRows
-    /// The largest number of sections, including those of groups.
-    let maxSections: Int
-    let root: Int
-    let origins: IDOrigins
-    let keepsFirst: Bool
-    let skipped: SkippedElements
-    private(set) var violations: Violations
-    let excess: StateParser.Excess?
+// The end of reading. Nothing here looks at the memory that was read: by now it may have moved, and what the parser
+// stored beside the document follows it in the state's text.
 
+extension StateParser {
     /// The finished state.
     ///
     /// - Parameters:
-    ///   - text: the document, its padding and the tail.
+    ///   - text: the document, its padding and what was stored.
     ///   - known: the state that the document was compared with.
-    mutating func finish(over text: StateText, upon known: Snapshot? = nil) throws(StateError) -> StateReading {
+    mutating func finish(over text: StateText, upon known: Columns? = nil) throws(StateError) -> StateReading {
         if let excess { throw Self.error(excess, text) }
-        if let mentioned, let known { builder.keepExpanded(of: known.columns, but: mentioned, reusedRuns, in: text) }
-        let result: (columns: Columns, duplicates: [ColumnsBuilder.Duplicate], kinship: Kinship?)
-        // Violations and omissions are reported in the document's own order.
-        var document: ColumnsBuilder?
-        if groups == nil {
-            // Called on the moved value, so that no second reference forces a copy.
-            result = exchange(&builder, with: ColumnsBuilder()).finish(
-                text: text, known: known?.columns, reusing: skipped.isEmpty ? reusedRuns : [])
-        } else {
-            document = builder
-            result = finished(builder, groups, taken, text, upon: known?.columns, reusing: reusedRuns)
+        if let mentioned, let known { builder.keepExpanded(of: known, but: mentioned, reusedRuns, in: text) }
+        var builder = exchange(&self.builder, with: ColumnsBuilder())
+        let place = builder.place
+        var runs = reusedRuns
+        // With groups, the items in the document's order, and the sections that it lists.
+        var (order, listed): ([UInt32]?, [SectionNode]) = (nil, [])
+        if !groupPlace.isEmpty, !isArranged {
+            listed = builder.sections.map { $0.holding(0..<0) }
+            (runs, order) = arrange(&builder, by: groups, with: taken, reusedRuns, in: text, upon: known)
         }
+        let sectionOfGroup = builder.sectionOfGroup
+        // Called on the moved value, so that no second reference forces a copy.
+        let result = (consume builder).finish(text: text, known: known, reusing: skipped.isEmpty ? runs : [])
         if result.duplicates.isEmpty, skipped.isEmpty {
             try checkSections(of: result.columns)
-            guard violations.isEmpty else { throw .invalid(text.withView { violations.reported(in: $0.first) }) }
+            try checkViolations(text)
             return StateReading(Snapshot(result.columns), reused: result.kinship)
         }
+        // Violations and omissions are reported in the document's own order.
         let read =
-            document.map { builder in
-                let all = (known ?? .empty).columns.withView {
-                    builder.inDocumentOrder(with: taken, of: $0, reusedRuns)
-                }
-                return all.finish(text: text)
+            order.map { order in
+                result.columns.withView { ColumnsBuilder(of: $0, order, in: listed).finish(text: text) }
             } ?? result
-        if !read.duplicates.isEmpty, !keepsFirst { note(read.duplicates, in: read.columns) }
-        guard violations.isEmpty else { throw .invalid(text.withView { violations.reported(in: $0.first) }) }
-        let reading = distinct(read.columns, read.duplicates, text, upon: known?.columns)
+        if !read.duplicates.isEmpty, !keepsFirst { note(read.duplicates, in: read.columns, place.shape) }
+        try checkViolations(text)
+        let ofRows = order.map { groups.all(in: result.columns, $0, sectionOfGroup) }
+        let reading = distinct(read.columns, read.duplicates, ofRows, text, upon: known)
         try checkSections(of: reading.snapshot.columns)
         return reading
+    }
+
+    private func checkViolations(_ text: StateText) throws(StateError) {
+        guard violations.isEmpty else { throw .invalid(text.withView { violations.reported(in: $0.first) }) }
     }
 
     /// Checks the number of sections, which groups may have raised.
     private func checkSections(of columns: Columns) throws(StateError) {
         let count = columns.sections.count
-        if count > maxSections {
-            let excess = StateParser.Excess(
-                what: "sections", limit: maxSections, actual: count, place: DocumentPlace(root))
+        if count > limits.maxSections {
+            let excess = Excess(
+                what: "sections", limit: limits.maxSections, actual: count, place: DocumentPlace(root))
             throw Self.error(excess, columns.text)
         }
     }
 
-    private static func error(_ excess: StateParser.Excess, _ text: StateText) -> StateError {
+    private static func error(_ excess: Excess, _ text: StateText) -> StateError {
         let pointers = text.withView { DocumentPointers.pointers(to: [excess.place], in: $0.first) }
         return .limitExceeded(
             what: excess.what, limit: excess.limit, actual: excess.actual, pointer: pointers[0] ?? "")
     }
 
-    /// The columns of what was read, with rows in the sections of their groups.
-    private func finished(
-        _ read: consuming ColumnsBuilder, _ groups: RowGroups?, _ taken: TakenRows, _ text: StateText,
-        upon known: Columns?, reusing runs: [Kinship.Run]
-    ) -> (columns: Columns, duplicates: [ColumnsBuilder.Duplicate], kinship: Kinship?) {
-        guard let groups else { return read.finish(text: text, known: known, reusing: runs) }
-        text.withView { read.beginSections(of: groups, in: $0, keepingExpandedOf: mentioned == nil ? nil : known) }
-        let placed = (known ?? Snapshot.empty.columns).withView {
-            read.arrange(by: groups, with: taken, of: $0, runs)
-        }
-        return read.finish(text: text, known: known, reusing: placed)
+    /// Puts rows into the sections of their groups; see `ColumnsBuilder.arrange`.
+    private func arrange(
+        _ builder: inout ColumnsBuilder, by groups: RowGroups, with taken: TakenRows, _ runs: [Kinship.Run],
+        in text: StateText, upon known: Columns?
+    ) -> (runs: [Kinship.Run], order: [UInt32]) {
+        text.withView { builder.beginSections(of: groups, in: $0, keepingExpandedOf: mentioned == nil ? nil : known) }
+        return (known ?? Snapshot.empty.columns).withView { builder.arrange(by: groups, with: taken, of: $0, runs) }
     }
 
     /// Notes both records of each duplicate, but each record once. O(items).
-    private mutating func note(_ duplicates: [ColumnsBuilder.Duplicate], in columns: Columns) {
-        let isNative = columns.place.shape == .native
-        let hasOneID = (columns.place.shape.places?.element.idAt.count ?? 0) == 1
+    private mutating func note(
+        _ duplicates: [ColumnsBuilder.Duplicate], in columns: Columns, _ shape: StateShape
+    ) {
+        let hasOneID = (shape.places?.element.idAt.count ?? 0) == 1
         columns.withView { view in
             var noted: Set<RecordIndex> = []
             for duplicate in duplicates {
                 let advice =
-                    isNative
+                    shape == .native
                     ? "give each an id of its own"
                     : "duplicates=first keeps the first"
                         + (duplicate.isSection || !hasOneID ? "" : ", a second idAt makes ids of two parts")
                 for record in duplicate.records where noted.insert(record).inserted {
-                    violations.note(
+                    note(
                         "duplicate-id", "duplicate id \"\(Violations.shown(Array(view.id(of: record).text)))\"",
                         advice: advice, at: place(of: record, view))
                 }
@@ -118,9 +102,12 @@ struct ReadState {
     /// The state without the elements whose ids are unusable or came earlier, and those as warnings. It has no reused
     /// runs, since it lacks some of the items that were read. O(items).
     ///
-    /// - Parameter columns: what was read, in the order of the document.
+    /// - Parameters:
+    ///   - columns: what was read, in the order of the document.
+    ///   - groups: those of all its rows, if they have groups.
     private func distinct(
-        _ columns: Columns, _ duplicates: [ColumnsBuilder.Duplicate], _ text: StateText, upon known: Columns?
+        _ columns: Columns, _ duplicates: [ColumnsBuilder.Duplicate], _ groups: RowGroups?, _ text: StateText,
+        upon known: Columns?
     ) -> StateReading {
         columns.withView { view in
             let kept = DistinctRecords(of: view, duplicates, without: Set(skipped.records), areApart: groups != nil)
@@ -131,11 +118,11 @@ struct ReadState {
             let warnings = zip(pointers, ids).map { pointer, id in
                 StateWarning(code: id == nil ? "skipped" : "duplicate-id", pointer ?? "", id)
             }
-            let groups = groups?.all(with: taken, reusedRuns, of: known).keeping(kept.items, of: view)
-            let distinct = finished(
-                ColumnsBuilder(of: view, kept.items, in: kept.sections), groups, TakenRows(), text, upon: known,
-                reusing: [])
-            return StateReading(Snapshot(distinct.columns), warnings: warnings)
+            var builder = ColumnsBuilder(of: view, kept.items, in: kept.sections)
+            if let groups = groups?.keeping(kept.items, of: view) {
+                _ = arrange(&builder, by: groups, with: TakenRows(), [], in: text, upon: known)
+            }
+            return StateReading(Snapshot(builder.finish(text: text).columns), warnings: warnings)
         }
     }
 }
