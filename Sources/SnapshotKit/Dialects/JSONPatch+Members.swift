@@ -8,7 +8,7 @@ extension JSONPatch {
     mutating func updateAll() {
         let (old, new) = (changeset.old, changeset.new)
         if changeset.change.changesList {
-            goTo(DocumentTree.root)
+            goTo(ColumnsTree.root)
             update("/content", old.listContent.nonEmpty, new.listContent.nonEmpty)
         }
         for section in new.sections.indices where changeset.isUpdated(section: section) {

@@ -30,8 +30,10 @@ struct JSONPatch {
     /// The members of the two contents that are being compared.
     var before = JSONMembers()
     var after = JSONMembers()
-    let oldTree: DocumentTree
-    let newTree: DocumentTree
+    let oldTree: ColumnsTree
+    let newTree: ColumnsTree
+    private let oldOrdinals: SiblingOrdinals
+    private let newOrdinals: SiblingOrdinals
     /// Partners in the other document; -1 for none.
     let oldOfNew: [Int]
     let newOfOld: [Int]
@@ -43,7 +45,8 @@ struct JSONPatch {
 
     init(_ changeset: ChangesetView, _ writer: JSONWriter) {
         (self.changeset, self.writer) = (changeset, writer)
-        (oldTree, newTree) = (DocumentTree(changeset.old), DocumentTree(changeset.new))
+        (oldTree, newTree) = (ColumnsTree(changeset.old), ColumnsTree(changeset.new))
+        (oldOrdinals, newOrdinals) = (SiblingOrdinals(oldTree), SiblingOrdinals(newTree))
         let (sections, items) = (changeset.change.sections, changeset.change.items)
         oldOfNew = Self.partners(sections.oldOfNew, items.oldOfNew, firstItem: oldTree.firstItem)
         newOfOld = Self.partners(sections.newOfOld, items.newOfOld, firstItem: newTree.firstItem)
@@ -52,7 +55,7 @@ struct JSONPatch {
     }
 
     private static func partners(_ sections: [Int32], _ items: [Int32], firstItem: Int) -> [Int] {
-        var partners = [DocumentTree.root]
+        var partners = [ColumnsTree.root]
         partners.reserveCapacity(1 + sections.count + items.count)
         partners += sections.lazy.map { $0 < 0 ? -1 : 1 + Int($0) }
         partners += items.lazy.map { $0 < 0 ? -1 : firstItem + Int($0) }
@@ -84,13 +87,13 @@ struct JSONPatch {
         var run = IncreasingRun()
         for child in children where oldOfNew[child] >= 0 && oldTree.parent(of: oldOfNew[child]) == oldOfNew[array] {
             run.append(
-                Int32(truncatingIfNeeded: oldTree.ordinal(of: oldOfNew[child])), at: newTree.ordinal(of: child))
+                Int32(truncatingIfNeeded: oldOrdinals[oldOfNew[child]]), at: newOrdinals[child])
         }
         let vertices = Array(children)
         var kept: [SpliceTracker.FixedElement] = []
         run.find(fixedShift: 0) { ordinals in
             for ordinal in ordinals.reversed() {
-                kept.append(.init(final: ordinal, old: oldTree.ordinal(of: oldOfNew[vertices[ordinal]])))
+                kept.append(.init(final: ordinal, old: oldOrdinals[oldOfNew[vertices[ordinal]]]))
                 stays[vertices[ordinal]] = true
             }
         }
@@ -102,7 +105,7 @@ struct JSONPatch {
     // MARK: Placing
 
     mutating func placeAll() {
-        if !trackers.isEmpty { placeChildren(of: DocumentTree.root) }
+        if !trackers.isEmpty { placeChildren(of: ColumnsTree.root) }
     }
 
     private mutating func placeChildren(of array: Int) {
@@ -198,14 +201,14 @@ struct JSONPatch {
             let count = oldTree.children(of: source).reduce(0) { count, _ in count + 1 }
             trackers[key] = SpliceTracker(stays: [], leavers: 0..<count, oldCount: count)
         }
-        return trackers[key]!.leave(oldTree.ordinal(of: oldVertex))
+        return trackers[key]!.leave(oldOrdinals[oldVertex])
     }
 
     // MARK: Removing
 
     mutating func removeAll() {
-        for array in trackers.keys.filter({ $0 > DocumentTree.root }).sorted() { removeLeavers(of: array) }
-        if trackers[DocumentTree.root] != nil { removeLeavers(of: DocumentTree.root) }
+        for array in trackers.keys.filter({ $0 > ColumnsTree.root }).sorted() { removeLeavers(of: array) }
+        if trackers[ColumnsTree.root] != nil { removeLeavers(of: ColumnsTree.root) }
     }
 
     private mutating func removeLeavers(of array: Int) {
@@ -217,7 +220,7 @@ struct JSONPatch {
         }
         guard trackers[array]!.leaversLeft > 0 else { return }
         for vertex in oldTree.children(of: oldOfNew[array]).reversed() where newOfOld[vertex] < 0 {
-            let index = trackers[array]!.leave(oldTree.ordinal(of: vertex))
+            let index = trackers[array]!.leave(oldOrdinals[vertex])
             begin("remove")
             appendPath(toArray: array)
             writer.emit("/", index, "\"}")
@@ -251,7 +254,7 @@ extension JSONPatch {
     /// Makes the path to an element of the new document, or to the document, the place of the next operations.
     mutating func goTo(_ vertex: Int) {
         let start = writer.count
-        if vertex != DocumentTree.root { appendPath(to: vertex) }
+        if vertex != ColumnsTree.root { appendPath(to: vertex) }
         place.truncate(to: 0)
         place.append(writer, from: start)
         writer.truncate(to: start)
@@ -267,14 +270,14 @@ extension JSONPatch {
 
     /// The path of an array of the new document.
     private mutating func appendPath(toArray array: Int) {
-        if array == DocumentTree.root { return writer.append("/sections") }
+        if array == ColumnsTree.root { return writer.append("/sections") }
         appendPath(to: array)
         writer.append("/items")
     }
 
     /// The path of an element of the new document that has already been placed.
     private mutating func appendPath(to vertex: Int) {
-        let (array, ordinal) = (newTree.parent(of: vertex), newTree.ordinal(of: vertex))
+        let (array, ordinal) = (newTree.parent(of: vertex), newOrdinals[vertex])
         let tracker = trackers[array]
         if let tracker, ordinal >= tracker.placed, !stays[vertex], oldOfNew[vertex] >= 0 {
             return appendPath(toOld: oldOfNew[vertex])
@@ -292,95 +295,57 @@ extension JSONPatch {
 
     /// The path of an element of the old document that is still in its old array.
     private mutating func appendPath(toOld vertex: Int) {
-        let (array, ordinal) = (oldTree.parent(of: vertex), oldTree.ordinal(of: vertex))
+        let (array, ordinal) = (oldTree.parent(of: vertex), oldOrdinals[vertex])
         appendPath(toOldArray: array)
         writer.emit("/", trackers[trackerKey(ofOld: array)]?.index(ofLeaver: ordinal) ?? ordinal)
     }
 }
 
 // MARK: - The document's tree
+//
+// Each section and item is an element of its parent's array. An array is named by the vertex that holds it.
 
-/// A state's document as a tree: the document, its sections, and its items, each an element of its parent's array.
-/// Vertex 0 is the document; the sections follow, then the items. An array is named by the vertex that holds it.
-struct DocumentTree {
-    static let root = 0
-
-    let view: ColumnsView
-    /// The vertex of the first item.
-    let firstItem: Int
-    private let ordinals: SiblingOrdinals
-
-    init(_ view: ColumnsView) {
-        self.view = view
-        firstItem = 1 + view.sections.count
-        ordinals = SiblingOrdinals(view.nodes, sections: view.sections.count)
-    }
-
-    var vertices: Range<Int> { 0..<firstItem + view.nodes.count }
-
-    /// Index of an element in its array.
-    func ordinal(of vertex: Int) -> Int { vertex < firstItem ? vertex - 1 : ordinals[vertex - firstItem] }
-
-    func parent(of vertex: Int) -> Int {
-        guard vertex >= firstItem else { return Self.root }
-        let node = view.nodes[vertex - firstItem]
-        return node.parent >= 0 ? firstItem + Int(node.parent) : 1 + Int(node.section)
-    }
-
+extension ColumnsTree {
     /// Whether the document has an array there: items without children have none.
-    func hasArray(_ vertex: Int) -> Bool {
-        vertex < firstItem || Int(view.nodes[vertex - firstItem].end) > vertex - firstItem + 1
-    }
+    fileprivate func hasArray(_ vertex: Int) -> Bool { vertex < firstItem || end(of: vertex) > vertex + 1 }
 
     /// The elements of an array, in order.
-    func children(of vertex: Int) -> Siblings {
-        if vertex == Self.root { return Siblings(tree: self, vertex: 1, end: firstItem) }
-        let items = items(below: vertex)
-        return Siblings(tree: self, vertex: firstItem + items.lowerBound, end: firstItem + items.upperBound)
+    fileprivate func children(of vertex: Int) -> Siblings {
+        Siblings(tree: self, vertex: below(vertex).lowerBound, end: below(vertex).upperBound)
     }
 
     /// The items below a section or an item, at any depth, by their index in the state.
-    func items(below vertex: Int) -> Range<Int> {
-        if vertex >= firstItem { return vertex - firstItem + 1..<Int(view.nodes[vertex - firstItem].end) }
-        return Int(view.sections[vertex - 1].firstItem)..<Int(view.sections[vertex - 1].endItem)
-    }
-
-    struct Siblings: Sequence, IteratorProtocol {
-        fileprivate let tree: DocumentTree
-        fileprivate var vertex: Int
-        fileprivate let end: Int
-
-        mutating func next() -> Int? {
-            guard vertex < end else { return nil }
-            defer {
-                let item = vertex - tree.firstItem
-                vertex = item < 0 ? vertex + 1 : tree.firstItem + Int(tree.view.nodes[item].end)
-            }
-            return vertex
-        }
+    fileprivate func items(below vertex: Int) -> Range<Int> {
+        below(vertex).lowerBound - firstItem..<below(vertex).upperBound - firstItem
     }
 }
 
-/// The ordinal of each item among its siblings. Counted once, in O(n).
-struct SiblingOrdinals {
+private struct Siblings: Sequence, IteratorProtocol {
+    let tree: ColumnsTree
+    var vertex: Int
+    let end: Int
+
+    mutating func next() -> Int? {
+        guard vertex < end else { return nil }
+        defer { vertex = tree.end(of: vertex) }
+        return vertex
+    }
+}
+
+/// The index of each vertex in its array. Counted once, in O(n).
+private struct SiblingOrdinals {
     private let ordinals: [UInt32]
 
-    init<Nodes: RandomAccessCollection<Node>>(_ nodes: Nodes, sections: Int) where Nodes.Index == Int {
-        var ordinals = [UInt32](filled: 0, count: nodes.count)
-        var children = [UInt32](filled: 0, count: nodes.count)
-        var roots = [UInt32](filled: 0, count: sections)
-        for index in nodes.indices {
-            let (parent, section) = (Int(nodes[index].parent), Int(nodes[index].section))
-            if parent < 0 {
-                ordinals[index] = roots[section]
-                roots[section] += 1
-            } else {
-                ordinals[index] = children[parent]
-                children[parent] += 1
-            }
+    init(_ tree: ColumnsTree) {
+        var ordinals = [UInt32](filled: 0, count: tree.vertices.count)
+        var children = ordinals
+        for vertex in tree.vertices.dropFirst() {
+            let parent = tree.parent(of: vertex)
+            ordinals[vertex] = children[parent]
+            children[parent] += 1
         }
         self.ordinals = ordinals
     }
 
-    subscript(item: Int) -> Int { Int(ordinals[item]) }
+    subscript(vertex: Int) -> Int { Int(ordinals[vertex]) }
 }

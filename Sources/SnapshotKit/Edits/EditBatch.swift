@@ -282,14 +282,3 @@ extension EditBatch {
         return Array(all.prefix(limits.maxViolations))
     }
 }
-
-extension EditParser {
-    /// Reads the batch at `range` of padded text.
-    fileprivate init(
-        _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, depth: Int, limits: StateLimits, pointer: String
-    ) throws(EditError) {
-        self.init(
-            base: UnsafeRawPointer(text.baseAddress!), range: range, tail: text.count, limits: limits, pointer: pointer)
-        do throws(JSONError) { try read(depth: depth) } catch { throw .json(error) }
-    }
-}

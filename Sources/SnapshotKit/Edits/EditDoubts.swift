@@ -51,7 +51,7 @@ extension EditedState {
         if doubts.isNone { return false }
         var ancestor = vertex
         while ancestor > 0 {
-            if doubts.contains(hash(of: ancestor)) { return true }
+            if doubts.contains(record(of: ancestor).node.hash) { return true }
             ancestor = tree.parent(of: ancestor)
         }
         return false
@@ -59,16 +59,9 @@ extension EditedState {
 
     /// Whether it is in doubt what has an id.
     func isDoubtful(_ id: EditID, _ subject: Edit.Subject) -> Bool {
-        !doubts.isNone && (doubts.contains(id.hash) || vertices(subject, id).contains(where: isDoubtful))
-    }
-
-    private func hash(of vertex: Int) -> UInt32 {
-        switch self.vertex(numbered: vertex) {
-        case .oldSection(let section): old.sections[section].hash
-        case .oldItem(let item): old.nodes[item].hash
-        case .newSection(let section): batch.sections[section].hash
-        case .newItem(let node): batch.nodes[node].hash
-        }
+        if doubts.isNone { return false }
+        let (new, old) = vertices(subject, id)
+        return doubts.contains(id.hash) || isDoubtful(new) || isDoubtful(old)
     }
 
     /// Doubts what the edit, an insertion, inserts.

@@ -18,20 +18,22 @@ struct EditParser {
     private var count = 0
     private var offset = 0
 
-    /// A reader of the value at `range` of padded memory; bytes that it stores go to `tail`.
-    init(base: UnsafeRawPointer, range: Range<Int>, tail: Int, limits: StateLimits, pointer: String) {
+    /// Reads the batch at `range` of padded text; what it stores follows the text. Violations are only noted.
+    init(
+        _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, depth: Int, limits: StateLimits, pointer: String
+    ) throws(EditError) {
         var inner = limits
         // A later edit may delete what is inserted: only the resulting state is limited in its number of items.
         inner.maxItems = StateLimits.none.maxItems
-        reader = StateParser(base: base, count: range.upperBound, limits: inner)
+        reader = StateParser(base: UnsafeRawPointer(text.baseAddress!), count: range.upperBound, limits: inner)
         reader.scanner.at = range.lowerBound
-        reader.store = TokenBuffer(base: tail)
+        reader.store = TokenBuffer(base: text.count)
         reader.isOfEdits = true
         (self.limits, self.pointer, start) = (limits, pointer, range.lowerBound)
+        do throws(JSONError) { try read(depth: depth) } catch { throw .json(error) }
     }
 
-    /// Reads all edits. Violations are only noted.
-    mutating func read(depth: Int) throws(JSONError) {
+    private mutating func read(depth: Int) throws(JSONError) {
         reader.scanner.skipSpace()
         guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "[") else {
             let isObject = reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "{")
@@ -170,19 +172,13 @@ struct EditParser {
 
     // MARK: The end
 
-    /// Throws the violations found.
-    func check() throws(EditError) {
-        try checkSize()
-        if !reader.violations.isEmpty { throw .wrongShape(violations) }
-    }
-
     /// The violations found, in the words of edits.
     var violations: [Violation] {
         reader.violations.reported(in: reader.scanner.base, from: start, root: pointer).map(Self.editViolation)
     }
 
-    /// Throws if there is too much of something.
-    private func checkSize() throws(EditError) {
+    /// Throws if there is too much of something, or a violation.
+    func check() throws(EditError) {
         if count > limits.maxEdits {
             throw .limitExceeded(
                 what: "edits", limit: limits.maxEdits, actual: count, pointer: "\(pointer)/\(limits.maxEdits)")
@@ -193,6 +189,7 @@ struct EditParser {
             throw .limitExceeded(
                 what: excess.what, limit: excess.limit, actual: excess.actual, pointer: pointers[0] ?? "")
         }
+        if !reader.violations.isEmpty { throw .wrongShape(violations) }
     }
 
     /// A state has codes of its own for a value of the wrong type and for a missing one; edits have one code for both.
@@ -201,13 +198,6 @@ struct EditParser {
         case "unknown-member", "invalid-id", "not-a-number", "limit-exceeded": violation
         default: Violation(pointer: violation.pointer, code: "wrong-shape", detail: violation.detail)
         }
-    }
-}
-
-extension JSONString {
-    /// Which of a few words this is.
-    func word<Word: RawRepresentable<String>>(of words: [Word]) -> Word? {
-        words.first { (isEscaped || count == $0.rawValue.utf8.count) && text.elementsEqual($0.rawValue.utf8) }
     }
 }
 

@@ -69,16 +69,11 @@ extension EditedState {
     ) throws(Failure) -> Result {
         if let made = made[vertex] { return try made.withBytes(body) }
         if let content = override(of: vertex)?.content { return try body(text(content)) }
-        switch self.vertex(numbered: vertex) {
-        case .oldSection(let section): return try body(old.content(ofSection: section))
-        case .oldItem(let item): return try body(old.content(ofItem: item))
-        case .newSection(let section):
-            let record = batch.sections[section]
-            return try body(text(record.contentStart..<record.contentStart + record.contentCount))
-        case .newItem(let node):
-            let payload = batch.payloads[node]
-            return try body(text(payload.contentStart..<payload.contentStart + payload.contentCount))
-        }
+        let payload = record(of: vertex).payload
+        return try body(
+            vertex < firstNew
+                ? old.text.bytes(at: payload.contentStart, Int(payload.contentCount))
+                : text(payload.contentStart..<payload.contentStart + payload.contentCount))
     }
 
     private func text(_ range: Range<UInt32>) -> UnsafeRawBufferPointer {

@@ -127,13 +127,7 @@ struct EditedStateWriter {
 
     /// A section or an item with what edits changed about it.
     private mutating func element(_ vertex: Int) -> (node: Node, payload: Payload) {
-        var (node, payload) =
-            switch state.vertex(numbered: vertex) {
-            case .oldSection(let index): state.old.sections[index].asItem
-            case .oldItem(let index): (node: state.old.nodes[index], payload: state.old.payload(ofItem: index))
-            case .newSection(let index): state.batch.sections[index].asItem
-            case .newItem(let index): (node: state.batch.nodes[index], payload: state.batch.payloads[index])
-            }
+        var (node, payload) = state.record(of: vertex)
         if vertex >= state.firstNew {
             node.idStart += base
             payload.shift(by: base, node.flags)

@@ -85,6 +85,16 @@ struct EditedState {
     /// The first vertex of the batch.
     var firstNew: Int { 1 + old.sections.count + old.nodes.count }
 
+    /// A section or an item as the state or the batch has it; the texts of those from `firstNew` on are in the batch.
+    func record(of vertex: Int) -> (node: Node, payload: Payload) {
+        switch self.vertex(numbered: vertex) {
+        case .oldSection(let section): old.sections[section].asItem
+        case .oldItem(let item): (old.nodes[item], old.payload(ofItem: item))
+        case .newSection(let section): batch.sections[section].asItem
+        case .newItem(let node): (batch.nodes[node], batch.payloads[node])
+        }
+    }
+
     func override(of vertex: Int) -> Override? { overrides[vertex] }
 
     /// The last edit that put a vertex, or one of its ancestors, where it is.
@@ -107,35 +117,26 @@ struct EditedState {
 
     /// The vertex that has an id now. O(levels).
     func find(_ subject: Edit.Subject, _ id: EditID) -> Int? {
+        let (new, old) = vertices(subject, id)
+        return ifThere(new) ?? ifThere(old)
+    }
+
+    /// The vertices of the batch and of the state that have or had an id; -1 for none.
+    func vertices(_ subject: Edit.Subject, _ id: EditID) -> (new: Int, old: Int) {
         switch subject {
         case .items:
             let new = batch.nodeTable.first(id.hash) { isText(of: id, batch.nodes[$0]) }
-            return new.flatMap { ifThere(Int(current[batch.sections.count + $0])) }
-                ?? old.item(withID: text(id), hash: id.hash).flatMap { ifThere(vertex(.oldItem($0))) }
+            return (
+                new.map { Int(current[batch.sections.count + $0]) } ?? -1,
+                old.item(withID: text(id), hash: id.hash).map { vertex(.oldItem($0)) } ?? -1
+            )
         case .sections:
             let new = batch.sectionTable.first(id.hash) { isText(of: id, batch.sections[$0]) }
-            return new.flatMap { ifThere(Int(current[$0])) }
-                ?? old.section(withID: text(id), hash: id.hash).flatMap { ifThere(vertex(.oldSection($0))) }
+            return (
+                new.map { Int(current[$0]) } ?? -1,
+                old.section(withID: text(id), hash: id.hash).map { vertex(.oldSection($0)) } ?? -1
+            )
         }
-    }
-
-    /// The vertices that have or had an id.
-    func vertices(_ subject: Edit.Subject, _ id: EditID) -> [Int] {
-        let (new, known) =
-            switch subject {
-            case .items:
-                (
-                    batch.nodeTable.first(id.hash) { isText(of: id, batch.nodes[$0]) }
-                        .map { Int(current[batch.sections.count + $0]) },
-                    old.item(withID: text(id), hash: id.hash).map { vertex(.oldItem($0)) }
-                )
-            case .sections:
-                (
-                    batch.sectionTable.first(id.hash) { isText(of: id, batch.sections[$0]) }.map { Int(current[$0]) },
-                    old.section(withID: text(id), hash: id.hash).map { vertex(.oldSection($0)) }
-                )
-            }
-        return [new, known].compactMap { $0 }.filter { $0 >= 0 }
     }
 
     private func ifThere(_ vertex: Int) -> Int? { vertex >= 0 && tree.contains(vertex) ? vertex : nil }
@@ -371,7 +372,7 @@ extension EditedState {
         if record.idCount == 0 { return }
         let existing = find(.sections, EditID(record))
         if let existing {
-            noteDuplicate(.newSection(section), existing, &violations)
+            noteDuplicate(new, existing, &violations)
         } else {
             enter(new)
             place(new, in: gap)
@@ -386,7 +387,7 @@ extension EditedState {
         for node in nodes where batch.nodes[node].idCount > 0 {
             let (record, new) = (batch.nodes[node], vertex(.newItem(node)))
             if let found = find(.items, EditID(record)) {
-                noteDuplicate(.newItem(node), found, &violations)
+                noteDuplicate(new, found, &violations)
                 existing[node] = found
                 continue
             }
@@ -477,19 +478,14 @@ extension EditedState {
     }
 
     /// Notes an id that exists already and, if the batch itself inserted it, where.
-    private mutating func noteDuplicate(_ new: Vertex, _ existing: Int, _ violations: inout Violations) {
+    private mutating func noteDuplicate(_ new: Int, _ existing: Int, _ violations: inout Violations) {
         guard !violations.isFull, !isDoubtful(existing) else { return }
         let isInserted = existing >= firstNew
         let detail = isInserted ? "is inserted more than once" : "already exists; move or update it"
-        for vertex in (isInserted ? [vertex(numbered: existing)] : []) + [new]
-        where reported.insert(self.vertex(vertex)).inserted {
-            switch vertex {
-            case .newItem(let node): note("item", EditID(batch.nodes[node]))
-            case .newSection(let section): note("section", EditID(batch.sections[section]))
-            case .oldItem, .oldSection: break
-            }
-        }
-        func note(_ what: String, _ id: EditID) {
+        for vertex in (isInserted ? [existing] : []) + [new] where reported.insert(vertex).inserted {
+            let (what, id) = (
+                vertex < firstNew + batch.sections.count ? "section" : "item", EditID(record(of: vertex).node)
+            )
             violations.note("duplicate-id", "the \(what) \"\(shown(id))\" \(detail)", at: batch.place(of: id))
         }
     }

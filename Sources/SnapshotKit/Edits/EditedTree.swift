@@ -6,7 +6,7 @@
 struct EditedTree {
     /// No vertex.
     static let none = -1
-    static let root = 0
+    static let root = ColumnsTree.root
 
     private struct Links {
         var parent = Int32(EditedTree.none)
@@ -18,16 +18,11 @@ struct EditedTree {
         var isCleared = false
     }
 
-    private let old: ColumnsView
-    /// The vertices of old items; those of old sections are between them and the root.
-    private let oldItems: Range<Int>
+    private let old: ColumnsTree
     private var touched: [Int: Links] = [:]
 
     /// The tree of a state. Vertices that it does not have are out of the tree.
-    init(_ old: ColumnsView) {
-        self.old = old
-        oldItems = 1 + old.sections.count..<1 + old.sections.count + old.nodes.count
-    }
+    init(_ old: ColumnsView) { self.old = ColumnsTree(old) }
 
     func parent(of vertex: Int) -> Int { Int(links(vertex).parent) }
     func next(after vertex: Int) -> Int { Int(links(vertex).next) }
@@ -117,43 +112,27 @@ struct EditedTree {
     /// The links that a vertex has in the old state; none if it is not there.
     private func oldLinks(_ vertex: Int) -> Links {
         var links = Links()
-        let sections = old.sections.count
-        let vertexOf = { (item: Int) in Int32(truncatingIfNeeded: oldItems.lowerBound + item) }
-        if oldItems.contains(vertex) {
-            let item = vertex - oldItems.lowerBound
-            let node = old.nodes[item]
-            let section = old.sections[Int(node.section)]
-            let isTop = node.parent < 0
-            let siblings =
-                isTop
-                ? Int(section.firstItem)..<Int(section.endItem)
-                : Int(node.parent) + 1..<Int(old.nodes[Int(node.parent)].end)
-            links.parent = isTop ? Int32(truncatingIfNeeded: 1 + Int(node.section)) : vertexOf(Int(node.parent))
-            if item > siblings.lowerBound { links.previous = vertexOf(ancestor(of: item - 1, at: node.level)) }
-            if Int(node.end) < siblings.upperBound { links.next = vertexOf(Int(node.end)) }
-            if Int(node.end) > item + 1 {
-                links.first = vertexOf(item + 1)
-                links.last = vertexOf(ancestor(of: Int(node.end) - 1, at: node.level + 1))
-            }
-        } else if vertex == Self.root, sections > 0 {
-            (links.first, links.last) = (1, Int32(truncatingIfNeeded: sections))
-        } else if vertex > 0, vertex <= sections {
-            let section = old.sections[vertex - 1]
-            links.parent = Int32(Self.root)
-            if vertex > 1 { links.previous = Int32(truncatingIfNeeded: vertex - 1) }
-            if vertex < sections { links.next = Int32(truncatingIfNeeded: vertex + 1) }
-            if section.endItem > section.firstItem {
-                links.first = vertexOf(Int(section.firstItem))
-                links.last = vertexOf(ancestor(of: Int(section.endItem) - 1, at: 0))
-            }
+        guard old.vertices.contains(vertex) else { return links }
+        if vertex != Self.root {
+            let (parent, end) = (old.parent(of: vertex), old.end(of: vertex))
+            let siblings = old.below(parent)
+            links.parent = Int32(truncatingIfNeeded: parent)
+            if vertex > siblings.lowerBound { links.previous = child(of: parent, holding: vertex - 1) }
+            if end < siblings.upperBound { links.next = Int32(truncatingIfNeeded: end) }
+        }
+        let below = old.below(vertex)
+        if !below.isEmpty {
+            links.first = Int32(truncatingIfNeeded: below.lowerBound)
+            links.last = child(of: vertex, holding: below.upperBound - 1)
         }
         return links
     }
 
-    private func ancestor(of item: Int, at level: UInt8) -> Int {
-        var item = item
-        while old.nodes[item].level > level { item = Int(old.nodes[item].parent) }
-        return item
+    /// The old child of a vertex that another one is, or is below.
+    private func child(of parent: Int, holding vertex: Int) -> Int32 {
+        var child = vertex
+        while case let next = old.parent(of: child), next != parent { child = next }
+        return Int32(truncatingIfNeeded: child)
     }
 
     // MARK: What is left in one piece
@@ -161,10 +140,10 @@ struct EditedTree {
     /// Old items before which something may have changed, in ascending order: the stretch between two of them is as it
     /// was, or gone as a whole. O(touched · log touched).
     func cuts() -> [Int] {
-        touched.keys.lazy.filter(oldItems.contains).map { $0 - oldItems.lowerBound }
-            .flatMap { [$0, $0 + 1, Int(old.nodes[$0].end)] }.sorted()
+        touched.keys.lazy.filter(old.items.contains).flatMap { [$0, $0 + 1, old.end(of: $0)] }
+            .map { $0 - old.firstItem }.sorted()
     }
 
     /// Whether a vertex is an old item that nobody touched.
-    func isUntouchedItem(_ vertex: Int) -> Bool { oldItems.contains(vertex) && touched[vertex] == nil }
+    func isUntouchedItem(_ vertex: Int) -> Bool { old.items.contains(vertex) && touched[vertex] == nil }
 }

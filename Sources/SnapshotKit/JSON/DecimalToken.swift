@@ -152,7 +152,7 @@ extension DecimalToken.Power {
         self = .large(isNegative: power < 0, "\(power.magnitude)".utf8.map { $0 - UInt8(ascii: "0") })
     }
 
-    fileprivate static func compare(_ one: Self, _ other: Self) -> Int {
+    static func compare(_ one: Self, _ other: Self) -> Int {
         switch (one, other) {
         case (.small(let one), .small(let other)): return one < other ? -1 : one == other ? 0 : 1
         case (.small, .large(let isNegative, _)): return isNegative ? 1 : -1

@@ -133,6 +133,11 @@ package struct JSONString: Equatable {
         return one.text.elementsEqual(other.text)
     }
 
+    /// Which of a few words this is.
+    func word<Word: RawRepresentable<String>>(of words: [Word]) -> Word? {
+        words.first { (isEscaped || count == $0.rawValue.utf8.count) && text.elementsEqual($0.rawValue.utf8) }
+    }
+
     /// Whether this string's text is `bytes`.
     @inline(__always)
     func isText(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes(isText) }

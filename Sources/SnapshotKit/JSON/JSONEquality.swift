@@ -54,15 +54,17 @@ private func takesSameArray(_ left: inout JSONCursor, _ right: inout JSONCursor,
         (hasLeft, hasRight) = (left.takesComma(), right.takesComma())
         index += 1
     }
-    return (!hasLeft || takesIgnored(&left, from: index, ignored))
-        && (!hasRight || takesIgnored(&right, from: index, ignored))
+    return (!hasLeft || takesIgnored(&left, isObject: false, from: index, ignored))
+        && (!hasRight || takesIgnored(&right, isObject: false, from: index, ignored))
 }
 
-/// Takes the rest of an array; true if all of it is ignored.
-private func takesIgnored(_ cursor: inout JSONCursor, from start: Int, _ ignored: PointerPlace) -> Bool {
+/// Takes the rest of an array or of an object; true if all of it is ignored.
+private func takesIgnored(
+    _ cursor: inout JSONCursor, isObject: Bool, from start: Int = 0, _ ignored: PointerPlace
+) -> Bool {
     var index = start
     repeat {
-        if !ignored.below(index).isEnd { return false }
+        if !(isObject ? ignored.below(cursor.takeName()) : ignored.below(index)).isEnd { return false }
         cursor.skipValue()
         index += 1
     } while cursor.takesComma()
@@ -82,16 +84,8 @@ private func takesSameObject(_ left: inout JSONCursor, _ right: inout JSONCursor
         guard takesSameOrIgnored(&left, &right, ignored.below(name)) else { return false }
         (hasLeft, hasRight) = (left.takesComma(), right.takesComma())
     }
-    return (!hasLeft || takesIgnoredMembers(&left, ignored)) && (!hasRight || takesIgnoredMembers(&right, ignored))
-}
-
-/// Takes the rest of an object; true if all of it is ignored.
-private func takesIgnoredMembers(_ cursor: inout JSONCursor, _ ignored: PointerPlace) -> Bool {
-    repeat {
-        if !ignored.below(cursor.takeName()).isEnd { return false }
-        cursor.skipValue()
-    } while cursor.takesComma()
-    return true
+    return (!hasLeft || takesIgnored(&left, isObject: true, ignored))
+        && (!hasRight || takesIgnored(&right, isObject: true, ignored))
 }
 
 // MARK: - Hashes

@@ -186,17 +186,9 @@ package struct OrderKey {
             }
             magnitude = UInt64(power + 512) << 48 | digits << 1 | (isCut ? 1 : 0)
         } else {
-            magnitude = number.power.isBelow(powers.lowerBound) ? 1 : UInt64(1023) << 48 | 1
+            magnitude =
+                DecimalToken.Power.compare(number.power, .small(powers.lowerBound)) < 0 ? 1 : UInt64(1023) << 48 | 1
         }
         return number.isNegative ? ~magnitude & (positive - 1) : positive | magnitude
-    }
-}
-
-extension DecimalToken.Power {
-    fileprivate func isBelow(_ limit: Int) -> Bool {
-        switch self {
-        case .small(let power): power < limit
-        case .large(let isNegative, _): isNegative
-        }
     }
 }

@@ -141,7 +141,7 @@ struct EnvelopeParser {
     private mutating func readMember(_ member: JSONString) throws(JSONError) {
         let name = member.string
         let isState = members.states.contains(name)
-        let list = members.allowsBareState ? StateList(member) : nil
+        let list = members.allowsBareState ? member.word(of: StateList.allCases) : nil
         if members.refusesStates, isState || list != nil {
             metState = true
         } else if isState {

@@ -12,7 +12,6 @@ extension Snapshot {
     ///     let snapshot = try builder.build()
     public struct Builder: Sendable {
         private var draft = Items()
-        private var count = 0
 
         /// A builder of a state without sections.
         public init() { draft.writer.append("{\"sections\":[") }
@@ -31,9 +30,8 @@ extension Snapshot {
             draft.writer.append("{\"id\":")
             draft.writer.append(id: id)
             draft.writer.append(content: content, isExpanded: isExpanded)
-            try draft.list(at: "/sections/\(count)/items", items)
+            try draft.list(items)
             draft.writer.append(byte: UInt8(ascii: "}"))
-            count += 1
         }
 
         /// Appends a section with an item for each value. O(values).
@@ -57,9 +55,16 @@ extension Snapshot {
         /// - Throws: `StateError.invalid` with every duplicate id, every unacceptable id and every content that is not
         ///   JSON, each by its place in the state's document; `.limitExceeded`.
         public consuming func build(limits: StateLimits = .none) throws(StateError) -> Snapshot {
-            if let failure = draft.failure { throw failure }
             draft.writer.append("]}")
-            return try Snapshot(json: draft.writer.bytes(), limits: limits)
+            let (json, failure) = (draft.writer.bytes(), draft.failure)
+            guard let failure else { return try Snapshot(json: json, limits: limits) }
+            let pointers = (json + JSONScanner.zeros).withUnsafeBytes {
+                DocumentPointers.pointers(to: [DocumentPlace(failure.offset)], in: $0.baseAddress!)
+            }
+            throw .invalid([
+                Violation(
+                    pointer: pointers[0] ?? "", code: "invalid-content", detail: failure.error.description)
+            ])
         }
     }
 }
@@ -68,21 +73,16 @@ extension Snapshot.Builder {
     /// Items, or the children of one, while they are appended.
     public struct Items: Sendable {
         fileprivate var writer = JSONWriter()
-        fileprivate var failure: StateError?
-        // Of the open list; those around it are on the stack.
-        private var pointer = ""
-        private var count = 0
+        /// The first content that is not JSON: where null takes its place, and what is wrong.
+        fileprivate var failure: (offset: Int, error: JSONError)?
 
         fileprivate init() {}
 
         /// Writes a list that `body` fills. An error leaves the list open, but then nothing is built.
-        fileprivate mutating func list(at pointer: String, _ body: (inout Items) throws -> Void) rethrows {
-            let outer = (self.pointer, count)
-            (self.pointer, count) = (pointer, 0)
+        fileprivate mutating func list(_ body: (inout Items) throws -> Void) rethrows {
             writer.append(",\"items\":[")
             try body(&self)
             writer.append(byte: UInt8(ascii: "]"))
-            (self.pointer, count) = outer
         }
 
         /// Appends an item without children.
@@ -99,7 +99,7 @@ extension Snapshot.Builder {
         ) rethrows {
             try append(id, kind) { items in
                 items.writer.append(content: content, isExpanded: isExpanded)
-                try items.list(at: "\(items.pointer)/\(items.count)/items", children)
+                try items.list(children)
             }
         }
 
@@ -125,17 +125,14 @@ extension Snapshot.Builder {
             }
             try rest(&self)
             writer.append(byte: UInt8(ascii: "}"))
-            count += 1
         }
 
         private mutating func append(_ content: [UInt8]) {
             do throws(JSONError) {
-                let text = try JSONText(content)
-                writer.append(content: text, isExpanded: true)
+                writer.append(content: try JSONText(content), isExpanded: true)
             } catch {
-                let violation = Violation(
-                    pointer: "\(pointer)/\(count)/content", code: "invalid-content", detail: error.description)
-                if failure == nil { failure = .invalid([violation]) }
+                writer.append(",\"content\":null")
+                if failure == nil { failure = (writer.count - 1, error) }
             }
         }
     }

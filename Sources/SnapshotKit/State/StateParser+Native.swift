@@ -47,7 +47,7 @@ extension StateParser {
         var holdsList = false
         try readObject(depth: depth) { (reader, name) throws(JSONError) in
             if reader.scanner.string(name).isText("content") { return try reader.readListContent(depth: depth) }
-            guard let list = StateList(reader.scanner.string(name)) else {
+            guard let list = reader.scanner.string(name).word(of: StateList.allCases) else {
                 return try reader.refuseUnknown(name, of: "state", depth: depth)
             }
             guard !holdsList else {
@@ -223,18 +223,8 @@ extension StateParser {
 }
 
 /// The member of a state that holds its list.
-enum StateList {
+enum StateList: String, CaseIterable {
     case sections, items
-
-    init?(_ name: JSONString) {
-        if name.isText("sections") {
-            self = .sections
-        } else if name.isText("items") {
-            self = .items
-        } else {
-            return nil
-        }
-    }
 }
 
 extension StateMember {
