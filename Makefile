@@ -126,11 +126,12 @@ replay: setup-test build ## replay a list's history through the server; HISTORY=
 format: ## format all Swift files
 	@swift format format -i -p $(SWIFT_FILES)
 
-lint: ## check the format of all Swift files, the width of lines, that no test sleeps, and that docs/ show the targets and parameters that there are
+lint: ## check the format, the width of lines, the arrows between the engine's rooms, that no test sleeps, and that docs/ are up to date
 	@swift format lint -s -p $(SWIFT_FILES)
 	@.ci/check-width $(SWIFT_FILES) *.md $$(find docs Clients Examples -name node_modules -prune -o -name "*.md" -print)
 	@.ci/check-sleeps
 	@.ci/check-walks
+	@.ci/check-rooms
 	@.ci/check-members
 	@.ci/draw-targets --check
 	@.ci/draw-parameters --check

@@ -319,23 +319,6 @@ extension Columns {
 
     /// The section with the given id. O(1), or O(n) without a table.
     func section(withID id: UnsafeRawBufferPointer) -> Int? { withView { $0.section(withID: id) } }
-
-    /// The item at a row; nil if there is no such row. O(1).
-    func item(at path: ItemPath) -> Int? {
-        guard sections.indices.contains(path.section) else { return nil }
-        let section = sections[path.section]
-        guard path.row >= 0, path.row < Int(section.endRow - section.firstRow) else { return nil }
-        let row = Int(section.firstRow) + path.row
-        return itemOfRow.isEmpty ? row : Int(itemOfRow[row])
-    }
-
-    /// Where an item is shown; nil if it is hidden. O(1).
-    func path(ofItem item: Int) -> ItemPath? {
-        let row = itemOfRow.isEmpty && rowOfItem.isEmpty ? item : Int(rowOfItem[item])
-        guard row >= 0 else { return nil }
-        let section = Int(nodes[item].section)
-        return ItemPath(section: section, row: row - Int(sections[section].firstRow))
-    }
 }
 
 // MARK: - Compacting

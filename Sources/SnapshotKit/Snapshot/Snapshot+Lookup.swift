@@ -209,6 +209,25 @@ public struct ItemPath: Hashable, Sendable {
     }
 }
 
+extension Columns {
+    /// The item at a row; nil if there is no such row. O(1).
+    func item(at path: ItemPath) -> Int? {
+        guard sections.indices.contains(path.section) else { return nil }
+        let section = sections[path.section]
+        guard path.row >= 0, path.row < Int(section.endRow - section.firstRow) else { return nil }
+        let row = Int(section.firstRow) + path.row
+        return itemOfRow.isEmpty ? row : Int(itemOfRow[row])
+    }
+
+    /// Where an item is shown; nil if it is hidden. O(1).
+    func path(ofItem item: Int) -> ItemPath? {
+        let row = itemOfRow.isEmpty && rowOfItem.isEmpty ? item : Int(rowOfItem[item])
+        guard row >= 0 else { return nil }
+        let section = Int(nodes[item].section)
+        return ItemPath(section: section, row: row - Int(sections[section].firstRow))
+    }
+}
+
 extension ItemPath: Comparable, CustomStringConvertible {
     /// In the order shown.
     public static func < (one: ItemPath, other: ItemPath) -> Bool {

@@ -270,12 +270,3 @@ extension [UInt8] {
         }
     }
 }
-
-/// What follows a document in a state's buffer: padding for the scanner, and the id of the section that a shorthand
-/// implies.
-enum DocumentText {
-    static let trailer: [UInt8] = JSONScanner.zeros + Array("\"main\"".utf8) + JSONScanner.zeros
-
-    /// Offset of the text `main` behind a document of `count` bytes.
-    static func mainStart(_ count: Int) -> Int { count + JSONScanner.padding + 1 }
-}

@@ -1,6 +1,7 @@
-// The list engine. Bytes become JSON, and JSON a state (folders Bytes, JSON, State); two states become a changeset
-// (Diff), which is stored as a delta (Deltas) or written for a client (Dialects); edits make the next state (Edits). No
-// folder needs a later one.
+// The list engine. Bytes become JSON (folders Bytes, JSON); JSON becomes columns (Reading, by a Shape, perhaps with
+// Groups), and these a state (Columns, Snapshot); two states become a changeset (Diff), which is stored as a delta
+// (Deltas) or written for a client (Dialects); edits make the next state (Edits). No folder names what a later one
+// declares: `.ci/check-rooms`.
 //
 // The target imports nothing, not even Foundation. It knows no clock, lock, file or reader, so everything here is a
 // function of its arguments, and an app can use it as it is.
