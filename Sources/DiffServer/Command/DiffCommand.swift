@@ -61,7 +61,7 @@ struct DiffCommand: CommandOptions {
             } catch {
                 let problem = Problem(error)
                 let places = problem.errors.map { "  \($0.pointer): \($0.detail)" }
-                let lines = ["diffserver: \(path): \(problem.type.rawValue): \(problem.detail)"] + places
+                let lines = ["diffserver: \(path): \(problem.type.name): \(problem.detail)"] + places
                 end(1, saying: lines.map(Self.advice))
             }
         } catch { fail("\(error.path): \(error.reason)") }

@@ -123,7 +123,7 @@ import Testing
         do {
             let done = try await transaction.run().value
             return done.slot?.revision.map { "at \($0.sequence)" } ?? "gone"
-        } catch let failure as TransactionFailure { return Problem(failure, of: "s").type.rawValue }
+        } catch let failure as TransactionFailure { return Problem(failure, of: "s").type.name }
     }
 
     // MARK: What follows what

@@ -38,7 +38,7 @@ enum GetProblem {
 
     @Sendable
     static func answer(_ call: OpenCall) throws(Problem) -> Response {
-        guard let type = ProblemType(rawValue: call.place["name"]) else {
+        guard let type = ProblemType(name: call.place["name"]) else {
             throw Problem(.routeNotFound, "no problem is called \"\(call.place["name"])\"")
         }
         let page = """
@@ -47,7 +47,7 @@ enum GetProblem {
             <title>\(type.title)</title>
             \(style)
             <h1>\(type.title)</h1>
-            <p><code>\(type.rawValue)</code>, status \(type.status)</p>
+            <p><code>\(type.name)</code>, status \(type.status)</p>
             <p>\(type.advice)</p>
             </html>
 

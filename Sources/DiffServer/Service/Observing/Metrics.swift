@@ -134,7 +134,7 @@ package final class Metrics: Sendable {
         }
         text.family(
             "diffserver_refusals_total", "counter", "Requests refused, by the type of the problem.",
-            zip(ProblemType.allCases, tally.refusals.dropFirst()).map { ("problem=\"\($0.rawValue)\"", $1) })
+            zip(ProblemType.allCases, tally.refusals.dropFirst()).map { ("problem=\"\($0.name)\"", $1) })
         text.counter("diffserver_received_bytes_total", "Bytes received in requests.", tally.bytesIn)
         text.counter("diffserver_sent_bytes_total", "Bytes sent in answers.", tally.bytesOut)
         service.connections?.write(into: &text)
