@@ -137,15 +137,15 @@ package final class Call: ServiceContext {
         do throws(TransactionFailure) { return try result.get() } catch { throw Problem(error, of: session) }
     }
 
-    /// Ends the reader when its token or key is revoked. Lasts until `leave`.
+    /// Ends the reader when its token is revoked, or its key or its token's secret withdrawn. Lasts until `leave`.
     func follow(_ reader: any SessionReader) {
-        if let token { service.table.revocations.follow(token, reader) }
-        service.access.follow(identity, reader)
+        if case .anyone = identity { return }
+        service.table.revocations.follow(token, reader)
     }
 
     func leave(_ reader: any SessionReader) {
-        if let token { service.table.revocations.leave(token, reader) }
-        service.access.leave(identity, reader)
+        if case .anyone = identity { return }
+        service.table.revocations.leave(token, reader)
     }
 
     /// The finished reply of an endpoint.

@@ -48,6 +48,8 @@ package final class DiffService: Service {
         rateLimit = RateLimit(perSecond: settings.rate)
         peerRateLimit = RateLimit(perSecond: settings.peerRate)
         crossOrigin = CrossOrigin(origins: access.origins)
+        access.keys.current.whenReplaced(table.revocations.endWithdrawn)
+        access.secrets.current.whenReplaced(table.revocations.endWithdrawn)
     }
 
     // MARK: The walk

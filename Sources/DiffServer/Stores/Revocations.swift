@@ -9,7 +9,8 @@ import DiffClock
 import DiffSessions
 import Synchronization
 
-/// The moments up to which tokens are revoked, by session; and the readers with tokens, which a revocation ends.
+/// The moments up to which tokens are revoked, by session; and the readers that were admitted by credentials, each of
+/// which ends when its own is revoked or withdrawn.
 public final class Revocations: Sendable {
     /// How long a revocation is kept, in milliseconds: the longest life of tokens made here.
     public static let life = Session.Settings.maxTimeToLive * 1000
@@ -21,13 +22,9 @@ public final class Revocations: Sendable {
         var moments: [String: Int] = [:]
         /// For all sessions, if it is unknown which were revoked.
         var momentOfAll: Int?
-        /// By each session of a reader's token.
-        var readers: [String: [ObjectIdentifier: Reader]] = [:]
-    }
-
-    private struct Reader {
-        let token: any RevocableToken
-        let reader: any SessionReader
+        var readers: [ObjectIdentifier: any SessionReader] = [:]
+        /// Those with tokens, by each session of theirs.
+        var readersOf: [String: [ObjectIdentifier: (reader: any SessionReader, token: any RevocableToken)]] = [:]
     }
 
     private let content = Locked(Content())
@@ -52,14 +49,13 @@ public final class Revocations: Sendable {
 
     // MARK: Revoking
 
-    /// Revokes tokens of a session that were made up to a moment, and ends their readers.
+    /// Revokes tokens of a session that were made up to a moment, and ends their readers. O(readers with such tokens).
     public func add(_ session: String, upTo moment: Int) {
         let ended = content.withLock { content -> [any SessionReader] in
             guard content.moments[session] ?? .min < moment else { return [] }
             content.moments[session] = moment
             isEmpty.store(false, ordering: .releasing)
-            let readers = content.readers[session].map { Array($0.values) } ?? []
-            return readers.filter { $0.token.wasMade(by: moment) }.map(\.reader)
+            return content.readersOf[session]?.values.compactMap { $1.wasMade(by: moment) ? $0 : nil } ?? []
         }
         for reader in ended { reader.sessionEnded(.revoked) }
     }
@@ -87,23 +83,36 @@ public final class Revocations: Sendable {
 
     // MARK: Readers
 
-    /// Ends a reader when its token is revoked: at once if it was before. O(its sessions).
-    public func follow(_ token: any RevocableToken, _ reader: any SessionReader) {
+    /// Ends a reader when its token is revoked, or it is no longer admitted: at once if that has happened before. Lasts
+    /// until `leave`. O(its sessions).
+    ///
+    /// - Parameter token: nil for a reader with a key.
+    public func follow(_ token: (any RevocableToken)?, _ reader: any SessionReader) {
         let isRefused = content.withLock { content in
+            content.readers[ObjectIdentifier(reader)] = reader
+            guard let token else { return false }
             for session in token.sessions {
-                content.readers[session, default: [:]][ObjectIdentifier(reader)] = Reader(token: token, reader: reader)
+                content.readersOf[session, default: [:]][ObjectIdentifier(reader)] = (reader, token)
             }
             return Self.refuse(token, content)
         }
-        if isRefused { reader.sessionEnded(.revoked) }
+        if isRefused || !reader.isAdmitted { reader.sessionEnded(.revoked) }
     }
 
-    public func leave(_ token: any RevocableToken, _ reader: any SessionReader) {
+    public func leave(_ token: (any RevocableToken)?, _ reader: any SessionReader) {
         content.withLock { content in
-            for session in token.sessions {
-                content.readers[session]?[ObjectIdentifier(reader)] = nil
-                if content.readers[session]?.isEmpty == true { content.readers[session] = nil }
+            content.readers[ObjectIdentifier(reader)] = nil
+            for session in token?.sessions ?? [] {
+                content.readersOf[session]?[ObjectIdentifier(reader)] = nil
+                if content.readersOf[session]?.isEmpty == true { content.readersOf[session] = nil }
             }
+        }
+    }
+
+    /// Ends the readers that are no longer admitted, since keys or secrets were replaced. O(readers).
+    public func endWithdrawn() {
+        for reader in content.withLock({ Array($0.readers.values) }) where !reader.isAdmitted {
+            reader.sessionEnded(.revoked)
         }
     }
 }

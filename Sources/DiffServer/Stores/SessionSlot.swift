@@ -295,6 +295,8 @@ public enum SessionEnd: Sendable {
 
 /// A held request or a stream that waits for a session to change. It may be called on any thread, and returns at once.
 public protocol SessionReader: AnyObject, Sendable {
+    /// Whether the server still has the key that admitted it, or the secret of its token.
+    var isAdmitted: Bool { get }
     func sessionChanged()
     func sessionEnded(_ end: SessionEnd)
     /// The server is closing, and the reader must leave after this time. If called again, the new time holds.
@@ -306,6 +308,7 @@ public protocol SessionReader: AnyObject, Sendable {
 }
 
 extension SessionReader {
+    public var isAdmitted: Bool { true }
     public func sourceChanged() {}
     public func storeChanged(leavingAfter time: Duration?) {}
 }

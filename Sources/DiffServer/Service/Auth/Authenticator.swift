@@ -60,31 +60,18 @@ package struct Authenticator: Sendable {
     /// Counts the replacements of keys or secrets.
     var generation: Int { keys.current.generation &+ secrets.current.generation }
 
-    /// Whether the credentials of an admitted request are still good, since its body may take hours.
-    func isStillGood(_ identity: Identity) -> Bool {
+    /// Whether the server still has the key, or the secret of the token, that admitted a request.
+    func knows(_ identity: Identity) -> Bool {
         switch identity {
         case .anyone: true
         case .writer(let key): keys.current.contains(key)
-        case .client(let token, let signature):
-            secrets.current.contains(signature.secret) && token.expires.seconds > WallTime.now.seconds
+        case .client(_, let signature): secrets.current.contains(signature.secret)
         }
     }
 
-    /// Ends the reader when its key or its token's secret is withdrawn. Lasts until `leave`.
-    func follow(_ identity: Identity, _ reader: any SessionReader) {
-        switch identity {
-        case .anyone: break
-        case .writer(let key): keys.current.follow(key, reader)
-        case .client(_, let signature): secrets.current.follow(signature.secret, reader)
-        }
-    }
-
-    func leave(_ identity: Identity, _ reader: any SessionReader) {
-        switch identity {
-        case .anyone: break
-        case .writer(let key): keys.current.leave(key, reader)
-        case .client(_, let signature): secrets.current.leave(signature.secret, reader)
-        }
+    /// Whether the credentials of an admitted request are still good, since its body may take hours.
+    func isStillGood(_ identity: Identity) -> Bool {
+        knows(identity) && (identity.expires?.seconds ?? .max) > WallTime.now.seconds
     }
 
     private func checkLocal(_ head: RequestHead) throws(Problem) {

@@ -108,6 +108,8 @@ final class Subscription: SessionReader, @unchecked Sendable {
         return nil
     }
 
+    var isAdmitted: Bool { call.service.access.knows(call.identity) }
+
     func sessionChanged() {
         guard !isWoken.exchange(true, ordering: .relaxed) else { return }
         loop.execute { [self] in

@@ -1,6 +1,6 @@
 @testable import DiffService
 @testable import DiffSessions
-import DiffStores
+@testable import DiffStores
 import HTTPCore
 import Testing
 
@@ -143,19 +143,20 @@ import Testing
             KeyRing.Key(name: "one", secret: "a"), KeyRing.Key(name: "other", secret: "b"),
             KeyRing.Key(name: "one", secret: "c")
         )
-        let (ring, readers) = (KeyRing(keys: [one, other]), (0..<4).map { _ in Listener() })
-        ring.current.follow(one, readers[0])
-        ring.current.follow(other, readers[1])
-        ring.current.follow(one, readers[2])
-        ring.current.leave(one, readers[2])
-        ring.current.follow(new, readers[3])
+        let (ring, registry) = (KeyRing(keys: [one, other]), Revocations())
+        ring.current.whenReplaced(registry.endWithdrawn)
+        let readers = [one, other, one, new].map { key in Listener { ring.current.contains(key) } }
+        for reader in readers { registry.follow(nil, reader) }
+        registry.leave(nil, readers[2])
+        registry.leave(nil, readers[3])
         ring.replace(by: [one, new, other])
         #expect(readers.map { $0.counts.withLock { $0[1] } } == [0, 0, 0, 1])
         ring.replace(by: [new, other])
         #expect(ring.key(for: "a") == nil && ring.key(for: "c")?.name == "one")
         #expect(readers.map { $0.counts.withLock { $0[1] } } == [1, 0, 0, 1])
+        registry.leave(nil, readers[0])
         ring.replace(by: [other])
-        ring.current.follow(one, readers[2])
+        registry.follow(nil, readers[2])
         #expect(readers.map { $0.counts.withLock { $0[1] } } == [1, 0, 1, 1])
     }
 

@@ -1,5 +1,6 @@
 @testable import DiffService
 @testable import DiffSessions
+@testable import DiffStores
 import HTTPCore
 import SnapshotKit
 import SnapshotViews
@@ -246,8 +247,10 @@ import Testing
 
     @Test func `readers end with the secret of their token, and no others`() {
         let (old, new) = (Self.secrets[0], Self.secrets[1])
-        let (secrets, readers) = (TokenSecrets([new, old]), [Listener(), Listener()])
-        for (secret, reader) in zip([old, new], readers) { secrets.current.follow(secret, reader) }
+        let (secrets, registry) = (TokenSecrets([new, old]), Revocations())
+        secrets.current.whenReplaced(registry.endWithdrawn)
+        let readers = [old, new].map { secret in Listener { secrets.current.contains(secret) } }
+        for reader in readers { registry.follow(Self.token, reader) }
         secrets.replace(by: [old, new])
         #expect(readers.map { $0.counts.withLock { $0[1] } } == [0, 0])
         secrets.replace(by: [new])
