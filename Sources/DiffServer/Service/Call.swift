@@ -218,7 +218,7 @@ extension Call {
     private static let bytesOfRequest = 4 << 20
 
     package func readiness(sessionExists: Bool) -> Progress<Void, SourceFailure>? {
-        service.source?.readiness(of: session, sessionExists: sessionExists, patience: patience)
+        service.source?.list(of: session)?.readiness(sessionExists: sessionExists, patience: patience)
     }
 }
 

@@ -351,7 +351,7 @@ package final class DiffService: Service {
 
     /// Starts fetching lists, and asking their owners about edits.
     package func follow(_ source: any SessionSource) {
-        table.isFetched = { source.hasSource($0) }
+        table.isFetched = { source.list(of: $0)?.hasSource == true }
         self.source = source
     }
 

@@ -26,11 +26,10 @@ final class EditConsent: Consent {
     /// Nil if nobody has to agree: to edits with a key, and to those of a session without a hook.
     ///
     /// - Parameter key: the key of a request that may be repeated.
-    init?(_ call: Call, _ upstream: Upstream, key: ReplayWindow.Key?, body: [UInt8]) {
+    init?(_ call: Call, _ match: ListMatch, _ calls: HookCalls, key: ReplayWindow.Key?, body: [UInt8]) {
         if case .writer = call.identity { return nil }
-        guard let match = upstream.match(call.session), let hook = match.definition.hook, let url = match.hookURL
-        else { return nil }
-        (self.call, self.hook, self.url, calls) = (call, hook, url, upstream.hooks)
+        guard let hook = match.definition.hook, let url = match.hookURL else { return nil }
+        (self.call, self.hook, self.url, self.calls) = (call, hook, url, calls)
         list = match.definition.name.text
         let request = key.map { Array("\(call.session)\n\($0.writer)\n\($0.key)\n".utf8) + body } ?? Digests.random(32)
         // 24 bytes are 32 letters, indistinguishable from random ones.

@@ -46,8 +46,9 @@ package final class Upstream: SessionSource {
     /// The list that a session belongs to; nil if the file does not name it.
     func match(_ name: String) -> ListMatch? { file.withLock { $0 }.list(of: name) }
 
-    /// Whether the session fetches itself.
-    package func hasSource(_ name: String) -> Bool { match(name)?.definition.source != nil }
+    package func list(of name: String) -> (any ListedSession)? {
+        match(name).map { NamedList(name: name, match: $0, upstream: self) }
+    }
 
     /// The session that is fetched from a URL; nil if none is, or only by a pattern of names.
     package func name(ofSource url: String) -> String? {
@@ -94,40 +95,17 @@ package final class Upstream: SessionSource {
 
     // MARK: Readers
 
-    /// What a reader of a session must wait for; nil for nothing.
-    package func readiness(of name: String, sessionExists: Bool, patience: Duration) -> Progress<Void, SourceFailure>? {
-        guard let definition = match(name)?.definition, definition.source != nil else { return nil }
-        guard let list = list(name, definition) else { return sessionExists ? nil : .done(.failure(.crowded)) }
-        return list.readiness(sessionExists: sessionExists, patience: patience)
-    }
-
     /// Fetches a session while it has readers.
     package func watch(_ slot: SessionSlot) {
         guard slot.readerCount > 0, let definition = match(slot.name)?.definition else { return }
         list(slot.name, definition)?.readersArrived()
     }
 
-    /// Asks a session's source now.
-    package func fetch(_ name: String) -> Progress<Void, SourceFailure> {
-        guard let definition = match(name)?.definition, definition.source != nil else {
-            return .done(.failure(.missing))
-        }
-        return list(name, definition)?.fetch() ?? .done(.failure(.crowded))
-    }
-
-    package func consent(for call: Call, key: ReplayWindow.Key?, body: [UInt8]) -> (any Consent)? {
-        EditConsent(call, self, key: key, body: body)
-    }
-
-    /// Why the last fetch of a session failed, for callers who may know.
-    package func failureDetail(of name: String) -> String {
-        lists.withLock { $0[name] }?.failureDetail ?? ""
-    }
-
     /// The seconds since a session's source last answered, if that is too long ago.
     package func staleness(of name: String) -> Int? { lists.withLock { $0[name] }?.staleness }
 
-    private func list(_ name: String, _ definition: ListDefinition) -> SourcedList? {
+    /// The list that fetches a session; nil if it has no source, or too many are being fetched.
+    fileprivate func list(_ name: String, _ definition: ListDefinition) -> SourcedList? {
         guard let source = definition.source else { return nil }
         let (entry, entries) = (definition.name.text, file.withLock { $0.sourceCount })
         return lists.withLock { lists in
@@ -177,6 +155,30 @@ package final class Upstream: SessionSource {
             ages[label] = max(ages[label, default: 0], Int((now - fetched) / .seconds(1)))
         }
         return ages.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+}
+
+/// A session, and the list that the file says it belongs to.
+private struct NamedList: ListedSession {
+    let name: String
+    let match: ListMatch
+    let upstream: Upstream
+
+    var hasSource: Bool { match.definition.source != nil }
+    private var list: SourcedList? { upstream.list(name, match.definition) }
+
+    func readiness(sessionExists: Bool, patience: Duration) -> Progress<Void, SourceFailure>? {
+        guard hasSource else { return nil }
+        guard let list else { return sessionExists ? nil : .done(.failure(.crowded)) }
+        return list.readiness(sessionExists: sessionExists, patience: patience)
+    }
+
+    func fetch() -> Progress<Void, SourceFailure> { list?.fetch() ?? .done(.failure(.crowded)) }
+
+    var failureDetail: String { list?.failureDetail ?? "" }
+
+    func consent(for call: Call, key: ReplayWindow.Key?, body: [UInt8]) -> (any Consent)? {
+        EditConsent(call, match, upstream.hooks, key: key, body: body)
     }
 }
 

@@ -42,13 +42,14 @@ final class PostChanges: SessionEndpoint {
         let key = try key()
         let parameters = call.parameters.shapeMembers + (isReload ? ["reload"] : [])
         let fingerprint = key == nil ? nil : RequestFingerprint(of: copy bytes, parameters, by: call.service.store.hash)
-        let consent = call.service.source?.consent(for: call, key: key, body: copy bytes)
         let service = call.service
+        let list = service.source?.list(of: call.session)
+        let consent = list?.consent(for: call, key: key, body: copy bytes)
         let body = PostedBody(
             StateDocument(consume bytes),
             PostedBody.Rules(
                 shape: shape, takesStates: call.identity.maySendStates,
-                hasSource: service.source?.hasSource(call.session) ?? false,
+                hasSource: list?.hasSource ?? false,
                 operations: call.identity.operations, limits: service.settings.stateLimits,
                 defaults: service.settings.defaultSettings))
         self.body = body
@@ -148,7 +149,7 @@ enum PostFetch {
     @Sendable
     static func answer(_ call: Call) throws(Problem) -> Reply {
         let (since, options) = (try call.parameters.since(), try ChangesOptions(call))
-        guard let source = call.service.source, source.hasSource(call.session) else {
+        guard let list = call.service.source?.list(of: call.session), list.hasSource else {
             throw Problem(.sessionNotFound, "no list with this name has a source")
         }
         return .later { pending in
@@ -160,10 +161,10 @@ enum PostFetch {
                     call.service.note(failure)
                     return pending.answer(call.refusal(Problem(failure)))
                 }
-                source.fetch(call.session).whenDone { fetched in
+                list.fetch().whenDone { fetched in
                     if case .failure(let failure) = fetched {
                         var problem = Problem(failure, of: call.session)
-                        if case .unavailable = failure { problem.detail = source.failureDetail(of: call.session) }
+                        if case .unavailable = failure { problem.detail = list.failureDetail }
                         return pending.answer(call.refusal(problem))
                     }
                     call.view().whenDone { result in

@@ -48,7 +48,7 @@ final class PutSession: SessionEndpoint {
         let options = call.service.settings
         var document = StateDocument(body)
         do throws(StateError) {
-            if call.service.source?.hasSource(call.session) == true {
+            if call.service.source?.list(of: call.session)?.hasSource == true {
                 try document.check(options.stateLimits)
                 throw .unwanted
             }
@@ -115,7 +115,8 @@ enum GetSessions {
         else { return .now(response(call)) }
         // As for a reader: a list that nobody has read yet is fetched.
         let exists = call.service.table.peek(name) != nil
-        let readiness = source.readiness(of: name, sessionExists: exists, patience: .zero) ?? .done(.success(()))
+        let readiness =
+            source.list(of: name)?.readiness(sessionExists: exists, patience: .zero) ?? .done(.success(()))
         return .later { pending in
             readiness.whenDone { result in
                 if case .failure(let failure) = result {

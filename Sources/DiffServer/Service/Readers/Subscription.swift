@@ -194,11 +194,13 @@ final class Subscription: SessionReader, @unchecked Sendable {
     private func found(_ view: SessionView?) -> Int {
         guard let view else { return perform(follower.handle(.worked(.missing)), because: notCreated) }
         seen = view.seen(of: options.projection, for: call.client)
-        let action = follower.handle(.worked(.found(view.session.head.revision, isStale: isStale)))
+        let staleness = service.staleness(of: name)
+        let action = follower.handle(.worked(.found(view.session.head.revision, isStale: staleness != nil)))
         guard case .compare(let comparison) = action else { return perform(action) }
-        let options = service.remarked(options, of: name)
+        var options = options
+        options.remarks.staleness = staleness
         guard view.isLong(options.projection, from: comparison.base?.revision, since: comparison.since.revision) else {
-            return finish(view.update(comparison, options), with: view)
+            return finish(view.update(comparison, options), with: view, isStale: staleness != nil)
         }
         let isCompressed = subscriber?.isCompressed == true
         service.workers.run(for: call.client, isCounted: false) {
@@ -209,14 +211,16 @@ final class Subscription: SessionReader, @unchecked Sendable {
             let update = view.hasRoom ? view.update(comparison, options) : nil
             if isCompressed, case .changes(let answer) = update { answer.deflate() }
             loop.execute {
-                _ = update.map { self.finish($0, with: view) } ?? self.perform(self.follower.handle(.worked(.failed)))
+                _ =
+                    update.map { self.finish($0, with: view, isStale: staleness != nil) }
+                    ?? self.perform(self.follower.handle(.worked(.failed)))
             }
         }
         return 0
     }
 
-    /// Sends the result of a comparison with the head.
-    private func finish(_ update: Update, with view: SessionView) -> Int {
+    /// Sends the result of a comparison with the head, which says whether that is stale.
+    private func finish(_ update: Update, with view: SessionView, isStale: Bool) -> Int {
         switch update {
         case .nothing(let state): return stay(at: state, in: view)
         case .changes(let answer):
@@ -255,8 +259,6 @@ final class Subscription: SessionReader, @unchecked Sendable {
         else { return 0 }
         return stay(at: same, in: view)
     }
-
-    private var isStale: Bool { service.staleness(of: name) != nil }
 
     /// The session was not created in time. The next request may wait again at once.
     private var notCreated: Problem {
