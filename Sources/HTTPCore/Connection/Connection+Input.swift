@@ -16,7 +16,7 @@ extension Connection {
     }
 
     var canPump: Bool {
-        lifecycle.takesInput && (!isStarved || isReadable) && output.count < limits.maxBacklogBytes
+        lifecycle.takesInput && (!isStarved || input.isReadable) && output.count < limits.maxBacklogBytes
     }
 
     func pumpInput() {
@@ -40,15 +40,15 @@ extension Connection {
             if isStarved, !receive(behind: &filled, in: scratch) { return }
             isStarved = false
             octets += filled
-            let input = UnsafeRawBufferPointer(rebasing: scratch[0..<filled])
-            let used = consume(input)
+            let octetsRead = UnsafeRawBufferPointer(rebasing: scratch[0..<filled])
+            let used = consume(octetsRead)
             if used == filled {
                 isStarved = true
             } else if lifecycle.phase != .closed {
-                keep(input.slice(used, filled))
+                keep(octetsRead.slice(used, filled))
             }
         }
-        if inputEnded, isStarved, lifecycle.takesInput {
+        if input == .ended, isStarved, lifecycle.takesInput {
             handle(.inputEnded(isWithinHead: parser.isWithinHead))
         }
     }
@@ -56,20 +56,11 @@ extension Connection {
     /// Reads once; false if the connection is lost.
     private func receive(behind filled: inout Int, in scratch: UnsafeMutableRawBufferPointer) -> Bool {
         let room = min(scratch.count - filled, lifecycle.phase == .head ? Self.headReadBytes : Self.octetsInTurn)
-        switch transport.receive(into: UnsafeMutableRawBufferPointer(rebasing: scratch[filled..<filled + room])) {
-        case .moved(let count):
-            filled += count
-            // After a hang-up, one more read finds the end of the input. Otherwise more input is a new edge.
-            if count < room, transport.shortReceiveIsLast, !sawHangup { isReadable = false }
-        case .blocked: isReadable = false
-        case .ended:
-            isReadable = false
-            inputEnded = true
-        case .failed:
-            handle(.lost)
-            return false
-        }
-        return true
+        let result = transport.receive(into: UnsafeMutableRawBufferPointer(rebasing: scratch[filled..<filled + room]))
+        filled += result.count
+        input.took(result, isLast: result.count < room && transport.shortReceiveIsLast)
+        if result == .failed { handle(.lost) }
+        return result != .failed
     }
 
     private func keep(_ bytes: UnsafeRawBufferPointer) { leftover = KeptInput(bytes, in: resources.takeArray()) }

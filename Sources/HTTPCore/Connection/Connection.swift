@@ -2,8 +2,8 @@ import DiffClock
 
 /// One connection: moves bytes between the transport, the parser, the service and the output, as its `Lifecycle` says.
 ///
-/// Confined to its loop. The transport is watched edge-triggered, so no request changes that: `isReadable` remembers an
-/// edge until a read finds nothing left. Room to write is watched from the first time there is none. Reads go to the
+/// Confined to its loop. The transport is watched edge-triggered, so no request changes that: `input` remembers an edge
+/// until a read finds nothing left. Room to write is watched from the first time there is none. Reads go to the
 /// loop's one large buffer and are parsed there; a connection owns memory for input only while part of a message waits,
 /// and for output only while the kernel has no room.
 ///
@@ -25,9 +25,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
 
     // Input, see Connection+Input.swift
     var parser: RequestParser
-    var isReadable = false
-    var sawHangup = false
-    var inputEnded = false
+    var input = InputSide.readable
     /// Whether the parser needs more than `leftover`.
     var isStarved = true
     var leftover = KeptInput()
@@ -44,9 +42,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
 
     // Output
     let output: OutputQueue
-    private var isBacklogged = false
-    /// Whether output waits for the peer, and not just for the next turn.
-    private(set) var isBlocked = false
+    private(set) var backlog = Backlog.none
     /// Shares for a partial message, and for answers that nobody else holds; made when something first has to wait.
     private var incoming: MemoryShare?
     private var outgoing: MemoryShare?
@@ -92,7 +88,6 @@ final class Connection: EventReceiver, TurnEndReceiver {
     /// Starts before the descriptor is watched: on a busy server the first request has arrived before the connection is
     /// accepted, and a connection for one request never needs watching.
     func begin() {
-        isReadable = true
         advance()
         guard lifecycle.phase != .closed else { return }
         isWatched = true
@@ -100,10 +95,8 @@ final class Connection: EventReceiver, TurnEndReceiver {
     }
 
     func receive(_ readiness: Readiness) {
-        if !readiness.isDisjoint(with: [.input, .inputEnd, .hangup, .error]) { isReadable = true }
         // Reading a TLS record may have been waiting for room to write.
-        if peer.isTLS { isReadable = true }
-        if !readiness.isDisjoint(with: [.inputEnd, .hangup]) { sawHangup = true }
+        if peer.isTLS || !readiness.isDisjoint(with: [.input, .inputEnd, .hangup, .error]) { input.wake(readiness) }
         if readiness.contains(.error) { handle(.lost) }
         advance()
     }
@@ -127,7 +120,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
             flush()
         } while canPump && !isMarked
         accountInput()
-        if sawHangup { noticeHangup() }
+        if input.hasHungUp { noticeHangup() }
         armAlarm()
     }
 
@@ -163,9 +156,8 @@ final class Connection: EventReceiver, TurnEndReceiver {
             let isTight = shard.options.outgoing.isExceeded
             let result = output.flush(
                 transport, limit: isTight ? .max : Self.maxSentInTurn, isLast: lifecycle.phase == .flushing)
-            if !isBacklogged, !output.isEmpty { beginWriteWindow() }
-            isBacklogged = !output.isEmpty
-            isBlocked = result == .blocked
+            if backlog == .none, !output.isEmpty { beginWriteWindow() }
+            backlog = output.isEmpty ? .none : result == .blocked ? .blocked : .unsent
             accountOutput()
             switch result {
             case nil: break
@@ -176,7 +168,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
             writer?.didDrain()
         }
         if lifecycle.phase == .flushing, output.isEmpty {
-            handle(.outputDrained(isInputClean: leftover.isEmpty && !isReadable && isStarved))
+            handle(.outputDrained(isInputClean: leftover.isEmpty && !input.isReadable && isStarved))
         }
     }
 
@@ -208,11 +200,11 @@ final class Connection: EventReceiver, TurnEndReceiver {
     func takeShare() -> MemoryShare? { incoming.take() }
 
     private func accountOutput() {
-        guard isBacklogged else { return outgoing = nil }
+        guard backlog != .none else { return outgoing = nil }
         let share = outgoing ?? MemoryShare(of: shard.options.outgoing)
         outgoing = share
         share.hold(output.own)
-        if isBlocked, shard.options.outgoing.isExceeded { shard.relief.begin() }
+        if backlog == .blocked, shard.options.outgoing.isExceeded { shard.relief.begin() }
     }
 
     private func watchOutput() {
@@ -256,7 +248,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     func drain(begun: Instant, keepsIdle: Bool) {
         handle(.endAnnounced)
         if lifecycle.phase == .head {
-            isReadable = true
+            input.wake()
             advance()
         }
         let awaitsFirst = output.total == 0 && phaseBegan > begun
@@ -290,7 +282,7 @@ extension Connection {
         return phaseDeadline.map { min($0, stallDeadline) } ?? stallDeadline
     }
 
-    private var stallDeadline: Instant? { isBacklogged ? writeWindowBegan + shard.timeouts.writeWindow : nil }
+    private var stallDeadline: Instant? { backlog == .none ? nil : writeWindowBegan + shard.timeouts.writeWindow }
 
     /// What the peer has acknowledged. The kernel takes up to some MiB at once, and then nothing for a long time
     /// although the peer keeps reading.
@@ -306,7 +298,7 @@ extension Connection {
         case .handshake: phaseBegan + shard.timeouts.head
         case .head where parser.isWithinHead: phaseBegan + shard.timeouts.head
         // A client that does not read its answers is stalled, not idle.
-        case .head: isBacklogged ? nil : phaseBegan + shard.timeouts.idle
+        case .head: backlog == .none ? phaseBegan + shard.timeouts.idle : nil
         case .body, .discarding: phaseBegan + shard.timeouts.bodyWindow
         case .lingering: phaseBegan + shard.timeouts.linger
         case .waiting: probeDue
@@ -337,6 +329,9 @@ extension Connection {
         return true
     }
 }
+
+/// Output that the kernel has not taken: it waits for the next turn, or if it is blocked, for the peer.
+enum Backlog { case none, unsent, blocked }
 
 /// The times of `ConnectionLimits` in nanoseconds: each request adds several, and converting a `Duration` is a 128-bit
 /// division.

@@ -89,7 +89,7 @@ final class BacklogRelief: Sendable {
         for shard in all {
             shard.loop.execute {
                 let holders = shard.connections.compactMap { connection in
-                    connection.isBlocked
+                    connection.backlog == .blocked
                         ? BlockedConnection(
                             shard: shard, descriptor: connection.descriptor, holdings: connection.output.holdings)
                         : nil
@@ -122,7 +122,9 @@ extension OutputQueue.Holdings {
 extension Shard {
     /// Closes the connection with this descriptor, if it is still blocked.
     fileprivate func close(holdingMost descriptor: Int32) {
-        guard let connection = loop.receiver(of: descriptor) as? Connection, connection.isBlocked else { return }
+        guard let connection = loop.receiver(of: descriptor) as? Connection, connection.backlog == .blocked else {
+            return
+        }
         count(\.relievedConnections)
         connection.handle(.stalled)
     }

@@ -54,8 +54,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
     private var transport: (any Transport)?
     private let output: OutputQueue
     private let alarm = Alarm()
-    private var isReadable = false
-    private var sawHangup = false
+    private var input = InputSide.drained
     private var watchesOutput = true
     var isMarked = false
 
@@ -195,15 +194,14 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
     private func open() {
         loop.disarm(alarm)
         phase = .open
-        isReadable = true
+        input.wake()
         handlers?.opened()
     }
 
     // MARK: Passing bytes
 
     func receive(_ readiness: Readiness) {
-        isReadable = true
-        if !readiness.isDisjoint(with: [.inputEnd, .hangup]) { sawHangup = true }
+        input.wake(readiness)
         if phase == .connecting { finishConnecting() }
         if phase == .securing, let transport = transport as? TLSTransport { secure(transport) }
         read()
@@ -219,15 +217,15 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
 
     private func read() {
         var reads = 0
-        while isReadable, phase == .open, let transport {
+        while input.isReadable, phase == .open, let transport {
             reads += 1
             guard reads <= Self.readsInTurn else { return mark() }
             let scratch = loop.resources.scratch
-            switch transport.receive(into: scratch) {
-            case .moved(let count):
-                if count < scratch.count, transport.shortReceiveIsLast, !sawHangup { isReadable = false }
-                handlers?.received(UnsafeRawBufferPointer(scratch).slice(0, count))
-            case .blocked: isReadable = false
+            let result = transport.receive(into: scratch)
+            input.took(result, isLast: result.count < scratch.count && transport.shortReceiveIsLast)
+            switch result {
+            case .moved(let count): handlers?.received(UnsafeRawBufferPointer(scratch).slice(0, count))
+            case .blocked: break
             case .ended: lose(.ended)
             case .failed: breakDown()
             }

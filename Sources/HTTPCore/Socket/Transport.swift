@@ -30,6 +30,9 @@ enum Transfer: Equatable {
     /// The peer has shut down its side.
     case ended
     case failed
+
+    /// How many octets were moved.
+    var count: Int { if case .moved(let count) = self { count } else { 0 } }
 }
 
 /// How far a handshake is.
