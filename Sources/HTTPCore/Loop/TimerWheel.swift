@@ -3,8 +3,8 @@ import DiffClock
 /// The deadlines of a loop: a hashed timing wheel (Varghese and Lauck 1987, scheme 6).
 ///
 /// A ring of slots of 8 ms, each a doubly linked list of the alarms due in that tick, so arming and disarming are O(1).
-/// An alarm more than a revolution (33 s) away is found early and left in place. A bitmap of the occupied slots tells
-/// how long the loop may sleep. Alarms never fire early, and are at most a tick late.
+/// An alarm more than a revolution (33 s) away is found early and left in place. A bitmap of the occupied slots, and
+/// one of its words, tell how long the loop may sleep. Alarms never fire early, and are at most a tick late.
 ///
 /// Deadlines that move with every request would still cost two list operations each. So an alarm that is armed for
 /// later than its slot stays there, and is moved when that slot comes up: `due` may be after the slot, never before it.
@@ -16,6 +16,8 @@ final class TimerWheel {
 
     private var slots = [Alarm?](repeating: nil, count: slotCount)
     private var occupied = [UInt64](repeating: 0, count: slotCount / 64)
+    /// The words of `occupied` that are not 0.
+    private var occupiedWords: UInt64 = 0
     private var current: Int64
     /// A lower bound of the next occupied slot's tick, if known. Too low a bound costs an idle turn.
     private var nearest: Int64?
@@ -81,17 +83,16 @@ final class TimerWheel {
         return Instant(nanoseconds: tick * Self.tick)
     }
 
-    /// The next tick whose slot is occupied, found by whole words of the bitmap.
+    /// The next tick whose slot is occupied, if one is. O(1).
     private func nearestOccupied() -> Int64 {
-        var tick = current + 1
-        let end = current + Int64(Self.slotCount)
-        while tick <= end {
-            let slot = Int(tick & Int64(Self.slotCount - 1))
-            let word = occupied[slot / 64] >> UInt64(slot % 64)
-            if word != 0 { return tick + Int64(word.trailingZeroBitCount) }
-            tick += Int64(64 - slot % 64)
-        }
-        return end
+        let (word, bit) = Int((current + 1) & Int64(Self.slotCount - 1)).quotientAndRemainder(dividingBy: 64)
+        let near = occupied[word] >> UInt64(bit)
+        if near != 0 { return current + 1 + Int64(near.trailingZeroBitCount) }
+        // The words behind this one, around the ring. It is the last of them itself, with its lower bits.
+        let behind = occupiedWords >> UInt64(word + 1) | occupiedWords << UInt64(63 - word)
+        let distance = behind.trailingZeroBitCount + 1
+        let far = occupied[(word + distance) & 63]
+        return current + 1 + Int64(64 * distance - bit + far.trailingZeroBitCount)
     }
 
     private func link(_ alarm: Alarm, at tick: Int64) {
@@ -103,6 +104,7 @@ final class TimerWheel {
         alarm.next?.previous = alarm
         slots[slot] = alarm
         occupied[slot / 64] |= 1 << UInt64(slot % 64)
+        occupiedWords |= 1 << UInt64(slot / 64)
         count += 1
         if let known = nearest, tick < known { nearest = tick }
     }
@@ -114,7 +116,10 @@ final class TimerWheel {
         alarm.next = nil
         alarm.previous = nil
         alarm.isLinked = false
-        if slots[slot] == nil { occupied[slot / 64] &= ~(1 << UInt64(slot % 64)) }
+        if slots[slot] == nil {
+            occupied[slot / 64] &= ~(1 << UInt64(slot % 64))
+            if occupied[slot / 64] == 0 { occupiedWords &= ~(1 << UInt64(slot / 64)) }
+        }
         count -= 1
     }
 }

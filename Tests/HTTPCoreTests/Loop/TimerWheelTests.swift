@@ -58,6 +58,17 @@ import Testing
         #expect(rung.count == 2 && rung.last == 0)
     }
 
+    @Test(arguments: [0, 1, 62, 63, 64, 100, 4031, 4094, 4095] as [Int64])
+    func `the sleep ends at the next alarm, wherever in the ring it begins`(_ place: Int64) {
+        let start = place * Self.tick
+        for milliseconds in [Int64(1), 8, 9, 500, 511, 512, 513, 4096, 32_000, 32_760] {
+            let wheel = TimerWheel(now: Instant(nanoseconds: start))
+            wheel.arm(Alarm {}, at: Instant(nanoseconds: start + milliseconds * 1_000_000))
+            let sleep = (wheel.nextDue().nanoseconds - start) / 1_000_000
+            #expect(sleep >= milliseconds && sleep < milliseconds + 9)
+        }
+    }
+
     @Test func theSleepEndsAtTheNextAlarm() {
         var wheel = TimerWheel(now: Instant(nanoseconds: 0))
         #expect(wheel.nextDue() == .never)
