@@ -63,19 +63,22 @@ if hasServer {
         room(
             "Upstream",
             ["DiffService", "DiffStores", "DiffSessions", "SnapshotKit", "HTTPCore", "CDiffSystem", "CDiffCURL"]),
+        room(
+            "Command",
+            ["DiffService", "DiffStores", "DiffSessions", "SnapshotKit", "HTTPCore", "CDiffSystem", "CDiffOpenSSL"]),
         .executableTarget(
             name: "diffserver",
             dependencies: [
-                "DiffUpstream", "DiffService", "DiffSQLite", "DiffRedis", "DiffStores", "DiffSessions",
-                "SnapshotKit", "HTTPCore", "CDiffSystem", "CDiffOpenSSL",
+                "DiffCommand", "DiffUpstream", "DiffService", "DiffSQLite", "DiffRedis", "DiffStores", "SnapshotKit",
+                "HTTPCore", "CDiffSystem",
             ],
-            path: "Sources/DiffServer/Command"),
+            path: "Sources/DiffServer/Full"),
         .target(name: "DiffPage", path: "Sources/DiffServer/Page"),
         .testTarget(
             name: "DiffServerTests",
             dependencies: [
-                "diffserver", "DiffUpstream", "DiffService", "DiffSQLite", "DiffRedis", "DiffStores", "DiffSessions",
-                "SnapshotViews", "SnapshotKit", "HTTPCore", "DiffClock", "DiffClient", "CDiffSystem",
+                "diffserver", "DiffCommand", "DiffUpstream", "DiffService", "DiffSQLite", "DiffRedis", "DiffStores",
+                "DiffSessions", "SnapshotViews", "SnapshotKit", "HTTPCore", "DiffClock", "DiffClient", "CDiffSystem",
             ]),
         .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore", "DiffClock", "CDiffSystem"]),
     ]

@@ -5,6 +5,9 @@ import DiffSessions
 import HTTPCore
 import SnapshotKit
 
+/// Looks up a variable.
+package typealias Environment = (String) -> String?
+
 /// The command that a command line asks for.
 enum Command {
     case serve(Options)
@@ -12,20 +15,23 @@ enum Command {
     case key(name: String)
     case token(TokenCommand)
     case healthCheck(Options)
-    case checkLists(CheckLists)
-    case shape(ShapeCommand)
-    case watch(WatchCommand)
+    case added(any AddedCommand)
     case help(Help.Topic)
     case version
 }
 
 /// A command line that cannot be carried out, in words for a person; the exit status is 2.
-struct UsageError: Error {
-    let message: String
+package struct UsageError: Error {
+    package let message: String
     /// Whether the message has a line for each fault of a file, with its place.
     let hasPlaces: Bool
 
-    init(_ message: String, hasPlaces: Bool = false) { (self.message, self.hasPlaces) = (message, hasPlaces) }
+    package init(_ message: String, hasPlaces: Bool = false) { (self.message, self.hasPlaces) = (message, hasPlaces) }
+
+    /// Of what a server without parts has not.
+    static func needsParts(_ name: String) -> UsageError {
+        UsageError("\(name) needs the full server, diffserver; this one \(Help.limits)")
+    }
 }
 
 extension Command {
@@ -33,27 +39,33 @@ extension Command {
     ///
     /// - Parameter group: limits the default of `--memory`.
     init(
-        _ arguments: [String], environment: @escaping (String) -> String?, group: ControlGroup = ControlGroup()
+        _ arguments: [String], _ parts: (any Parts.Type)?, environment: @escaping Environment,
+        group: ControlGroup = ControlGroup()
     ) throws(UsageError) {
-        if let topic = try Self.topic(arguments) {
+        let topic = try Self.topic(arguments)
+        if parts == nil, let topic = topic ?? arguments.first.flatMap(Help.Topic.init), topic.isAdded {
+            throw .needsParts(topic.rawValue)
+        }
+        if let topic {
             self = .help(topic)
             return
         }
         let rest = Array(arguments.dropFirst())
+        let defaults = Self.defaults(parts, group)
         switch arguments.first ?? "serve" {
         case let flag where flag.hasPrefix("--") && flag != "--version":
-            self = .serve(try Self.options(arguments, environment, group).checked(environment: environment))
-        case "serve": self = .serve(try Self.options(rest, environment, group).checked(environment: environment))
+            self = .serve(try Self.options(arguments, environment, defaults).checked(environment: environment))
+        case "serve": self = .serve(try Self.options(rest, environment, defaults).checked(environment: environment))
         case "key": self = try Self.key(rest)
         case "token": self = .token(try TokenCommand(rest, environment))
-        case "healthcheck": self = .healthCheck(try Self.options(rest, environment, group))
+        case "healthcheck": self = .healthCheck(try Self.options(rest, environment, defaults))
         case "diff": self = .diff(try DiffCommand(rest))
-        case "check-lists": self = .checkLists(try CheckLists(rest))
-        case "shape": self = .shape(try ShapeCommand(rest, environment: environment))
-        case "watch":
-            self = .watch(try WatchCommand(rest, environment: environment, defaults: Self.defaults(group)))
         case "version", "--version": self = .version
-        case let other: throw UsageError("unknown command \"\(other)\"; see diffserver help")
+        case let other:
+            guard let added = parts?.commands.first(where: { $0.topic.rawValue == other }) else {
+                throw UsageError("unknown command \"\(other)\"; see diffserver help")
+            }
+            self = .added(try added.init(rest, environment: environment, defaults: defaults))
         }
     }
 
@@ -70,15 +82,16 @@ extension Command {
     }
 
     private static func options(
-        _ arguments: [String], _ environment: (String) -> String?, _ group: ControlGroup
+        _ arguments: [String], _ environment: Environment, _ defaults: Options
     ) throws(UsageError) -> Options {
-        let (options, others) = try CommandLineParser<Options>(arguments).read(environment, into: defaults(group))
+        let (options, others) = try CommandLineParser<Options>(arguments).read(environment, into: defaults)
         if let other = others.first { throw UsageError("\"\(other)\" is not an option; \(Options.topic.pointer)") }
         return options
     }
 
-    private static func defaults(_ group: ControlGroup) -> Options {
+    private static func defaults(_ parts: (any Parts.Type)?, _ group: ControlGroup) -> Options {
         var options = Options()
+        options.parts = parts
         if let limit = group.memoryLimit { options.tableBounds.bytes = min(options.tableBounds.bytes, limit / 2) }
         return options
     }
@@ -96,16 +109,16 @@ extension Command {
 // MARK: - Parsing
 
 /// Reads a command's arguments, and the variables that stand in for flags, into its options.
-struct CommandLineParser<Target: CommandOptions> {
+package struct CommandLineParser<Target: CommandOptions> {
     private let arguments: [String]
 
-    init(_ arguments: [String]) { self.arguments = arguments }
+    package init(_ arguments: [String]) { self.arguments = arguments }
 
     /// Flags win over variables.
     ///
     /// - Returns: the options, and the other arguments, such as `-`.
-    func read(
-        _ environment: (String) -> String? = { _ in nil }, into defaults: Target = Target()
+    package func read(
+        _ environment: Environment = { _ in nil }, into defaults: Target = Target()
     ) throws(UsageError) -> (Target, others: [String]) {
         var options = defaults
         let known = Target.all
@@ -122,7 +135,7 @@ struct CommandLineParser<Target: CommandOptions> {
 
     /// The value of a variable. An empty one is an error: a script that failed to fill in a key must not start a server
     /// without one.
-    private static func variable(_ name: String, _ environment: (String) -> String?) throws(UsageError) -> String? {
+    private static func variable(_ name: String, _ environment: Environment) throws(UsageError) -> String? {
         guard let text = environment(name) else { return nil }
         guard !text.isEmpty else { throw UsageError("\(name) is empty; unset it to use the default") }
         return text
@@ -139,7 +152,7 @@ struct CommandLineParser<Target: CommandOptions> {
             guard argument.hasPrefix("--") else {
                 // It may be the rest of a secret with a blank, so it is not printed.
                 if let last = flags.last?.0, known.contains(where: { $0.flag == last && $0.isSecret }),
-                    !SingleList.isURL(argument)
+                    !argument.isURL
                 {
                     throw UsageError(
                         "the argument after the value of \(last) is not an option; \(Target.topic.pointer)")
@@ -192,7 +205,7 @@ struct TokenCommand: CommandOptions {
 
     init() {}
 
-    init(_ arguments: [String], _ environment: (String) -> String?) throws(UsageError) {
+    init(_ arguments: [String], _ environment: Environment) throws(UsageError) {
         let others: [String]
         // A secret on the command line replaces both variables.
         let isGiven = arguments.contains { $0.hasPrefix("--token-secret") }

@@ -75,9 +75,17 @@ struct DiffCommand: CommandOptions {
     }
 }
 
+extension StateError {
+    /// For a person.
+    package var words: String {
+        if case .json(let error) = self { return "not JSON: \(error)" }
+        return DiffCommand.advice(Problem(self).summary)
+    }
+}
+
 extension OptionGroup {
     /// The members of a shape, collected in order.
-    static func shape(
+    package static func shape(
         _ title: String, _ path: WritableKeyPath<Target, [(StateShape.Member, String)]> & Sendable
     ) -> OptionGroup {
         OptionGroup(
@@ -93,7 +101,7 @@ extension OptionGroup {
 
 extension StateShape {
     /// A shape by its options.
-    init(flags members: [(Member, String)]) throws(UsageError) {
+    package init(flags members: [(Member, String)]) throws(UsageError) {
         do throws(Failure) { try self.init(members) } catch {
             throw UsageError((error.member.map { "\($0.flag): " } ?? "") + error.detail)
         }
@@ -102,7 +110,7 @@ extension StateShape {
 
 extension StateShape.Member {
     /// On the command line: `--section-id-at` for `sectionIdAt`.
-    var flag: String {
+    package var flag: String {
         rawValue.reduce("--") { $0 + ($1.isUppercase ? "-" : "") + $1.lowercased() }
     }
 

@@ -1,10 +1,10 @@
 import CDiffSystem
 
 /// Whole files.
-enum Files {
-    struct Failure: Error {
-        let path: String
-        let reason: String
+package enum Files {
+    package struct Failure: Error {
+        package let path: String
+        package let reason: String
     }
 
     /// The text of a kernel file; empty if it cannot be read.
@@ -15,7 +15,7 @@ enum Files {
     /// - Parameters:
     ///   - path: `-` is standard input.
     ///   - limit: in bytes. Reading a longer file fails.
-    static func read(_ path: String, atMost limit: Int = .max) throws(Failure) -> [UInt8] {
+    package static func read(_ path: String, atMost limit: Int = .max) throws(Failure) -> [UInt8] {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure(path: path, reason: String(cString: strerror(errno))) }
         defer { if descriptor != STDIN_FILENO { close(descriptor) } }

@@ -2,9 +2,11 @@ import DiffService
 import SnapshotKit
 
 /// `diffserver help`, and the help of each command.
-enum Help {
+package struct Help {
+    let parts: (any Parts.Type)?
+
     /// Everything, or the command of that name.
-    enum Topic: String, CaseIterable {
+    package enum Topic: String, CaseIterable {
         case overview = "help"
         case serve, diff, key, token
         case healthCheck = "healthcheck"
@@ -13,10 +15,27 @@ enum Help {
         case manual = "man"
 
         /// Points to the help, in error messages.
-        var pointer: String { self == .overview ? "see diffserver help" : "see diffserver \(rawValue) --help" }
+        package var pointer: String { self == .overview ? "see diffserver help" : "see diffserver \(rawValue) --help" }
+
+        /// Whether the command comes with parts.
+        var isAdded: Bool { [.checkLists, .shape, .watch].contains(self) }
     }
 
-    static func text(of topic: Topic) -> String {
+    /// Whether this executable has a command.
+    func has(_ topic: Topic) -> Bool { parts != nil || !topic.isAdded }
+
+    /// What a server without parts does.
+    static let limits = "keeps sessions in memory, and fetches no lists"
+
+    /// The help; without parts, also without the lines of commands and examples that need them.
+    func text(of topic: Topic) -> String {
+        guard parts == nil else { return whole(topic) }
+        let added = ["--store "] + Topic.allCases.filter(\.isAdded).map { "diffserver \($0.rawValue) " }
+        let lines = whole(topic).lines.filter { line in !added.contains { line.contains($0) } }
+        return lines.joined(separator: "\n") + (topic == .overview ? "\nThis server \(Self.limits).\n" : "")
+    }
+
+    private func whole(_ topic: Topic) -> String {
         switch topic {
         case .overview: overview
         case .serve: serve
@@ -24,14 +43,12 @@ enum Help {
         case .key: key
         case .token: token
         case .healthCheck: healthCheck
-        case .checkLists: checkLists
-        case .shape: shape
-        case .watch: watch
-        case .manual: Manual.page
+        case .checkLists, .shape, .watch: parts?.commands.first { $0.topic == topic }?.help(self) ?? ""
+        case .manual: Manual.page(of: self)
         }
     }
 
-    private static var overview: String {
+    private var overview: String {
         """
         diffserver \(Version.text): the smallest changeset between two states of a list, over HTTP
 
@@ -57,7 +74,7 @@ enum Help {
         """
     }
 
-    private static var serve: String {
+    private var serve: String {
         """
         Usage: diffserver [serve] [OPTION…]
 
@@ -76,7 +93,7 @@ enum Help {
         """
     }
 
-    private static var diff: String {
+    private var diff: String {
         """
         Usage: diffserver diff [OPTION…] OLD.json NEW.json
 
@@ -95,7 +112,7 @@ enum Help {
         """
     }
 
-    private static var key: String {
+    private var key: String {
         """
         Usage: diffserver key [NAME]
 
@@ -109,7 +126,7 @@ enum Help {
         """
     }
 
-    private static var token: String {
+    private var token: String {
         """
         Usage: diffserver token --session NAME… [OPTION…]
 
@@ -123,7 +140,7 @@ enum Help {
         """
     }
 
-    private static var healthCheck: String {
+    private var healthCheck: String {
         """
         Usage: diffserver healthcheck [OPTION…]
 
@@ -137,64 +154,16 @@ enum Help {
         """
     }
 
-    private static var checkLists: String {
-        """
-        Usage: diffserver check-lists [--try] FILE [SESSION…]
-
-        Checks a file of lists and prints one line per fault. Exit status: 0 if there are none, else 1. docs/upstream.md
-        describes such files.
-
-        \(options(CheckLists.groups))
-        Example:
-
-          diffserver check-lists --try lists.json team-7
-
-        """
-    }
-
-    private static var shape: String {
-        """
-        Usage: diffserver shape [OPTION…] FILE|URL
-
-        Prints where the list seems to be in a JSON document: as parameters of a request, as the "shape" of a session or
-        of a list, and in the request that posts it. - means standard input. Exit status 1 if there is no list.
-
-        \(options(ShapeCommand.groups))
-        Examples:
-
-          diffserver shape answer.json
-          diffserver shape https://example.org/fires
-
-        """
-    }
-
-    private static var watch: String {
-        """
-        Usage: diffserver watch [OPTION…] URL
-
-        Serves the list of a JSON address, fetched while somebody looks, and opens the page on which it moves. Where the
-        list is in the document is guessed, unless options say it. It takes the options and variables of serve, too, but
-        --lists and --check. Exit status 1 if the URL does not answer with a list.
-
-        \(options(WatchCommand.groups.filter { !$0.isRare }))
-        Examples:
-
-          diffserver watch https://example.org/fires
-          diffserver watch https://example.org/fires --every 30s --items-at /Incidents --id-at /UniqueId
-
-        """
-    }
-
     // MARK: Parts
 
-    private static var dialects: String {
+    private var dialects: String {
         Dialect.allCases.map { dialect in
             let name = dialect.rawValue
             return "  \(name)\(String(repeating: " ", count: max(1, 12 - name.count)))\(dialect.summary)"
         }.joined(separator: "\n")
     }
 
-    private static func serverOptions(_ groups: [OptionGroup<Options>]) -> String {
+    private func serverOptions(_ groups: [OptionGroup<Options>]) -> String {
         """
         Options of serve:
 
@@ -206,16 +175,18 @@ enum Help {
     }
 
     /// Group by group.
-    private static func options<Target>(_ groups: [OptionGroup<Target>]) -> String {
-        groups.map { "\($0.title):\n\n" + $0.options.map(line).joined(separator: "\n") + "\n" }.joined(separator: "\n")
+    package func options<Target>(_ groups: [OptionGroup<Target>]) -> String {
+        groups.map { "\($0.title):\n\n" + $0.options.compactMap(line).joined(separator: "\n") + "\n" }.joined(
+            separator: "\n")
     }
 
-    private static func line<Target>(_ option: Option<Target>) -> String {
-        "  \(option.flag)\(option.value.map { " " + $0 } ?? "")\n" + wrapped(option.help)
+    private func line<Target>(_ option: Option<Target>) -> String? {
+        if parts == nil, Target.needsParts(option.flag, "") { return nil }
+        return "  \(option.flag)\(option.value.map { " " + $0 } ?? "")\n" + wrapped(option.help)
     }
 
     /// Lines of at most 100 columns, indented by 8.
-    private static func wrapped(_ text: String) -> String {
+    private func wrapped(_ text: String) -> String {
         var lines: [String] = []
         for word in text.split(separator: " ") {
             if let last = lines.last, 8 + last.count + 1 + word.count <= 100 {

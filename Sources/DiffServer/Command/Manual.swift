@@ -8,11 +8,14 @@ enum Manual {
     /// Lines of the help.
     private typealias Paragraph = ArraySlice<Substring>
 
-    static var page: String {
-        let overview = paragraphs(of: .overview)
+    static func page(of help: Help) -> String {
+        let paragraphs = { (topic: Help.Topic) -> [Paragraph] in
+            help.text(of: topic).split(separator: "\n", omittingEmptySubsequences: false).split(separator: "")
+        }
+        let overview = paragraphs(.overview)
         let summary = overview[0][0].split(separator: ":", maxSplits: 1)[1]
-        let commands = Help.Topic.allCases.filter { $0 != .overview && $0 != .manual }
-        let sections = commands.flatMap { [".SH \(escaped($0.rawValue.uppercased()))"] + paragraphs(of: $0).map(set) }
+        let commands = Help.Topic.allCases.filter { $0 != .overview && $0 != .manual && help.has($0) }
+        let sections = commands.flatMap { [".SH \(escaped($0.rawValue.uppercased()))"] + paragraphs($0).map(set) }
         return """
             .TH DIFFSERVER 1 "" "diffserver \(Version.text)" ""
             .SH NAME
@@ -22,10 +25,6 @@ enum Manual {
             \(sections.joined(separator: "\n"))
 
             """
-    }
-
-    private static func paragraphs(of topic: Help.Topic) -> [Paragraph] {
-        Help.text(of: topic).split(separator: "\n", omittingEmptySubsequences: false).split(separator: "")
     }
 
     private static func set(_ paragraph: Paragraph) -> String {

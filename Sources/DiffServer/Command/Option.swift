@@ -5,30 +5,40 @@ import HTTPCore
 import SnapshotKit
 
 /// A command's options with their defaults, which a command line and the environment change.
-protocol CommandOptions: Sendable {
+package protocol CommandOptions: Sendable {
     init()
     static var topic: Help.Topic { get }
     static var groups: [OptionGroup<Self>] { get }
+    /// Nil in a server without parts.
+    var parts: (any Parts.Type)? { get }
+    /// Whether a value of a flag, or with an empty one the flag, is there for what parts add.
+    static func needsParts(_ flag: String, _ value: String) -> Bool
     /// The environment variable that stands in for a flag; nil if there is none.
     static func variable(for flag: String) -> String?
 }
 
 extension CommandOptions {
-    static func variable(for flag: String) -> String? { nil }
-    static var all: [Option<Self>] { groups.flatMap(\.options) }
+    package var parts: (any Parts.Type)? { nil }
+    package static func needsParts(_ flag: String, _ value: String) -> Bool { false }
+    package static func variable(for flag: String) -> String? { nil }
+    package static var all: [Option<Self>] { groups.flatMap(\.options) }
 }
 
 /// Options on one subject.
-struct OptionGroup<Target: CommandOptions>: Sendable {
+package struct OptionGroup<Target: CommandOptions>: Sendable {
     let title: String
-    let options: [Option<Target>]
+    package let options: [Option<Target>]
     /// Whether only the help of `serve` shows them.
-    var isRare = false
+    package let isRare: Bool
+
+    package init(title: String, options: [Option<Target>], isRare: Bool = false) {
+        (self.title, self.options, self.isRare) = (title, options, isRare)
+    }
 }
 
 /// One option.
-struct Option<Target: CommandOptions>: Sendable {
-    let flag: String
+package struct Option<Target: CommandOptions>: Sendable {
+    package let flag: String
     /// The value's placeholder in help; nil for a switch.
     let value: String?
     let help: String
@@ -43,6 +53,7 @@ struct Option<Target: CommandOptions>: Sendable {
 
     /// - Parameter name: where the text comes from: the flag or the variable.
     func read(_ text: String, from name: String, into options: inout Target) throws(UsageError) {
+        if options.parts == nil, Target.needsParts(flag, text) { throw .needsParts(name) }
         guard !set(&options, text) else { return }
         if text.isEmpty { throw UsageError("\(name) is empty") }
         throw UsageError(isSecret ? "the value of \(name) \(fault)" : "\(name): \"\(text)\" \(fault)")
@@ -53,17 +64,24 @@ struct Option<Target: CommandOptions>: Sendable {
         option.isSecret = true
         return option
     }
+
+    /// The same option of what holds its target.
+    package func within<Outer>(_ path: WritableKeyPath<Outer, Target> & Sendable) -> Option<Outer> {
+        Option<Outer>(flag: flag, value: value, help: help, fault: fault, isSecret: isSecret) {
+            set(&$0[keyPath: path], $1)
+        }
+    }
 }
 
 // MARK: - Ranges
 
 /// The amounts accepted unless an option says otherwise.
-enum OptionRange {
+package enum OptionRange {
     static let counts = 1...1_000_000_000
     /// Up to 1 TiB: sums of such amounts stay far from overflowing.
     static let sizes = 1...1 << 40
     /// Up to the longest life of a session.
-    static let times = Duration.nanoseconds(1)...Duration.seconds(Session.Settings.maxTimeToLive)
+    package static let times = Duration.nanoseconds(1)...Duration.seconds(Session.Settings.maxTimeToLive)
 
     fileprivate static func fault(_ range: ClosedRange<Int>) -> String {
         "is not a whole number from \(range.lowerBound) to \(range.upperBound)"
@@ -84,7 +102,7 @@ enum OptionRange {
 
 extension Option {
     /// - Parameter read: nil for an invalid text.
-    static func value<Value>(
+    package static func value<Value>(
         _ flag: String, _ value: String?, _ help: String, _ fault: String,
         _ path: WritableKeyPath<Target, Value> & Sendable, _ read: @escaping @Sendable (String) -> Value?
     ) -> Option {
@@ -123,7 +141,7 @@ extension Option {
         .optional(flag, value, help, "is empty", path) { $0.isEmpty ? nil : $0 }
     }
 
-    static func toggle(
+    package static func toggle(
         _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Bool> & Sendable
     ) -> Option {
         .value(flag, nil, help, "is neither true nor false", path) { ["true": true, "false": false][$0] }
@@ -154,7 +172,7 @@ extension Option {
         }
     }
 
-    static func time(
+    package static func time(
         _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Duration> & Sendable,
         _ range: ClosedRange<Duration> = OptionRange.times
     ) -> Option {
@@ -167,6 +185,19 @@ extension Option {
         _ range: ClosedRange<Duration> = OptionRange.times
     ) -> Option {
         .optional(flag, "TIME", help, OptionRange.timeFault(range), path) { range.checked(Unit.time($0)) }
+    }
+
+    /// The headers of a request, `NAME: VALUE`.
+    package static func headers(_ path: WritableKeyPath<Target, [String]> & Sendable) -> Option {
+        Option(
+            flag: "--header", value: "'NAME: VALUE'",
+            help: "a header to send to the URL; may be repeated. A secret is named by its variable: "
+                + "'Authorization: env:TOKEN'",
+            fault: "is not NAME: VALUE", isSecret: true
+        ) {
+            $0[keyPath: path].append($1)
+            return $1.contains(":")
+        }
     }
 
     /// One of a few words.

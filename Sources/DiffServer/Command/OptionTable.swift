@@ -1,20 +1,28 @@
 // Each option of the server once, with its flag, variable (`--max-body` is `DIFFSERVER_MAX_BODY`), unit, default and
 // range. Help, errors and the environment all come from here. `Options.checked()` checks combinations of options.
 
-import DiffRedis
 import DiffService
+import DiffSessions
 import HTTPCore
 import SnapshotKit
 
 /// In the order of the help of `diffserver serve`.
 extension Options: CommandOptions {
-    static let topic = Help.Topic.serve
+    package static let topic = Help.Topic.serve
 
-    static func variable(for flag: String) -> String? {
+    package static func variable(for flag: String) -> String? {
         "DIFFSERVER_" + flag.dropFirst(2).map { $0 == "-" ? "_" : $0.uppercased() }.joined()
     }
 
-    static let groups = [
+    package static func needsParts(_ flag: String, _ value: String) -> Bool {
+        switch flag {
+        case "--store": value != "memory"
+        case "--durability", "--lists": true
+        default: flag.hasPrefix("--store-")
+        }
+    }
+
+    package static let groups = [
         OptionGroup(title: "Addresses and TLS", options: addresses),
         OptionGroup(title: "Authentication", options: authentication),
         OptionGroup(title: "Storage", options: stores),
@@ -68,13 +76,17 @@ extension Options: CommandOptions {
     ]
 
     private static let stores: [Option<Options>] = [
-        .value(
-            "--store", "ADDRESS",
-            "memory (default), sqlite:PATH, redis://HOST, rediss://HOST, unix:/path, redis-sentinel://HOSTS/NAME, "
-                + "redis-cluster://HOSTS",
-            "is not memory, sqlite:PATH, redis://HOST, rediss://HOST, unix:/path, redis-sentinel://HOSTS/NAME or "
-                + "redis-cluster://HOSTS", \.store
-        ) { StoreAddress($0) }.keptSecret(),
+        Option(
+            flag: "--store", value: "ADDRESS",
+            help: "memory (default), sqlite:PATH, redis://HOST, rediss://HOST, unix:/path, "
+                + "redis-sentinel://HOSTS/NAME, redis-cluster://HOSTS",
+            fault: "is not memory, sqlite:PATH, redis://HOST, rediss://HOST, unix:/path, redis-sentinel://HOSTS/NAME "
+                + "or redis-cluster://HOSTS",
+            isSecret: true
+        ) {
+            $0.store = $0.parts?.store($1)
+            return $0.store != nil || $1 == "memory"
+        },
         .text(
             "--store-password-file", "FILE",
             "file with the password of Redis, so that ps does not show it; read at each connection",
@@ -87,11 +99,14 @@ extension Options: CommandOptions {
             "replicas of Redis, up to 16, that must have a write within a second; otherwise the answer is 503, "
                 + "and the write may stand",
             \.storeReplicas, 0...16),
-        .value(
+        .optional(
             "--store-prefix", "TEXT",
             "what the names of all keys and channels in Redis begin with (default diffserver:)",
             "is not 1 to 64 letters, digits and ._:-", \.storePrefix
-        ) { RedisKeys.isPrefix($0) ? $0 : nil },
+        ) {
+            let isPrefix = $0.utf8.allSatisfy { SessionName.isOfName($0) && $0 != UInt8(ascii: "~") }
+            return isPrefix && (1...64).contains($0.utf8.count) ? $0 : nil
+        },
         .optional(
             "--store-max-size", "BYTES",
             "size of the SQLite file, from 1 MiB; beyond it writes get 503 (default no limit)",

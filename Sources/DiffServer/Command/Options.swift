@@ -1,13 +1,14 @@
 import CDiffSystem
-import DiffRedis
 import DiffService
 import DiffStores
-import DiffUpstream
 import HTTPCore
 import SnapshotKit
 
 /// The configuration of the service. `OptionTable` names each option on the command line and in the environment.
-struct Options: Sendable {
+package struct Options: Sendable {
+    /// Nil in a server without parts.
+    package var parts: (any Parts.Type)?
+
     // MARK: Addresses and access
 
     var listen: [ListenAddress] = []
@@ -23,30 +24,31 @@ struct Options: Sendable {
     var tokenSecrets: [[UInt8]] = []
     var tokenSecretFile: String?
     /// Nil for the store's, or else a new one.
-    var digestKey: String?
-    var store = StoreAddress.memory
-    var storePasswordFile: String?
+    package var digestKey: String?
+    /// Nil for the memory of the process.
+    var store: (any StoreAddress)?
+    package var storePasswordFile: String?
     /// The contents of that file at the start.
-    var storePassword: String?
+    package var storePassword: String?
     /// Replicas of Redis that must have a write before it is answered.
-    var storeReplicas = 0
-    /// The prefix of all keys and channels in Redis.
-    var storePrefix = RedisKeys.standardPrefix
+    package var storeReplicas = 0
+    /// The prefix of all keys and channels in Redis; nil for the usual one.
+    package var storePrefix: String?
     /// The largest file of SQLite, in bytes; nil for no limit.
-    var storeMaxSize: Int?
+    package var storeMaxSize: Int?
     /// Whether SQLite waits for the disk before a write is answered.
-    var isDurable = true
+    package var isDurable = true
     /// A file with the CA of the store's certificate.
-    var storeAuthority: String?
+    package var storeAuthority: String?
     var origins: [String] = []
     var listsPath: String?
     /// The contents of that file.
-    var lists: ListsFile?
-    var service = ServiceSettings()
+    package var lists: (any Lists)?
+    package var service = ServiceSettings()
 
     // MARK: Encryption
 
-    var certificate: String?
+    package var certificate: String?
     var certificateKey: String?
     var clientAuthority: String?
 
@@ -60,7 +62,7 @@ struct Options: Sendable {
     var peerConnections: Int?
     var loops: Int?
     /// How all loops wait, including those of the stores and the sources.
-    var polling = Polling.preferred
+    package var polling = Polling.preferred
     var drainDelay = Duration.zero
     var drain = Duration.seconds(10)
     /// How long a turn of a loop may take before the process ends itself; nil for no limit.
@@ -75,6 +77,8 @@ struct Options: Sendable {
     var logsRequests = false
     /// Lines for the log at the start.
     var warnings: [String] = []
+
+    package init() {}
 
     /// The memory that an open connection takes.
     var connectionBytes: Int { certificate == nil ? MemoryAccount.connection : MemoryAccount.secureConnection }
@@ -109,25 +113,12 @@ extension Options {
     /// The options with the contents of their files, if they make sense together.
     ///
     /// - Parameter environment: looks up variables for the file of lists.
-    func checked(environment: @escaping (String) -> String?) throws(UsageError) -> Options {
+    package func checked(environment: @escaping Environment) throws(UsageError) -> Options {
         var options = self
         try options.readSecrets()
         try options.checkTogether()
-        if let listsPath { options.lists = try Self.lists(in: listsPath, environment: environment) }
+        if let listsPath { options.lists = try parts?.lists(in: listsPath, environment: environment) }
         return options
-    }
-
-    /// Reads a file of lists.
-    ///
-    /// - Throws: a line for each fault, `FILE:LINE:COLUMN: message`; or why the file cannot be read.
-    static func lists(in path: String, environment: @escaping (String) -> String?) throws(UsageError) -> ListsFile {
-        let json: [UInt8]
-        do throws(Files.Failure) { json = try Files.read(path, atMost: ListsFile.maxBytes) } catch {
-            throw UsageError("--lists \(path): \(error.reason)")
-        }
-        do throws(ListsFileError) { return try ListsFile(json: json, environment: environment) } catch {
-            throw UsageError(error.text(of: path), hasPlaces: true)
-        }
     }
 
     private func checkTogether() throws(UsageError) {
@@ -140,16 +131,18 @@ extension Options {
         if clientAuthority != nil, certificate == nil {
             throw UsageError("--tls-client-ca requires --tls-certificate and --tls-key")
         }
-        if storeAuthority != nil, !store.usesTLS {
+        if storeAuthority != nil, store?.usesTLS != true {
             throw UsageError(
                 "--store-ca requires a store reached over TLS: rediss://, rediss-sentinel:// or "
                     + "rediss-cluster://")
         }
-        if !store.isShared, storeReplicas > 0 || storePrefix != RedisKeys.standardPrefix {
+        if store?.isShared != true, storeReplicas > 0 || storePrefix != nil {
             throw UsageError("\(storeReplicas > 0 ? "--store-replicas" : "--store-prefix") requires a --store in Redis")
         }
-        if storeMaxSize != nil, !store.isFile { throw UsageError("--store-max-size requires --store sqlite:PATH") }
-        if store.isShared, digestKey == nil {
+        if storeMaxSize != nil, store?.isShared != false {
+            throw UsageError("--store-max-size requires --store sqlite:PATH")
+        }
+        if store?.isShared == true, digestKey == nil {
             throw UsageError(
                 "a store in Redis requires --digest-key, the same on all nodes; `openssl rand -hex 32` makes one")
         }
@@ -162,7 +155,7 @@ extension Options {
             tokenSecrets = try Self.tokenSecrets(in: tokenSecretFile, given: tokenSecrets, warnings: &warnings)
         }
         if let storePasswordFile {
-            guard store.takesPassword else {
+            guard store?.takesPassword == true else {
                 throw UsageError("--store-password-file requires a Redis --store whose address has no password")
             }
             storePassword = try Self.storePassword(in: storePasswordFile, warnings: &warnings)
@@ -170,7 +163,7 @@ extension Options {
     }
 
     /// The keys of writers.
-    var allKeys: [KeyRing.Key] { keys + fileKeys }
+    package var allKeys: [KeyRing.Key] { keys + fileKeys }
 
     /// Reads the keys of writers in a file.
     static func keys(in path: String, warnings: inout [String]) throws(UsageError) -> [KeyRing.Key] {
@@ -200,7 +193,7 @@ extension Options {
         return keys
     }
 
-    static func storePassword(in path: String, warnings: inout [String]) throws(UsageError) -> String {
+    package static func storePassword(in path: String, warnings: inout [String]) throws(UsageError) -> String {
         String(decoding: try secret("--store-password-file", path, warnings: &warnings), as: UTF8.self)
     }
 

@@ -1,15 +1,14 @@
 import CDiffSystem
 import DiffService
 import DiffStores
-import DiffUpstream
 import HTTPCore
 
 /// `diffserver serve`: from options to a running server, and to its end.
-enum Serve {
+package enum Serve {
     /// Runs until a signal ends the process.
     ///
     /// - Parameter ready: called with the addresses of the server, once it can be reached.
-    static func run(_ options: Options, ready: ([SocketAddress]) -> Void = { _ in }) -> Never {
+    package static func run(_ options: Options, ready: ([SocketAddress]) -> Void = { _ in }) -> Never {
         var options = options
         Descriptors.raiseLimit()
         if options.listen.isEmpty { options.listen = ListenAddress.activated() }
@@ -21,22 +20,19 @@ enum Serve {
         for warning in options.warnings { journal.log(warning, level: "warning") }
         options.serverOptions.limitAllocator()
         let workers = Workers(count: options.serverOptions.loops)
-        let (store, storeLoops): StoreAddress.OpenStore
-        do throws(StoreError) {
-            (store, storeLoops) = try options.store.open(
-                options: options, journal: journal, workers: workers)
-        } catch { fail("\(error)", journal) }
+        let (store, storeLoops): OpenStore
+        do throws(StoreError) { (store, storeLoops) = try options.openStore(journal, workers) } catch {
+            fail("\(error)", journal)
+        }
         let service = DiffService(
             settings: options.service, store: store, access: access(options, journal), journal: journal,
             workers: workers, figures: { ProcessFigures().write(into: &$0) })
-        var upstream: Upstream?
+        var upstream: RunningLists?
         if let lists = options.lists {
-            if let fault = CURLLibrary.fault { fail("--lists needs libcurl: \(fault)", journal) }
-            do throws(ListenError) {
-                let lists = try Upstream(lists, for: service, polling: options.polling)
-                service.follow(lists)
-                upstream = lists
-            } catch { fail("\(error)", journal) }
+            if let fault = lists.fault { fail("--lists \(fault)", journal) }
+            do throws(ListenError) { upstream = try lists.start(for: service, polling: options.polling) } catch {
+                fail("\(error)", journal)
+            }
         }
         var serverOptions = options.serverOptions
         let account = store.table.account
@@ -137,7 +133,7 @@ enum Serve {
     }
 
     private static func reloadables(
-        _ server: Server, _ service: DiffService, _ upstream: Upstream?, _ options: Options
+        _ server: Server, _ service: DiffService, _ upstream: RunningLists?, _ options: Options
     ) -> [Reloadable] {
         let all = [
             Reloadable("certificates", options.certificate) { (_, _) throws(UsageError) in
@@ -145,33 +141,29 @@ enum Serve {
                 return nil
             },
             Reloadable("lists", options.listsPath) { (path, _) throws(UsageError) in
-                let file = try Options.lists(in: path) { getenv($0).map { String(cString: $0) } }
-                upstream?.replace(by: file)
-                return Self.count(file.lists, "list")
+                Self.count(try upstream?.replace(path) ?? 0, "list")
             },
             Reloadable("keys", options.keyFile) { (path, warnings) throws(UsageError) in
                 let (ring, keys) = (service.access.keys, try Options.keys(in: path, warnings: &warnings))
                 ring.replace(by: options.keys + keys + ring.all.filter(\.isForMetrics))
-                return Self.count(keys, "key")
+                return Self.count(keys.count, "key")
             },
             Reloadable("metrics keys", options.metricsKeyFile) { (path, warnings) throws(UsageError) in
                 let (ring, keys) = (service.access.keys, try Options.metricsKeys(in: path, warnings: &warnings))
                 ring.replace(by: ring.all.filter { !$0.isForMetrics } + keys)
-                return Self.count(keys, "key")
+                return Self.count(keys.count, "key")
             },
             Reloadable("token secrets", options.tokenSecretFile) { (path, warnings) throws(UsageError) in
                 let secrets = try Options.tokenSecrets(in: path, warnings: &warnings)
                 service.access.secrets.replace(by: secrets)
-                return Self.count(secrets, "secret")
+                return Self.count(secrets.count, "secret")
             },
         ]
         return all.compactMap(\.self)
     }
 
     /// A number with its noun.
-    static func count(_ all: some Collection, _ noun: String) -> String {
-        "\(all.count) \(noun)\(all.count == 1 ? "" : "s")"
-    }
+    package static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
     private static func access(_ options: Options, _ journal: Journal) -> Authenticator {
         let isLocal = options.listen.allSatisfy(\.isLoopback)

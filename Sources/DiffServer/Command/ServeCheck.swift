@@ -1,6 +1,5 @@
 import CDiffSystem
 import DiffStores
-import DiffUpstream
 import HTTPCore
 
 /// `diffserver serve --check`: whether a server with these options could start now and write to its store. It does not
@@ -13,12 +12,12 @@ enum ServeCheck {
         var faults: [String] = []
         for warning in options.warnings { print("warning: \(warning)") }
         print("options: no faults")
-        if let path = options.keyFile { print("\(path): \(Serve.count(options.fileKeys, "key"))") }
-        if let path = options.metricsKeyFile { print("\(path): \(Serve.count(options.metricsKeys, "key"))") }
-        if let path = options.tokenSecretFile { print("\(path): \(Serve.count(options.tokenSecrets, "secret"))") }
+        if let path = options.keyFile { print("\(path): \(Serve.count(options.fileKeys.count, "key"))") }
+        if let path = options.metricsKeyFile { print("\(path): \(Serve.count(options.metricsKeys.count, "key"))") }
+        if let path = options.tokenSecretFile { print("\(path): \(Serve.count(options.tokenSecrets.count, "secret"))") }
         if let path = options.listsPath, let lists = options.lists {
-            print("\(path): \(Serve.count(lists.lists, "list"))")
-            if let fault = CURLLibrary.fault { faults.append("--lists needs libcurl: \(fault)") }
+            print("\(path): \(Serve.count(lists.count, "list"))")
+            if let fault = lists.fault { faults.append("--lists \(fault)") }
         }
         if let path = options.certificate, let tls = options.serverOptions.tls {
             do throws(ListenError) {
@@ -27,7 +26,7 @@ enum ServeCheck {
             } catch { faults.append("\(error)") }
         }
         do throws(StoreError) {
-            let remark = try options.store.check(options)
+            let remark = try options.store?.check(options)
             print("store: can be used\(remark.map { "; \($0)" } ?? "")")
         } catch { faults.append("\(error)") }
         fflush(nil)

@@ -40,8 +40,6 @@ import SnapshotKit
 
 /// The names of all keys and channels, under one prefix.
 package final class RedisKeys: Sendable {
-    package static let standardPrefix = "diffserver:"
-
     /// The key that identifies the record format and the digest key.
     let records: String
     /// The key of the revocations, and the channel that announces them.
@@ -51,16 +49,10 @@ package final class RedisKeys: Sendable {
     /// The prefix of all sessions' keys.
     let start: String
 
-    /// - Parameter prefix: one that `isPrefix` accepts.
-    package init(prefix: String = standardPrefix) {
+    /// - Parameter prefix: letters, digits and `._:-`. A brace would move keys to other slots of a cluster, and other
+    ///   characters are special in patterns.
+    package init(prefix: String = "diffserver:") {
         (records, revoked, probe, start) = (prefix + "records", prefix + "revoked", prefix + "probe", prefix + "{")
-    }
-
-    /// Whether a text is a valid prefix: 1 to 64 letters, digits and `._:-`. A brace would move keys to other slots of
-    /// a cluster, and other characters are special in patterns.
-    package static func isPrefix(_ text: String) -> Bool {
-        (1...64).contains(text.utf8.count)
-            && text.utf8.allSatisfy { SessionName.isOfName($0) && $0 != UInt8(ascii: "~") }
     }
 
     /// The channel of a session, which is also its key.

@@ -2,7 +2,10 @@ import CDiffSystem
 import HTTPCore
 import Testing
 
+@testable import DiffCommand
+@testable import DiffRedis
 @testable import DiffService
+@testable import DiffUpstream
 @testable import diffserver
 
 @Suite struct CommandTests {
@@ -10,7 +13,9 @@ import Testing
     private static let secret = "0123456789abcdef0123456789abcdef"
 
     private func options(_ arguments: [String], _ variables: [String: String] = [:]) throws -> Options {
-        guard case .serve(let options) = try Command(["serve"] + arguments, environment: { variables[$0] }) else {
+        guard
+            case .serve(let options) = try Command(["serve"] + arguments, AllParts.self, environment: { variables[$0] })
+        else {
             preconditionFailure("serve is serve")
         }
         return options
@@ -142,11 +147,11 @@ import Testing
         try withFile(lists.replacing(" 0}", with: " 9}")) { path in
             let options = try options([], ["DIFFSERVER_LISTS": path, "HOOK": key])
             #expect(options.listsPath == path)
-            #expect(options.lists?.lists.map(\.name.text) == ["a", "b"])
+            #expect((options.lists as? ListsFile)?.lists.map(\.name.text) == ["a", "b"])
             #expect(try self.options([]).lists == nil)
             for arguments in [[], [path, path]] {
                 #expect(throws: UsageError.self) {
-                    try Command(["check-lists"] + arguments, environment: { _ in nil })
+                    try Command(["check-lists"] + arguments, AllParts.self, environment: { _ in nil })
                 }
             }
         }
@@ -168,9 +173,9 @@ import Testing
                 "--store", "redis://user@host", "--digest-key", "a", "--store-password-file", path,
             ])
             #expect(options.storePassword == "pass word")
-            #expect(StoreAddress("unix:/s")?.takesPassword == true)
-            #expect(StoreAddress("redis://:has-one@host")?.takesPassword == false)
-            #expect(StoreAddress("sqlite:/s")?.takesPassword == false)
+            #expect(RedisAddress("unix:/s")?.takesPassword == true)
+            #expect(RedisAddress("redis://:has-one@host")?.takesPassword == false)
+            #expect(SQLiteAddress("sqlite:/s")?.takesPassword == false)
         }
         try withFile("a:\(Self.hash)\n\nb:\(Self.hash):team-" + end) { path in
             let options = try options(["--key-file", path, "--key", "c:\(Self.hash)"])

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import diffserver
+@testable import DiffCommand
 
 @Suite struct ControlGroupTests {
     /// A machine with these files.
@@ -57,7 +57,8 @@ import Testing
         _ limit: String, _ arguments: [String], _ bytes: Int
     ) throws {
         let group = try group([Self.two + "/memory.max": limit])
-        guard case .serve(let options) = try Command(["serve"] + arguments, environment: { _ in nil }, group: group)
+        guard
+            case .serve(let options) = try Command(["serve"] + arguments, nil, environment: { _ in nil }, group: group)
         else {
             Issue.record("not to be served")
             return

@@ -1,11 +1,11 @@
 import SnapshotKit
 import Testing
 
-@testable import diffserver
+@testable import DiffCommand
 
 struct DiffCommandTests {
     private func command(_ flags: String...) throws -> DiffCommand {
-        guard case .diff(let diff) = try Command(["diff", "a", "b"] + flags, environment: { _ in nil }) else {
+        guard case .diff(let diff) = try Command(["diff", "a", "b"] + flags, nil, environment: { _ in nil }) else {
             preconditionFailure("diff is diff")
         }
         return diff
@@ -20,7 +20,7 @@ struct DiffCommandTests {
                 "--duplicates", "--missing", "--invalid",
             ])
         for member in StateShape.Member.allCases {
-            #expect(Help.text(of: .diff).contains("  \(member.flag)"), "\(member)")
+            #expect(Help(parts: nil).text(of: .diff).contains("  \(member.flag)"), "\(member)")
         }
         #expect(try command().shape == .native)
         let all = try command(

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import diffserver
+@testable import DiffCommand
 @testable import HTTPCore
 
 @Suite struct FreeMemoryTests {

@@ -1,9 +1,10 @@
 import Testing
 
+@testable import DiffCommand
 @testable import diffserver
 
 @Suite struct ManualTests {
-    private let lines = Help.text(of: .manual).split(separator: "\n")
+    private let lines = Help(parts: AllParts.self).text(of: .manual).split(separator: "\n")
 
     @Test func `each option of each command is an entry`() {
         let flags = [

@@ -2,7 +2,7 @@ import Testing
 
 @testable import DiffService
 @testable import SnapshotKit
-@testable import diffserver
+@testable import DiffCommand
 
 @Suite struct SpellingTests {
     private let names = ["--memory", "--max-body", "--log", "--ttl"]

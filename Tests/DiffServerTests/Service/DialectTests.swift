@@ -4,7 +4,7 @@ import SnapshotKit
 import Testing
 
 @testable import DiffService
-@testable import diffserver
+@testable import DiffCommand
 
 // What the compiler does not require when a dialect is added. CONTRIBUTING.md lists the files.
 
@@ -13,7 +13,7 @@ struct DialectTests {
     @Test("help says what it is for", arguments: Dialect.allCases)
     func help(dialect: Dialect) {
         #expect(!dialect.summary.isEmpty)
-        let named = Help.text(of: .overview).split(separator: "\n").contains {
+        let named = Help(parts: nil).text(of: .overview).split(separator: "\n").contains {
             $0.split(separator: " ").first == Substring(dialect.rawValue) && $0.hasSuffix(dialect.summary)
         }
         #expect(named)

@@ -5,7 +5,6 @@ import Testing
 @testable import DiffService
 @testable import DiffSessions
 @testable import DiffStores
-@testable import diffserver
 
 @Suite struct RevocationsTests {
     /// Counts how often the reader is ended.

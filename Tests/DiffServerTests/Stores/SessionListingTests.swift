@@ -6,7 +6,6 @@ import Testing
 @testable import DiffService
 @testable import DiffSessions
 @testable import DiffStores
-@testable import diffserver
 
 @Suite struct SessionListingTests {
     /// Names that are hard for order or prefixes.

@@ -7,7 +7,6 @@ import Testing
 @testable import DiffService
 @testable import DiffSessions
 @testable import DiffStores
-@testable import diffserver
 
 /// What stores do when memory runs short.
 @Suite struct SessionStoreMemoryTests {

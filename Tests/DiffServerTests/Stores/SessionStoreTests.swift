@@ -7,7 +7,6 @@ import Testing
 @testable import DiffSQLite
 @testable import DiffSessions
 @testable import DiffStores
-@testable import diffserver
 
 /// What every store promises.
 @Suite struct SessionStoreTests {

@@ -7,7 +7,6 @@ import Testing
 @testable import DiffService
 @testable import DiffSessions
 @testable import DiffStores
-@testable import diffserver
 
 @Suite struct SessionTableTests {
     let hash = KeyedHash.digests("tests")

@@ -9,7 +9,6 @@ import Testing
 @testable import DiffService
 @testable import DiffSessions
 @testable import DiffStores
-@testable import diffserver
 
 /// The stores that the conformance suite tests.
 enum StoreKind: String, CaseIterable, Sendable {
@@ -47,10 +46,8 @@ final class StoreFixture {
     func store(
         bounds: SessionTable.Bounds = .init(), ahead: @escaping @Sendable () -> Int = { 0 }
     ) throws -> any SessionStore {
-        var options = Options()
-        options.tableBounds = bounds
         let table = SessionTable(
-            bounds: bounds, maxBody: options.service.maxBodyBytes, hash: kind == .memory ? .digests("tests") : nil)
+            bounds: bounds, maxBody: ServiceSettings().maxBodyBytes, hash: kind == .memory ? .digests("tests") : nil)
         let store: any SessionStore
         switch kind {
         case .memory: store = table

@@ -7,7 +7,6 @@ import Testing
 @testable import DiffService
 @testable import DiffSessions
 @testable import DiffStores
-@testable import diffserver
 
 /// Operations run on a scripted store.
 @Suite struct TransactionTests {

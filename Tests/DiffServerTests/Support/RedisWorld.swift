@@ -3,7 +3,6 @@ import Foundation
 @testable import DiffClock
 @testable import DiffRedis
 @testable import HTTPCore
-@testable import diffserver
 
 /// A separate loop, ended with this object.
 final class RunningLoop: Sendable {

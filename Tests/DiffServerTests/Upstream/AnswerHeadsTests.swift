@@ -2,7 +2,6 @@ import HTTPCore
 import Testing
 
 @testable import DiffUpstream
-@testable import diffserver
 
 @Suite struct AnswerHeadsTests {
     /// The first verdict on any of the lines.

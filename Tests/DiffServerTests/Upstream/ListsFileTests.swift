@@ -5,7 +5,6 @@ import Testing
 @testable import DiffService
 @testable import DiffSessions
 @testable import DiffUpstream
-@testable import diffserver
 
 @Suite struct ListsFileTests {
     private static let variables = [

@@ -1,7 +1,6 @@
 import Testing
 
 @testable import DiffUpstream
-@testable import diffserver
 
 @Suite struct NamePatternTests {
     @Test(

@@ -5,7 +5,6 @@ import Testing
 @testable import DiffService
 @testable import DiffStores
 @testable import DiffUpstream
-@testable import diffserver
 
 @Suite struct SourceRecordTests {
     private let start = Instant.now

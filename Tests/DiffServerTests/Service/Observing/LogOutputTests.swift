@@ -3,7 +3,6 @@ import FoundationEssentials
 import Testing
 
 @testable import DiffService
-@testable import diffserver
 
 @Suite struct LogOutputTests {
     @Test func `what nobody reads is dropped and counted, and the rest comes in order`() throws {

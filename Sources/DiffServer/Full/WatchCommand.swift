@@ -2,12 +2,13 @@
 // that starts, so that its shape can be guessed, and any problem with it is reported at once.
 
 import CDiffSystem
+import DiffCommand
 import DiffService
 import HTTPCore
 import SnapshotKit
 
 /// `diffserver watch URL`: a page on which the list of any JSON address moves.
-struct WatchCommand: CommandOptions {
+struct WatchCommand: AddedCommand {
     private var list = SingleList()
     /// The given members of the shape, in order; none if the shape is to be guessed.
     private var members: [(StateShape.Member, String)] = []
@@ -16,14 +17,12 @@ struct WatchCommand: CommandOptions {
 
     init() {}
 
-    init(
-        _ arguments: [String], environment: @escaping (String) -> String?, defaults: Options
-    ) throws(UsageError) {
+    init(_ arguments: [String], environment: @escaping Environment, defaults: Options) throws(UsageError) {
         let others: [String]
         var initial = WatchCommand()
         initial.server = defaults
         (self, others) = try CommandLineParser(arguments).read(environment, into: initial)
-        guard others.count == 1, SingleList.isURL(others[0]) else {
+        guard others.count == 1, others[0].isURL else {
             throw UsageError("watch takes one URL, which begins with http:// or https://; \(Self.topic.pointer)")
         }
         list.url = others[0]
@@ -33,6 +32,24 @@ struct WatchCommand: CommandOptions {
     }
 
     static let topic = Help.Topic.watch
+    var parts: (any Parts.Type)? { server.parts }
+
+    static func help(_ help: Help) -> String {
+        """
+        Usage: diffserver watch [OPTION…] URL
+
+        Serves the list of a JSON address, fetched while somebody looks, and opens the page on which it moves. Where the
+        list is in the document is guessed, unless options say it. It takes the options and variables of serve, too, but
+        --lists and --check. Exit status 1 if the URL does not answer with a list.
+
+        \(help.options(WatchCommand.groups.filter { !$0.isRare }))
+        Examples:
+
+          diffserver watch https://example.org/fires
+          diffserver watch https://example.org/fires --every 30s --items-at /Incidents --id-at /UniqueId
+
+        """
+    }
 
     static func variable(for flag: String) -> String? {
         ofServer.contains { $0.flag == flag } ? Options.variable(for: flag) : nil
@@ -48,7 +65,7 @@ struct WatchCommand: CommandOptions {
                 .value("--name", "SESSION", "the session's name (default watch)", "is empty", \.list.name) {
                     $0.isEmpty ? nil : $0
                 },
-                SingleList.headers(\.list),
+                .headers(\.list.headers),
                 .toggle("--no-browser", "only print the page's address", \.isQuiet),
             ]),
         .shape("Where the list is in the document, if the guess is wrong, by JSON Pointers (P)", \.members),
@@ -57,18 +74,13 @@ struct WatchCommand: CommandOptions {
 
     /// It makes its own file of lists, and always serves.
     private static let ofServer: [Option<Self>] = Options.all.filter { !["--lists", "--check"].contains($0.flag) }.map {
-        option in
-        Option(
-            flag: option.flag, value: option.value, help: option.help, fault: option.fault, isSecret: option.isSecret
-        ) {
-            option.set(&$0.server, $1)
-        }
+        $0.within(\.server)
     }
 
     // MARK: Running
 
     /// Serves until a signal ends the process.
-    func run(environment: @escaping (String) -> String?) throws(UsageError) -> Never {
+    func run(environment: @escaping Environment) throws(UsageError) -> Never {
         var (list, options) = (list, server)
         let answer = try list.fetch(environment: environment)
         let found = reading(of: answer.body)
@@ -100,7 +112,7 @@ struct WatchCommand: CommandOptions {
     }
 
     /// Prints how to follow the list, and opens the page if there is somebody to see it.
-    private func tell(_ list: SingleList, _ addresses: [SocketAddress], _ environment: (String) -> String?) {
+    private func tell(_ list: SingleList, _ addresses: [SocketAddress], _ environment: Environment) {
         let scheme = server.certificate == nil ? "http" : "https"
         guard let base = addresses.lazy.compactMap(\.url).first.map({ "\(scheme)://\($0)" }) else { return }
         let key = server.allKeys.isEmpty ? "" : #" -H "Authorization: Bearer $KEY""#
@@ -127,7 +139,7 @@ extension SocketAddress {
 /// The desktop's browser.
 enum Browser {
     /// Opens a page, if there is a display, and a terminal in which somebody asked for it.
-    static func open(_ url: String, environment: (String) -> String?) {
+    static func open(_ url: String, environment: Environment) {
         let hasDisplay = ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment($0)?.isEmpty == false }
         guard hasDisplay, isatty(STDOUT_FILENO) == 1 else { return }
         var attributes = posix_spawnattr_t()

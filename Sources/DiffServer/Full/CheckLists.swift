@@ -1,11 +1,12 @@
 import CDiffSystem
+import DiffCommand
 import DiffService
 import DiffUpstream
 import SnapshotKit
 
 /// `diffserver check-lists [--try] FILE [SESSION…]`: whether a server with the same variables could start with
 /// `--lists FILE`, and whether the sources answer with lists.
-struct CheckLists: CommandOptions {
+struct CheckLists: AddedCommand {
     private(set) var path = ""
     /// Whether to fetch the sources.
     private var tries = false
@@ -14,7 +15,7 @@ struct CheckLists: CommandOptions {
 
     init() {}
 
-    init(_ arguments: [String]) throws(UsageError) {
+    init(_ arguments: [String], environment: @escaping Environment, defaults: Options) throws(UsageError) {
         let others: [String]
         (self, others) = try CommandLineParser(arguments).read()
         guard let file = others.first, tries || others.count == 1 else {
@@ -26,6 +27,21 @@ struct CheckLists: CommandOptions {
 
     static let topic = Help.Topic.checkLists
 
+    static func help(_ help: Help) -> String {
+        """
+        Usage: diffserver check-lists [--try] FILE [SESSION…]
+
+        Checks a file of lists and prints one line per fault. Exit status: 0 if there are none, else 1. docs/upstream.md
+        describes such files.
+
+        \(help.options(CheckLists.groups))
+        Example:
+
+          diffserver check-lists --try lists.json team-7
+
+        """
+    }
+
     static let groups = [
         OptionGroup<Self>(
             title: "Options",
@@ -35,15 +51,15 @@ struct CheckLists: CommandOptions {
     ]
 
     /// Prints the faults of the file and ends with 1, or says that there are none and ends with 0.
-    func run(environment: @escaping (String) -> String?) -> Never {
+    func run(environment: @escaping Environment) -> Never {
         let file = read(environment)
         let failures = tries ? failures(file) : 0
         if failures > 0 { end(1) }
-        print("\(path): \(Serve.count(file.lists, "list")), no faults")
+        print("\(path): \(Serve.count(file.count, "list")), no faults")
         exit(0)
     }
 
-    private func read(_ environment: @escaping (String) -> String?) -> ListsFile {
+    private func read(_ environment: @escaping Environment) -> ListsFile {
         let json: [UInt8]
         do throws(Files.Failure) { json = try Files.read(path, atMost: ListsFile.maxBytes) } catch {
             fail("\(path): \(error.reason)")

@@ -1,5 +1,8 @@
+import DiffCommand
 import DiffService
 import DiffUpstream
+import Dispatch
+import HTTPCore
 import SnapshotKit
 
 /// One list of a URL, as a file of lists would have it.
@@ -42,7 +45,7 @@ struct SingleList: Sendable {
     }
 
     /// A file of only this list.
-    func file(environment: @escaping (String) -> String?) throws(UsageError) -> ListsFile {
+    func file(environment: @escaping Environment) throws(UsageError) -> ListsFile {
         let file: ListsFile
         do throws(ListsFileError) {
             file = try ListsFile(json: Array("{\(entry)}".utf8), environment: environment)
@@ -52,31 +55,58 @@ struct SingleList: Sendable {
     }
 
     /// The answer of the URL.
-    func fetch(environment: @escaping (String) -> String?) throws(UsageError) -> SourceProbe.Answer {
+    func fetch(environment: @escaping Environment) throws(UsageError) -> SourceProbe.Answer {
         guard let list = try file(environment: environment).list(of: name) else {
             preconditionFailure("a file of this list alone")
         }
         do throws(Transfer.Failure) { return try SourceProbe.ask(list) } catch { fail("\(url): \(error.reason)") }
     }
+}
 
-    /// Whether an argument is a URL rather than a file.
-    static func isURL(_ argument: String) -> Bool {
-        let start = argument.prefix(8).lowercased()
-        return start.hasPrefix("http://") || start.hasPrefix("https://")
+/// Asks a source once, without a server.
+enum SourceProbe {
+    struct Answer {
+        var body: [UInt8]
+        /// How long it took, in words.
+        let time: String
     }
 
-    /// The option for its headers.
-    static func headers<Target>(_ path: WritableKeyPath<Target, SingleList> & Sendable) -> Option<Target> {
-        Option(
-            flag: "--header", value: "'NAME: VALUE'",
-            help: "a header to send to the URL; may be repeated. A secret is named by its variable: "
-                + "'Authorization: env:TOKEN'",
-            fault: "is not NAME: VALUE", isSecret: true
-        ) {
-            $0[keyPath: path].headers.append($1)
-            return $1.contains(":")
+    /// Waits for the answer.
+    ///
+    /// - Throws: if there is none, or its status is not 200.
+    static func ask(_ list: ListMatch) throws(Transfer.Failure) -> Answer {
+        guard let source = list.definition.source, let url = list.sourceURL else {
+            throw .noSource
         }
+        if let fault = CURLLibrary.fault { throw Transfer.Failure(reason: "a fetch needs libcurl: \(fault)") }
+        let loop: EventLoop
+        do throws(ListenError) { loop = try EventLoop.standalone(polling: .preferred) } catch { fail("\(error)") }
+        // A thread that does not block the server's signals must not outlive this.
+        defer { loop.end() }
+        let request = Transfer.Request(source, at: url, maxBytes: ServiceSettings().maxBodyBytes)
+        let start = Instant.now
+        let result = Locked<Result<Transfer.Answer, Transfer.Failure>?>(nil)
+        let hasArrived = DispatchSemaphore(value: 0)
+        loop.execute {
+            let transfers = Transfers(on: loop, budget: MemoryBudget())
+            transfers.start(request) { found in
+                result.withLock { $0 = found }
+                // They are closed on their loop, once they have finished with this.
+                loop.execute { [transfers] in withExtendedLifetime(transfers) { _ = hasArrived.signal() } }
+            }
+        }
+        hasArrived.wait()
+        let answer = try result.withLock { $0 }!.get()
+        let time = "\(Int((.now - start) / .milliseconds(1))) ms"
+        guard answer.status == 200 else { throw Transfer.Failure(reason: "it answered \(answer.status) in \(time)") }
+        var body = answer.body
+        _ = body.replaceLoneSurrogates()
+        return Answer(body: body, time: time)
     }
+}
+
+extension Transfer.Failure {
+    static let noSource = Transfer.Failure(reason: "no list with this name has a source")
 }
 
 /// A text as one word of a shell (POSIX 2024). One that a terminal would act on has its bytes escaped.

@@ -1,30 +1,47 @@
 import CDiffSystem
+import DiffCommand
 import DiffService
 import SnapshotKit
 
 /// `diffserver shape FILE|URL`: where the list seems to be in a JSON document.
-struct ShapeCommand: CommandOptions {
+struct ShapeCommand: AddedCommand {
     private var list = SingleList()
     private var source = ""
 
     init() {}
 
-    init(_ arguments: [String], environment: @escaping (String) -> String?) throws(UsageError) {
+    init(_ arguments: [String], environment: @escaping Environment, defaults: Options) throws(UsageError) {
         let others: [String]
         (self, others) = try CommandLineParser(arguments).read()
         guard others.count == 1 else { throw UsageError("shape takes one file or URL; \(Self.topic.pointer)") }
         source = others[0]
-        guard SingleList.isURL(source) else { return }
+        guard source.isURL else { return }
         list.url = source
         _ = try list.file(environment: environment)
     }
 
     static let topic = Help.Topic.shape
 
-    static let groups = [OptionGroup<Self>(title: "Options", options: [SingleList.headers(\.list)])]
+    static func help(_ help: Help) -> String {
+        """
+        Usage: diffserver shape [OPTION…] FILE|URL
+
+        Prints where the list seems to be in a JSON document: as parameters of a request, as the "shape" of a session or
+        of a list, and in the request that posts it. - means standard input. Exit status 1 if there is no list.
+
+        \(help.options(ShapeCommand.groups))
+        Examples:
+
+          diffserver shape answer.json
+          diffserver shape https://example.org/fires
+
+        """
+    }
+
+    static let groups = [OptionGroup<Self>(title: "Options", options: [.headers(\.list.headers)])]
 
     /// Prints the guesses, and how to post the document by the first one.
-    func run(environment: @escaping (String) -> String?) throws(UsageError) -> Never {
+    func run(environment: @escaping Environment) throws(UsageError) -> Never {
         var document = StateDocument(try read(environment))
         let guesses: [ShapeGuess]
         do throws(StateError) { guesses = try document.shapes() } catch { fail("\(source): \(error.words)") }
@@ -54,7 +71,7 @@ struct ShapeCommand: CommandOptions {
         return "it needs none"
     }
 
-    private func read(_ environment: @escaping (String) -> String?) throws(UsageError) -> [UInt8] {
+    private func read(_ environment: @escaping Environment) throws(UsageError) -> [UInt8] {
         if !list.url.isEmpty { return try list.fetch(environment: environment).body }
         do throws(Files.Failure) { return try Files.read(source) } catch { fail("\(error.path): \(error.reason)") }
     }
@@ -72,14 +89,6 @@ extension ShapeGuess {
     var words: String {
         let count = "\(rows) \(rows == 1 ? "row" : "rows")"
         return sections == 1 ? "\(count)" : "\(count) in \(sections) sections"
-    }
-}
-
-extension StateError {
-    /// For a person.
-    var words: String {
-        if case .json(let error) = self { return "not JSON: \(error)" }
-        return DiffCommand.advice(Problem(self).summary)
     }
 }
 

@@ -1,0 +1,37 @@
+import DiffService
+import HTTPCore
+
+/// What the full server has beside the service: stores other than the memory, and lists that fetch themselves. A server
+/// without parts refuses by its name what needs them.
+package protocol Parts: Sendable {
+    /// The commands about lists.
+    static var commands: [any AddedCommand.Type] { get }
+    /// Where `--store` says that sessions live; nil if it is no address.
+    static func store(_ text: String) -> (any StoreAddress)?
+    /// Reads a file of lists.
+    ///
+    /// - Throws: a line for each fault, `FILE:LINE:COLUMN: message`; or why the file cannot be read.
+    static func lists(in path: String, environment: @escaping Environment) throws(UsageError) -> any Lists
+}
+
+/// A command that comes with parts.
+package protocol AddedCommand: CommandOptions {
+    /// - Parameter help: writes its options.
+    static func help(_ help: Help) -> String
+    /// - Parameter defaults: the options of `serve`.
+    init(_ arguments: [String], environment: @escaping Environment, defaults: Options) throws(UsageError)
+    func run(environment: @escaping Environment) throws(UsageError) -> Never
+}
+
+/// The lists of a file, for `--lists`.
+package protocol Lists: Sendable {
+    var count: Int { get }
+    /// What the process lacks to fetch them, as in "needs libcurl"; nil for nothing.
+    var fault: String? { get }
+    /// Gives them to a service.
+    ///
+    /// - Returns: the loop of the sources; and what continues with the lists of a file, and says how many there are.
+    func start(for service: DiffService, polling: Polling) throws(ListenError) -> RunningLists
+}
+
+package typealias RunningLists = (loop: EventLoop, replace: (_ path: String) throws(UsageError) -> Int)
