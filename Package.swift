@@ -41,6 +41,7 @@ func room(_ folder: String, _ dependencies: [Target.Dependency]) -> Target {
 if hasServer {
     package.products += [
         .executable(name: "diffserver", targets: ["diffserver"]),
+        .executable(name: "diffserver-small", targets: ["diffserver-small"]),
         .library(name: "HTTPCore", targets: ["HTTPCore"]),
     ]
     package.targets += [
@@ -73,6 +74,8 @@ if hasServer {
                 "HTTPCore", "CDiffSystem",
             ],
             path: "Sources/DiffServer/Full"),
+        .executableTarget(
+            name: "diffserver-small", dependencies: ["DiffCommand"], path: "Sources/DiffServer/Small"),
         .target(name: "DiffPage", path: "Sources/DiffServer/Page"),
         .testTarget(
             name: "DiffServerTests",

@@ -15,7 +15,7 @@ SESSIONS = """awaited changes compressed_streams concurrency conditions counts d
 # The same over each store: what is read before a session is looked at, and what is around the service.
 ONCE = """check_lists command_line container_engine cors diff example_upstream guesses hostile kubernetes least_privilege libcurl
     lists_as_they_come logs loopback_rule memory metrics mistakes negotiation nginx observing options page_headers peers
-    pointers_own_json problems traps upstreams version watchdog watching""".split()
+    pointers_own_json problems small traps upstreams version watchdog watching""".split()
 
 # With stores of their own.
 STORES = """cut_off descriptors hot_list lost_nodes reading_elsewhere redis_compaction redis_damage redis_faults rolling_restart shared
