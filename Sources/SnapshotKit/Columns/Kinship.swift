@@ -4,8 +4,8 @@
 //
 // Reading with a known state finds runs as equal text (`KnownState`); making a state from another one
 // (`ColumnsAssembly`) knows what it took over. Both then look up the rest, once, in the old state's table of ids, which
-// gives all pairs, the new table, and often the news that only contents changed. Of two states read independently
-// nothing is known. A changeset adds what it has compared itself.
+// gives all pairs, the new table, and often the news that only contents changed. For two states read independently,
+// `init(comparing:_:)` finds the runs at equal indexes. A changeset adds what it has compared itself.
 
 /// What two states share, as far as known. A class, since it is passed on often.
 public final class Kinship: Sendable {
@@ -85,10 +85,35 @@ extension [Kinship.Run] {
 }
 
 extension Kinship {
-    /// What states that were read independently are known to share: nothing, or everything if they are the same one.
-    convenience init(independent old: Columns, _ new: Columns) {
-        let all = old === new && !new.nodes.isEmpty ? [Run(old: 0, new: 0, count: new.nodes.count)] : []
-        self.init(all, hasSameLinks: old === new, from: old, to: new)
+    /// The items that two states have at the same indexes with the same bytes, up to the first whose id or place
+    /// differs; all items if the states are the same one. O(n).
+    convenience init(comparing old: ColumnsView, _ new: ColumnsView) {
+        let isSame = old.columns === new.columns
+        let all = new.nodes.isEmpty ? [] : [Run(old: 0, new: 0, count: new.nodes.count)]
+        let runs = isSame ? all : Self.runs(comparing: old, new)
+        self.init(runs, hasSameLinks: isSame, from: old.columns, to: new.columns)
+    }
+
+    private static func runs(comparing old: ColumnsView, _ new: ColumnsView) -> [Run] {
+        var runs: [Run] = []
+        // In windows, equal items may still have different numbers of children.
+        guard old.hasAllChildren, new.hasAllChildren else { return [] }
+        let limit = min(old.nodes.count, new.nodes.count)
+        var item = 0
+        while item < limit, Node.haveSamePlace(old.nodes.baseAddress! + item, new.nodes.baseAddress! + item),
+            old.nodes[item].hasSameID(as: new.nodes[item], old.text, new.text)
+        {
+            if old.hasSameBytes(item, as: new, item) { runs.append(joining: Run(old: item, new: item, count: 1)) }
+            item += 1
+        }
+        guard item < old.nodes.count else { return runs }
+        // The ancestors of what follows may have other children than before: leave out everything from the topmost on.
+        while old.nodes[item].parent >= 0 { item = Int(old.nodes[item].parent) }
+        while let last = runs.last, last.new + last.count > item {
+            runs.removeLast()
+            if last.new < item { runs.append(Run(old: last.old, new: last.new, count: item - last.new)) }
+        }
+        return runs
     }
 }
 
@@ -160,6 +185,16 @@ extension ColumnsView {
             Pairing(kept, self.nodes.count, nodes.count),
             columns.itemTable.renumbered(byOld, arrivals, to: nodes, in: text)
         )
+    }
+}
+
+extension Node {
+    /// Whether two nodes are the same except for where the text of their ids is: all fields after the first, as words.
+    @inline(__always)
+    fileprivate static func haveSamePlace(_ one: UnsafePointer<Node>, _ other: UnsafePointer<Node>) -> Bool {
+        let (left, right) = (UnsafeRawPointer(one) + 4, UnsafeRawPointer(other) + 4)
+        return (load64(left) ^ load64(right)) | (load64(left + 8) ^ load64(right + 8))
+            | (load32(left + 16) ^ load32(right + 16)) == 0
     }
 }
 

@@ -56,12 +56,10 @@ public final class Changeset: Sendable {
     ) {
         (self.old, self.new, self.patchesItems) = (old.columns, new.columns, patchesItems)
         self.ignored = PointerSet(ignored)
-        let known =
-            reused.flatMap { $0.old === old.columns && $0.new === new.columns ? $0 : nil }
-            ?? Kinship(independent: old.columns, new.columns)
+        let known = reused.flatMap { $0.old === old.columns && $0.new === new.columns ? $0 : nil }
         changesList = self.old.withViews(of: self.new) { !sameValue($0.listContent, $1.listContent, ignoring: .none) }
         draft = self.old.withViews(of: self.new) { [ignored = self.ignored] old, new in
-            ChangesetDraft(old, new, ignoring: ignored, marks, known)
+            ChangesetDraft(old, new, ignoring: ignored, marks, known ?? Kinship(comparing: old, new))
         }
     }
 

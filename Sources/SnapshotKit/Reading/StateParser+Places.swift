@@ -357,25 +357,34 @@ extension StateParser {
                 try readSections(depth: depth, reading: reading)
             }
         case .items:
-            try readItemElements(below: -1, level: 0, targets, depth: depth)
+            try readItemElements(targets, depth: depth)
         case .children:
-            try readItemElements(below: finding.item, level: finding.level + 1, targets, depth: depth)
+            try readChildren(of: finding.item, level: finding.level + 1, targets, depth: depth)
         }
     }
 
-    /// Takes a list of items below `parent` (-1: the section).
-    private mutating func readItemElements(
-        below parent: Int, level: Int, _ targets: DocumentTargets, depth: Int
-    ) throws(JSONError) {
-        let reading = { (reader: inout StateParser, item: Int) throws(JSONError) in
-            try reader.readItemElement(item, level: level, targets, depth: depth + 1)
+    private mutating func readItemElements(_ targets: DocumentTargets, depth: Int) throws(JSONError) {
+        guard !targets.isMap else {
+            return try readMap(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
+                try reader.readItemElement(item, level: 0, targets, depth: depth + 1)
+            }
         }
+        try readTopItems(depth: depth) { (reader, item) throws(JSONError) in
+            try reader.readItemElement(item, level: 0, targets, depth: depth + 1)
+        }
+    }
+
+    private mutating func readChildren(
+        of item: Int, level: Int, _ targets: DocumentTargets, depth: Int
+    ) throws(JSONError) {
         if targets.isMap {
-            try readMap(parent: parent, level: level, depth: depth, reading: reading)
-        } else if parent < 0 {
-            try readTopItems(depth: depth, reading: reading)
+            try readMap(parent: item, level: level, depth: depth) { (reader, child) throws(JSONError) in
+                try reader.readItemElement(child, level: level, targets, depth: depth + 1)
+            }
         } else {
-            try readItems(parent: parent, level: level, depth: depth, reading: reading)
+            try readItems(parent: item, level: level, depth: depth) { (reader, child) throws(JSONError) in
+                try reader.readItemElement(child, level: level, targets, depth: depth + 1)
+            }
         }
     }
 
