@@ -28,7 +28,7 @@ package protocol ListedSession: Sendable {
     /// Asks the source now. There must be one.
     func fetch() -> Progress<Void, SourceFailure>
     /// Why the last fetch failed, for callers who may know.
-    var failureDetail: String { get }
+    var failureDetail: String? { get }
     /// The consent of the list's owner that the edits of a request need; nil if nobody has to agree.
     ///
     /// - Parameter key: the key of a request that may be repeated.

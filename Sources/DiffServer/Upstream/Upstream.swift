@@ -23,7 +23,7 @@ package final class Upstream: SessionSource {
     let outages: Outages
     let hooks: HookCalls
     private let file: Locked<ListsFile>
-    private let lists = Locked(FollowedLists<SourcedList>())
+    fileprivate let lists = Locked(FollowedLists<SourcedList>())
     /// When unused lists were last looked for.
     private let lookedForRoom = Locked(Instant.now)
 
@@ -97,19 +97,19 @@ package final class Upstream: SessionSource {
 
     /// Fetches a session while it has readers.
     package func watch(_ slot: SessionSlot) {
-        guard slot.readerCount > 0, let definition = match(slot.name)?.definition else { return }
-        list(slot.name, definition)?.readersArrived()
+        if slot.readerCount > 0 { list(slot.name)?.readersArrived() }
     }
 
     /// The seconds since a session's source last answered, if that is too long ago.
     package func staleness(of name: String) -> Int? { lists.withLock { $0[name] }?.staleness }
 
     /// The list that fetches a session; nil if it has no source, or too many are being fetched.
-    fileprivate func list(_ name: String, _ definition: ListDefinition) -> SourcedList? {
-        guard let source = definition.source else { return nil }
-        let (entry, entries) = (definition.name.text, file.withLock { $0.sourceCount })
-        return lists.withLock { lists in
+    fileprivate func list(_ name: String) -> SourcedList? {
+        lists.withLock { lists in
             if let list = lists[name] { return list }
+            // By the file of this moment: when the file is replaced, the lists are reassigned under this lock.
+            guard let definition = match(name)?.definition, let source = definition.source else { return nil }
+            let (entry, entries) = (definition.name.text, file.withLock { $0.sourceCount })
             if !lists.hasRoom(for: entry, of: limit, among: entries), mayLookForRoom() {
                 forget(&lists) { !$0.isInUse }
             }
@@ -165,7 +165,7 @@ private struct NamedList: ListedSession {
     let upstream: Upstream
 
     var hasSource: Bool { match.definition.source != nil }
-    private var list: SourcedList? { upstream.list(name, match.definition) }
+    private var list: SourcedList? { upstream.list(name) }
 
     func readiness(sessionExists: Bool, patience: Duration) -> Progress<Void, SourceFailure>? {
         guard hasSource else { return nil }
@@ -175,7 +175,7 @@ private struct NamedList: ListedSession {
 
     func fetch() -> Progress<Void, SourceFailure> { list?.fetch() ?? .done(.failure(.crowded)) }
 
-    var failureDetail: String { list?.failureDetail ?? "" }
+    var failureDetail: String? { upstream.lists.withLock { $0[name] }?.failureDetail }
 
     func consent(for call: Call, key: ReplayWindow.Key?, body: [UInt8]) -> (any Consent)? {
         EditConsent(call, match, upstream.hooks, key: key, body: body)

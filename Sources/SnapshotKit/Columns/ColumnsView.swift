@@ -194,7 +194,9 @@ extension ColumnsView {
         var builder = ColumnsBuilder(of: self, items, in: sections)
         (builder.hasCollapsed, builder.outsiders, builder.childCounts) = (hasCollapsed, outsiders, childCounts)
         if !collapsed.isEmpty {
-            for (index, item) in items.enumerated() where collapsed.contains(item) { builder.collapse(.item(index)) }
+            for (index, item) in items.enumerated() where collapsed.contains(item) {
+                builder.nodes[index].flags.insert(.isCollapsed)
+            }
         }
         // An estimate, by which writers of the state reserve memory.
         let used = builder.nodes.indices.reduce(Int(columns.list.count)) { sum, index in

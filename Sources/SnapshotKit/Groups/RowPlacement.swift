@@ -234,21 +234,6 @@ extension Columns {
 // MARK: - The document's order
 
 extension ColumnsBuilder {
-    /// Some items of a document, in ascending order, each with its ancestors. O(items).
-    ///
-    /// - Parameter sections: those that hold them; if they hold none, the items are a separate list.
-    init(of document: ColumnsView, _ items: [UInt32], in sections: [SectionNode]) {
-        self.init()
-        (nodes, payloads) = (items.map { document.nodes[Int($0)] }, items.map { document.payload(ofItem: Int($0)) })
-        self.sections = sections
-        list = document.columns.list
-        (hasCollapsed, showsAnything) = (document.columns.hasCollapsed, !document.payloads.isEmpty)
-        isFlat = false
-        let isApart = sections.last.map { $0.endItem == 0 } ?? true
-        let lists = isApart ? [SectionNode().holding(0..<nodes.count)] : sections
-        outline(lists)
-    }
-
     /// Restores the order of the document, in which each item's content is its element. O(n log n).
     mutating func setDocumentOrder() {
         let starts = payloads.map(\.contentStart)

@@ -4,8 +4,8 @@
 
 extension StateParser {
     /// Takes the records of the known state, if the document has the same rows in the same places, with the same ids
-    /// and groups: only what they show and the offsets of texts may differ. O(rows that were read + sections · log
-    /// items), and O(items) as memory.
+    /// and groups, and with contents and kinds where they had them: only these and the offsets of texts may differ.
+    /// O(rows that were read + sections · log items), and O(items) as memory.
     mutating func arrangeAsKnown(_ known: KnownState) -> Bool {
         guard builder.sections.isEmpty, skipped.isEmpty, itemCount == known.view.nodes.count,
             reusedRuns.allSatisfy(\.isInPlace), let firstPlaces = known.placesOfGroups,

@@ -164,7 +164,7 @@ enum PostFetch {
                 list.fetch().whenDone { fetched in
                     if case .failure(let failure) = fetched {
                         var problem = Problem(failure, of: call.session)
-                        if case .unavailable = failure { problem.detail = list.failureDetail }
+                        if case .unavailable = failure, let detail = list.failureDetail { problem.detail = detail }
                         return pending.answer(call.refusal(problem))
                     }
                     call.view().whenDone { result in
