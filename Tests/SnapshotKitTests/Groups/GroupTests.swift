@@ -3,6 +3,8 @@ import Testing
 @testable import SnapshotKit
 
 /// Sections out of flat rows (CONTRACT §2, `groupAt`), and ids that are unique within their section.
+///
+/// The file is long for its table: half of it is documents, each with the state that it is read as.
 @Suite("Groups")
 struct GroupTests {
     private static func section(_ id: String, _ items: String, _ content: String? = nil) -> String {
