@@ -7,7 +7,7 @@ SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: adapters event-loop noninterference combinations dialects planted dependent docc help run test build setup setup-test setup-package unit end-to-end end-to-end-stores end-to-end-sqlite end-to-end-redis page openapi races fuzz fuzz-lists fuzz-http fuzz-work replay format lint bench bench-http bench-service bench-store attack targets pictures image image-test compose-test package package-test clean
+.PHONY: adapters event-loop noninterference combinations dialects planted dependent docc help run test build setup setup-test setup-package unit end-to-end end-to-end-stores end-to-end-sqlite end-to-end-redis page openapi races fuzz fuzz-lists fuzz-http fuzz-work replay format lint bench bench-http bench-service bench-store attack targets pictures image image-test compose-test package package-test dist dist-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,11 @@ unit: setup-test build-tests ## the libraries' tests
 	Tests/unit $(TESTS) --skip-build --parallel --filter SnapshotKitTests
 	Tests/unit $(TESTS) --skip-build --parallel --skip SnapshotKitTests
 
+.PHONY: libraries
+libraries: setup ## build and test SnapshotKit, SnapshotViews and DiffClient alone, without what needs a server
+	DIFFSERVER_SERVER=0 swift build --build-tests --scratch-path .build/libraries $(STRICT)
+	DIFFSERVER_SERVER=0 Tests/unit --scratch-path .build/libraries --skip-build --parallel
+
 end-to-end: setup-test build ## tests of the built server, from outside
 	DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(ALL)
 
@@ -78,13 +83,20 @@ combinations: setup-test build ## every setting with every other, against a smal
 dialects: setup-test build ## a reader in each dialect and patch form ends with what GET shows; SECONDS_EACH=60
 	$(TOGETHER)/dialects --seconds $(or $(SECONDS_EACH),60) $(SEED:%=--seed %)
 
+# Two of them keep a core each; the third keeps all.
 planted: setup-test build ## whether these three find faults that are planted
-	$(TOGETHER)/noninterference --self-check
-	$(TOGETHER)/dialects --planted
+	@$(MAKE) --no-print-directory -j2 -O planted-noninterference planted-dialects
 	! $(TOGETHER)/combinations --seconds 10 --lie operation >/dev/null
 
+.PHONY: planted-noninterference planted-dialects
+planted-noninterference:
+	$(TOGETHER)/noninterference --self-check
+
+planted-dialects:
+	$(TOGETHER)/dialects --planted
+
 # The client is for Node 20 and later, and Debian 12 has 18.
-page: setup-test build ## tests of the playground and the JavaScript client, in Node 20 and in Chromium
+page: setup-test build ## tests of the playground and the JavaScript client, in Node 20 and in Chromium; takes axe from PyPI
 	@if node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)'; then DIFFSERVER="$(BINARY)" Tests/Page/run; \
 	else echo "page: skipped, since this is Node $$(node --version) and the client is for Node 20 and later"; fi
 
@@ -107,7 +119,7 @@ dependent: setup ## build an app that depends on this package, with both of Swif
 races: setup ## the server's tests under the thread sanitizer
 	swift build --build-tests --sanitize=thread --scratch-path .build/races $(STRICT)
 	Tests/unit --skip-build --sanitize=thread --scratch-path .build/races --filter HTTPCoreTests
-	Tests/unit --skip-build --sanitize=thread --scratch-path .build/races --filter DiffServerTests
+	Tests/unit --skip-build --sanitize=thread --scratch-path .build/races --skip 'HTTPCoreTests|DiffClientTests|SnapshotKitTests'
 
 fuzz: fuzz-lists fuzz-http fuzz-work ## fuzz states, changes, edits, the HTTP parser, and the work of a request for FUZZ_SECONDS=60 each; 0 only builds
 
@@ -135,6 +147,7 @@ lint: ## check the format, the width of lines, the arrows between the engine's r
 	@.ci/check-members
 	@.ci/draw-targets --check
 	@.ci/draw-parameters --check
+	@.ci/draw-profile --check
 
 bench: setup ## benchmarks of diffing, reading and writing
 	Benchmarks/run
@@ -177,6 +190,12 @@ package: setup-package build ## a Debian package in .build/package, its symbols,
 
 package-test: package ## try the package in a Debian of its own; needs root
 	Packaging/try
+
+dist: build setup-package ## a tarball in .build/dist: the server with the libraries that it uses, for glibc 2.35 and newer
+	Packaging/dist
+
+dist-test: dist ## try the tarball in a Debian 12, a Debian 13, and with glibc alone; needs root
+	Packaging/try-dist
 
 clean: ## remove what was built
 	rm -rf .build Benchmarks/.build Benchmarks/http/EchoServer/.build Tests/Fuzz/.build Tests/Fuzz/http-parser/.build Tests/Fuzz/work/.build

@@ -125,7 +125,9 @@ async def one_byte_more(caller):
 
 
 async def unusable(caller):
-    await caller.answer(json.dumps([PRIVATE, PRIVATE, {"id": 1, PRIVATE: 1}, {"id": {PRIVATE: 1}}]).encode())
+    # The log names ids and members, and no value.
+    rows = [{"id": 1, "content": PRIVATE}, {"id": 1, "content": PRIVATE}, {"id": 2, "title": PRIVATE}, {"id": [PRIVATE]}]
+    await caller.answer(json.dumps(rows).encode())
 
 
 async def always_new(caller):

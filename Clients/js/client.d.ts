@@ -124,6 +124,8 @@ export type ListWindow = {
 export type Edit<Item = any, Header = any> =
   | { op: 'insert'; items: (NewItem<Item> | ID)[] } & Placed<IntoParent>
   | { op: 'insert'; sections: NewSection<Item, Header>[] } & Placed<never>
+  /** Elements of a document, or with `map` an object of them, which the shape reads. */
+  | { op: 'insert'; elements: unknown[] | Record<string, unknown> } & Placed<IntoParent>
   | { op: 'move'; items: ID[] } & Placed<IntoParent>
   | { op: 'move'; sections: ID[] } & Placed<never>
   | { op: 'update'; items: ({ id: ID; kind?: string; expanded?: boolean } & NewContent<Item>)[] }
@@ -325,15 +327,18 @@ export interface Violation {
 }
 
 export type Status =
-  /** The list is followed, by a stream or by polls. */
-  | { status: 'live'; transport: 'stream' | 'poll'; problem?: undefined; delay?: undefined }
+  /**
+   * The list is followed, by a stream or by polls. With `stale`, what is shown may be old: its source, or the server's
+   * store, has been silent for so many seconds. It is told again without, once that is over.
+   */
+  | { status: 'live'; transport: 'stream' | 'poll'; stale?: number; problem?: undefined; delay?: undefined }
   /**
    * It asks again in `delay` milliseconds; what is shown stays. A session that does not exist is reported once, with
    * the status 404; with a `delay` of 0 an open stream waits for it.
    */
-  | { status: 'waiting'; problem: Problem; delay: number; transport?: undefined }
+  | { status: 'waiting'; problem: Problem; delay: number; stale?: undefined; transport?: undefined }
   /** Asking again cannot help: the token is refused, the request is wrong, or the server has no such path. */
-  | { status: 'stopped'; problem: Problem; delay?: undefined; transport?: undefined };
+  | { status: 'stopped'; problem: Problem; delay?: undefined; stale?: undefined; transport?: undefined };
 
 /** The part of a state that is kept: rows in the dialect keyed, nothing in the others. */
 export type Shown<D extends Dialect, Item = any, Header = any, List = any> =
@@ -375,6 +380,15 @@ export interface ConnectOptions<D extends Dialect = 'keyed', Item = any, Header 
    */
   onChange?: (state: Shown<D, Item, Header, List>, answer: Answer<D, Item, Header, List>) => void;
   onStatus?: (status: Status) => void;
+  /** Called whenever other writes wait for the server than before. */
+  onPending?: (pending: Pending) => void;
+}
+
+/** Writes that the server has not answered yet. */
+export interface Pending {
+  readonly count: number;
+  /** Whether one of them names the row or the section; with `of`, only the one or the other. */
+  has(id: ID, of?: 'items' | 'sections'): boolean;
 }
 
 export interface WriteOptions {
@@ -398,6 +412,7 @@ export interface Shape {
   groupAt?: string;
   groupPrefix?: number;
   idScope?: 'section' | 'state';
+  idBy?: 'match';
   map?: boolean;
   rest?: true | string;
   duplicates?: 'first' | 'refuse';
@@ -405,9 +420,17 @@ export interface Shape {
   invalid?: 'skip' | 'refuse';
 }
 
+/** What `GET …/settings` answers, and PUT takes; there null is the default. */
+export interface Settings {
+  ttl: number;
+  ignore: string[];
+  keep: 'expanded'[];
+  shape?: Shape;
+}
+
 /** Shapes that say where something is, as a shape must. */
 type Located = { [Name in 'itemsAt' | 'idAt' | 'kindAt' | 'childrenAt' | 'expandedAt' | 'sectionsAt' | 'sectionIdAt'
-  | 'sectionExpandedAt' | 'groupAt']: Shape & Required<Pick<Shape, Name>> };
+  | 'sectionExpandedAt' | 'groupAt' | 'idBy']: Shape & Required<Pick<Shape, Name>> };
 
 export interface PostOptions extends WriteOptions {
   /** Redraw all rows, for every reader. */
@@ -436,6 +459,10 @@ export interface Connection<D extends Dialect = 'keyed', Item = any, Header = an
   readonly revision: Revision | null;
   /** The place of the window's rows, from the last answer. */
   readonly window?: AnswerBase['window'];
+  /** Writes that wait for the server; a new object for each change. */
+  readonly pending: Pending;
+  /** The seconds of silence, if the list's source or the server's store is silent; see `Status`. */
+  readonly stale?: number;
   readonly status: 'connecting' | 'live' | 'waiting' | 'stopped' | 'closed';
   /**
    * Follows another window, or with null all rows. It is requested at once, from `revision`: rows that stay are not

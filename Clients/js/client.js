@@ -1,6 +1,5 @@
 // diffserver-client 0.2.0. `connect` follows a session; `apply` applies changes to rows, `bind` to elements. There is
-// no diff code: the server says what changed. Modules that only some need are loaded on first use: edits.js and
-// updates.js. Types: client.d.ts.
+// no diff code: the server says what changed. On first use edits.js and updates.js are loaded. Types: client.d.ts.
 
 import { apply } from './apply.js';
 
@@ -11,17 +10,17 @@ let writer;
 
 export function connect(url, { ...options } = {}) {
   const { session, token, since = null, state = null, view, dialect = 'keyed', content = 'full', signal } = options;
-  check(url, session);
+  check(url, session, options);
   const address = `${String(url).replace(/\/+$/, '')}/v1/sessions/${encodeURIComponent(session)}/changes?`;
   const write = (kind) => async (...values) => {
-    writer ??= await import('./edits.js'); // an import takes a while even when loaded
+    writer ??= await import('./edits.js');
     return writer.write(self, options, { ask, receive, failure, problemOf }, kind, ...values);
   };
   const self = {
-    state, revision: since, status: 'connecting', show, edit: write('edits'), post: write('state'), reconnect, close,
+    state, revision: since, status: 'connecting', pending: { count: 0, has: () => false }, show, edit: write('edits'), post: write('state'), reconnect, close,
     [Symbol.asyncIterator]: updates,
   };
-  const list = { options, self, isPart, ask, start, take, look, poll, receive, tell };
+  const list = { options, self, isPart, ask, start, take, look, poll, live, receive, tell };
   let { window } = options;
   let isClosed = false;
   let isKnown; // by the stream that is open
@@ -87,14 +86,16 @@ export function connect(url, { ...options } = {}) {
 
   function start() {
     isKnown = false;
+    self.stale = undefined; // a stream of a list that still is says so
   }
 
   function take(event, data) {
     if (event === 'end') throw failure(JSON.parse(data));
     if (event !== 'id' && event !== 'changes') return;
-    if (!isKnown) tell('live', { transport: 'stream' });
+    const answer = event === 'changes' ? JSON.parse(data) : self;
+    if (!isKnown || answer.stale !== self.stale) live('stream', answer);
     isKnown = true;
-    if (event === 'changes') return receive(JSON.parse(data));
+    if (answer !== self) return receive(answer);
     self.revision = data; // nothing shown has changed
     line?.heard();
   }
@@ -111,8 +112,13 @@ export function connect(url, { ...options } = {}) {
     // Without a base, an existing session answers at once, and only a missing one would be held.
     const wait = dialect !== 'counts' && (self.revision || isMissing) && { wait: 25 };
     const answer = await (await ask({ Accept: 'application/json' }, wait, init)).json();
-    tell('live', { transport: 'poll' });
+    live('poll', answer);
     return receive(answer);
+  }
+
+  function live(transport, { stale }) {
+    self.stale = stale;
+    tell('live', { transport, ...stale && { stale } });
   }
 
   /** The client's rule. */
@@ -139,8 +145,10 @@ export function connect(url, { ...options } = {}) {
   }
 }
 
-/** Throws for what can never work, before anybody waits for it. */
-function check(url, session) {
+function check(url, session, options) {
+  for (const name in options) {
+    if (/^on(?!(Change|Close|Head|Pending|Status)$)/.test(name)) throw new TypeError(`connect calls no "${name}"`);
+  }
   if (session == null || session === '') throw new TypeError('connect needs the name of a session');
   const [isRoot, host] = /^(https?:\/\/[^/?#]+)?(\/([^?#]*\/)?)?$/i.exec(url) ?? [];
   if (isRoot != null && (host || globalThis.location)) return;
@@ -148,7 +156,7 @@ function check(url, session) {
     + `or http://127.0.0.1/path/ where a proxy has it below a path, not "${url}"`);
 }
 
-/** Sends a list's requests, one after the other: a stream, or polls where streams do not get through. */
+/** Sends a list's requests: a stream, or polls where streams do not get through. */
 function link(list, error) {
   let polls = list.options.transport === 'poll' ? Infinity : 0; // until a stream is tried again
   let failures = 0;
@@ -162,12 +170,10 @@ function link(list, error) {
   run();
   return { heard, renew, reconnect, close };
 
-  /** Something that fits has arrived. */
   function heard() {
     failures = 0;
   }
 
-  /** Asks again, from what is shown by then. */
   function renew() {
     isRenewed = true;
     request?.abort();
@@ -230,7 +236,6 @@ function link(list, error) {
     return new Promise((resolve) => { timer = setTimeout(wake = resolve, delay); });
   }
 
-  /** Gives up the request if nothing arrives in time. */
   function expect(seconds) {
     clearTimeout(timer);
     timer = setTimeout(() => request.abort(failure({ title: 'The server fell silent' })), seconds * 1_000);
@@ -285,13 +290,17 @@ function link(list, error) {
   }
 }
 
-/** Sends a request, and throws unless the answer is good. */
 async function send(address, query, token, headers, { begin, ...init } = {}) {
   const secret = typeof token === 'function' ? await token() : token;
   if (secret) headers.Authorization = `Bearer ${secret}`;
   begin?.();
   const pairs = query.filter(([, value]) => value != null).map((pair) => pair.map(encodeURIComponent).join('='));
-  const answer = await fetch(address + pairs.join('&'), { headers, cache: 'no-store', ...init });
+  const { origin } = globalThis.location ?? {};
+  const answer = await fetch(address + pairs.join('&'), { headers, cache: 'no-store', ...init }).catch((error) => {
+    // A browser does not say whether nothing answered, or an answer is not for this page.
+    if (origin && new URL(address, location).origin !== origin) error.cause ??= { code: `if the server runs, it needs --origin ${origin}` };
+    throw error;
+  });
   if (answer.ok) return answer;
   const { status } = answer;
   const problem = { title: answer.statusText, status, ...await answer.json().catch(() => null) };

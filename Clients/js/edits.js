@@ -1,24 +1,18 @@
 // Edits that are shown before the server has answered, and states; `edit` and `post` of a connection load this module.
-// A state waits for its turn, and is shown once the server has answered.
 //
 // What is shown is the head (the rows as the server told them) with all pending edits applied to it again: after each
-// answer and each event, one minimal step leads from what is shown to what should be shown. So a row moved by an edit
-// stays in place when that is confirmed, and goes back, once, when it is refused.
+// answer and each event, one minimal step leads there. A batch is pending until the head holds it, not just until the
+// POST is answered: the event with its changes may come before or after; a larger sequence is later. If none comes in
+// time, the answer itself is taken, by the client's rule, and if it does not fit, the list is requested again.
 //
-// A batch is pending until the head holds it, not just until the POST is answered: the event with its changes may come
-// before that answer or after it. Sequences tell: a larger one is later. If no event says so in time (the stream is
-// down, or nothing changed in the view) the answer itself is taken, by the client's rule, and if it does not fit then,
-// the list is requested again.
-//
-// Rejected: taking each answer at once. The stream, which leads from what it sent last, would no longer fit as soon as
-// somebody else writes, and would have to be opened again for each edit.
+// Rejected: taking each answer at once. The stream would no longer fit when others write, and be opened for each edit.
 
 import { merge } from './apply.js';
 
 const key = String;
 const editors = new WeakMap();
 
-/** For client.js; `options` are a connection's own. `kind` says what `value` is: `edits`, or a `state`. */
+/** `options` are a connection's own. `kind` says what `value` is: `edits`, or a `state`. */
 export function write(connection, options, tools, kind, value, more) {
   if (!editors.has(options)) editors.set(options, writer(connection, options, tools));
   return editors.get(options)(kind, value, more);
@@ -62,7 +56,6 @@ function writer(connection, options, { ask, receive, failure, problemOf }) {
     options.onChange?.(next, answer.reset ? { ...answer, state: next } : { ...answer, ...told && { told }, changes });
   }
 
-  /** Shows the outcome of the pending batches. */
   function show() {
     const next = overlaid();
     if (next === shown || connection.status === 'closed') return;
@@ -71,7 +64,16 @@ function writer(connection, options, { ask, receive, failure, problemOf }) {
     try { hand(next, answer); } catch (error) { queueMicrotask(() => { throw error; }); }
   }
 
-  /** Asks until there is an answer or a refusal; all tries of a POST carry one key, so it is done once. */
+  function tell() {
+    const all = { items: new Set(), sections: new Set() };
+    for (const { edits = [] } of pending) for (const edit of edits) mention(edit, all);
+    const has = (id, kind) => Object.keys(all).some((name) => name === (kind ?? name) && all[name].has(key(id)));
+    connection.pending = { count: pending.length, has };
+    if (connection.status === 'closed') return;
+    try { options.onPending?.(connection.pending); } catch (error) { queueMicrotask(() => { throw error; }); }
+  }
+
+  /** Asks until there is an answer or a refusal; all tries of a POST carry one key. */
   async function insist(end, headers, init, query) {
     for (let failures = 0; ; failures += 1) {
       try {
@@ -134,14 +136,26 @@ function writer(connection, options, { ask, receive, failure, problemOf }) {
         signal?.removeEventListener('abort', give);
         pending.splice(pending.indexOf(batch), 1);
         show();
+        tell();
       }
     };
     pending.push(batch);
     show();
+    tell();
     const done = Promise.race([turn, aborted(end)]).then(settle);
     turn = Promise.allSettled([turn, done]);
     return done;
   };
+}
+
+function mention(edit, all) {
+  for (const kind in all) {
+    for (const one of [edit[kind] ?? []].flat()) {
+      if (one == null) continue; // refused by the server
+      all[kind].add(key(one.id ?? one));
+      mention(one, all);
+    }
+  }
 }
 
 const aborted = (end) => new Promise((resolve) => {
@@ -151,7 +165,7 @@ const aborted = (end) => new Promise((resolve) => {
 
 // MARK: Edits
 
-// The form of an edit: what each member may be. The server refuses everything not named here, whatever the state.
+// The form of an edit. The server refuses everything not named here, whatever the state.
 const encoder = new TextEncoder();
 const isObject = (value) => Boolean(value) && typeof value === 'object' && !Array.isArray(value);
 const isID = (value) => (
@@ -181,11 +195,10 @@ const elements = {
   delete: named, move: named, reload: named, reconfigure: named, expand: named, collapse: named, clear: named,
 };
 
-/** Throws if the server would refuse the form of an edit. */
 function check(edit) {
   const { op } = edit;
   const isOf = (name) => name in edit;
-  if (!Object.hasOwn(elements, op)) throw new Error(`there is no edit "${op}"`);
+  if (!Object.hasOwn(elements, op)) throw new Error(`no edit "${op}"`);
   const [isOfItems, isOfSections] = elements[op];
   const places = op === 'insert' || op === 'move' ? { before: isAnchor, after: isAnchor, at: isEnd } : {};
   if (places.at && isOf('items')) places.into = isParent;
@@ -193,11 +206,11 @@ function check(edit) {
   const parts = ['items', 'sections'].filter(isOf).length;
   if (!isPlacedOnce || parts !== 1 && (op !== 'clear' || parts)
     || !has(edit, { op: () => true, items: each(isOfItems), sections: each(isOfSections), ...places })) {
-    throw new Error('an edit of this form is refused');
+    throw new Error('refused form');
   }
 }
 
-/** The state after edits, as far as rows can tell; throws if the server would refuse them. */
+/** The state after edits, as far as rows can tell; throws where the server would refuse them. */
 export function edited(state, edits) {
   for (const edit of edits) check(edit);
   const root = { nodes: [] };
@@ -215,14 +228,14 @@ export function edited(state, edits) {
 
   function enter(map, home, node, at = home.nodes.length) {
     const id = key(node.value.id);
-    if (map.has(id)) throw new Error(`the id "${id}" is here already`);
+    if (map.has(id)) throw new Error(`"${id}" is here already`);
     map.set(id, Object.assign(node, { home, nodes: [] }));
     home.nodes.splice(at, 0, node);
     return node;
   }
 
   const find = (map, id) => {
-    if (!map.has(key(id))) throw new Error(`nothing here has the id "${id}"`);
+    if (!map.has(key(id))) throw new Error(`nothing has the id "${id}"`);
     return map.get(key(id));
   };
 
@@ -245,7 +258,7 @@ export function edited(state, edits) {
       const id = anchors.find((id) => id !== null && map.has(key(id)) && !moved.has(map.get(key(id)))) ?? anchors.at(-1);
       if (id !== null) {
         const sibling = find(map, id);
-        if (moved.has(sibling)) throw new Error('it is placed by the edit itself');
+        if (moved.has(sibling)) throw new Error('placed by itself');
         const { home } = sibling;
         return { home, index: () => home.nodes.indexOf(sibling) + (before === undefined ? 1 : 0) };
       }
@@ -256,14 +269,13 @@ export function edited(state, edits) {
       const { section, item } = typeof into === 'object' ? into : {};
       const found = section !== undefined ? [find(sections, section)] : item !== undefined ? [find(items, item)]
         : [sections, items].map((map) => map.get(key(into))).filter(Boolean);
-      if (found.length !== 1) throw new Error(`"${into}" is not one thing to go into`);
+      if (found.length !== 1) throw new Error(`not one "${into}"`);
       [home] = found;
     }
-    if (!home) throw new Error('there is no section');
+    if (!home) throw new Error('no section');
     return { home, index: () => (at === 'start' ? 0 : home.nodes.length) };
   }
 
-  /** An item or a section from an edit, with everything below it. */
   function bring(map, home, given, index) {
     const { items: children = [], ...value } = typeof given === 'object' ? given : { id: given };
     if (value.expanded) delete value.expanded;
@@ -284,9 +296,9 @@ export function edited(state, edits) {
     } else if (op === 'move') {
       const nodes = named.map((id) => find(map, id));
       const moved = new Set(nodes);
-      if (moved.size < nodes.length) throw new Error('it is moved twice');
+      if (moved.size < nodes.length) throw new Error('moved twice');
       const { home, index } = place(edit, map, moved);
-      for (let node = home; node; node = node.home) if (moved.has(node)) throw new Error('it cannot go into itself');
+      for (let node = home; node; node = node.home) if (moved.has(node)) throw new Error('into itself');
       for (const node of nodes) take(node);
       const first = index();
       home.nodes.splice(first, 0, ...nodes);
@@ -311,7 +323,7 @@ export function edited(state, edits) {
     node.value = { ...node.value, ...said };
     if (patch !== undefined) node.value.content = merge(node.value.content, patch);
     for (const [pointer, amount] of Object.entries(add)) {
-      if (typeof amount !== 'number' || !/^(\/|$)/.test(pointer)) throw new Error(`"${pointer}" says nothing to add`);
+      if (typeof amount !== 'number' || !/^(\/|$)/.test(pointer)) throw new Error(`nothing to add at "${pointer}"`);
       const path = pointer.split('/').slice(1).map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
       node.value.content = added(node.value.content, path, amount);
     }
@@ -342,17 +354,17 @@ export function edited(state, edits) {
 /** A content with an amount added to the number at a path; missing ones count from 0. */
 function added(value, [name, ...rest], amount) {
   if (name === undefined) {
-    if (typeof (value ?? 0) !== 'number' || value === null) throw new Error('only to a number can be added');
+    if (typeof (value ?? 0) !== 'number' || value === null) throw new Error('no number');
     const sum = (value ?? 0) + amount;
     // As the server's exact sum is read: 0.1 + 0.2 is 0.3.
     const short = Number(sum.toPrecision(15));
     return Math.abs(short - sum) <= Number.EPSILON * Math.abs(sum) ? short : sum;
   }
   if (Array.isArray(value)) {
-    if (!(name in value) || key(Number(name)) !== name) throw new Error(`there is no element ${name}`);
+    if (!(name in value) || key(Number(name)) !== name) throw new Error(`no element ${name}`);
     return Object.assign([...value], { [name]: added(value[name], rest, amount) });
   }
-  if (value === null || typeof (value ?? {}) !== 'object') throw new Error('nothing is below a scalar');
+  if (value === null || typeof (value ?? {}) !== 'object') throw new Error('below a scalar');
   const members = new Map(Object.entries(value ?? {}));
   return Object.fromEntries(members.set(name, added(members.get(name), rest, amount)));
 }
@@ -454,7 +466,6 @@ function longestRun(numbers) {
   return run;
 }
 
-/** Whether two JSON values are equal, whatever the order of members. */
 function equal(one, other) {
   if (one === other) return true;
   const isObject = (value) => value && typeof value === 'object';

@@ -12,7 +12,8 @@ import { connect } from './client.js';
 const most = 64; // sessions in one request
 const longest = 6_000; // their bytes in an address; proxies take 8 KiB
 
-export function share(url, { token, transport } = {}) {
+export function share(url, { token, transport, ...others } = {}) {
+  for (const name in others) throw new TypeError(`share takes no "${name}": give it to connect, for each list`);
   const address = `${String(url).replace(/\/+$/, '')}/v1/changes?`;
   const bundles = new Set();
   let isOff = false; // the server does not answer for several lists
@@ -182,17 +183,18 @@ export function share(url, { token, transport } = {}) {
       }
     }
 
-    function hear(seat, transport) {
+    function hear(seat, transport, answer) {
       heard.add(seat);
-      const isNew = seat.list.self.status !== 'live' || seat.transport !== transport;
+      const { self } = seat.list;
+      const isNew = self.status !== 'live' || seat.transport !== transport || self.stale !== answer.stale;
       seat.transport = transport;
-      if (isNew) seat.list.tell('live', { transport });
+      if (isNew) seat.list.live(transport, answer);
     }
 
     function deliver(answer, transport) {
       let isNews = false;
       for (const seat of of(answer.session)) {
-        hear(seat, transport);
+        hear(seat, transport, answer);
         try {
           isNews = seat.list.receive(answer) || isNews;
         } catch (error) {
@@ -219,13 +221,14 @@ export function share(url, { token, transport } = {}) {
     }
 
     /** The stream tells the news, but not that there is none. */
-    function note(seat, { problem, from, to, changes }) {
+    function note(seat, answer) {
+      const { problem, from, to, changes } = answer;
       const { self } = seat.list;
       if (problem?.status === 404 && !heard.has(seat)) miss(seat, problem);
       if (from !== self.revision || to !== from && changes?.length !== 0) return;
       self.revision = to;
       seat.isProven = true;
-      hear(seat, 'stream');
+      hear(seat, 'stream', answer);
     }
 
     function miss(seat, problem) {

@@ -3,7 +3,12 @@
 
 import { connect } from './client.js';
 
+const nothing = { count: 0, has: () => false };
+
 export function listStore(url, options) {
+  for (const name in options) {
+    if (name.startsWith('on')) throw new TypeError(`a followed list calls no "${name}": it says itself what changes`);
+  }
   const listeners = new Set();
   let { window, state = null, since } = options;
   let connection;
@@ -12,7 +17,7 @@ export function listStore(url, options) {
     return connection;
   };
   let current = {
-    ...shown(state), status: 'connecting', problem: null, window: undefined, show,
+    ...shown(state), status: 'connecting', problem: null, stale: undefined, pending: nothing, window: undefined, show,
     edit: async (...values) => connected().edit(...values),
     post: async (...values) => connected().post(...values),
     reconnect: () => connection?.reconnect(),
@@ -30,12 +35,13 @@ export function listStore(url, options) {
   }
 
   function open() {
-    if (current.status !== 'connecting') current = { ...current, status: 'connecting', problem: null };
+    if (current.status !== 'connecting') current = { ...current, status: 'connecting', problem: null, stale: undefined };
     const open = url.connect ?? ((options) => connect(url, options));
     connection = open({
       ...options, dialect: 'keyed', window, since, state,
       onChange: (state, { window }) => set({ ...shown(state), window }),
-      onStatus: ({ status, problem = null }) => set({ status, problem }),
+      onStatus: ({ status, problem = null, stale }) => set({ status, problem, stale }),
+      onPending: (pending) => set({ pending }),
     });
   }
 
@@ -44,7 +50,8 @@ export function listStore(url, options) {
     connection.close();
     connection = undefined;
     // Pending edits are sent, but nobody would take them back here.
-    if (state !== current.state) current = { ...current, ...shown(state) };
+    if (state === current.state && !current.pending.count) return;
+    current = { ...current, ...shown(state), pending: nothing };
   }
 
   function subscribe(listener) {

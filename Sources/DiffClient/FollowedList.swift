@@ -13,6 +13,8 @@ public struct FollowedList: Sendable {
     public private(set) var revision: String?
     /// The list's position among all rows; nil if it has all of them.
     public private(set) var window: WindowBounds?
+    /// For how many seconds the list's source, or the server's store, has been silent; nil if it is not.
+    var stale: Int?
     /// When the latest read began: every write answered before that is in the list.
     var readTime: TimeInterval?
 
@@ -62,6 +64,7 @@ public struct FollowedList: Sendable {
         guard let to = members["to"]?.string, let body = members[reset == nil ? "changes" : "state"] else {
             throw answer.wrong("an answer must have to, and changes, or reset and state")
         }
+        stale = try members["stale"]?.asInteger()
         let bounds = if let bounds = members["window"] { try WindowBounds(bounds) } else { nil as WindowBounds? }
         if let reset {
             (list, revision, window) = (try RowList(state: body), to, bounds)

@@ -49,8 +49,10 @@ extension LiveSection: Equatable where Item: Equatable {}
 ///     let sections = decoder.sections(of: update.list)
 /// }
 /// ```
+///
+/// For a diffable data source, `decode(_:)` prepares an update, and cells get their rows by id.
 public struct ItemDecoder<Item: Decodable & Sendable> {
-    private typealias Decoded = (content: JSONText?, item: Result<Item, any Error>)
+    private typealias Decoded = (content: JSONText?, row: Result<LiveRow<Item>, any Error>)
 
     private let decoder: JSONDecoder
     private var known: [ElementID: Decoded] = [:]
@@ -62,6 +64,32 @@ public struct ItemDecoder<Item: Decodable & Sendable> {
     /// A decoder without known contents.
     public init(_ decoder: JSONDecoder = JSONDecoder()) { self.decoder = decoder }
 
+    /// The row with an id in the last list; nil if there is none, or if its content is not an `Item`.
+    public subscript(id: some ElementIDConvertible) -> LiveRow<Item>? { try? known[id.elementID]?.row.get() }
+
+    /// Decodes the rows of an update of a client whose `form` is `.diffable`. Returns the update without those whose
+    /// contents are not an `Item`, so that the data source shown it finds all of its rows here.
+    ///
+    /// ```swift
+    /// dataSource.show(fires.decode(update), in: collectionView)
+    /// ```
+    public mutating func decode(_ update: ListUpdate) -> ListUpdate {
+        let before = self
+        var (list, change) = (update.list, update.change)
+        _ = sections(of: list)
+        for index in list.sections.indices { list.sections[index].rows.removeAll { self[$0.id] == nil } }
+        if case .diffable(let arrangement) = change {
+            // What was not shown before cannot be drawn again.
+            change = .diffable(
+                ListArrangement(
+                    list: list, reload: arrangement.reload.filter { before[$0] != nil },
+                    reconfigure: arrangement.reconfigure.filter { before[$0] != nil },
+                    reloadSections: arrangement.reloadSections,
+                    reconfigureSections: arrangement.reconfigureSections))
+        }
+        return ListUpdate(list: list, revision: update.revision, change: change, followed: update.followed)
+    }
+
     /// The sections of a list with decoded contents. A row without content is decoded from `null`, which requires an
     /// optional `Item`. O(rows), plus decoding contents that have changed.
     public mutating func sections(of list: RowList) -> [LiveSection<Item>] {
@@ -69,11 +97,11 @@ public struct ItemDecoder<Item: Decodable & Sendable> {
         (known, failures) = ([:], [:])
         return list.sections.map { section in
             let rows = section.rows.compactMap { row -> LiveRow<Item>? in
-                let same = before[row.id].flatMap { $0.content == row.content ? $0.item : nil }
-                let item = same ?? decoded(row.content)
-                known[row.id] = (row.content, item)
-                if case .failure(let error) = item { failures[row.id] = error }
-                return (try? item.get()).map { LiveRow(row, $0) }
+                let same = before[row.id].flatMap { $0.content == row.content ? $0.row.map(\.item) : nil }
+                let decoded = (same ?? decoded(row.content)).map { LiveRow(row, $0) }
+                known[row.id] = (row.content, decoded)
+                if case .failure(let error) = decoded { failures[row.id] = error }
+                return try? decoded.get()
             }
             return LiveSection(id: section.id, content: section.content, isExpanded: section.isExpanded, rows: rows)
         }

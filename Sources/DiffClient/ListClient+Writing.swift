@@ -63,9 +63,7 @@ extension ListClient {
     @discardableResult
     public func edit(_ edits: JSONText) async throws(ServerProblem) -> String { try await begin(edits)() }
 
-    func json(_ edits: [ListEdit]) throws(ServerProblem) -> JSONText { try json(edits.map(\.members)) }
-
-    private func json(_ value: some Encodable) throws(ServerProblem) -> JSONText {
+    func json(_ value: some Encodable) throws(ServerProblem) -> JSONText {
         do {
             return try JSONText(encoding: value, by: encoder)
         } catch { throw ServerProblem(title: "A value cannot be encoded", detail: "\(error)") }
@@ -76,7 +74,7 @@ extension ListClient {
         let deadline = TimeInterval.uptime + patience
         var request = writing("edits", edits, nil, nil)
         request.setValue("return=minimal", forHTTPHeaderField: "Prefer")
-        return pending.begin(edits) { [request] () throws(ServerProblem) in
+        return queue.begin(edits) { [request] () throws(ServerProblem) in
             let answer = try await self.answer(to: request, tries: .max, until: deadline)
             return try self.head(of: answer)
         }

@@ -52,11 +52,27 @@ public struct ListClient: Sendable {
         case connecting
         /// The server has answered.
         case live
+        /// The server answers, but what is shown may be old: the list's source, or the server's store, has been silent
+        /// for so many seconds. It is `live` again once that is over.
+        case stale(seconds: Int)
         /// The client tries again after a delay; the list shown stays. A problem with status 404 means that nobody has
         /// posted the list yet, or a misspelt name.
         case waiting(ServerProblem, seconds: TimeInterval)
         /// Trying again cannot help: the token is refused, or the request is wrong.
         case stopped(ServerProblem)
+    }
+
+    /// Edits that the server has not answered yet.
+    public struct Pending: Sendable, Equatable {
+        /// How many calls of `edit` wait.
+        public let count: Int
+        /// The rows and sections that they name.
+        let ids: Set<ElementID>
+
+        static let none = Pending(count: 0, ids: [])
+
+        /// Whether one of them names the row, or the section.
+        public func has(_ id: some ElementIDConvertible) -> Bool { ids.contains(id.elementID) }
     }
 
     /// The server's address.
@@ -86,12 +102,14 @@ public struct ListClient: Sendable {
     public var encoder = JSONEncoder()
     /// Called with the state of the connection, on any thread.
     public var onStatus: (@Sendable (Status) -> Void)?
+    /// Called by loops over `updates` when other edits wait for the server than before, on any thread.
+    public var onPending: (@Sendable (Pending) -> Void)?
     /// Sends requests in place of the client's own `URLSession`, and makes the client poll. To use a session of yours:
     /// `client.transport = { try await session.data(for: $0) }`.
     public var transport: (@Sendable (URLRequest) async throws -> (Data, URLResponse))?
 
     /// Edits that are shown but not confirmed. Copies of a client share them.
-    let pending = PendingEdits()
+    let queue = PendingEdits()
     /// Reasons to ask again at once. Copies of a client share it.
     let connectivity = Connectivity()
     private let token: @Sendable () async throws -> String?
@@ -107,6 +125,9 @@ public struct ListClient: Sendable {
     public init(url: URL, session: String, renewing token: @escaping @Sendable () async throws -> String?) {
         (self.url, self.session, self.token, renewsToken) = (url, session, token, true)
     }
+
+    /// The edits of this client and its copies that wait for the server now.
+    public var pending: Pending { queue.waiting }
 
     /// Asks again at once, because the network has changed or the app is in the foreground again. Ends a pause after a
     /// failure, unless the server asked for it. On Apple's platforms the client does this on its own.

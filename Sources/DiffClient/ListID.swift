@@ -4,12 +4,6 @@
 import Foundation
 import SnapshotKit
 
-/// One id, or several in an array or a set.
-public protocol ListIDs: Sendable {
-    /// The ids, in order; as a sibling, nil is the end or the start.
-    var elementIDs: [ElementID?] { get }
-}
-
 /// A type of ids: `ElementID`, `String`, `Int`, `Int64`, `UUID`, or one of your own with such a raw value.
 ///
 /// ```swift
@@ -18,48 +12,19 @@ public protocol ListIDs: Sendable {
 /// try await fires.edit(.remove(FireID(rawValue: 17)))
 /// let ids = fires.rows.compactMap { FireID(id: $0.id) }
 /// ```
-public protocol ListID: ListIDs {
-    /// The id in the type that lists use.
-    var elementID: ElementID { get }
-
+public protocol ListID: ElementIDConvertible {
     /// The id in this type; nil if it is no such value, or if `elementID` would spell it differently.
     init?(id: ElementID)
-}
-
-extension ListID {
-    /// This id alone.
-    public var elementIDs: [ElementID?] { [elementID] }
-}
-
-extension Optional: ListIDs where Wrapped: ListIDs {
-    /// The ids, or nil as one of them.
-    public var elementIDs: [ElementID?] { self?.elementIDs ?? [nil] }
-}
-
-extension Array: ListIDs where Element: ListIDs {
-    /// The ids, in order.
-    public var elementIDs: [ElementID?] { flatMap(\.elementIDs) }
-}
-
-extension Set: ListIDs where Element: ListIDs {
-    /// The ids, in any order.
-    public var elementIDs: [ElementID?] { flatMap(\.elementIDs) }
 }
 
 // MARK: - Types of ids
 
 extension ElementID: ListID {
-    /// This id.
-    public var elementID: ElementID { self }
-
     /// The same id.
     public init?(id: ElementID) { self = id }
 }
 
 extension String: ListID {
-    /// An id with this text.
-    public var elementID: ElementID { ElementID(self) }
-
     /// The id's text; nil if it is not in Unicode's form C, since Swift might consider it equal to another id.
     public init?(id: ElementID) {
         let text = id.text
@@ -69,9 +34,6 @@ extension String: ListID {
 }
 
 extension ListID where Self: FixedWidthInteger {
-    /// An id with these digits.
-    public var elementID: ElementID { ElementID(self) }
-
     /// The number that the id writes, as an integer or as a string.
     public init?(id: ElementID) {
         guard let number = Self(id.text), ElementID(number) == id else { return nil }
@@ -97,9 +59,6 @@ extension UUID: ListID {
 }
 
 extension ListID where Self: RawRepresentable, RawValue: ListID {
-    /// The raw value's id.
-    public var elementID: ElementID { rawValue.elementID }
-
     /// The value with the id as its raw value.
     public init?(id: ElementID) {
         guard let value = RawValue(id: id) else { return nil }

@@ -56,6 +56,8 @@ public struct ListUpdates: AsyncSequence, Sendable {
         private var following: Following
         private var request: OpenRequest?
         private let alarm = Alarm()
+        /// The edits that `onPending` was told of.
+        private var toldOf = ListClient.Pending.none
         /// Whether the task was cancelled: then the sequence has ended.
         private var isOver = false
 
@@ -64,7 +66,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
             self.followed = followed
             shown = followed.list
             following = Following(client, hasList: followed.revision != nil)
-            client.pending.edits.wakes(alarm)
+            client.queue.edits.wakes(alarm)
             client.connectivity.reconnections.wakes(alarm)
             client.window?.wanted.wakes(alarm)
         }
@@ -76,6 +78,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
             while true {
                 isOver = isOver || Task.isCancelled
                 if isOver { return nil }
+                tellPending()
                 if let update = editedUpdate() { return update }
                 do throws(ServerProblem) {
                     if let news = try await news(), let update = try adopt(news) { return update }
@@ -92,12 +95,13 @@ public struct ListUpdates: AsyncSequence, Sendable {
         /// Makes the next request, or waits for its news; nil if the caller must check again.
         private mutating func news() async throws(ServerProblem) -> News.Item? {
             let terms = (rows: client.window?.rows, reconnections: client.connectivity.reconnections.value)
-            let isBehind = client.pending.isAnswered(beyond: followed)
+            let isBehind = client.queue.isAnswered(beyond: followed)
             let (lastHeard, hasNews) = (request?.lastHeard, request?.hasNews ?? false)
             let step = try following.step(
                 at: .uptime, terms, isBehind: isBehind, lastHeard: lastHeard, hasNews: hasNews)
             switch step {
             case .ask(let mode):
+                followed.stale = nil
                 let reading = client.reading(by: mode, since: followed.revision, in: terms.rows)
                 request = OpenRequest(waking: alarm, reading)
             case .wait(let time):
@@ -127,7 +131,13 @@ public struct ListUpdates: AsyncSequence, Sendable {
 
         private mutating func succeeded(isNews: Bool) {
             following.succeeded(at: .uptime, isNews: isNews)
-            client.onStatus?(.live)
+            client.onStatus?(followed.stale.map { .stale(seconds: $0) } ?? .live)
+        }
+
+        private mutating func tellPending() {
+            let pending = client.pending
+            if pending != toldOf { client.onPending?(pending) }
+            toldOf = pending
         }
 
         private mutating func take(_ answer: [UInt8]) throws(ServerProblem) -> FollowedList.Outcome {
@@ -145,7 +155,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
         private mutating func update(
             by change: ListUpdate.Change, _ outcome: FollowedList.Outcome, from before: RowList
         ) -> ListUpdate? {
-            let next = client.pending.applied(to: followed)
+            let next = client.queue.applied(to: followed)
             if case .reset = change { return show(next, change) }
             if shown == before, next == followed.list { return show(next, change) }
             let marks = outcome.marks(from: before, to: followed.list)
@@ -155,7 +165,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
         /// The update for edits alone; nil if they change nothing that is shown.
         private mutating func editedUpdate() -> ListUpdate? {
             guard followed.revision != nil else { return nil }
-            let next = client.pending.applied(to: followed)
+            let next = client.queue.applied(to: followed)
             return next == shown ? nil : show(next, shown.change(to: next, in: client.form))
         }
 

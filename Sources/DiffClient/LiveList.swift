@@ -2,45 +2,33 @@ import Foundation
 import Observation
 import SnapshotKit
 
+#if canImport(Combine)
+    import Combine
+#endif
+
 #if canImport(SwiftUI)
     import SwiftUI
 #endif
 
-/// A list for a view that follows a session.
-///
-/// ```swift
-/// struct Fires: View {
-///     @State private var fires = LiveList<Fire>()
-///     let client: ListClient
-///
-///     var body: some View {
-///         List(fires.rows) { row in Text(row.item.name) }
-///             .task { await fires.follow(client) }
-///     }
-/// }
-/// ```
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
-@MainActor @Observable
-public final class LiveList<Item: Decodable & Sendable> {
-    /// The list, with contents decoded once per update.
-    public private(set) var sections: [LiveSection<Item>] = []
-    /// The list with contents as JSON, including rows whose contents are not an `Item`.
-    public var list: RowList { shown?.list ?? RowList() }
-    /// The list's revision; nil before the first answer.
-    public var revision: String? { shown?.revision }
-    /// The list's position among all rows, if the client has a window.
-    public var window: WindowBounds? { shown?.window }
-    /// The state of the connection.
-    public private(set) var status = ListClient.Status.connecting
-    /// Errors of rows that are missing from `sections` because their contents are not an `Item`.
-    public private(set) var failures: [ElementID: any Error] = [:]
+/// A list that follows a session for a view, with contents decoded: what `LiveList` and `ObservedList` have in common.
+@MainActor
+public class ListModel<Item: Decodable & Sendable> {
+    /// What a view shows.
+    struct State {
+        var sections: [LiveSection<Item>] = []
+        var failures: [ElementID: any Error] = [:]
+        var update: ListUpdate?
+        var status = ListClient.Status.connecting
+        var pending = ListClient.Pending.none
+    }
 
-    private var shown: ListUpdate?
-    @ObservationIgnored private var decoder: ItemDecoder<Item>
-    @ObservationIgnored private let adopt: @MainActor (ListUpdate, () -> Void) -> Void
+    /// What subclasses let a view observe.
+    var state = State()
+    private var decoder: ItemDecoder<Item>
+    private let adopt: @MainActor (ListUpdate, () -> Void) -> Void
     /// The list without pending edits.
-    @ObservationIgnored private var followed = FollowedList()
-    @ObservationIgnored private var client: ListClient?
+    private var followed = FollowedList()
+    private var client: ListClient?
 
     /// An empty list.
     ///
@@ -55,26 +43,47 @@ public final class LiveList<Item: Decodable & Sendable> {
         adopt = adopting
     }
 
+    /// The list, with contents decoded once per update.
+    public var sections: [LiveSection<Item>] { state.sections }
     /// The rows of all sections, in order. O(n).
     public var rows: [LiveRow<Item>] { sections.flatMap(\.rows) }
-
+    /// The list with contents as JSON, including rows whose contents are not an `Item`.
+    public var list: RowList { state.update?.list ?? RowList() }
+    /// The list's revision; nil before the first answer.
+    public var revision: String? { state.update?.revision }
+    /// The list's position among all rows, if the client has a window.
+    public var window: WindowBounds? { state.update?.window }
+    /// Errors of rows that are missing from `sections` because their contents are not an `Item`.
+    public var failures: [ElementID: any Error] { state.failures }
+    /// The state of the connection.
+    public var status: ListClient.Status { state.status }
+    /// The client's edits that wait for the server: `pending.count`, and for a row `pending.has(row.id)`.
+    public var pending: ListClient.Pending { state.pending }
     /// Why it stopped following; nil while it follows.
     public var problem: ServerProblem? { if case .stopped(let problem) = status { problem } else { nil } }
 
     /// Follows a session until the task is cancelled, or trying again cannot help; then `problem` says why.
     /// Continues from the current list, so that a view that appears again receives only what it missed.
     public func follow(_ client: ListClient) async {
-        status = .connecting
+        state.status = .connecting
         self.client = client
-        var observed = client
-        observed.onStatus = { [weak self] status in
-            client.onStatus?(status)
+        showPending()
+        let later = { @Sendable [weak self] (change: @escaping @MainActor @Sendable (ListModel) -> Void) in
             // The queue keeps the order, which tasks do not guarantee.
             DispatchQueue.main.async { [weak self] in
                 // A constant, since closures that run concurrently may not capture a variable.
                 guard let self else { return }
-                MainActor.assumeIsolated { if self.status != status { self.status = status } }
+                MainActor.assumeIsolated { change(self) }
             }
+        }
+        var observed = client
+        observed.onStatus = { status in
+            client.onStatus?(status)
+            later { if $0.status != status { $0.state.status = status } }
+        }
+        observed.onPending = { pending in
+            client.onPending?(pending)
+            later { $0.showPending() }
         }
         do {
             for try await update in observed.updates(from: followed) {
@@ -82,7 +91,7 @@ public final class LiveList<Item: Decodable & Sendable> {
                 show(by: update.change)
             }
         } catch {
-            status = .stopped(error as? ServerProblem ?? ServerProblem(title: "\(error)"))
+            state.status = .stopped(error as? ServerProblem ?? ServerProblem(title: "\(error)"))
         }
     }
 
@@ -118,18 +127,62 @@ public final class LiveList<Item: Decodable & Sendable> {
 
     /// Shows the list with the edits pending now; an update may contain older ones.
     private func show(by change: ListUpdate.Change) {
+        showPending()
         guard let client, let revision = followed.revision else { return }
-        let next = client.pending.applied(to: followed)
+        let next = client.queue.applied(to: followed)
         guard next != list || revision != self.revision || followed.window != window else { return }
         let update = ListUpdate(list: next, revision: revision, change: change, followed: followed)
         let sections = decoder.sections(of: next)
-        adopt(update) { (shown, self.sections, failures) = (update, sections, decoder.failures) }
+        adopt(update) { (state.update, state.sections, state.failures) = (update, sections, decoder.failures) }
+    }
+
+    private func showPending() {
+        if let pending = client?.pending, pending != self.pending { state.pending = pending }
     }
 }
 
+/// A list for a view that follows a session.
+///
+/// ```swift
+/// struct Fires: View {
+///     @State private var fires = LiveList<Fire>()
+///     let client: ListClient
+///
+///     var body: some View {
+///         List(fires.rows) { row in Text(row.item.name) }
+///             .task { await fires.follow(client) }
+///     }
+/// }
+/// ```
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
+public final class LiveList<Item: Decodable & Sendable>: ListModel<Item>, Observable {
+    private let registrar = ObservationRegistrar()
+
+    override var state: State {
+        get {
+            registrar.access(self, keyPath: \.state)
+            return super.state
+        }
+        set { registrar.withMutation(of: self, keyPath: \.state) { super.state = newValue } }
+    }
+}
+
+#if canImport(Combine)
+    /// A `LiveList` for systems before iOS 17 and macOS 14, as an `ObservableObject`.
+    ///
+    /// ```swift
+    /// @StateObject private var fires = ObservedList<Fire>()
+    /// ```
+    public final class ObservedList<Item: Decodable & Sendable>: ListModel<Item>, ObservableObject {
+        // Without a published property, an object's publisher is a new one each time.
+        @Published private var changes = 0
+
+        override var state: State { willSet { changes += 1 } }
+    }
+#endif
+
 #if canImport(SwiftUI)
-    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
-    extension LiveList {
+    extension ListModel {
         /// An empty list whose changes are animated, except for resets.
         public convenience init(decoder: JSONDecoder = JSONDecoder(), animation: Animation) {
             self.init(decoder: decoder) { update, change in
@@ -137,4 +190,29 @@ public final class LiveList<Item: Decodable & Sendable> {
             }
         }
     }
+
+    #if canImport(SwiftUI, _version: 8.0)
+        @available(macOS 27, iOS 27, tvOS 27, watchOS 27, visionOS 27, *)
+        extension ListEdit {
+            /// The move of a `reorderContainer(for:)`, which gives the ids of rows.
+            public static func move<ID: ElementIDConvertible>(
+                _ difference: ReorderDifference<ID, ReorderableSingleCollectionIdentifier>
+            ) -> ListEdit {
+                switch difference.destination.position {
+                case .before(let id): .move(difference.sources, before: id)
+                case .end: .move(difference.sources)
+                }
+            }
+
+            /// The move of a `reorderContainer(for:in:)` whose collections are sections, by their ids.
+            public static func move<ID: ElementIDConvertible, SectionID: ElementIDConvertible>(
+                _ difference: ReorderDifference<ID, SectionID>
+            ) -> ListEdit {
+                switch difference.destination.position {
+                case .before(let id): .move(difference.sources, before: id)
+                case .end: .move(difference.sources, into: .section(difference.destination.collectionID))
+                }
+            }
+        }
+    #endif
 #endif

@@ -17,6 +17,8 @@ final class PendingEdits: Sendable {
         let id: UUID
         /// Nil for malformed edits: the server says why.
         let edits: EditBatch?
+        /// The rows and sections that they name.
+        let ids: [ElementID]
         /// When the batch was answered, and with which revision.
         var answer: (time: TimeInterval, revision: String)?
 
@@ -50,6 +52,12 @@ final class PendingEdits: Sendable {
         pending(for: followed).contains { $0.answer != nil }
     }
 
+    /// The edits that are not answered.
+    var waiting: ListClient.Pending {
+        let batches = edits.value.batches.filter { $0.answer == nil }
+        return ListClient.Pending(count: batches.count, ids: Set(batches.flatMap(\.ids)))
+    }
+
     private func pending(for followed: FollowedList) -> [Batch] {
         edits.value.batches.filter { !$0.isIn(followed) }
     }
@@ -61,9 +69,9 @@ final class PendingEdits: Sendable {
     func begin(
         _ json: JSONText, by post: @escaping @Sendable () async throws(ServerProblem) -> String
     ) -> () async throws(ServerProblem) -> String {
-        let id = UUID()
+        let (id, named) = (UUID(), json.slice.elements?.flatMap(\.named) ?? [])
         let sending = edits.change { edits in
-            edits.batches.append(Batch(id: id, edits: try? EditBatch(json: json.bytes)))
+            edits.batches.append(Batch(id: id, edits: try? EditBatch(json: json.bytes), ids: named))
             let sending = Task { [last = edits.last] in
                 _ = await last?.value
                 let result: Result<String, ServerProblem>
@@ -96,6 +104,17 @@ final class PendingEdits: Sendable {
             if revision == nil { edits.batches.remove(at: place) }
             let answered = edits.batches.prefix { $0.answer != nil }.count
             edits.batches.removeFirst(max(0, answered - Self.maxAnswered))
+        }
+    }
+}
+
+extension JSONSlice {
+    /// The ids of rows and sections in an edit, and of those inside them.
+    fileprivate var named: [ElementID] {
+        let members = members ?? [:]
+        let values = [members["items"], members["sections"]].flatMap { $0?.elements ?? [] }
+        return values.flatMap { value in
+            [try? (value.members?["id"] ?? value).asID()].compactMap(\.self) + value.named
         }
     }
 }

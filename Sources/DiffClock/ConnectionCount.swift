@@ -20,7 +20,7 @@ public final class ConnectionCount: Sendable {
     public func age() { latest.store(max(value, recent / 8 * 7), ordering: .relaxed) }
 
     /// One connection, counted until this is released.
-    public final class Slot: Sendable {
+    public final class Hold: Sendable {
         private let count: ConnectionCount
 
         /// Counts one connection in `count`.

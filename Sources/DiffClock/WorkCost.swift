@@ -1,11 +1,11 @@
 /// The estimated cost of a piece of work, in bytes of a state that are read, compared or written once. It alone decides
-/// whether work leaves its loop: a turn must not hold up the loop's other connections.
+/// whether work leaves its loop: an iteration must not hold up the loop's other connections.
 public struct WorkCost: Comparable, Sendable {
     /// Bytes of a state, each handled once.
     public let bytes: Int
 
-    /// The most that a loop does in one turn: about a millisecond's work.
-    public static let turn = WorkCost(bytes: 512 * 1024)
+    /// The most that a loop does in one iteration: about a millisecond's work.
+    public static let iteration = WorkCost(bytes: 512 * 1024)
     /// No work.
     public static let none = WorkCost(bytes: 0)
 
@@ -26,7 +26,7 @@ public struct WorkCost: Comparable, Sendable {
     public static func rows(_ count: Int) -> WorkCost { WorkCost(bytes: 1024 * count) }
 
     /// Whether the work belongs on a worker.
-    public var isLong: Bool { self > .turn }
+    public var isLong: Bool { self > .iteration }
 
     /// Compares bytes.
     public static func < (one: WorkCost, other: WorkCost) -> Bool { one.bytes < other.bytes }

@@ -65,13 +65,13 @@ public final class Server: Sendable {
             sockets.forEach { $0.close() }
             throw error
         }
-        let relief = BacklogRelief(budget: options.outgoing)
+        let outputLimit = OutputBufferLimit(budget: options.outgoing)
         let shards = loops.map {
             Shard(
                 loop: $0, options: options, capacity: capacity, service: service, workers: workers, counts: counts,
-                peers: peers, certificates: certificates, relief: relief)
+                peers: peers, certificates: certificates, outputLimit: outputLimit)
         }
-        relief.cover(shards)
+        outputLimit.cover(shards)
         running.withLock { [sockets] in
             $0.shards = shards
             $0.sockets = sockets
@@ -225,7 +225,7 @@ final class Shard: @unchecked Sendable {
     let counts: Locked<Server.Counters>
     let peers: PeerConnections?
     let certificates: Locked<TLSContext?>
-    let relief: BacklogRelief
+    let outputLimit: OutputBufferLimit
     private var listeners: [Listener] = []
     private(set) var connections: [Connection] = []
     /// Whether each further answer ends its connection.
@@ -237,12 +237,12 @@ final class Shard: @unchecked Sendable {
     init(
         loop: EventLoop, options: ServerOptions, capacity: ConnectionCapacity, service: any Service, workers: Workers,
         counts: Locked<Server.Counters> = Locked(.init()), peers: PeerConnections? = nil,
-        certificates: Locked<TLSContext?> = Locked(nil), relief: BacklogRelief
+        certificates: Locked<TLSContext?> = Locked(nil), outputLimit: OutputBufferLimit
     ) {
         (self.loop, self.options, self.capacity) = (loop, options, capacity)
         timeouts = Timeouts(options.connectionLimits)
         (self.service, self.workers, self.counts, self.peers) = (service, workers, counts, peers)
-        (self.certificates, self.relief) = (certificates, relief)
+        (self.certificates, self.outputLimit) = (certificates, outputLimit)
     }
 
     func listen(_ socket: ListeningSocket) {
@@ -265,16 +265,16 @@ final class Shard: @unchecked Sendable {
             close(descriptor)
             return
         }
-        var peerSlot: PeerSlot?
+        var peerPermit: PeerPermit?
         var isServed = true
         if let peers, let network = PeerNetwork(remote) {
-            guard let slot = peers.slot(for: network) else {
+            guard let permit = peers.permit(for: network) else {
                 count(\.refusedConnectionsOfPeers)
                 close(descriptor)
                 return
             }
-            isServed = slot.isServed
-            peerSlot = consume slot
+            isServed = permit.isServed
+            peerPermit = consume permit
         }
         guard let transport = transport(descriptor, isTLS: listener.socket.isTLS) else {
             close(descriptor)
@@ -282,7 +282,7 @@ final class Shard: @unchecked Sendable {
         }
         let peer = Peer(remote: remote, isTLS: listener.socket.isTLS)
         let connection = Connection(
-            shard: self, transport: transport, descriptor: descriptor, peer: peer, peerSlot: peerSlot)
+            shard: self, transport: transport, descriptor: descriptor, peer: peer, peerPermit: peerPermit)
         adopt(connection)
         if isEnding { connection.handle(.endAnnounced) }
         if open >= capacity.connections {

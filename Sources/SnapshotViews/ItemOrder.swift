@@ -17,7 +17,7 @@ struct ItemOrder {
 
     /// The first position, in a range of ordered items of its section, whose item this one does not come after: where
     /// it is, or belongs. O(log n).
-    func place(of item: Int, in items: [UInt32], _ range: Range<Int>) -> Int {
+    func index(of item: Int, in items: [UInt32], _ range: Range<Int>) -> Int {
         let pivot = orders.first.map { ($0, OrderKey(columns.value(ofItem: item, at: $0.place)).bits) }
         let parent = columns.nodes[item].parent
         return range.partitionPoint {

@@ -140,7 +140,7 @@ extension ItemTests {
                 return false
             case .isAmong(let value, let hashes, let isAmong):
                 find(value, item)
-                guard values[value].value.sort != .absent else { return !isAmong }
+                guard values[value].value.rank != .absent else { return !isAmong }
                 let hash = values[value].hash ?? values[value].value.hash
                 values[value].hash = hash
                 return tests.hashes[hashes].contains(hash) == isAmong
@@ -149,7 +149,7 @@ extension ItemTests {
                 let value = values[value].value
                 return tests.operands[operand].withBytes { bytes in
                     let operand = OrderedValue(at: bytes.baseAddress!)
-                    guard value.sort == operand.sort else { return false }
+                    guard value.rank == operand.rank else { return false }
                     return (least...most).contains(OrderedValue.compare(value, operand).signum())
                 }
             case .has(let value, let part):
@@ -159,7 +159,7 @@ extension ItemTests {
                 return found & 1 << TextSearch.Found(part) != 0
             case .exists(let value, let exists):
                 find(value, item)
-                return (values[value].value.sort != .absent) == exists
+                return (values[value].value.rank != .absent) == exists
             }
         }
 
@@ -180,7 +180,7 @@ extension ItemTests {
         private mutating func search(_ index: Int) -> TextSearch.Found {
             let value = values[index].value
             // The text of an id is searched, also that of a number.
-            guard value.sort == .string || value.sort == .number && tests.places[index / 2] == .id else { return 0 }
+            guard value.rank == .string || value.rank == .number && tests.places[index / 2] == .id else { return 0 }
             let plain = value.isEscaped ? values[index].keepingText { value.withoutEscapes(in: $0) } : value
             return tests.searches[index].found(in: plain.text)
         }
@@ -194,7 +194,7 @@ extension JSONSlice {
             let (value, room) = (OrderedValue(at: bytes.baseAddress!), TextRoom())
             let plain = folds ? value.withoutCase(in: room) : value.withoutEscapes(in: room)
             return withExtendedLifetime(room) {
-                isID && plain.sort == .string ? OrderedValue(id: plain.text).hash : plain.hash
+                isID && plain.rank == .string ? OrderedValue(id: plain.text).hash : plain.hash
             }
         }
     }

@@ -51,7 +51,7 @@ private struct StepFinder {
     }
 
     func found() -> StateStep.Parts? {
-        let runs = change.reused.runs
+        let runs = change.shared.runs
         let same = runs.reduce(0) { $0 + $1.count }
         guard runs.count <= maxChanges, new.nodes.count - same <= maxChanges, old.nodes.count - same <= maxChanges
         else { return nil }
@@ -60,11 +60,11 @@ private struct StepFinder {
             old.sections.count == new.sections.count
             && new.sections.indices.allSatisfy { Int(change.sections.oldOfNew[$0]) == $0 }
         let pairs = pairs(runs)
-        var stays: [Kinship.Run] = []
+        var stays: [SharedRuns.Run] = []
         for pair in inOrder(pairs) where !appendParts(of: pair, to: &stays) { return nil }
         parts.isInPlace = stays.allSatisfy(\.isInPlace)
         stays.forOthers(of: new.nodes.count) { parts.come.append($0) }
-        stays.lazy.map { Kinship.Run(old: $0.old, new: $0.old, count: $0.count) }
+        stays.lazy.map { SharedRuns.Run(old: $0.old, new: $0.old, count: $0.count) }
             .forOthers(of: old.nodes.count) { parts.gone.append($0) }
         // Everything below an item that goes or comes must go or come with it.
         guard parts.come.count <= maxChanges, parts.gone.count <= maxChanges,
@@ -80,12 +80,12 @@ private struct StepFinder {
     }
 
     /// All items that both states have, in ascending order of the new one.
-    private func pairs(_ runs: [Kinship.Run]) -> [Kinship.Run] {
+    private func pairs(_ runs: [SharedRuns.Run]) -> [SharedRuns.Run] {
         var pairs = runs
         runs.forOthers(of: new.nodes.count) { item in
             let partner = Int(change.items.oldOfNew[item])
             if partner >= 0, hasSameParent(partner, item) {
-                pairs.append(Kinship.Run(old: partner, new: item, count: 1))
+                pairs.append(SharedRuns.Run(old: partner, new: item, count: 1))
             }
         }
         return pairs.sorted { $0.new < $1.new }.reduce(into: []) { $0.append(joining: $1) }
@@ -97,7 +97,7 @@ private struct StepFinder {
     }
 
     /// The pairs that keep their order: a longest run of them.
-    private func inOrder(_ pairs: [Kinship.Run]) -> [Kinship.Run] {
+    private func inOrder(_ pairs: [SharedRuns.Run]) -> [SharedRuns.Run] {
         if zip(pairs, pairs.dropFirst()).allSatisfy({ $0.old < $1.old }) { return pairs }
         var search = IncreasingRun()
         for pair in pairs { search.append(Int32(truncatingIfNeeded: pair.old), at: pair.new, count: pair.count) }
@@ -108,7 +108,7 @@ private struct StepFinder {
     }
 
     /// Appends those parts of a run whose sections are pairs as well; false if there are too many.
-    private func appendParts(of run: Kinship.Run, to stays: inout [Kinship.Run]) -> Bool {
+    private func appendParts(of run: SharedRuns.Run, to stays: inout [SharedRuns.Run]) -> Bool {
         var start = 0
         while start < run.count {
             let (oldSection, newSection) = (
@@ -118,7 +118,7 @@ private struct StepFinder {
                 run.count, Int(old.sections[oldSection].endItem) - run.old,
                 Int(new.sections[newSection].endItem) - run.new)
             if Int(change.sections.newOfOld[oldSection]) == newSection {
-                stays.append(joining: Kinship.Run(old: run.old + start, new: run.new + start, count: end - start))
+                stays.append(joining: SharedRuns.Run(old: run.old + start, new: run.new + start, count: end - start))
             }
             start = end
         }

@@ -44,6 +44,11 @@ public struct StateView: Sendable, Hashable {
         let place: ItemPointer
         /// How many leading Unicode scalars of the value are the section's id; nil for all.
         let prefix: Int?
+
+        /// Calls `body` with the group of an item. An id's is its text, even if that is a number.
+        func of<Result>(_ item: Int, in columns: ColumnsView, _ body: (GroupValue) -> Result) -> Result {
+            GroupValue.of(columns.value(ofItem: item, at: place), prefix: place == .id ? prefix ?? .max : prefix, body)
+        }
     }
 
     /// The order of siblings, or of sections.

@@ -174,8 +174,10 @@ private struct ViewParser {
             writer.append(limit)
         }
         parts.kept.items = try readFields("fields", of: "an item", [.id, .kind, .expanded])
+        // Contents that the view makes hide nothing.
         parts.kept.sections = try readFields(
-            "sectionFields", of: "a section", [.id, .expanded], default: hidesContents ? [] : nil)
+            "sectionFields", of: "a section", [.id, .expanded],
+            default: hidesContents && parts.group == nil ? [] : nil)
         parts.kept.list = try readFields("listFields", of: "a list", [], default: hidesContents ? [] : nil)
         writer.append("}")
         return StateView(parts, json: exchange(&writer, with: JSONWriter(capacity: 0)).bytes())
@@ -285,8 +287,8 @@ private struct ViewParser {
             parts.tests.add(exists: flag, at: place)
         default:
             let text = folds ? operand.folded.json : operand.json
-            let sort = text.withBytes { OrderedValue(at: $0.baseAddress!).sort }
-            guard sort == .number || sort == .string else {
+            let rank = text.withBytes { OrderedValue(at: $0.baseAddress!).rank }
+            guard rank == .number || rank == .string else {
                 throw .refusal("wrong-type", "\(name) must be a number or a string", at: pointer)
             }
             parts.tests.add(signs: Self.comparisons[name]!, comparedTo: text, at: place, folds: folds)
@@ -368,7 +370,7 @@ extension JSONSlice {
     fileprivate var folded: JSONSlice {
         json.withBytes { bytes in
             let value = OrderedValue(at: bytes.baseAddress!)
-            guard value.sort == .string else { return self }
+            guard value.rank == .string else { return self }
             var writer = JSONWriter()
             let room = TextRoom()
             withExtendedLifetime(room) { writer.append(string: value.withoutCase(in: room).string.text) }

@@ -14,22 +14,24 @@ struct ViewArrangement: Sendable {
     /// The sections shown; their ranges of items are the state's.
     let sections: [SectionNode]
     /// Where each comes from: its index in the state or, with a group, the group's number.
-    let origins: [UInt32]
-    /// The state's text, followed by the ids of groups.
-    let text: StateText?
+    let sources: [UInt32]
+    /// What the content of each says of its group, if groups make them.
+    private let forms: [GroupValue.Form]
+    /// The state's text, followed by the ids of groups and the contents that say them.
+    let text: TextRope?
     /// Items that are collapsed for this reader.
     let collapsed: Set<UInt32>
     /// How many of the items are within the limit.
     let shownCount: Int
     /// How many groups have items, also beyond the limit.
     let groupCount: Int
-    /// Whether it is a known one, with the same sections.
+    /// Whether it was carried over from the previous commit unchanged, but for the indexes of items.
     let isKnown: Bool
 
     /// Memory held, in bytes, apart from the state's text of `count` bytes.
     func footprint(besidesText count: Int) -> Int {
         items.capacity * 4 + collapsed.capacity * 8 + (text.map { $0.count - count } ?? 0)
-            + sections.capacity * (MemoryLayout<SectionNode>.stride + MemoryLayout<Int>.stride + 4)
+            + sections.capacity * (MemoryLayout<SectionNode>.stride + MemoryLayout<Int>.stride + 5)
     }
 
     /// O(items + sections · log sections), or O(sections) if an arrangement is known.
@@ -43,22 +45,21 @@ struct ViewArrangement: Sendable {
                 items.insert(UInt32(truncatingIfNeeded: item))
             }
         }
-        // The places of each section's items among those picked, and its origin.
-        var lists = known?.origins.map { List(origin: $0) } ?? Self.lists(of: columns, picked, spans, groups)
+        // The places of each section's items among those picked, and its source.
+        var lists =
+            known.map { zip($0.sources, $0.forms).map { List(source: $0, form: $1) } }
+            ?? Self.lists(of: columns, picked, spans, groups)
         groupCount = known?.groupCount ?? lists.count
         var records: [SectionNode]
         if let groups, let group = parts.group {
-            // A group's id is written as in its first item, but one that is an item's id in one way.
-            let areIntegers = lists.enumerated().map { index, list in
-                if group.place == .id { return false }
-                if let known { return known.sections[index].isInteger }
-                let first = columns.value(ofItem: Int(picked![list.first]), at: group.place)
-                return first.sort == .number && groups.withText(of: Int(list.origin)) { $0.elementsEqual(first.text) }
+            if known == nil {
+                for index in lists.indices {
+                    lists[index].form = group.of(Int(picked![lists[index].first]), in: columns) { $0.form }
+                }
             }
-            (records, text) = Self.sections(
-                of: groups, lists.map { Int($0.origin) }, areIntegers, behind: columns.columns.text)
+            (records, text) = Self.sections(of: groups, lists, behind: columns.columns.text)
         } else {
-            (records, text) = (lists.map { columns.sections[Int($0.origin)] }, nil)
+            (records, text) = (lists.map { columns.sections[Int($0.source)] }, nil)
         }
         let wholeText = text ?? columns.columns.text
         if !parts.collapsed.sections.isEmpty {
@@ -70,8 +71,8 @@ struct ViewArrangement: Sendable {
             }
         }
         if let known {
-            (items, ends, origins, shownCount) = (known.items, known.ends, known.origins, known.shownCount)
-            sections = records
+            (items, ends, sources, shownCount) = (known.items, known.ends, known.sources, known.shownCount)
+            (sections, forms) = (records, known.forms)
             return
         }
         if !parts.sectionOrders.isEmpty {
@@ -91,15 +92,17 @@ struct ViewArrangement: Sendable {
         (items, shownCount) = (all, shown)
         ends = seen.map { allEnds[$0] }
         sections = seen.map { records[$0] }
-        origins = seen.map { lists[$0].origin }
+        sources = seen.map { lists[$0].source }
+        forms = seen.map { lists[$0].form }
     }
 
-    /// A section to arrange: its origin, the place of its first item among those picked, and how many it has; in a
+    /// A section to arrange: its source, the place of its first item among those picked, and how many it has; in a
     /// state's section they are adjacent.
     private struct List {
-        let origin: UInt32
+        let source: UInt32
         var first = 0
         var count = 0
+        var form = GroupValue.Form.missing
     }
 
     private static func lists(
@@ -109,12 +112,12 @@ struct ViewArrangement: Sendable {
         if picked != nil {
             return spans.enumerated().map { index, span in
                 let first = index == 0 ? 0 : Int(spans[index - 1].end)
-                return List(origin: span.section, first: first, count: Int(span.end) - first)
+                return List(source: span.section, first: first, count: Int(span.end) - first)
             }
         }
         return columns.sections.enumerated().map { index, section in
             List(
-                origin: UInt32(truncatingIfNeeded: index), first: Int(section.firstItem),
+                source: UInt32(truncatingIfNeeded: index), first: Int(section.firstItem),
                 count: Int(section.endItem - section.firstItem))
         }
     }
@@ -126,12 +129,12 @@ struct ViewArrangement: Sendable {
             counts.withUnsafeMutableBufferPointer { counts in
                 for place in ofRow.indices {
                     let group = Int(ofRow[place])
-                    if counts[group] == 0 { lists.append(List(origin: ofRow[place], first: place)) }
+                    if counts[group] == 0 { lists.append(List(source: ofRow[place], first: place)) }
                     counts[group] += 1
                 }
             }
         }
-        for index in lists.indices { lists[index].count = counts[Int(lists[index].origin)] }
+        for index in lists.indices { lists[index].count = counts[Int(lists[index].source)] }
         return lists
     }
 
@@ -154,7 +157,7 @@ struct ViewArrangement: Sendable {
         var next = [Int](repeating: 0, count: groups.count)
         var start = 0
         for list in lists {
-            next[Int(list.origin)] = start
+            next[Int(list.source)] = start
             start += list.count
         }
         var items = picked
@@ -174,18 +177,35 @@ struct ViewArrangement: Sendable {
         return items
     }
 
-    /// A section for each of these groups, and the text that holds their ids.
-    ///
-    /// - Parameter areIntegers: whether each id is written as a number.
+    /// A section for each of these groups, and the text that holds their ids, each written as in its first item, and
+    /// their contents.
     private static func sections(
-        of groups: RowGroups, _ numbers: [Int], _ areIntegers: [Bool], behind text: StateText
-    ) -> ([SectionNode], StateText) {
+        of groups: RowGroups, _ lists: [List], behind text: TextRope
+    ) -> ([SectionNode], TextRope) {
         var buffer = TokenBuffer(base: text.count)
-        let found = zip(numbers, areIntegers).map { number, isInteger in
-            groups.withText(of: number) { isInteger ? buffer.append(idDigits: $0) : buffer.append(idText: $0) }
+        let found = lists.map { list in
+            groups.withText(of: Int(list.source)) { id in
+                let isInteger = list.form == .literal && id.isInteger
+                return (
+                    id: isInteger ? buffer.append(idDigits: id) : buffer.append(idText: id),
+                    content: buffer.append(headerOf: id, list.form)
+                )
+            }
         }
         let whole = text.appending(buffer)
-        return (whole.withView { view in found.map { SectionNode($0, in: view) } }, whole)
+        let sections = whole.withView { view in
+            found.map { found in
+                var section = SectionNode(found.id, in: view)
+                section.setContent(found.content)
+                return section
+            }
+        }
+        return (sections, whole)
+    }
+
+    /// Whether a section that a group makes has the same content in another arrangement, if it has the same id.
+    func hasHeader(ofSection section: Int, as other: ViewArrangement) -> Bool {
+        forms[section] == other.forms[section]
     }
 
     /// The sections in order, by their indexes. O(sections · log sections), with each value read once.
@@ -228,8 +248,8 @@ struct ViewArrangement: Sendable {
     func moved(_ move: ([UInt32]) -> [UInt32]) -> ViewArrangement { ViewArrangement(self, items: move(items)) }
 
     private init(_ other: ViewArrangement, items: [UInt32]) {
-        (self.items, ends, sections, origins) = (items, other.ends, other.sections, other.origins)
-        (text, collapsed) = (other.text, other.collapsed)
+        (self.items, ends, sections, sources) = (items, other.ends, other.sections, other.sources)
+        (text, collapsed, forms) = (other.text, other.collapsed, other.forms)
         (shownCount, groupCount, isKnown) = (other.shownCount, other.groupCount, false)
     }
 }
@@ -247,28 +267,6 @@ extension RowGroups {
     /// in the same subtree. O(bytes of its content).
     mutating func append(_ item: Int, _ group: StateView.Group, of columns: ColumnsView) {
         if columns.nodes[item].level > 0, let last = ofRow.last { return ofRow.append(last) }
-        ofRow.append(UInt32(truncatingIfNeeded: number(of: columns.value(ofItem: item, at: group.place), group.prefix)))
-    }
-
-    /// The number of a value's group: as a shape groups elements, but values that cannot be ids are in `none`.
-    mutating func number(of value: OrderedValue, _ prefix: Int?) -> Int {
-        switch value.sort {
-        case .string where value.isEscaped:
-            return Array(value.string.text).withUnsafeBytes { number(ofText: $0, prefix) }
-        case .string: return number(ofText: value.text, prefix)
-        case .number where value.text.allSatisfy({ $0.isDigit || $0 == UInt8(ascii: "-") }):
-            return number(ofText: value.text, prefix)
-        case .absent, .null, .no, .yes, .number, .container: return numberOfNone()
-        }
-    }
-
-    private mutating func number(ofText text: UnsafeRawBufferPointer, _ prefix: Int?) -> Int {
-        let id = UnsafeRawBufferPointer(rebasing: text.prefix(ofScalars: prefix ?? text.count))
-        guard id.canBeID else { return numberOfNone() }
-        return number(of: id) ?? insert(id)
-    }
-
-    private mutating func numberOfNone() -> Int {
-        Array("none".utf8).withUnsafeBytes { number(of: $0) ?? insert($0) }
+        ofRow.append(UInt32(truncatingIfNeeded: group.of(item, in: columns) { number(of: $0.id) ?? insert($0.id) }))
     }
 }

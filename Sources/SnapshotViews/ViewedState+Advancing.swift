@@ -90,17 +90,15 @@ private struct ViewAdvance {
 
     private func hasSameGroup(_ changed: StateStep.Changed) -> Bool {
         guard let group = parts.group, new.nodes[changed.new].level == 0 else { return true }
-        var groups = RowGroups()
-        let before = old.value(ofItem: changed.old, at: group.place)
-        let after = new.value(ofItem: changed.new, at: group.place)
-        // The first item of a group decides how its id is written.
-        return before.sort == after.sort
-            && groups.number(of: before, group.prefix) == groups.number(of: after, group.prefix)
+        // The first item of a group decides what the section's content says of it.
+        return group.of(changed.old, in: old) { before in
+            group.of(changed.new, in: new) { before.form == $0.form && before.id.elementsEqual($0.id) }
+        }
     }
 
     private mutating func remove(_ items: Range<Int>) {
         for item in items {
-            if let place = seen.place(ofItem: item, in: old) { removed.insert(place) }
+            if let index = seen.pickedIndex(ofItem: item, in: old) { removed.insert(index) }
         }
     }
 
@@ -157,7 +155,7 @@ private struct ViewAdvance {
         for list in lists {
             let end = next + (list.span.map { counts[$0] } ?? 0)
             for item in arrivals[list.section, default: []].sorted(by: order.precedes) {
-                let place = order.place(of: item, in: kept, next..<end)
+                let place = order.index(of: item, in: kept, next..<end)
                 result += kept[next..<place]
                 groups?.ofRow += keptGroups[next..<place]
                 firstArrival = min(firstArrival, result.count)
@@ -226,9 +224,12 @@ private struct ViewAdvance {
         guard now.sectionCount == seen.sectionCount else { return false }
         for index in 0..<now.sectionCount {
             guard let oldSection = seen.sourceSection(index), let newSection = now.sourceSection(index) else {
-                // Made by a group, and so only of its id.
+                // Made by a group, and so only of its id and of what its first item says of the group.
                 if now.arrangement?.isKnown == true { break }
-                guard seen.id(ofSection: index) == now.id(ofSection: index) else { return false }
+                guard let before = seen.arrangement, let after = now.arrangement,
+                    before.hasHeader(ofSection: index, as: after),
+                    seen.id(ofSection: index) == now.id(ofSection: index)
+                else { return false }
                 continue
             }
             guard Int(change.sections.oldOfNew[newSection]) == oldSection else { return false }

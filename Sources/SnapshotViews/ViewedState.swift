@@ -126,11 +126,13 @@ public struct ViewedState: Sendable {
 
     /// A state of some of the items that are shown.
     func columns(
-        of items: [UInt32], in sections: [SectionNode], _ source: ColumnsView, hasCollapsed: Bool, outsiders: Int = 0,
+        of items: [UInt32], in sections: [SectionNode], _ source: ColumnsView, hasCollapsed: Bool,
+        contextAncestors: Int = 0,
         childCounts: [UInt32] = []
     ) -> Columns {
         let columns = source.columns(
-            of: items, in: sections, hasCollapsed: hasCollapsed, outsiders: outsiders, childCounts: childCounts,
+            of: items, in: sections, hasCollapsed: hasCollapsed, contextAncestors: contextAncestors,
+            childCounts: childCounts,
             collapsing: arrangement?.collapsed ?? [], text: arrangement?.text)
         return view.cutsContents ? columns.compacted(keeping: view.parts.kept) : columns
     }
@@ -142,7 +144,7 @@ extension ViewedState.Span {
     }
 }
 
-// MARK: Where things stand
+// MARK: Indexes: item, position, row, section
 
 extension ViewedState {
     /// The number of sections that are shown.
@@ -155,7 +157,7 @@ extension ViewedState {
 
     /// The index in the state of a section that is shown; nil if the view made it.
     func sourceSection(_ section: Int) -> Int? {
-        if let arrangement { return groups == nil ? Int(arrangement.origins[section]) : nil }
+        if let arrangement { return groups == nil ? Int(arrangement.sources[section]) : nil }
         return picked == nil ? section : Int(spans[section].section)
     }
 
@@ -174,7 +176,7 @@ extension ViewedState {
             let record = source.columns.sections[section]
             range = Int(record.firstItem)..<Int(record.endItem)
         } else {
-            range = places(ofSpan: section)
+            range = pickedRange(ofSpan: section)
         }
         return range.clamped(to: 0..<shownCount)
     }
@@ -192,30 +194,30 @@ extension ViewedState {
         return picked.map { Int($0[position]) } ?? position
     }
 
-    /// The position of an item of the state; nil if it is not shown. Costs as much as `place(ofItem:in:)`; O(n) if
-    /// sections are arranged, sixteen items at once.
+    /// The position of an item of the state; nil if it is not shown. Costs as much as `pickedIndex(ofItem:in:)`; O(n)
+    /// if sections are arranged, sixteen items at once.
     func position(ofItem item: Int, in columns: ColumnsView) -> Int? {
         let position =
             arrangement.map { $0.items[...].firstIndex(ofNumber: UInt32(truncatingIfNeeded: item)) }
-            ?? place(ofItem: item, in: columns)
+            ?? pickedIndex(ofItem: item, in: columns)
         return position.flatMap { $0 < shownCount ? $0 : nil }
     }
 
-    /// The place of an item among those that were picked, also of one beyond the limit. O(log n) contents; or O(n),
+    /// The index of an item among those that were picked, also of one beyond the limit. O(log n) contents; or O(n),
     /// sixteen items at once, if that costs less.
-    func place(ofItem item: Int, in columns: ColumnsView) -> Int? {
+    func pickedIndex(ofItem item: Int, in columns: ColumnsView) -> Int? {
         guard let picked else { return item }
         guard let span = span(ofSection: Int(columns.nodes[item].section)) else { return nil }
-        let range = places(ofSpan: span)
+        let range = pickedRange(ofSpan: span)
         // Reading a content costs as much as looking at a thousand indexes.
         if !view.parts.orders.isEmpty, range.count <= 16_384 {
             return picked[range].firstIndex(ofNumber: UInt32(truncatingIfNeeded: item))
         }
-        let place = ItemOrder(columns, view.parts).place(of: item, in: picked, range)
+        let place = ItemOrder(columns, view.parts).index(of: item, in: picked, range)
         return place < range.upperBound && Int(picked[place]) == item ? place : nil
     }
 
-    private func places(ofSpan span: Int) -> Range<Int> {
+    private func pickedRange(ofSpan span: Int) -> Range<Int> {
         (span == 0 ? 0 : Int(spans[span - 1].end))..<Int(spans[span].end)
     }
 
@@ -228,7 +230,7 @@ extension ViewedState {
 
     /// Whether a section of the state is shown.
     func shows(section: Int) -> Bool {
-        if let arrangement { return groups == nil && arrangement.origins.contains(UInt32(truncatingIfNeeded: section)) }
+        if let arrangement { return groups == nil && arrangement.sources.contains(UInt32(truncatingIfNeeded: section)) }
         return picked == nil || span(ofSection: section) != nil
     }
 

@@ -10,13 +10,13 @@ public struct WindowedState: Sendable {
     public let state: Snapshot
     /// The id of the anchor, which is one of the rows; nil if there are none.
     public let anchor: ElementID?
-    /// The rows' place in the whole.
-    public let place: WindowPosition
+    /// The rows' position in the whole.
+    public let position: WindowPosition
     /// The number of rows after the last.
     public let below: Int
 
     /// The number of rows before the first.
-    public var above: Int { place.above }
+    public var above: Int { position.above }
 
     /// Writes `{"anchor":id,"above":n,"below":m}`; without an anchor it is null.
     public func write(into writer: inout JSONWriter) {
@@ -29,19 +29,19 @@ public struct WindowedState: Sendable {
 }
 
 /// What a reader showed before: tells where a missing anchor was.
-public struct WindowOrigin: Sendable {
+public struct WindowBase: Sendable {
     /// What the window was a part of; nil if that has been forgotten.
     public let seen: ViewedState?
-    /// The window's place in it; nil if it showed all.
-    public let place: WindowPosition?
+    /// The window's position in it; nil if it showed all.
+    public let position: WindowPosition?
 
     /// What a reader shows: a window, or all.
-    public init(_ seen: ViewedState?, at place: WindowPosition?) { (self.seen, self.place) = (seen, place) }
+    public init(_ seen: ViewedState?, at position: WindowPosition?) { (self.seen, self.position) = (seen, position) }
 }
 
 extension Snapshot {
     /// The rows of a window, as `ViewedState.window(_:since:)` finds them in all of this state. O(rows + log n).
-    public func window(_ window: StateWindow, since base: @autoclosure () -> WindowOrigin? = nil) -> WindowedState {
+    public func window(_ window: StateWindow, since base: @autoclosure () -> WindowBase? = nil) -> WindowedState {
         ViewedState(.all, of: self).window(window, since: base())
     }
 }
@@ -55,15 +55,15 @@ extension ViewedState {
     /// The rows of a window.
     ///
     /// The anchor of `.around` is its item's row, or its nearest visible ancestor's. If there is none, it is the next
-    /// row after it in the base that still exists, else the nearest one before it, else the row at its old place, else
-    /// the first.
+    /// row after it in the base that still exists, else the nearest one before it, else the row at its old position,
+    /// else the first.
     ///
     /// O(rows + log n), and with a view's orders the bytes of O(log n) contents; if the anchor is gone, as much for
     /// each row that is gone with it.
     ///
     /// - Parameter base: what the reader has shown so far, asked for if the anchor is gone. Its anchor is used if
     ///   neither state has the window's.
-    public func window(_ window: StateWindow, since base: @autoclosure () -> WindowOrigin? = nil) -> WindowedState {
+    public func window(_ window: StateWindow, since base: @autoclosure () -> WindowBase? = nil) -> WindowedState {
         let count = rowCount
         guard count > 0 else { return windowed(0..<0, anchor: 0) }
         let anchor: Int =
@@ -81,22 +81,22 @@ extension ViewedState {
         return windowed(max(0, anchor - window.before)..<min(count, anchor + window.after + 1), anchor: anchor)
     }
 
-    /// The rows at a place recorded earlier; nil if there are fewer. O(rows + log n).
-    public func window(at place: WindowPosition) -> WindowedState? {
+    /// The rows at a position recorded earlier; nil if there are fewer. O(rows + log n).
+    public func window(at position: WindowPosition) -> WindowedState? {
         let count = rowCount
-        guard place.above + place.rows <= count, place.rows > 0 || count == 0 else { return nil }
-        return windowed(place.above..<place.above + place.rows, anchor: place.anchor)
+        guard position.above + position.rows <= count, position.rows > 0 || count == 0 else { return nil }
+        return windowed(position.above..<position.above + position.rows, anchor: position.anchor)
     }
 
     private func windowed(_ rows: Range<Int>, anchor: Int) -> WindowedState {
-        guard let place = WindowPosition(above: rows.lowerBound, rows: rows.count, anchor: anchor) else {
+        guard let position = WindowPosition(above: rows.lowerBound, rows: rows.count, anchor: anchor) else {
             preconditionFailure("the anchor is one of the rows")
         }
         return source.columns.withView { columns in
             WindowedState(
                 state: Snapshot(self.columns(ofRows: rows, of: columns)),
-                anchor: rows.isEmpty ? nil : ElementID(columns.id(ofItem: item(at: position(ofRow: anchor)))),
-                place: place, below: rowCount - rows.upperBound)
+                anchor: rows.isEmpty ? nil : ElementID(columns.id(ofItem: item(at: self.position(ofRow: anchor)))),
+                position: position, below: rowCount - rows.upperBound)
         }
     }
 
@@ -121,13 +121,13 @@ extension ViewedState {
 
     /// The row that is the anchor now that the one with this id is gone.
     private func row(
-        inPlaceOf id: UnsafeRawBufferPointer, _ base: WindowOrigin?, _ columns: ColumnsView
+        inPlaceOf id: UnsafeRawBufferPointer, _ base: WindowBase?, _ columns: ColumnsView
     ) -> Int {
         guard let base else { return 0 }
         let survivor = base.seen.flatMap { seen in
             seen.source.columns.withView { others -> Int? in
                 let count = seen.rowCount
-                guard let old = seen.row(ofAnchor: id, in: others) ?? base.place?.anchor else { return nil }
+                guard let old = seen.row(ofAnchor: id, in: others) ?? base.position?.anchor else { return nil }
                 let start = min(old, count)
                 let survivor = { (row: Int) -> Int? in
                     let other = others.id(ofItem: seen.item(at: seen.position(ofRow: row)))
@@ -138,7 +138,7 @@ extension ViewedState {
                 return nil
             }
         }
-        return survivor ?? min(base.place?.anchor ?? 0, rowCount - 1)
+        return survivor ?? min(base.position?.anchor ?? 0, rowCount - 1)
     }
 
     // MARK: The rows as a state
@@ -146,23 +146,23 @@ extension ViewedState {
     private func columns(ofRows rows: Range<Int>, of source: ColumnsView) -> Columns {
         let positions = rows.map(position(ofRow:))
         var items = positions.map { UInt32(truncatingIfNeeded: item(at: $0)) }
-        var outsiders = 0
+        var contextAncestors = 0
         while let first = items.first, case let parent = source.nodes[Int(first)].parent, parent >= 0 {
             items.insert(UInt32(truncatingIfNeeded: parent), at: 0)
-            outsiders += 1
+            contextAncestors += 1
         }
         var (next, start) = (0, 0)
         let sections = sections(around: rows, positions, source).map { index in
             let end = self.positions(ofSection: index).upperBound
             while next < positions.count, positions[next] < end { next += 1 }
-            defer { start = next == 0 ? 0 : next + outsiders }
-            return section(at: index).holding(start..<(next == 0 ? 0 : next + outsiders))
+            defer { start = next == 0 ? 0 : next + contextAncestors }
+            return section(at: index).holding(start..<(next == 0 ? 0 : next + contextAncestors))
         }
         let children = positions.map { UInt32(truncatingIfNeeded: childCount(at: $0, source)) }
         return columns(
-            of: items, in: sections, source, hasCollapsed: false, outsiders: outsiders,
-            childCounts: outsiders > 0 || children.contains { $0 > 0 }
-                ? [UInt32](repeating: 0, count: outsiders) + children : [])
+            of: items, in: sections, source, hasCollapsed: false, contextAncestors: contextAncestors,
+            childCounts: contextAncestors > 0 || children.contains { $0 > 0 }
+                ? [UInt32](repeating: 0, count: contextAncestors) + children : [])
     }
 
     /// The sections that a window shows: from that of its first row to that of its last, and at an end without rows

@@ -8,3 +8,17 @@ public struct Animation: Sendable {
 public func withAnimation<Result>(_ animation: Animation?, _ body: () throws -> Result) rethrows -> Result {
     try body()
 }
+
+public struct ReorderableSingleCollectionIdentifier: Hashable, Sendable {}
+
+public struct ReorderDifference<ItemID, CollectionID> {
+    public struct Destination {
+        @frozen public enum Position { case before(ItemID), end }
+
+        public var position: Position
+        public var collectionID: CollectionID
+    }
+
+    public var sources: [ItemID]
+    public var destination: Destination
+}

@@ -41,6 +41,19 @@
     public func moveItem(at path: IndexPath, to: IndexPath) {}
     public func indexPathsForVisibleSupplementaryElements(ofKind kind: String) -> [IndexPath] { [] }
     public func supplementaryView(forElementKind kind: String, at path: IndexPath) -> UICollectionReusableView? { nil }
+
+    public struct CellRegistration<Cell: UICollectionViewCell, Item> {
+        public typealias Handler = (_ cell: Cell, _ indexPath: IndexPath, _ itemIdentifier: Item) -> Void
+        public init(handler: @escaping Handler) {}
+    }
+
+    public func dequeueConfiguredReusableCell<Cell: UICollectionViewCell, Item>(
+        using registration: CellRegistration<Cell, Item>, for path: IndexPath, item: Item?
+    ) -> Cell { fatalError("a stub") }
+}
+
+@MainActor open class UICollectionViewController: UIResponderStub {
+    public var collectionView: UICollectionView! { nil }
 }
 
 @MainActor open class UITableViewHeaderFooterView: UIView {}
@@ -77,6 +90,8 @@ where SectionIdentifierType: Hashable & Sendable, ItemIdentifierType: Hashable &
 open class UICollectionViewDiffableDataSource<SectionIdentifierType, ItemIdentifierType>
 where SectionIdentifierType: Hashable & Sendable, ItemIdentifierType: Hashable & Sendable {
     public typealias Snapshot = NSDiffableDataSourceSnapshot<SectionIdentifierType, ItemIdentifierType>
+    public typealias CellProvider = (UICollectionView, IndexPath, ItemIdentifierType) -> UICollectionViewCell?
+    public init(collectionView: UICollectionView, cellProvider: @escaping CellProvider) {}
     public func apply(_ snapshot: Snapshot, animatingDifferences: Bool = true, completion: (() -> Void)? = nil) {}
     public func applySnapshotUsingReloadData(_ snapshot: Snapshot, completion: (() -> Void)? = nil) {}
 }

@@ -78,7 +78,7 @@ struct EditVectorTests {
     private func element(_ value: JSONSlice) throws -> NewElement {
         guard let members = value.members else { return NewElement(try value.asID()) }
         return NewElement(
-            try #require(members["id"]).asID(), try members["content"].map(AnyValue.init),
+            try #require(members["id"]).asID(), members["content"]?.json,
             kind: members["kind"]?.string,
             isExpanded: members["expanded"]?.flag, items: try members["items"]?.asArray().map(element))
     }
@@ -87,8 +87,8 @@ struct EditVectorTests {
         let members = try #require(value.members)
         let id = try #require(members["id"]).asID()
         var edits: [ListEdit] = []
-        if let content = members["content"] { edits.append(.update(id, try AnyValue(content))) }
-        if let patch = members["patch"] { edits.append(.patch(id, try AnyValue(patch))) }
+        if let content = members["content"] { edits.append(.update(id, content.json)) }
+        if let patch = members["patch"] { edits.append(.patch(id, patch.json)) }
         for (pointer, amount) in members["add"]?.members ?? [:] {
             guard let amount = amount.number else { return [] }
             edits.append(.add(id, pointer, amount))
@@ -96,44 +96,5 @@ struct EditVectorTests {
         if let kind = members["kind"]?.string { edits.append(.update(id, kind: kind)) }
         if let isExpanded = members["expanded"]?.flag { edits.append(isExpanded ? .expand(id) : .collapse(id)) }
         return edits
-    }
-}
-
-/// Any JSON value.
-private indirect enum AnyValue: Codable, Sendable {
-    case null, flag(Bool), integer(Int), number(Double), string(String), array([AnyValue]), object([String: AnyValue])
-
-    init(_ value: JSONSlice) throws { self = try value.json.decoded(as: AnyValue.self) }
-
-    init(from decoder: any Decoder) throws {
-        let value = try decoder.singleValueContainer()
-        if value.decodeNil() {
-            self = .null
-        } else if let flag = try? value.decode(Bool.self) {
-            self = .flag(flag)
-        } else if let integer = try? value.decode(Int.self) {
-            self = .integer(integer)
-        } else if let number = try? value.decode(Double.self) {
-            self = .number(number)
-        } else if let string = try? value.decode(String.self) {
-            self = .string(string)
-        } else if let array = try? value.decode([AnyValue].self) {
-            self = .array(array)
-        } else {
-            self = .object(try value.decode([String: AnyValue].self))
-        }
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        switch self {
-        case .null: try container.encodeNil()
-        case .flag(let flag): try container.encode(flag)
-        case .integer(let integer): try container.encode(integer)
-        case .number(let number): try container.encode(number)
-        case .string(let string): try container.encode(string)
-        case .array(let array): try container.encode(array)
-        case .object(let object): try container.encode(object)
-        }
     }
 }

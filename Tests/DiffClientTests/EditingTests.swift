@@ -49,9 +49,7 @@ private final class Screen: Sendable {
     }
 
     /// Waits until few edits are under way: `check` tries all combinations of known and unknown ones.
-    func room() async throws {
-        while sent.load(ordering: .relaxed) > 5 { try await Task.sleep(for: .milliseconds(5)) }
-    }
+    func room() async { await eventually { sent.load(ordering: .relaxed) <= 5 } }
 
     /// Makes edits, and returns whether they were refused.
     func edit(_ edits: [NaiveEdit]) async -> Bool {
@@ -142,10 +140,10 @@ private final class Screen: Sendable {
     }
 
     /// Waits until exactly the head is shown.
-    func rest() async throws {
-        for _ in 0..<2_000 where (try? Board(now.list)) != world.head { try await Task.sleep(for: .milliseconds(5)) }
-        try await Task.sleep(for: .milliseconds(100))
-        #expect(try Board(now.list) == world.head)
+    func rest() async {
+        let isHead = { (try? Board(self.now.list)) == self.world.head }
+        #expect(await eventually(isHead))
+        #expect(await stays(for: .milliseconds(100), isHead))
     }
 }
 
@@ -159,7 +157,7 @@ struct EditingTests {
         let world = World(seed: seed, roughness)
         let screen = Screen(world, form)
         let following = Task { await screen.follow() }
-        while screen.now.updates == 0 { try await Task.sleep(for: .milliseconds(2)) }
+        await eventually { screen.now.updates > 0 }
         var chance = SplitMix64(seed: seed + 1_000)
         try await body(world, screen, &chance)
         following.cancel()
@@ -183,17 +181,17 @@ struct EditingTests {
                         let edits = (0...chance.below(2)).map {
                             NaiveEdit.random(&chance, board, new: "n\(round).\($0)")
                         }
-                        try await screen.room()
+                        await screen.room()
                         group.addTask { _ = await screen.edit(edits) }
                     } else {
                         world.write(.random(&chance, world.head, new: "w\(round)"))
                     }
                     if seed % 5 == 4, chance.once(in: 12) { world.recreate() }
-                    try await Task.sleep(for: .milliseconds(chance.once(in: 4) ? 100 : 5 + chance.below(25)))
+                    try await pause(.milliseconds(chance.once(in: 4) ? 100 : 5 + chance.below(25)), "the user")
                 }
                 try await group.waitForAll()
             }
-            try await screen.rest()
+            await screen.rest()
         }
     }
 
@@ -210,10 +208,10 @@ struct EditingTests {
                 // Others write elsewhere meanwhile.
                 while !chance.once(in: 3) {
                     world.write(NaiveEdit(act: .insert("w\(round).\(chance.below(1 << 30))", .end(3))))
-                    try await Task.sleep(for: .milliseconds(chance.below(60)))
+                    try await pause(.milliseconds(chance.below(60)), "the other writer")
                 }
                 let isRefused = await outcome
-                try await screen.rest()
+                await screen.rest()
                 let seen = screen.now.moves - moves
                 // An edit refused before the loop's turn is never seen.
                 #expect(isRefused ? seen == 2 || seen == 0 : seen == 1, "\(edit.json)")
@@ -235,11 +233,11 @@ struct EditingTests {
                     if case .delete = edit.act { continue }
                     if case .move = edit.act { moves += 1 }
                     group.addTask { #expect(await !screen.edit([edit])) }
-                    try await Task.sleep(for: .milliseconds(5 + chance.below(30)))
+                    try await pause(.milliseconds(5 + chance.below(30)), "the user")
                 }
                 try await group.waitForAll()
             }
-            try await screen.rest()
+            await screen.rest()
             #expect(screen.now.moves <= moves)
             for (id, count) in screen.now.insertions where id.hasPrefix("n") { #expect(count == 1, "\(id)") }
         }
@@ -249,10 +247,10 @@ struct EditingTests {
     func cancelling() async throws {
         try await run(seed: 1, Roughness(busy: 100), .staged()) { world, screen, _ in
             let edit = Task { await screen.client.edited(#"[{"op":"move","items":["f"],"at":"start"}]"#) }
-            while screen.now.ids.first?.first != "f" { try await Task.sleep(for: .milliseconds(2)) }
+            await eventually { screen.now.ids.first?.first == "f" }
             edit.cancel()
             #expect(await edit.value != nil)
-            try await screen.rest()
+            await screen.rest()
             #expect(screen.now.moves == 2)
         }
     }
@@ -266,7 +264,9 @@ struct EditingTests {
         #expect(problem?.status == 503)
     }
 
-    @Test("two clients edit one list of the real server", arguments: [ListClient.Form.keyed, .staged(), .diffable])
+    @Test(
+        "two clients edit one list of the real server", .realServer,
+        arguments: [ListClient.Form.keyed, .staged(), .diffable])
     @MainActor
     func real(form: ListClient.Form) async throws {
         let server = try RunningServer()
@@ -278,7 +278,7 @@ struct EditingTests {
             var client = ListClient.hasty(server)
             client.form = form
             tasks.append(Task { [client] in await list.follow(client) })
-            while list.revision == nil { try await Task.sleep(for: .milliseconds(2)) }
+            await eventually { list.revision != nil }
         }
         var edits: [Task<Bool, Never>] = []
         var surprises = 0
@@ -297,28 +297,25 @@ struct EditingTests {
                 })
             // Shown before anything else happens on the main actor. An earlier edit may have been refused meanwhile.
             if try Board(list.list) != edit.applied(to: before) { surprises += 1 }
-            try await Task.sleep(for: .milliseconds(chance.below(30)))
+            try await pause(.milliseconds(chance.below(30)), "the users")
         }
         var done = 0
         for edit in edits where await edit.value { done += 1 }
         #expect(done > 30)
         #expect(surprises <= edits.count - done)
         let head = try await ListClient.hasty(server).shown()
-        for list in lists {
-            for _ in 0..<1_000 where list.list != head { try await Task.sleep(for: .milliseconds(5)) }
-            #expect(list.list == head)
-        }
+        for list in lists { #expect(await eventually { list.list == head }) }
         for task in tasks { task.cancel() }
     }
 
-    @Test("likes of two clients add up, and one that is refused is taken back")
+    @Test("likes of two clients add up, and one that is refused is taken back", .realServer)
     @MainActor
     func likes() async throws {
         let server = try RunningServer()
         try await ListClient.hasty(server).send("PUT", #"{"state":[{"id":"a","content":{"likes":0,"name":"x"}}]}"#)
         let lists = [LiveList<AnyContent>(), LiveList()]
         let following = lists.map { list in Task { await list.follow(.hasty(server)) } }
-        for list in lists { while list.revision == nil { try await Task.sleep(for: .milliseconds(2)) } }
+        for list in lists { await eventually { list.revision != nil } }
         let content = { (list: LiveList<AnyContent>) in list.list.sections[0].rows[0].content?.description }
         var likes: [Task<ServerProblem?, Never>] = []
         var unchanged = 0
@@ -331,16 +328,11 @@ struct EditingTests {
                 // have counted the previous one twice.
                 if content(list) == before { unchanged += 1 }
             }
-            try await Task.sleep(for: .milliseconds(7))
+            try await pause(.milliseconds(7), "the users")
         }
         #expect(unchanged < 10)
         for like in likes { #expect(await like.value == nil) }
-        for list in lists {
-            for _ in 0..<1_000 where content(list) != #"{"likes":40,"name":"x"}"# {
-                try await Task.sleep(for: .milliseconds(5))
-            }
-            #expect(content(list) == #"{"likes":40,"name":"x"}"#)
-        }
+        for list in lists { #expect(await eventually { content(list) == #"{"likes":40,"name":"x"}"# }) }
         let problem = await lists[0].edited(
             #"[{"op":"update","items":[{"id":"a","add":{"/likes":1}}]},{"op":"reload","items":["nobody"]}]"#)
         #expect(problem?.status == 422)
@@ -348,7 +340,7 @@ struct EditingTests {
         for task in following { task.cancel() }
     }
 
-    @Test("a refused edit throws when the rows are as before")
+    @Test("a refused edit throws when the rows are as before", .realServer)
     @MainActor
     func refusal() async throws {
         let server = try RunningServer()
@@ -357,7 +349,7 @@ struct EditingTests {
         #expect(problem?.title == "No session is followed")
         try await ListClient.hasty(server).send("PUT", #"{"state":["a","b"]}"#)
         let following = Task { await list.follow(.hasty(server)) }
-        while list.revision == nil { try await Task.sleep(for: .milliseconds(2)) }
+        await eventually { list.revision != nil }
         let before = list.list
         // Only the server knows that this anchor does not exist.
         problem = await list.edited(#"[{"op":"move","items":["a"],"after":"nobody"}]"#)
@@ -436,8 +428,8 @@ private struct StillClient {
         client.form = .staged()
         client.transport = { request in
             let since = request.url?.query?.contains("since=") == true
-            if request.httpMethod == "POST" || since && changes == nil { try await Task.sleep(for: .seconds(600)) }
-            if since { try await Task.sleep(for: .milliseconds(100)) }
+            if request.httpMethod == "POST" || since && changes == nil { try await waitForCancellation() }
+            if since { try await pause(.milliseconds(100), "another writer, after the edit is shown") }
             let body =
                 since
                 ? #"{"session":"list","from":"1-a","to":"2-a","dialect":"staged","changes":\#(changes ?? "")}"#

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The example in DiffClient's comment", .timeLimit(.minutes(5)))
 struct ExampleTests {
-    @Test("it runs")
+    @Test("it runs", .realServer)
     func run() async throws {
         let running = try RunningServer()
         let (server, token): (URL, String?) = (running.url, nil)

@@ -2,7 +2,7 @@ import DiffClient
 import SnapshotKit
 import Testing
 
-@Suite("Faults on the way", .timeLimit(.minutes(5)))
+@Suite("Faults on the way", .realServer, .timeLimit(.minutes(5)))
 struct FaultTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String

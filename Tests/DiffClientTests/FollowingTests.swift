@@ -3,7 +3,7 @@ import Foundation
 import SnapshotKit
 import Testing
 
-@Suite("Following a session of the real server", .timeLimit(.minutes(5)))
+@Suite("Following a session of the real server", .realServer, .timeLimit(.minutes(5)))
 struct FollowingTests {
     struct Way: Sendable, CustomTestStringConvertible {
         let form: ListClient.Form
@@ -64,7 +64,7 @@ struct FollowingTests {
         var updates = client.updates.makeAsyncIterator()
         _ = try await updates.next()
         async let written = Task { [client] in
-            try await Task.sleep(for: .milliseconds(100))
+            try await pause(.milliseconds(100), "the writer, until the request is held")
             return try await client.post(edits: JSONText(#"[{"op":"insert","items":[{"id":2}]}]"#))
         }.value
         #expect(try await updates.next()?.ids == ["1", "2"])
@@ -98,7 +98,7 @@ struct FollowingTests {
         try await client.send("DELETE")
         let writer = ListClient.hasty(server)
         let renewal = Task {
-            try await statuses.met(404)
+            await statuses.met(404)
             _ = try await writer.post(state: JSONText(#"["a","b"]"#))
         }
         let second = try #require(try await updates.next())
@@ -119,11 +119,11 @@ struct FollowingTests {
         _ = try await updates.next()
         let (port, writer) = (server.port, ListClient.hasty(server))
         let restart = Task {
-            try await Task.sleep(for: .milliseconds(100))
+            try await pause(.milliseconds(100), "the server, until the stream has begun")
             server.stop()
-            try await statuses.met(nil)
+            await statuses.met(nil)
             let next = try RunningServer(port: port)
-            try await statuses.met(404)
+            await statuses.met(404)
             _ = try await writer.post(state: JSONText(#"["b"]"#))
             return next
         }
@@ -149,7 +149,7 @@ struct FollowingTests {
                 return try await updates.next()?.ids
             }
         }
-        try await statuses.met(429)
+        await statuses.met(429)
         // The last event of a stream names no time.
         for (problem, delay) in zip(statuses.problems, statuses.delays) where problem.retryAfter != nil {
             #expect(delay >= 1)
@@ -198,9 +198,8 @@ struct FollowingTests {
             }
             return count
         }
-        // The next request is held by now, or about to be.
         for await _ in updates { break }
-        try await Task.sleep(for: .milliseconds(100))
+        try await pause(.milliseconds(100), "the reader, until the next request is held")
         let start = ContinuousClock.now
         reader.cancel()
         #expect(try await reader.value == 1)

@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// Random histories of the real server with everything switched on, applied in each dialect.
-@Suite("Following random histories", .timeLimit(.minutes(5)))
+@Suite("Following random histories", .realServer, .timeLimit(.minutes(5)))
 struct HistoryTests {
     static let queries = ["keyed", "indexed", "staged", "staged&staging=compact", "diffable"].flatMap { dialect in
         ["full", "patch"].map { "dialect=\(dialect)&content=\($0)" }

@@ -22,7 +22,7 @@ private final class Reader: Sendable {
 
     func shows(_ ids: [ElementID]...) async throws {
         let wanted = ids.map { $0.map(\.text) }
-        for _ in 0..<1_000 where self.ids != wanted { try await Task.sleep(for: .milliseconds(5)) }
+        await eventually { self.ids == wanted }
         #expect(self.ids == wanted)
     }
 }
@@ -49,7 +49,7 @@ struct LargeIDTests {
     }
 
     @Test(
-        "keep rows and sections apart, and edits find them",
+        "keep rows and sections apart, and edits find them", .realServer,
         arguments: [ListClient.Form.keyed, .staged(), .staged(compact: true), .diffable])
     func apart(form: ListClient.Form) async throws {
         let server = try RunningServer()
@@ -90,7 +90,7 @@ struct LargeIDTests {
         _ = await following.result
     }
 
-    @Test("an edit is shown at once, and settles in one step")
+    @Test("an edit is shown at once, and settles in one step", .realServer)
     func settling() async throws {
         let server = try RunningServer()
         var client = ListClient.hasty(server)
@@ -109,9 +109,7 @@ struct LargeIDTests {
         ] as [(String, [ElementID])] {
             let count = reader.updates.count
             let revision = try await client.edit(JSONText("[\(edit)]"))
-            for _ in 0..<1_000 where reader.updates.last?.revision != revision {
-                try await Task.sleep(for: .milliseconds(5))
-            }
+            await eventually { reader.updates.last?.revision == revision }
             try await reader.shows(ids)
             #expect(reader.list.sections[0].rows.allSatisfy { $0.id == safe || !$0.id.isInteger })
             let operations = reader.updates.dropFirst(count).map(\.operations)
@@ -121,7 +119,7 @@ struct LargeIDTests {
         _ = await following.result
     }
 
-    @Test("a window is around the one that is meant")
+    @Test("a window is around the one that is meant", .realServer)
     func window() async throws {
         let server = try RunningServer()
         var client = ListClient.hasty(server)

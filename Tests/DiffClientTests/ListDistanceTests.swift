@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiffClient
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.realServer, .timeLimit(.minutes(5)))
 struct ListDistanceTests {
     @Test func `what is counted is not adopted`() async throws {
         let server = try RunningServer()

@@ -46,7 +46,7 @@ struct ListViewTests {
         #expect(throws: EncodingError.self) { try ListView(where: [.at("/content/n", is: Double.nan)]) }
     }
 
-    @Test("show what they say", arguments: [ListClient.Form.keyed, .staged(), .diffable])
+    @Test("show what they say", .realServer, arguments: [ListClient.Form.keyed, .staged(), .diffable])
     func shown(form: ListClient.Form) async throws {
         let server = try RunningServer()
         var client = ListClient.hasty(server)

@@ -9,7 +9,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.realServer, .timeLimit(.minutes(5)))
 struct ListWindowTests {
     /// Rows by number, each with its number and a color.
     private static func state(_ numbers: some Sequence<Int>) throws -> JSONText {
@@ -44,11 +44,11 @@ struct ListWindowTests {
         _ = try await updates.next()
         let scrolling = Task {
             // The next request is on its way, or held.
-            try await answers.begun(2)
+            await answers.begun(2)
             window.show(StateWindow(.around("30"), before: 30, after: 79))
         }
         let update = try #require(try await updates.next())
-        try await scrolling.value
+        await scrolling.value
         #expect(update.ids == (0..<110).map(String.init))
         #expect(update.reason == nil)
         #expect(update.window == WindowBounds(anchor: "30", above: 0, below: 890))
@@ -160,7 +160,5 @@ private final class Answers: Sendable {
     }
 
     /// Waits until this many requests have been sent.
-    func begun(_ count: Int) async throws {
-        while seen.withLock({ $0.begun < count }) { try await Task.sleep(for: .milliseconds(5)) }
-    }
+    func begun(_ count: Int) async { await eventually { seen.withLock { $0.begun >= count } } }
 }

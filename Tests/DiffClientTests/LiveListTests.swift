@@ -1,8 +1,15 @@
 import DiffClient
+import Foundation
+import Observation
 import SnapshotKit
+import Synchronization
 import Testing
 
-@Suite("A list that a view shows", .timeLimit(.minutes(5)))
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+@Suite("A list that a view shows", .realServer, .timeLimit(.minutes(5)))
 @MainActor
 struct LiveListTests {
     private struct Mail: Codable, Equatable {
@@ -69,16 +76,100 @@ struct LiveListTests {
         let list = LiveList<Mail?>()
         #expect(list.status == .connecting)
         let following = Task { [client] in await list.follow(client) }
-        while true {
-            if case .waiting(let problem, _) = list.status {
-                #expect(problem.status == 404)
-                break
-            }
-            try await Task.sleep(for: .milliseconds(5))
+        let problem = { () -> ServerProblem? in
+            if case .waiting(let problem, _) = list.status { problem } else { nil }
         }
+        await eventually { problem() != nil }
+        #expect(problem()?.status == 404)
         try await client.post(["a", "b"])
-        while list.status != .live || list.rows.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        await eventually { list.status == .live && !list.rows.isEmpty }
         #expect(list.rows.map(\.id) == ["a", "b"])
+        following.cancel()
+        await following.value
+    }
+
+    @Test("it is stale while the list's source is silent, and then live again", .timeLimit(.minutes(2)))
+    func stale() async throws {
+        let isDown = Mutex(false)
+        let source = try ScriptedServer { _, _ in
+            let (status, body) = isDown.withLock(\.self) ? ("503 Down", "") : ("200 OK", #"["a"]"#)
+            let head = "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nConnection: close\r\n"
+            return [.send("\(head)Content-Length: \(body.utf8.count)\r\n\r\n\(body)")]
+        }
+        let file = FileManager.default.temporaryDirectory.appending(path: "lists-\(UUID()).json")
+        try Data(#"{"board":{"source":{"url":"\#(source.url)","every":1}}}"#.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let server = try RunningServer(options: "--lists", file.path)
+        let board = LiveList<Mail?>()
+        let following = Task { await board.follow(.hasty(server, "board")) }
+        await eventually { board.status == .live && board.rows.map(\.id) == ["a"] }
+        isDown.withLock { $0 = true }
+        await eventually { if case .stale(let seconds) = board.status { seconds >= 1 } else { false } }
+        isDown.withLock { $0 = false }
+        await eventually(within: .seconds(60)) { board.status == .live }
+        #expect(board.status == .live)
+        following.cancel()
+        await following.value
+    }
+
+    @Test("an edit that waits for the server is told, as a count and by row")
+    func pending() async throws {
+        let server = try RunningServer()
+        let told = Mutex<[ListClient.Pending]>([])
+        var client = ListClient.hasty(server)
+        client.onPending = { pending in told.withLock { $0.append(pending) } }
+        try await client.post(["a", "b"])
+        let list = LiveList<Mail?>()
+        #expect(list.pending.count == 0)
+        let following = Task { [client] in await list.follow(client) }
+        await eventually { list.rows.count == 2 }
+        let new = NewElement("p", items: [NewElement("q")])
+        let edit = Task.immediate {
+            try await list.edit(.move("b", before: "a"), .sections(.expand("main")), .insert(new))
+        }
+        // Shown before anything else happens on the main actor.
+        #expect(list.pending.count == 1)
+        #expect(["a", "b", "main", "p", "q"].filter { list.pending.has($0) } == ["b", "main", "p", "q"])
+        _ = try await edit.value
+        #expect(list.pending.count == 0)
+        #expect(client.pending == list.pending)
+
+        // A copy of the client, by which the list does not hear of it at once.
+        let (gate, opening) = AsyncStream.makeStream(of: Void.self)
+        var copy = client
+        copy.transport = { request in
+            for await _ in gate { break }
+            return try await URLSession.shared.data(for: request)
+        }
+        let late = Task { [copy] in try await copy.edit(.remove("a")) }
+        await eventually { list.pending.has("a") && list.rows.map(\.id) == ["b", "p", "q"] }
+        #expect(told.withLock { $0.last?.count } == 1)
+        opening.finish()
+        _ = try await late.value
+        await eventually { list.pending.count == 0 }
+        #expect(told.withLock { $0.last?.count } == 0)
+        following.cancel()
+        await following.value
+    }
+
+    @Test("a view that reads its rows is told when they change")
+    func observation() async throws {
+        let server = try RunningServer()
+        let client = ListClient.hasty(server)
+        try await client.post(["a"])
+        let list = LiveList<Mail?>()
+        let following = Task { await list.follow(client) }
+        await eventually { list.status == .live && list.rows.count == 1 }
+        let isTold = Mutex(false)
+        withObservationTracking {
+            _ = list.rows
+        } onChange: {
+            isTold.withLock { $0 = true }
+        }
+        #expect(isTold.withLock { $0 } == false)
+        try await client.post(["a", "b"])
+        await eventually { list.rows.count == 2 }
+        #expect(isTold.withLock { $0 })
         following.cancel()
         await following.value
     }

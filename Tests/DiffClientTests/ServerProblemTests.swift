@@ -48,7 +48,7 @@ struct ServerProblemTests {
         #expect(ServerProblem(status: 422, title: "T", detail: "D", errors: errors).description == text)
     }
 
-    @Test("a refusal names each place")
+    @Test("a refusal names each place", .realServer)
     func refusal() async throws {
         let server = try RunningServer()
         let client = ListClient.hasty(server)

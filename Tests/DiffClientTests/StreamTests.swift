@@ -74,6 +74,23 @@ struct StreamTests {
         #expect(statuses.problems.map(\.title) == ["The stream broke off"])
     }
 
+    @Test("a stream opened anew is not stale unless it says so, and an id alone changes nothing")
+    func stale() async throws {
+        let silent = #"{"from":"1-0","to":"1-0","dialect":"keyed","changes":[],"stale":7}"#
+        let server = try ScriptedServer { _, number in
+            switch number {
+            case 0: [Self.json(Self.first)]
+            case 1: [Self.streamHead, .send(Self.event("changes", silent)), .send("id: 2-0\n\n")]
+            default:
+                [Self.streamHead, .send("id: 2-0\n\n" + Self.event("changes", Self.inserting(3, since: 2))), .silence]
+            }
+        }
+        let statuses = Statuses()
+        var updates = client(server, statuses).updates.makeAsyncIterator()
+        for ids in [[], ["3"]] { #expect(try await updates.next()?.ids == ids) }
+        #expect(statuses.silences == [nil, 7, 7, nil, nil])
+    }
+
     @Test("what a busy loop has not read comes in one step")
     func overrun() async throws {
         let server = try ScriptedServer { head, number in
@@ -141,7 +158,7 @@ struct StreamTests {
             _ = try await updates.next()
             return try await updates.next()?.ids
         }
-        while server.requests.count < 2 { try await Task.sleep(for: .milliseconds(5)) }
+        await eventually { server.requests.count >= 2 }
         client.reconnect()
         #expect(try await reader.value == ["2"])
         #expect(statuses.problems.isEmpty)

@@ -10,6 +10,10 @@ from support.events import Stream
 from support.outside import figure, wait_until_held
 
 
+def missing(name):
+    return f'there is no session "{name}" yet; this stream waits for it'
+
+
 class Awaited(ServiceCase):
     def setUp(self):
         self.asking = []
@@ -84,8 +88,31 @@ class Awaited(ServiceCase):
         name = self.new_name()
         stream = self.stream(name)
         self.assertEqual(stream.next().fields, {"retry": "1000"})
+        self.assertEqual(stream.next().comments, [missing(name)])
         self.assertProblem(self.post_changes(name, {"edits": [{"op": "clear"}]}), 404, "session-not-found")
         self.assertTrue(stream.is_quiet(0.3))
+
+    def test_a_comment_says_once_that_there_is_no_session(self):
+        name = self.new_name()
+        stream = self.stream(name)
+        self.assertEqual([stream.next().lines for _ in range(2)], [["retry: 1000"], [f": {missing(name)}"]])
+        self.made(["a"], name)
+        self.assertEqual(stream.next().json["reset"], "initial")
+        self.assertFalse([each for each in (self.stream(name).next(), self.stream(name).next_event()) if each.comments])
+
+    def test_a_stream_of_several_says_which_are_not_there(self):
+        here, gone, never = (self.new_name() for _ in range(3))
+        for name in (here, gone):
+            self.made(["a"], name)
+        stream = Stream(self.server, "/v1/changes", [("session", each) for each in (here, never, gone)])
+        self.addCleanup(stream.close)
+        blocks = [stream.next() for _ in range(4)]
+        self.assertEqual([each.comments for each in blocks if each.comments], [[missing(never)]])
+        self.assertEqual(sorted(each.json["session"] for each in blocks if each.event), sorted((here, gone)))
+        self.delete_session(gone)
+        self.assertEqual([stream.next().event, stream.next().comments], ["end", [missing(gone)]])
+        self.made(["b"], gone)
+        self.assertEqual(stream.next().json["session"], gone)
 
     def test_whoever_leaves_leaves_nothing(self):
         name = self.new_name()

@@ -25,7 +25,7 @@ FAULTS = (
     '2:84: Authorization is a secret: write "env:NAME", where the variable NAME holds the whole value',
     "2:110: ttl must be a whole number of seconds from 1 to 604800",
     '3:3: a name may only contain letters, digits, ._~:- and segments in braces, such as "orders:{user}"',
-    "3:3: a list needs a source, a hook, or both",
+    "3:3: a list needs a source or sections, a hook, or both",
     "4:37: the list's name has no segment {usr}",
     "4:75: the variable HOOK does not hold a secret",
     '4:109: itemsAt must be a JSON Pointer, empty or starting with "/", not "data"',

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -17,7 +18,7 @@ from support.client import Client, RawConnection, once, session_path, target
 from support.events import Stream
 from support.outside import wait_until_nobody_listens, wait_until_read
 from support.redis import IS_INSTALLED, MISSING, Redis
-from support.server import Server, binary, environment
+from support.server import Server, binary, environment, untimed
 from support.states import canonical
 from support.jsontext import exact
 
@@ -179,7 +180,7 @@ class Words(unittest.TestCase):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             address = f"127.0.0.1:{taken.getsockname()[1]}"
             ran = command("serve", "--listen", address)
-        self.assertEqual((ran.returncode, ran.stderr.splitlines()[-1]), (
+        self.assertEqual((ran.returncode, untimed(ran.stderr.splitlines()[-1])), (
             1, f"diffserver: {address}: already in use; stop the program that listens there, or choose another --listen"))
 
     def test_an_error_names_the_fault_and_no_secret(self):
@@ -351,6 +352,68 @@ class Checking(unittest.TestCase):
         server = Server(variables={"DIFFSERVER_LOGG": "json"})
         self.addCleanup(server.stop)
         server.wait_for_line("^warning: the variable DIFFSERVER_LOGG is not read; did you mean DIFFSERVER_LOG\?$")
+
+
+class Configuration(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name, "diffserver.json")
+
+    def write(self, members):
+        self.path.write_text(json.dumps(members), encoding="utf-8")
+
+    def test_a_file_of_options_is_read_at_the_start_and_again(self):
+        self.write({"maxItems": 1, "logRequests": True})
+        server = Server("--config", str(self.path))
+        self.addCleanup(server.stop)
+        client = Client(server)
+        self.assertEqual(client.request("POST", "/v1/sessions/a/changes", ["a", "b"]).status, 422)
+        server.wait_for_line("^request method=POST")
+        server.signal(signal.SIGHUP)
+        server.wait_for_line("^configuration reloaded$")
+        self.write({"maxItems": 2, "drain": "1s", "logRequests": True})
+        server.signal(signal.SIGHUP)
+        server.wait_for_line(r"^configuration reloaded \(a restart is needed for maxItems, drain\)$")
+        self.write({"maxItmes": 2})
+        server.signal(signal.SIGHUP)
+        server.wait_for_line(r"^error: configuration not reloaded, old ones stay in use: .*diffserver\.json:1:2: there is no option "
+                             r'"maxItmes"; did you mean "maxItems"\?$')
+
+    def test_a_mistake_ends_the_start_with_its_place(self):
+        self.path.write_text('{\n  "maxBody": "8 potatoes"}', encoding="utf-8")
+        ran = command("serve", "--config", str(self.path))
+        self.assertEqual((ran.returncode, ran.stderr), (2, f'{self.path}:2:14: maxBody: "8 potatoes" is not an amount from '
+                                                           "1 to 1 GiB, such as 16MiB\n"))
+
+    def test_a_shell_completes_commands_options_and_values(self):
+        self.path.write_text(command("completion", "bash").stdout, encoding="utf-8")
+        ask = ('source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _diffserver; echo "${COMPREPLY[@]}"')
+        for words, found in ((("wat",), "watch"), (("serve", "--lis"), "--listen --lists"), (("--log", ""), "text json none"),
+                             (("diff", "--staging", "s"), "safe"), (("help", "ma"), "man"), (("serve", "--max-body", ""), "")):
+            with self.subTest(words):
+                ran = subprocess.run(["bash", "-c", ask, self.path, "diffserver", *words], capture_output=True, text=True, check=True)
+                self.assertEqual(ran.stdout.strip(), found)
+
+    # What a command offers after its name. Of zsh's completion system only what is called is there, and prints what it gets.
+    OFFERS = {
+        "bash": 'source "$0"; COMP_WORDS=(diffserver "$1" --); COMP_CWORD=2; _diffserver; printf "%s\\n" "${COMPREPLY[@]}"',
+        "zsh": 'compadd() { print -l -- "$@" }; functions[_arguments]=$functions[compadd]; words=(diffserver "$1" --); CURRENT=3; source "$0"',
+    }
+
+    def test_both_shells_load_the_script_and_know_every_option(self):
+        for shell, ask in self.OFFERS.items():
+            self.path.write_text(command("completion", shell).stdout, encoding="utf-8")
+            subprocess.run([shell, "-n", self.path], check=True)
+            for name in ("serve", "diff", "token", "healthcheck", "check-lists", "shape", "watch"):
+                with self.subTest(shell, command=name):
+                    ran = subprocess.run([shell, "-c", ask, self.path, name], capture_output=True, text=True, check=True)
+                    self.assertEqual(ran.stderr, "")
+                    known = set(re.findall(r"^\*?(--[a-z-]+)", ran.stdout, re.MULTILINE))
+                    helped = "serve" if name == "healthcheck" else name
+                    told = set(re.findall(r"^  (--[a-z-]+)", command(helped, "--help").stdout, re.MULTILINE))
+                    self.assertLessEqual(told, known)
+                    self.assertTrue(known)
 
 
 class Serving(unittest.TestCase):

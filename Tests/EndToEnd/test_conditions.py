@@ -236,7 +236,7 @@ class NotModified(ServiceCase):
             self.assertLikeTheAnswer(session_path(session), {"view": '{"limit":90}'})
 
     def test_of_pages(self):
-        for path in ("/", "/client.js", "/apply.js", "/bind.js", "/updates.js", "/edits.js", "/client.d.ts", "/openapi.json", "/playground/main.js"):
+        for path in ("/", "/page", "/client.js", "/apply.js", "/bind.js", "/updates.js", "/edits.js", "/client.d.ts", "/openapi.json", "/playground/main.js"):
             self.assertLikeTheAnswer(path)
 
 

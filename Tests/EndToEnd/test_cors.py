@@ -23,6 +23,28 @@ class Off(ServiceCase):
                     self.assertEqual(cross_origin(answer.headers), [])
 
 
+    def test_the_client_may_be_loaded_from_everywhere_and_nothing_else(self):
+        for path in ("/client.js", "/apply.js", "/bind.js", "/edits.js", "/updates.js", "/live-list.js"):
+            answer = self.get(path, Origin=OTHER)
+            self.assertEqual(answer.headers.get_all("Access-Control-Allow-Origin"), ["*"], path)
+            self.assertEqual(self.get(path, Origin=OTHER, If_None_Match=answer.headers["ETag"]).headers["Access-Control-Allow-Origin"], "*")
+        for path in ("/", "/playground/main.js", "/openapi.json", "/livez"):
+            self.assertEqual(cross_origin(self.get(path, Origin=OTHER).headers), [], path)
+
+    def test_the_log_names_a_refused_origin_once(self):
+        session, _ = self.made(["a"])
+        for _ in range(3):
+            self.assertStatus(self.request("GET", session_path(session), None, None, Origin="https://page.example"), 403)
+            self.request("OPTIONS", session_path(session), None, None, Origin="https://page.example", **PREFLIGHT)
+        self.server.wait_for_line("^warning: a page of https://page.example was refused: allow it with --origin https://page.example$")
+        for origin in ("null", "https://page.example\twarning:", "https://page.example/path", "x" * 100):
+            self.request("GET", session_path(session), None, None, Origin=origin)
+        self.request("GET", session_path(session), None, None, Origin="https://last.example")
+        self.server.wait_for_line("a page of https://last.example was refused")
+        self.assertEqual([line for line in self.server.lines if "page.example" in line and "--origin" in line], [
+            "warning: a page of https://page.example was refused: allow it with --origin https://page.example"])
+
+
 class On(ServiceCase):
     options = ("--origin", NAMED, "--origin", "http://localhost:5173")
 
@@ -51,6 +73,10 @@ class On(ServiceCase):
             with self.subTest(origin, headers=headers):
                 answer = self.request("OPTIONS", "/v1/sessions/s", None, None, Origin=origin, **headers)
                 self.assertEqual(answer.headers["Access-Control-Allow-Private-Network"], allowed)
+
+    def test_a_file_of_the_client_says_once_who_may_load_it(self):
+        for origin in (NAMED, OTHER):
+            self.assertEqual(self.get("/client.js", Origin=origin).headers.get_all("Access-Control-Allow-Origin"), ["*"])
 
     def test_answers_to_a_named_origin_may_be_read(self):
         session = self.new_name()

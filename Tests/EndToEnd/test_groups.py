@@ -3,7 +3,9 @@
 import json
 
 from support.client import session_path
+from support.jsontext import Number, key
 from support.shaped import Shaped
+from support.tokens import bearer
 from support.views import viewed
 from test_views import ViewCase, view_query
 
@@ -40,7 +42,7 @@ class Grouped(Shaped):
         self.assertStatus(self.post_changes(session, {"edits": [{"op": "move", "items": ["c"], "into": {"section": "y"}}]}), 200)
         self.assertEqual(self.ids(session), {"x": ["a"], "y": ["b", "c"]})
         self.assertStatus(self.post_changes(session, rows(("a", "xa"), ("b", "y"), ("c", "xb"), ("d", 7))), 200)
-        self.assertEqual(self.ids(session), {"x": ["a", "c"], "y": ["b"], 7: ["d"]})
+        self.assertEqual(self.ids(session), {"x": ["a", "c"], "y": ["b"], "7": ["d"]})
 
     def test_a_thousand_rows_that_go_round_are_right_from_every_base(self):
         query = {"itemsAt": "/rows", "groupAt": "/shelf"}
@@ -62,7 +64,7 @@ class Grouped(Shaped):
         session, _ = self.made(document, query=query)
         state = self.get_session(session).json["state"]
         self.assertEqual([(each["id"], each.get("content"), each.get("expanded", True)) for each in state["sections"]],
-                         [("y", {"id": "y", "t": 1}, True), ("e", {"id": "e"}, True), ("x", {"id": "x", "open": False}, False), ("z", None, True)])
+                         [("y", {"id": "y", "t": 1}, True), ("e", {"id": "e"}, True), ("x", {"id": "x", "open": False}, False), ("z", {"group": "z"}, True)])
         document["shelves"][0]["t"] = 2
         changes = self.assertChangeset(self.post_changes(session, document, query))["changes"]
         self.assertEqual(changes, [{"op": "update", "section": {"id": "y", "content": {"id": "y", "t": 2}}, "as": "reconfigure"}])
@@ -79,15 +81,98 @@ class Grouped(Shaped):
     def test_mistakes_change_nothing(self):
         session, _ = self.made(rows(("a", "x")), query=BY_SHELF)
         revision = self.get_session(session).json["revision"]
-        bad = rows(("a", "x"), ("b", {"no": "id"}), ("c", 1.5), ("d", True))
-        answer = self.post_changes(session, bad, BY_SHELF)
-        self.assertErrors(answer, "invalid-state", *((f"/rows/{number}/shelf", "invalid-group") for number in (1, 2, 3)))
         for query in ({"itemsAt": "/rows", "groupPrefix": 1}, {"groupAt": "/shelf", "sectionsAt": "/s"}, {**BY_SHELF, "groupPrefix": 0},
                       {**BY_SHELF, "groupPrefix": "x"}, {**BY_SHELF, "idScope": "list"}, {"idScope": "section"}, {**BY_SHELF, "groupAt": "x"}):
             with self.subTest(query):
                 self.assertProblem(self.post_changes(session, rows(("a", "y")), query), 400, "malformed-request")
         self.assertProblem(self.put_session(session, {"state": [], "shape": {"groupPrefix": 1}}), 422, "wrong-shape")
         self.assertEqual(self.get_session(session).json["revision"], revision)
+
+
+class OfAnyValue(ViewCase):
+    """A section has the value of its first element as its header."""
+
+    def shown(self, session, query=None):
+        state = self.get(session_path(session), query or {}).exact["state"]
+        return [(section["id"], section["content"]["group"], [int(key(item["id"])) for item in section["items"]]) for section in state["sections"]]
+
+    def test_booleans_and_numbers_by_their_text(self):
+        values = ["true", "false", "1", "1.0", '"1"', "1e2", "100", '"true"', "null", '""', "-0", "9007199254740993"]
+        document = "[" + ",".join(f'{{"id":{number},"g":{value}}}' for number, value in enumerate(values)) + ',{"id":12}]'
+        expected = [("true", True, [0, 7]), ("false", False, [1]), (Number("1"), Number("1"), [2, 4]), ("1.0", Number("1.0"), [3]),
+                    ("1e2", Number("1e2"), [5]), (Number("100"), Number("100"), [6]), ("none", None, [8, 9, 12]),
+                    (Number("-0"), Number("-0"), [10]), ("9007199254740993", Number("9007199254740993"), [11])]
+        shaped, _ = self.made_of(document, {"groupAt": "/g"})
+        self.assertEqual(self.shown(shaped), expected)
+        # A view has the same sections.
+        plain, _ = self.made_of(document, {"idAt": "/id"})
+        self.assertEqual(self.shown(plain, {"view": json.dumps({"group": {"at": "/content/g"}})}), expected)
+        cut = [("tr", "tr", [0, 7]), ("fa", "fa", [1]), ("1", "1", [2, 4]), ("1.", "1.", [3]), ("1e", "1e", [5]), ("10", "10", [6]),
+               ("none", None, [8, 9, 12]), ("-0", "-0", [10]), ("90", "90", [11])]
+        shaped, _ = self.made_of(document, {"groupAt": "/g", "groupPrefix": 2})
+        self.assertEqual(self.shown(shaped), cut)
+        self.assertEqual(self.shown(plain, {"view": json.dumps({"group": {"at": "/content/g", "prefix": 2}})}), cut)
+
+    def made_of(self, text, query):
+        session = self.new_name()
+        answer = self.post_changes(session, text, query)
+        self.assertStatus(answer, 201)
+        return session, answer
+
+    def test_an_odd_value_stops_no_list(self):
+        session, _ = self.made([{"id": 1, "g": "a"}], query={"groupAt": "/g"})
+        odd = [{"id": 1, "g": "a"}, {"id": 2, "g": []}, {"id": 3, "g": {"x": 1}}, {"id": 4, "g": "a\u0007"}, {"id": 5, "g": "x" * 2049}, {"id": 6}]
+        warnings = [{"code": "no-group", "pointer": f"/{number}/g"} for number in (1, 2, 3, 4)]
+        for number in range(3):
+            odd[0]["n"] = odd[5]["n"] = number
+            answer = self.post_changes(session, odd, {"groupAt": "/g"})
+            self.assertStatus(answer, 200)
+            self.assertEqual(answer.json["warnings"], warnings)
+            self.assertEqual(self.shown(session), [("a", "a", [1]), ("none", None, [2, 3, 4, 5, 6])])
+        answer = self.post_changes(session, odd, {"groupAt": "/g", "groupPrefix": 1})
+        self.assertEqual(answer.json["warnings"], warnings[:2])
+        self.assertEqual(self.shown(session), [("a", "a", [1, 4]), ("none", None, [2, 3, 6]), ("x", "x", [5])])
+        self.assertNotIn("warnings", self.post_changes(session, odd[:1], {"groupAt": "/g"}).json)
+
+    def test_the_first_element_says_what_the_header_is(self):
+        session, _ = self.made([{"id": 1, "g": "1"}, {"id": 2, "g": 1}], query={"groupAt": "/g"})
+        query = view_query({"group": {"at": "/content/g"}})
+        plain, base = self.made([{"id": 1, "g": "1"}, {"id": 2, "g": 1}], query={"idAt": "/id"})
+        stream = self.opened(plain, self.get_changes(plain, query).json["to"], **query)
+        for turn in ([2, 1], [1, 2]):
+            document = [{"id": each, "g": {1: "1", 2: 1}[each]} for each in turn]
+            header = document[0]["g"]
+            for changes in (self.post_changes(session, document, {"groupAt": "/g"}).json["changes"],
+                            self.post_changes(plain, document, {"idAt": "/id"}) and self.assertBatch(stream.next_event())["changes"]):
+                self.assertEqual([each["op"] for each in changes], ["move", "update"])
+                self.assertEqual(changes[1], {"op": "update", "section": {"id": header, "content": {"group": header}}, "as": "reconfigure"})
+
+    def test_a_day_is_a_row_of_a_flat_list(self):
+        query = {"groupAt": "/due", "groupPrefix": 10}
+        session, base = self.made([{"id": 1, "due": "2026-11-28T09"}, {"id": 2, "due": "2026-11-29T10"}], query=query)
+        flat = self.get_changes(session, {"dialect": "sequential"}).json
+        self.assertEqual([section["content"] for section in flat["state"]["sections"]], [{"group": "2026-11-28"}, {"group": "2026-11-29"}])
+        document = [{"id": 1, "due": "2026-11-28T09"}, {"id": 2, "due": "2026-11-30T10"}]
+        changes = self.post_changes(session, document, {**query, "dialect": "sequential"}).json["changes"]
+        headers = [row["section"] for change in changes for row in change.get("rows", []) if "section" in row]
+        self.assertEqual([(each["id"], each["content"]) for each in headers], [("2026-11-30", {"group": "2026-11-30"})], changes)
+
+    def test_a_tokens_view_shows_the_headers_that_it_makes(self):
+        session = f"t{self.new_name()}"
+        self.assertStatus(self.post_changes(session, {"sections": [{"id": "s", "content": {"secret": 1}, "items": [
+            {"id": 1, "content": {"done": True}}]}]}), 201)
+        for view, content in (({"group": {"at": "/content/done"}}, {"group": True}), ({}, None),
+                              ({"group": {"at": "/content/done"}, "sectionFields": []}, None),
+                              ({"group": {"at": "/content/done"}, "sectionFields": ["/content/group"]}, {"group": True})):
+            with self.subTest(view):
+                token = self.request("POST", session_path(session, "tokens"), {"scope": ["read"], "view": view}).json["token"]
+                state = self.get_session(session, **bearer(token)).json["state"]
+                self.assertEqual(state["sections"][0].get("content"), content)
+
+    def test_sections_are_ordered_by_their_values(self):
+        session, _ = self.made([{"id": 1, "g": 10}, {"id": 2, "g": 9}, {"id": 3, "g": False}, {"id": 4}], query={"idAt": "/id"})
+        shown = self.shown(session, {"view": json.dumps({"group": {"at": "/content/g"}, "sectionOrder": [{"at": "/content/group"}]})})
+        self.assertEqual([each for _, each, _ in shown], [None, False, Number("9"), Number("10")])
 
 
 class Scoped(Shaped):

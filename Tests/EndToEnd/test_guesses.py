@@ -47,7 +47,7 @@ class Shapes(ServiceCase):
         self.assertEqual({each["shape"]["itemsAt"] for each in shapes}, {"/users", "/posts", "/tags"})
 
     def test_where_there_is_no_list_there_are_no_guesses(self):
-        for document in ({"error": {"code": 404}}, {"data": []}, 1, '"text"', {"a": {"b": 1.5}}, ["a", "a"]):
+        for document in ({"error": {"code": 404}}, {"data": []}, 1, '"text"', {"a": {"b": 1.5}}, ["a", "a"], [], {"total": 0, "items": []}):
             with self.subTest(document):
                 self.assertEqual(self.guess(document).json, {"shapes": []})
 
@@ -86,7 +86,16 @@ class Shapes(ServiceCase):
     def test_a_long_document(self):
         rows = [{"key": f"k{at}", "title": "t", "at": at % 7} for at in range(20_000)]
         answer = self.guess({"found": {"rows": rows}})
-        self.assertEqual(answer.json["shapes"], [{"shape": {"itemsAt": "/found/rows", "idAt": "/key"}, "rows": 20_000, "sections": 1}])
+        self.assertEqual([each["shape"] for each in answer.json["shapes"]],
+                         [{"itemsAt": "/found/rows", "idAt": "/key"}, {"itemsAt": "/found/rows", "idBy": "match"}])
+        self.assertEqual(answer.json["shapes"][0]["rows"], 20_000)
+
+    def test_what_is_unique_by_accident_is_no_id(self):
+        weather = [{"city": "Bern", "temp": 3}, {"city": "Rome", "temp": 12}]
+        self.assertEqual([each["shape"] for each in self.guess(weather).json["shapes"]],
+                         [{"itemsAt": "", "idBy": "match"}, {"itemsAt": "", "idAt": "/city"}])
+        refused = self.post_changes(self.new_name(), weather)
+        self.assertEqual(refused.json["detail"].rsplit("; ", 1)[1], "the document looks like ?idBy=match")
 
 
 class Refusals(ServiceCase):

@@ -54,7 +54,7 @@ class Text(LogCase):
     def test_a_line_says_what_became_of_a_request(self):
         self.assertStatus(self.send("/v1/sessions/first?sinse=1"), 401)
         self.assertRegex(self.line("/first"), r"^request method=GET path=/v1/sessions/first status=401 problem=unauthenticated "
-                         rf"session=first bytesIn=[0-9]+ bytesOut=[0-9]+ time={TIME} "
+                         rf"session=first bytesIn=[0-9]+ bytesOut=[0-9]+ "
                          r"microseconds=[0-9]+ peer=127\.0\.0\.1 requestId=[0-9a-f]{16}$")
 
     def test_a_request_that_was_refused_before_it_had_a_path_is_a_line_too(self):
@@ -83,6 +83,19 @@ class Text(LogCase):
             self.assertEqual(self.send(f"/refused-{number}", b"X-Request-Id: " + value + b"\r\n").status, 400)
         self.assertTrue(all(line.isascii() for line in self.server.lines))
         self.assertFalse([line for line in self.server.lines if not line.startswith(("request ", "diffserver "))])
+
+
+class Beginning(unittest.TestCase):
+    def test_each_line_of_a_start_begins_with_its_time(self):
+        server = Server("--memory", "1MiB", variables={"DIFFSERVER_LOGG": "x"})
+        self.addCleanup(server.stop)
+        server.wait_for_line("^connections capped at ")
+        self.assertGreaterEqual(len(server.log), 4, server.log)
+        refused = subprocess.run([binary(), "serve", "--listen", f"127.0.0.1:{server.port}"], capture_output=True, text=True,
+                                 env=environment(), check=False)
+        for line in [*server.log, *refused.stderr.splitlines()]:
+            self.assertRegex(line, f"^{TIME} ")
+        self.assertRegex(refused.stderr, f"(?m)^{TIME} diffserver: 127.0.0.1:{server.port}")
 
 
 class Requests(LogCase):

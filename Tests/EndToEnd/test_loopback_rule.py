@@ -41,7 +41,7 @@ class Loopback(ServiceCase):
         return connection.answer()
 
     def test_it_warns_that_all_is_open_and_that_a_proxy_wants_a_key(self):
-        warnings = [line for line in self.server.lines if line.startswith("warning")]
+        warnings = [line for line in self.server.lines if line.startswith("warning: no key")]
         self.assertEqual(len(warnings), 1, self.server.lines)
         for word in ("open", "proxy", "--key"):
             self.assertIn(word, warnings[0])

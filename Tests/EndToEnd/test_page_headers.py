@@ -42,7 +42,7 @@ class Pages(ServiceCase):
         return {name: sources for name, *sources in directives}
 
     def test_a_page_runs_what_stands_in_it_and_nothing_else(self):
-        for path in ("/", "/problems/forbidden", "/problems/internal"):
+        for path in ("/", "/page", "/problems/forbidden", "/problems/internal"):
             with self.subTest(path):
                 answer = self.get(path)
                 self.assertStatus(answer, 200)
@@ -57,16 +57,18 @@ class Pages(ServiceCase):
                     self.assertEqual(policy[name], ["'none'"])
                 self.assertEqual(answer.headers["Referrer-Policy"], "no-referrer")
 
-    def test_the_playground_has_its_style_inline_and_loads_its_script(self):
-        page = self.get("/").text
-        inline = Inline(page)
-        self.assertEqual(("".join(inline.texts["script"]), len(inline.texts["style"])), ("", 1))
-        # An address that its visitor enters is read, and nothing of elsewhere is loaded into it.
-        self.assertEqual(self.policy(self.get("/"))["connect-src"], ["http:", "https:"])
-        for script in re.findall(r'<script[^>]* src="([^"]+)"', page):
-            answer = self.get(f"/{script}")
-            self.assertStatus(answer, 200)
-            self.assertEqual(answer.media_type, "text/javascript")
+    def test_pages_have_their_style_inline_and_load_their_scripts(self):
+        # The playground reads an address that its visitor enters, and loads nothing of elsewhere; a list's page loads
+        # the pictures of its rows, and reads from its own server alone.
+        for path, connects, pictures in (("/", ["http:", "https:"], ["data:"]), ("/page", ["'self'"], ["http:", "https:", "data:"])):
+            page = self.get(path).text
+            inline, policy = Inline(page), self.policy(self.get(path))
+            self.assertEqual(("".join(inline.texts["script"]), len(inline.texts["style"])), ("", 1))
+            self.assertEqual((policy["connect-src"], policy["img-src"]), (connects, pictures))
+            for script in re.findall(r'<script[^>]* src="([^"]+)"', page):
+                answer = self.get(f"/{script}")
+                self.assertStatus(answer, 200)
+                self.assertEqual(answer.media_type, "text/javascript")
 
     def test_nothing_that_is_answered_is_sniffed(self):
         session, _ = self.made(["a"])

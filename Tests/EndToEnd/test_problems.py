@@ -26,14 +26,14 @@ ENDPOINTS = {
     "/v1/sessions/s/items": {"GET", "HEAD"},
     "/v1/sessions/s/items/i": {"GET", "HEAD", "PATCH"},
     "/v1/sessions/s/sections": {"GET", "HEAD"},
-    "/v1/sessions/s/sections/i": {"GET", "HEAD", "PATCH"},
+    "/v1/sessions/s/sections/i": {"GET", "HEAD", "PATCH"}, "/v1/sessions/s/sections/i/changes": {"POST"},
     "/v1/sessions/s/tokens": {"DELETE", "POST"},
     "/v1/sessions": {"GET", "HEAD"},
     "/v1/tokens": {"POST"},
     "/livez": {"GET", "HEAD"}, "/readyz": {"GET", "HEAD"}, "/metrics": {"GET", "HEAD"},
     "/openapi.json": {"GET", "HEAD"}, "/": {"GET", "HEAD"}, "/client.js": {"GET", "HEAD"}, "/edits.js": {"GET", "HEAD"},
     "/apply.js": {"GET", "HEAD"}, "/bind.js": {"GET", "HEAD"}, "/updates.js": {"GET", "HEAD"},
-    "/problems/internal": {"GET", "HEAD"}, "/playground/main.js": {"GET", "HEAD"},
+    "/problems/internal": {"GET", "HEAD"}, "/page": {"GET", "HEAD"}, "/playground/main.js": {"GET", "HEAD"},
 }
 
 

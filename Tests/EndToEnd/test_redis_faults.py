@@ -142,7 +142,7 @@ class Starts(RedisCase):
                      "--digest-key", "any"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(), timeout=20,
                     text=True)
                 self.assertEqual(done.returncode, 1)
-                self.assertRegex(done.stderr, f"(?m)^diffserver: redis://127.0.0.1:.*{pattern}")
+                self.assertRegex(done.stderr, rf"(?m)^\S+ diffserver: redis://127.0.0.1:.*{pattern}")
         self.assertTrue(self.is_ready(self.node(self.address(redis, ":right@"))))
 
 
@@ -161,6 +161,7 @@ class Refusals(RedisCase):
         # It finds out by itself, since nobody writes to a node that is not ready.
         self.eventually(lambda: self.is_ready(node), "it is ready")
         self.assertEqual(self.post(node, "s", ["a", "b"]).status, 200)
+        node.server.wait_for_line("store available again")
         log = self.log(node)
         self.assertEqual(len(log), 2, log)
         self.assertRegex(log[0], "^error: store unavailable: redis: OOM ")
@@ -179,6 +180,7 @@ class Refusals(RedisCase):
                 redis.say("ACL", "SETUSER", "service", "&diffserver:*", "+publish", "+subscribe")
                 self.eventually(lambda: self.is_ready(node), "it is ready")
                 self.assertEqual(self.post(node, "s", ["a"]).status, 201)
+                node.server.wait_for_line("store available again")
                 self.assertEqual(len(self.log(node)), 2, self.log(node))
 
 

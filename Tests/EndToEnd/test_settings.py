@@ -1,6 +1,7 @@
-"""PUT without a state: settings of a session change, and nothing else (CONTRACT §3)."""
+"""Settings of a session: changed by PUT without a state, and nothing else; told by GET (CONTRACT §3)."""
 
 import concurrent.futures
+import hashlib
 import time
 import unittest
 from datetime import datetime
@@ -13,7 +14,9 @@ from support.database import SQLiteCase
 from support.node import Node
 from support.outside import wait_until_held
 from support.redis import IS_INSTALLED, MISSING, Redis
+from support.sources import KEY, KEYS, SourceCase
 from support.store import names_its_stores
+from support.tokens import bearer, token
 from test_events import StreamCase
 
 ROW = [{"id": 1, "content": {"text": "a", "seen": 1}}]
@@ -140,6 +143,100 @@ class Settling(ServiceCase):
             client.close()
 
 
+class Told(ServiceCase):
+    """`GET …/settings`, and null in PUT."""
+
+    ALL = {"ttl": 900, "ignore": ["/seen", "/a~1b"], "keep": ["expanded"],
+           "shape": {"itemsAt": "/rows", "idAt": ["/k", "/l"], "groupAt": "/g", "groupPrefix": 2, "rest": "/n", "missing": "empty"}}
+
+    def told(self, session):
+        answer = self.get(session_path(session, "settings"))
+        self.assertStatus(answer, 200)
+        return answer.json
+
+    def test_what_it_answers_can_be_put_back_as_it_is(self):
+        for settings in ({}, {"ttl": 5}, {"keep": ["expanded"]}, {"shape": {"sectionsAt": "/s", "map": True}}, self.ALL):
+            with self.subTest(settings):
+                first, second = self.new_name(), self.new_name()
+                self.assertStatus(self.put_session(first, settings), 201)
+                told = self.told(first)
+                self.assertEqual(told, {"ttl": 3600, "ignore": [], "keep": [], **settings, **(
+                    {"shape": told["shape"]} if "shape" in settings else {})})
+                self.assertLessEqual(settings.get("shape", {}).items(), told.get("shape", {}).items())
+                self.assertStatus(self.put_session(second, told), 201)
+                self.assertEqual(self.told(second), told)
+                self.assertStatus(self.put_session(first, {}), 200)
+                self.assertEqual(self.told(first), told)
+
+    def test_null_is_the_default(self):
+        for name, default in (("ttl", 3600), ("ignore", []), ("keep", []), ("shape", None)):
+            with self.subTest(name):
+                session = self.new_name()
+                self.assertStatus(self.put_session(session, self.ALL), 201)
+                revision, before = self.get_session(session).json["revision"], self.told(session)
+                answer = self.put_session(session, {name: None})
+                self.assertEqual((answer.status, answer.json["revision"]), (200, revision))
+                expected = {**before, name: default}
+                self.assertEqual(self.told(session), {each: value for each, value in expected.items() if value is not None})
+        everything = dict.fromkeys(self.ALL)
+        self.assertStatus(self.put_session(session, everything), 200)
+        self.assertEqual(self.told(session), {"ttl": 3600, "ignore": [], "keep": []})
+        # Later bodies are states.
+        self.assertStatus(self.post_changes(session, {"items": ["a"]}), 200)
+        self.assertStatus(self.put_session(session, {"state": ["b"], **everything}), 200)
+        self.assertStatus(self.post_changes(self.new_name(), {"state": ["b"], **everything}), 201)
+
+    def test_a_native_state_beside_a_shape_that_is_kept(self):
+        session = self.new_name()
+        body = {"state": [{"id": "x", "content": {"k": 1}}], "shape": {"idAt": "/k"}}
+        self.assertStatus(self.put_session(session, body, {"shape": "native"}), 201)
+        self.assertEqual(self.get_session(session).json["state"]["sections"][0]["items"][0]["id"], "x")
+        self.assertEqual(self.told(session)["shape"], {"itemsAt": "", "idAt": "/k"})
+        self.assertEqual(self.post_changes(session, [{"k": 2}]).json["changes"][-1]["items"], [{"id": 2, "content": {"k": 2}}])
+
+    def test_with_a_state_what_is_not_named_is_at_its_default(self):
+        session = self.new_name()
+        self.assertStatus(self.put_session(session, self.ALL), 201)
+        self.assertStatus(self.put_session(session, {"state": [], "ttl": 77}), 200)
+        self.assertEqual(self.told(session), {"ttl": 77, "ignore": [], "keep": []})
+
+    def test_what_is_asked_wrongly(self):
+        self.assertProblem(self.get(session_path(self.new_name(), "settings")), 404, "session-not-found")
+        session, _ = self.made(["a"])
+        self.assertProblem(self.get(session_path(session, "settings"), {"view": "{}"}), 400, "unknown-parameter")
+        self.assertStatus(self.request("POST", session_path(session, "settings"), {}), 405)
+        self.assertStatus(self.request("HEAD", session_path(session, "settings")), 200)
+
+
+class OfWhomTheyAreTold(SourceCase):
+    TEAM = "the-key-of-a-team"
+    options = (*KEYS, "--key", f"team:{hashlib.sha256(TEAM.encode()).hexdigest()}:mine:")
+
+    @classmethod
+    def lists(cls, url):
+        source = {"url": f"{url}/f/{{name}}", "every": 5}
+        return {"f:{name}": {"source": source, "shape": {"itemsAt": "/l"}, "keep": ["expanded"], "ttl": 800}}
+
+    def test_a_key_may_ask_and_a_token_may_not(self):
+        name = f"mine:{self.new_name()}"
+        self.assertStatus(self.put_session(name, {"state": ["a"], "ttl": 60}, **bearer(KEY)), 201)
+        path = session_path(name, "settings")
+        for key in (KEY, self.TEAM):
+            self.assertEqual(self.get(path, **bearer(key)).json["ttl"], 60)
+        self.assertProblem(self.get(session_path("other", "settings"), **bearer(self.TEAM)), 403, "forbidden")
+        self.assertProblem(self.get(path), 401, "unauthenticated")
+        reader = bearer(token(name, "read edit"))
+        self.assertStatus(self.get(session_path(name), **reader), 200)
+        self.assertProblem(self.get(path, **reader), 403, "forbidden")
+
+    def test_those_of_a_list_are_the_files(self):
+        name, _ = self.new_list({"l": [{"id": 1}]})
+        told = self.get(session_path(name, "settings"), **bearer(KEY))
+        self.assertStatus(told, 200)
+        self.assertEqual(told.json, {"ttl": 800, "ignore": [], "shape": {"itemsAt": "/l", "idAt": "/id"}, "keep": ["expanded"]})
+        self.assertStatus(self.put_session(f"copy-of-{name[2:]}", told.json, **bearer(KEY)), 201)
+
+
 class Quietly(StreamCase):
     def test_nobody_is_woken(self):
         session, revision = self.made(ROW)
@@ -226,4 +323,4 @@ class OfTwoNodes(unittest.TestCase):
         return self.connected(self.node(*options))
 
 
-del StreamCase
+del SourceCase, StreamCase

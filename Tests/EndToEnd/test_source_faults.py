@@ -198,13 +198,26 @@ class Faults(FaultCase):
         self.assertLess(self.server.resident_bytes() - before, 20_000_000)
         stream.close()
 
-    def test_no_word_of_a_body_is_in_the_log(self):
-        """Holders of a key are told it."""
-        name, _ = self.new_list(says(["my-own-id", "my-own-id", {"id": "b", "my-member": 1}]), "d")
-        self.assertProblem(self.get_session(name), 503, "source-unavailable")
-        self.wait_for_lines(1, f"session={name}", "unusable: 3 violations, such as unknown-member")
-        self.assertEqual(self.lines("my-own-id") + self.lines("my-member"), [])
-        self.assertIn("my-member", self.request("POST", session_path(name, "fetch")).json["detail"])
+    def test_the_log_names_the_id_the_place_and_the_byte(self):
+        for body, parts in ((b'["a", "my-id", "my-id"]', ('unusable: duplicate id "my-id"', "; and 1 more (/1: duplicate id", "), byte 7")),
+                            (b'[{"id":"a","items":[{"id":"b","kind":7}]}]', ("a kind must be a string", "/0/items/0/kind, byte 37")),
+                            (b'["a", NaNs]', ("unusable: ", "line 1, column 7 (byte 6)"))):
+            with self.subTest(body):
+                name, _ = self.new_list(says(body), "d")
+                self.assertProblem(self.get_session(name), 503, "source-unavailable")
+                self.wait_for_lines(1, f"session={name}", *parts)
+                detail = self.request("POST", session_path(name, "fetch")).json["detail"]
+                self.assertEqual([part for part in parts if part not in detail], [])
+                self.assertEqual(len(self.lines(f"session={name}")), 1)
+
+    def test_what_is_nearly_json_is_mended(self):
+        name, path = self.new_list(says(b')]}\'\n[{"id":1,"content":{"t":NaN,"u":[-Infinity,Infinity],"v":"NaN"}}]'), "d")
+        self.assertEqual(self.get_session(name).json["state"]["sections"][0]["items"],
+                         [{"id": 1, "content": {"t": None, "u": [None, None], "v": "NaN"}}])
+        self.assertEqual(self.lines(f"session={name}", "fails"), [])
+        # A client is told what is wrong.
+        for body in (b"[NaN]", b")]}'\n[1]", b'[{"id":1,"content":-Infinity}]'):
+            self.assertProblem(self.post_changes(self.new_name(), body), 400, "malformed-json")
 
     def test_an_envelope_may_bring_a_state(self):
         """It is a body like a POST's; settings come from the file."""

@@ -8,7 +8,7 @@ from support.client import session_path
 from support.clock import let_pass, wait_for
 from support.events import Stream
 from support.server import binary
-from support.sources import KEY, KEYS, SourceCase, ids
+from support.sources import KEY, KEYS, EditableCase, SourceCase, ids
 from support.store import memory_only
 from support.tokens import bearer, token
 from support.upstream import Held, Upstream, never_answers, refuses_by_reset, says, tagged
@@ -17,7 +17,7 @@ ROWS = [{"id": "a", "content": {"n": 1}}, {"id": "b", "content": {"n": 2}}]
 NOTHING = {"keyed": [], "indexed": {}, "staged": [], "sequential": [], "json-patch": [], "counts": {}}
 
 
-class Silence(SourceCase):
+class Silence(EditableCase):
     def assertTold(self, event, name, dialect, is_stale):
         """An event without a change, which says whether the source is silent."""
         told = event.json
@@ -106,7 +106,7 @@ class Silence(SourceCase):
         self.assertTold(stream.next_event(), name, "keyed", False)
 
     def test_each_answer_says_it(self):
-        name, path, revision = self.fetched(ROWS)
+        name, path, revision = self.fetched(ROWS, "h")
         stream = self.stream(name, {"since": revision})
         self.upstream.set(path, says({}, 500))
         stream.next_event()

@@ -8,14 +8,15 @@ import zlib
 from support.client import session_path
 from support.clock import let_pass, stays, wait_for
 from support.events import Stream
-from support.sources import KEY, KEYS, SourceCase, ids
+from support.sources import KEY, KEYS, EditableCase, SourceCase, ids
+from support.tokens import bearer, token
 from support.upstream import Held, brotli, dated, never_answers, says, tagged
 
 # The share of the time that some intervals take at least: the first request may have been noted late.
 ALMOST = 0.7
 
 
-class FirstReads(SourceCase):
+class FirstReads(EditableCase):
     def test_the_first_read_waits_for_the_first_fetch(self):
         held = Held(["a", "b"])
         name, path = self.new_list(held)
@@ -48,7 +49,7 @@ class FirstReads(SourceCase):
         self.assertEqual(stream.next_event().json["reset"], "initial")
 
     def test_edits_make_it_too(self):
-        name, _ = self.new_list(["a"])
+        name, _ = self.new_list(["a"], "h")
         answer = self.post_changes(name, {"edits": [{"op": "insert", "items": ["b"]}]})
         self.assertEqual([each["op"] for each in self.assertChangeset(answer)["changes"]], ["insert"])
 
@@ -114,9 +115,25 @@ class FirstReads(SourceCase):
             for body in ("", "{", '{"edits":[', "[1,]", '{"a":1,"a":2}'):
                 with self.subTest(write.__name__, body=body):
                     self.assertProblem(write(name, body), 400, "malformed-json")
-        self.assertProblem(self.post_changes(name, {"edits": 7}), 422, "invalid-edit")
         self.assertProblem(self.put_session(name, {"edits": []}), 409, "has-source")
         self.assertEqual(self.get_session(name).json["revision"], revision)
+
+    def test_without_a_hook_so_do_edits(self):
+        """Where all is open nobody has a key."""
+        name, _, revision = self.fetched(["a"])
+        patch = lambda name, body: self.request("PATCH", session_path(name, "items", "a"), body, Content_Type="application/merge-patch+json")
+        for body in ({"edits": []}, {"edits": 7}, {"edits": [{"op": "delete", "items": ["nobody"]}]}):
+            with self.subTest(body=body):
+                problem = self.assertProblem(self.post_changes(name, body, If_Match='"1-0123456789abcdef"'), 409, "has-source")
+                self.assertIn("key", problem["detail"])
+        self.assertProblem(patch(name, {"n": 1}), 409, "has-source")
+        self.assertProblem(patch(name, "{"), 400, "malformed-json")
+        self.assertProblem(self.request("PATCH", session_path(name, "items", "a"), {}), 415, "unsupported-media-type")
+        self.assertProblem(self.post_changes(name, '{"edits":['), 400, "malformed-json")
+        self.assertEqual(self.get_session(name).json["revision"], revision)
+        hooked = self.fetched(["a"], "h")[0]
+        self.assertProblem(self.post_changes(hooked, {"edits": 7}), 422, "invalid-edit")
+        self.assertStatus(patch(hooked, {"n": 1}), 200)
 
     def test_neither_makes_one(self):
         name, path = self.new_list(["a"])
@@ -170,7 +187,7 @@ class FirstReads(SourceCase):
     def test_a_large_list(self):
         """It is read, compared and written by workers, between small ones."""
         rows = [{"id": f"row-{number}", "content": {"n": 0, "text": "x" * 60}} for number in range(4000)]
-        name, path, first = self.fetched(rows)
+        name, path, first = self.fetched(rows, "h")
         stream = self.stream(name, {"since": first})
         for number in (7, 3999):
             rows[number]["content"] = {"n": 1, "text": "y"}
@@ -197,6 +214,26 @@ class FirstReads(SourceCase):
         wait_for(lambda: len(self.server.sockets()) <= before, "they have gone")
         held.release()
         self.assertEqual(ids(self.get_session(name).json["state"]), ["a"])
+
+
+class WithKeys(SourceCase):
+    options = KEYS
+
+    def test_without_a_hook_edits_take_a_key(self):
+        name, _ = self.new_list(["a"])
+        able = bearer(token(name, "read edit", 60))
+        edits = {"edits": [{"op": "insert", "items": ["b"]}]}
+        for body in (edits, {"edits": 7}):
+            self.assertProblem(self.post_changes(name, body, **able), 409, "has-source")
+        patch = lambda who: self.request(
+            "PATCH", session_path(name, "items", "a"), {"n": 1}, Content_Type="application/merge-patch+json", **who)
+        self.assertProblem(patch(able), 409, "has-source")
+        # Who may not at all is told that.
+        self.assertProblem(self.post_changes(name, ["b"], **able), 403, "forbidden")
+        for scope in ("read", "edit:move"):
+            self.assertProblem(self.post_changes(name, edits, **bearer(token(name, scope, 60))), 403, "forbidden")
+        self.assertStatus(self.post_changes(name, edits, **bearer(KEY)), 200)
+        self.assertStatus(patch(bearer(KEY)), 200)
 
 
 class FoundByAddress(SourceCase):

@@ -16,7 +16,7 @@ from support.client import Client, session_path
 from support.clock import stays, wait_for
 from support.database import SQLiteCase
 from support.events import Stream
-from support.server import binary, environment
+from support.server import binary, environment, untimed
 from support.store import names_its_stores
 
 UNLIMITED = resource.RLIM_INFINITY
@@ -45,7 +45,7 @@ class Refusals(unittest.TestCase):
             [binary(), "serve", "--listen", "127.0.0.1:0", "--store", f"sqlite:{path or self.path}"], stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(), timeout=20, text=True, **how)
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertRegex(done.stderr, rf"^diffserver: {path or self.path}: {pattern}\n$")
+        self.assertRegex(done.stderr, rf"^\S+ diffserver: {path or self.path}: {pattern}\n$")
         self.assertEqual(self.files(), before)
 
     def test_what_is_no_database(self):
@@ -91,7 +91,7 @@ class SecondProcess(SQLiteCase):
         done = subprocess.run(
             [binary(), "serve", "--listen", "127.0.0.1:0", "--store", f"sqlite:{self.path}"], stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(), timeout=20, text=True)
-        self.assertEqual((done.returncode, done.stderr), (1, f"diffserver: {self.path}: another process has it open\n"))
+        self.assertEqual((done.returncode, untimed(done.stderr)), (1, f"diffserver: {self.path}: another process has it open\n"))
         self.assertEqual(self.post("s", {"state": ["a", "b"]}).status, 200)
         self.assertEqual(self.shown("s"), ["a", "b"])
 
@@ -100,7 +100,7 @@ class SecondProcess(SQLiteCase):
         done = subprocess.run(
             [binary(), "serve", "--listen", "127.0.0.1:0", "--store", f"sqlite:{self.path}", "--digest-key", "other"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(), timeout=20, text=True)
-        self.assertEqual((done.returncode, done.stderr), (1, f"diffserver: {self.path}: created with a different --digest-key\n"))
+        self.assertEqual((done.returncode, untimed(done.stderr)), (1, f"diffserver: {self.path}: created with a different --digest-key\n"))
 
 
 class FullDisk(SQLiteCase):
@@ -153,7 +153,7 @@ class FullDisk(SQLiteCase):
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(), timeout=20, text=True,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, UNLIMITED)))
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertRegex(done.stderr, f"^diffserver: {self.path}: disk I/O error\n$")
+        self.assertRegex(done.stderr, rf"^\S+ diffserver: {self.path}: disk I/O error\n$")
 
 
 @names_its_stores

@@ -58,7 +58,7 @@ class Shape(Upstreams):
     def test_it_says_where_the_list_is_in_three_ways(self):
         path = self.file(MEMBERS)
         first, told, others = self.told(path)
-        self.assertEqual((first, others), ("2 rows", []))
+        self.assertEqual((first, others), ("2 rows", ["or 2 rows", "  query:  itemsAt=/data/members&idAt=/name"]))
         self.assertEqual(told, {
             "query": "itemsAt=/data/members&idAt=/userID", "shape": '{"itemsAt":"/data/members","idAt":"/userID"}',
             "post": f"curl --data-binary @{path} 'http://127.0.0.1:8080/v1/sessions/list/changes?itemsAt=/data/members&idAt=/userID'"})
@@ -96,7 +96,7 @@ class Shape(Upstreams):
 
     def test_others_follow(self):
         _, _, others = self.told(self.file({"users": [{"id": 1, "mail": "a", "age": 3}], "tags": ["x", "y"]}))
-        self.assertEqual(others, ["or 2 rows", "  query:  itemsAt=/tags&idAt="])
+        self.assertEqual(others, ["or 1 row", "  query:  itemsAt=/users&idAt=/mail", "or 2 rows", "  query:  itemsAt=/tags&idAt="])
 
     def test_headers_and_their_secrets(self):
         self.upstream.set("/list", lambda exchange: exchange.answer(MEMBERS) if exchange.request["Authorization"] == "Bearer hidden"
@@ -113,11 +113,12 @@ class Shape(Upstreams):
 
     def test_what_is_wrong_is_one_clear_line_and_a_status(self):
         url = self.address(says({}, status=500), "/broken")
-        none = "no list was found in it: no array or object whose elements have ids of their own"
+        none = "no list was found in it: no array of objects or texts, and no object whose members are alike"
         for arguments, status, words in (
                 ((), 2, "shape takes one file or URL"), (("a", "b"), 2, "shape takes one file or URL"),
                 ((str(self.folder / "none"),), 1, "No such file"), ((self.file("[1,", "a"),), 1, "not JSON: the text ends too early at line 1, column 4 (byte 3)"),
                 ((self.file({"error": {"code": 1}}, "b"),), 1, none), ((self.file(["a", "a"], "c"),), 1, 'duplicate id "a"'),
+                ((self.file([], "d"),), 1, "it has no elements yet"), ((self.file({"items": []}, "e"),), 1, "it has no elements yet"),
                 ((url,), 1, "it answered 500 in "), (("http://127.0.0.1:1/",), 1, "connect"), (("http://127.0.0.1:1/a b",), 2, "blanks")):
             with self.subTest(arguments):
                 ran = run("shape", *arguments)
@@ -130,8 +131,9 @@ class Shape(Upstreams):
 class Watch(Upstreams):
     def watch(self, *arguments, variables=None, output=subprocess.PIPE):
         """A server that watches; its standard output is read until the page's address."""
+        listen = () if "--listen" in arguments else ("--listen", "127.0.0.1:0")
         process = subprocess.Popen(
-            [binary(), "watch", "--listen", "127.0.0.1:0", *arguments], stdin=subprocess.DEVNULL, stdout=output,
+            [binary(), "watch", *listen, *arguments], stdin=subprocess.DEVNULL, stdout=output,
             stderr=subprocess.PIPE, env=environment({**QUIET, **(variables or {})}))
         self.addCleanup(self.end, process)
         return process
@@ -159,9 +161,10 @@ class Watch(Upstreams):
         url = self.address(MEMBERS)
         lines = self.told(self.watch(url, "--every", "100ms"))
         self.assertRegex(lines[0], f"^{re.escape(url)} answers with 2 rows: [0-9]+ bytes in [0-9]+ ms$")
-        self.assertEqual(lines[1], "Guessed: --items-at /data/members --id-at /userID (say it yourself to have it otherwise)")
+        self.assertEqual(lines[1:3], ["Guessed: --items-at /data/members --id-at /userID (say it yourself to have it otherwise)",
+                                      "or: --items-at /data/members --id-at /name"])
         server = self.server(lines)
-        self.assertEqual(lines[-1], f"Page: http://127.0.0.1:{server.port}/#live:watch")
+        self.assertEqual(lines[-1], f"Page: http://127.0.0.1:{server.port}/page#watch/list")
         self.assertEqual(lines[-2], f"curl -N -H 'Accept: text/event-stream' http://127.0.0.1:{server.port}/v1/sessions/watch/changes")
         stream = Stream(server, "/v1/sessions/watch/changes")
         self.addCleanup(stream.close)
@@ -171,7 +174,26 @@ class Watch(Upstreams):
         self.assertEqual([each["op"] for each in stream.next_event().json["changes"]], ["move"])
         client = Client(server)
         self.addCleanup(client.close)
-        self.assertEqual(client.request("GET", "/").status, 200)
+        self.assertEqual(client.request("GET", "/page").status, 200)
+
+    def test_what_it_prints_can_be_opened_and_run_wherever_it_listens(self):
+        url = self.address(MEMBERS)
+        for listen in (":0", "0.0.0.0:0", "[::]:0"):
+            with self.subTest(listen):
+                lines = self.told(self.watch(url, "--listen", listen, "--name", "all"))
+                # Others reach this server, so it made a key, which the line for curl holds.
+                self.assertRegex(lines[-1], r"^Page: http://127\.0\.0\.1:\d+/page#all/list$")
+                self.assertRegex(lines[-2], r'^curl -N .* -H "Authorization: Bearer dsk_[\w-]{43}" http://127\.0\.0\.1:\d+/v1/sessions/all/changes$')
+                ran = subprocess.run(["sh", "-c", lines[-2].replace("curl -N", "curl -s").replace("text/event-stream", "application/json")],
+                                     capture_output=True, check=True, timeout=60)
+                self.assertEqual(json.loads(ran.stdout)["session"], "all")
+        lines = self.told(self.watch(url, "--key", "me:" + "0" * 64))
+        self.assertIn(' -H "Authorization: Bearer $KEY" ', lines[-2])
+
+    def test_the_page_is_called_as_the_address_is(self):
+        for path, title in (("/v2/orders.json?all=1", "orders"), ("/board/", "board"), ("/caf%C3%A9%20list", "caf%C3%A9%20list"), ("/", r"127\.0\.0\.1:\d+")):
+            with self.subTest(path):
+                self.assertRegex(self.told(self.watch(self.address(MEMBERS, path)))[-1], f"/page#watch/{title}$")
 
     def test_the_entry_can_be_put_into_a_file_of_lists(self):
         url = self.address(GROUPS)
@@ -185,6 +207,16 @@ class Watch(Upstreams):
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
         self.assertIn("3 items", ran.stdout)
 
+    def test_a_file_of_lists_that_asks_for_a_guess_can_be_tried(self):
+        for document, shape, status, words in (
+                (MEMBERS, "guess", 0, '; guessed: {"itemsAt":"/data/members","idAt":"/userID"}, or {"itemsAt":"/data/members","idAt":"/name"}'),
+                ([], "guess", 0, "no items to guess a shape from"), ({"error": 1}, "guess", 1, "no list was found in it"),
+                (MEMBERS, {"itemsAt": "/dta"}, 1, '; it looks like {"itemsAt":"/data/members","idAt":"/userID"}')):
+            with self.subTest(document, shape=shape):
+                ran = run("check-lists", "--try", self.file({"l": {"source": {"url": self.address(document)}, "shape": shape}}))
+                self.assertEqual(ran.returncode, status, ran)
+                self.assertIn(words, ran.stdout)
+
     def test_a_shape_that_is_said_is_not_guessed(self):
         url = self.address({"a": [{"id": 1, "n": 1}, {"id": 2, "n": 2}], "b": [{"id": 3, "n": 3}]})
         lines = self.told(self.watch(url, "--items-at", "/b"))
@@ -196,9 +228,41 @@ class Watch(Upstreams):
         self.assertEqual([item["id"] for item in state["sections"][0]["items"]], [3])
 
     def test_a_state_of_our_own_needs_no_shape(self):
-        lines = self.told(self.watch(self.address(["a", "b"]), variables={"DIFFSERVER_MAX_ITEMS": "2"}))
+        state = ["a", {"id": "b", "content": 1}]
+        lines = self.told(self.watch(self.address(state), variables={"DIFFSERVER_MAX_ITEMS": "2"}))
         self.assertEqual(lines[1], "It is read as it is.")
         self.assertNotIn("shape", "".join(lines))
+
+    def test_an_empty_list_is_waited_for(self):
+        lines = self.told(self.watch(self.address([]), "--every", "100ms"))
+        self.assertIn("answers with no rows yet", lines[0])
+        self.assertEqual(lines[1], "Where its rows are is guessed once there are some.")
+        self.assertIn('"shape":"guess"', lines[lines.index("As an entry of a file for serve --lists:") + 1])
+        stream = Stream(self.server(lines), "/v1/sessions/watch/changes")
+        self.addCleanup(stream.close)
+        self.assertEqual(stream.next_event().json["state"]["sections"], [])
+        self.upstream.set("/list", [{"id": 1, "title": "Fire"}])
+        insert, = stream.next_event().json["changes"]
+        self.assertEqual(insert["section"]["items"], [{"id": 1, "content": {"id": 1, "title": "Fire"}}])
+
+    def test_a_guess_is_corrected(self):
+        rows = [{"symbol": "LIT", "n": 1}, {"symbol": "DAI", "n": 2}]
+        lines = self.told(self.watch(self.address(rows), "--every", "100ms"))
+        self.assertIn("Guessed: --id-at /symbol", lines[1])
+        stream = Stream(self.server(lines), "/v1/sessions/watch/changes")
+        self.addCleanup(stream.close)
+        self.assertEqual([item["id"] for item in stream.next_event().json["state"]["sections"][0]["items"]], ["LIT", "DAI"])
+        rows += [{"symbol": "LIT", "n": 3}]
+        self.upstream.set("/list", rows)
+        event = stream.next_event().json
+        self.assertEqual(event["reset"], "replaced")
+        self.assertEqual([item["content"] for item in event["state"]["sections"][0]["items"]], rows)
+
+    def test_a_shape_that_finds_nothing_is_told_a_better_one(self):
+        ran = run("watch", "--listen", "127.0.0.1:0", self.address(MEMBERS), "--items-at", "/dta")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn('no items at "/dta"', ran.stderr)
+        self.assertIn("; the document looks like --items-at /data/members --id-at /userID", ran.stderr)
 
     def test_names_out_of_an_answer_are_no_escape_sequences(self):
         name = "a\u001b[31mRED\u0007\n\u0085\u202e'\\é"

@@ -192,6 +192,7 @@ private fun Suite.queueTests() {
         scripted.shows("cabd")
         val other = thread { scripted.client.edit(Edit.delete("b")) }
         scripted.shows("cad")
+        eventually("the first is sent") { scripted.fake.asked.size > 1 }
         same(scripted.fake.asked.size, 2, "edits are sent one by one")
         refuse.countDown()
         scripted.shows("ac")

@@ -72,6 +72,7 @@ fun main(names: Array<String>) {
     suite.typedTests()
     suite.largeIDTests()
     suite.coroutineTests()
+    suite.statusTests()
     suite.proxyTests()
     suite.end()
 }

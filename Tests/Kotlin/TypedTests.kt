@@ -47,6 +47,9 @@ private val written = listOf(
     Edit.insert(NewItem("a", null, "k", false, listOf("b", NewItem(2, mapOf("x" to listOf(true))))), at = Edge.START) to
         """{"op":"insert","items":[{"id":"a","content":null,"kind":"k","expanded":false,"items":["b",""" +
             """{"id":2,"content":{"x":[true]}}]}],"at":"start"}""",
+    Edit.insertElements(listOf(mapOf("uid" to 7)), after = "b") to
+        """{"op":"insert","elements":[{"uid":7}],"after":"b"}""",
+    Edit.insertElements(mapOf("a" to 1)) to """{"op":"insert","elements":{"a":1}}""",
     Edit.insert(NewItem("a"), before = "b") to """{"op":"insert","items":[{"id":"a"}],"before":"b"}""",
     Edit.move("a", before = null) to """{"op":"move","items":["a"],"before":null}""",
     Edit.move(listOf("a", 2L), "c", after = listOf(3, null)) to

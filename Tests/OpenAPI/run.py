@@ -4,7 +4,7 @@ import sys
 import time
 import unittest
 
-MODULES = ["test_document", "test_tour", "test_refusals", "test_whole", "test_generated"]
+MODULES = ["test_document", "test_tour", "test_refusals", "test_whole", "test_generated", "test_clients"]
 
 
 class Counted(unittest.TextTestResult):

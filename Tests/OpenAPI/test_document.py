@@ -58,6 +58,45 @@ class Document(unittest.TestCase):
             self.assertEqual("get" in item, "head" in item, path)
             self.assertIn("options", item, path)
 
+    def test_every_branch_has_a_name(self):
+        """A title or a schema's own name, from which generators name types; no two branches of one place share it."""
+        found = 0
+        for place, value in places(DOCUMENT):
+            for key in ("oneOf", "anyOf", "allOf") if isinstance(value, dict) else ():
+                names = [each.get("title") or each.get("$ref", "").rpartition("/")[2] for each in value.get(key, ())]
+                found += len(names)
+                self.assertTrue(all(names) and len(set(names)) == len(names), (place, key, names))
+        self.assertGreater(found, 100)
+
+    def test_where_a_member_tells_branches_apart_it_is_the_discriminator(self):
+        def told_by(schema, member):
+            """The values that an object needs there; none if it takes others."""
+            schema = validator.description().resolved(schema)
+            value = schema.get("properties", {}).get(member, {})
+            required = set(schema.get("required", ())).union(
+                *(validator.description().resolved(each).get("required", ()) for each in schema.get("allOf", ())))
+            return (value.get("enum") or [value["const"]] if {"const", "enum"} & set(value) else []) if member in required else []
+
+        found = set()
+        for place, value in places(DOCUMENT):
+            branches = value.get("oneOf") if isinstance(value, dict) else None
+            if not isinstance(branches, list):
+                continue
+            members = {name for each in branches for name in validator.description().resolved(each).get("properties", {})}
+            told = {member: [told_by(each, member) for each in branches] for member in members}
+            told = {member: sorted(sum(values, [])) for member, values in told.items() if all(values)}
+            alone = [member for member, values in told.items() if len(set(values)) == len(values)]
+            with self.subTest(place):
+                self.assertEqual([value["discriminator"]["propertyName"]] if "discriminator" in value else [], alone)
+                for member in alone:
+                    found.add(place.rpartition("/")[2])
+                    mapping = value["discriminator"]["mapping"]
+                    self.assertEqual(sorted(mapping), told[member])
+                    self.assertEqual(set(mapping.values()), {each["$ref"] for each in branches})
+                    for name, schema in mapping.items():
+                        self.assertIn(name, told_by({"$ref": schema}, member))
+        self.assertEqual(found, {"Answer", "Edit", "PatchOperation", "Splice"})
+
     def test_servers_are_relative(self):
         for server in DOCUMENT["servers"]:
             self.assertNotIn("//", server["url"])

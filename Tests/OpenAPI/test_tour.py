@@ -101,11 +101,40 @@ class Tour(unittest.TestCase):
         for tag in (f'"{revision}"', f'W/"{revision}"', f'"x", "{revision};gzip"', "*"):
             self.assertEqual(self.ask("GET", SESSION, If_None_Match=tag).status, 304)
             self.assertEqual(self.ask("HEAD", SESSION, If_None_Match=tag).status, 304)
+        settings = self.ask("GET", f"{SESSION}/settings")
+        self.assertEqual((settings.status, settings.json), (200, {"ttl": 86400, "ignore": ["/seen"], "keep": []}))
+        self.assertEqual(self.ask("HEAD", f"{SESSION}/settings").status, 200)
+        self.assertEqual(self.ask("OPTIONS", f"{SESSION}/settings").status, 204)
+        self.assertEqual(self.ask("PUT", SESSION, dict.fromkeys(settings.json)).status, 200)
         self.assertEqual(self.ask("PUT", SESSION, {"state": NEW}, If_Match=f'"{revision}"').status, 200)
         self.assertEqual(self.ask("PUT", SESSION, {"state": ["a"], "ttl": 60}).status, 200)
         self.assertEqual(self.ask("DELETE", SESSION).status, 204)
         self.assertEqual(self.ask("DELETE", SESSION).status, 204)
         self.assertEqual(self.ask("PUT", SESSION, {"state": ["a"]}, If_None_Match="*").status, 201)
+
+    def test_every_part_of_a_shape_is_a_setting(self):
+        shapes = [
+            {"sectionsAt": "/groups", "sectionIdAt": "/id", "itemsAt": "/rows", "idAt": "/id", "kindAt": "/kind", "childrenAt": "/rows",
+             "expandedAt": "/open", "sectionExpandedAt": "/open", "idScope": "section", "rest": True, "duplicates": "first",
+             "missing": "empty", "invalid": "skip"},
+            {"itemsAt": "/rows", "idBy": "match"},
+            {"itemsAt": "/rows", "map": True},
+            {"itemsAt": "/rows", "idAt": "/id", "groupAt": "/day", "groupPrefix": 10},
+        ]
+        for shape in shapes:
+            self.ask("DELETE", SESSION)
+            self.assertEqual(self.ask("PUT", SESSION, {"shape": shape}).status, 201)
+            self.assertEqual(self.ask("GET", f"{SESSION}/settings").json["shape"], shape)
+        self.ask("DELETE", SESSION)
+
+    def test_a_list_with_content_of_its_own(self):
+        self.made({"content": {"title": "Groceries", "note": "today"}, **OLD})
+        for dialect in DIALECTS:
+            for query in ("", "&content=patch"):
+                title = f"Groceries, {dialect}{query}"
+                answer = self.wrote({"content": {"title": title}, **OLD}, f"{CHANGES}?dialect={dialect}{query}").json
+                if dialect not in ("counts", "json-patch"):
+                    self.assertEqual([each["title"] for each in answer["list"].values()], [title])
 
     def test_compression_both_ways(self):
         state = [{"id": number, "content": "the same text again"} for number in range(200)]
@@ -332,6 +361,24 @@ class Tour(unittest.TestCase):
         for item in ("a%2Fb", "%C3%A9%20%3F", "5"):
             self.assertEqual(self.ask("GET", f"{SESSION}/items/{item}").status, 200)
 
+    def test_the_rows_of_one_section(self):
+        for dialect in DIALECTS:
+            self.made(OLD)
+            target = f"{SESSION}/sections/today/changes?dialect={dialect}"
+            for body in ([3, {"id": 1, "content": {"text": "Bread"}}], {"content": {"title": "Today"}, "items": None, "expanded": True}, {}):
+                self.assertEqual(self.ask("POST", target, body).status, 200)
+            for body in ({"state": OLD}, [{"title": "no id"}], [4]):
+                self.assertEqual(self.ask("POST", target, body).status, 422)
+            self.assertEqual(self.ask("POST", f"{target}&itemsAt=/Incidents&idAt=/UniqueId&rest=true&idScope=section", OWN).status, 200)
+            self.assertEqual(self.ask("POST", f"{target}&sectionsAt=/a", OWN).status, 400)
+        self.ask("DELETE", SESSION)
+        for number, kind in enumerate([*map(media_type, DIALECTS), PATCH_TYPE]):
+            target = f"/v1/sessions/section-{number}/sections/today/changes"
+            self.assertEqual([self.ask("POST", target, ids, Accept=kind).status for ids in (["a"], ["b"])], [201, 200])
+            self.ask("DELETE", f"/v1/sessions/section-{number}")
+        self.assertEqual(self.ask("POST", f"{SESSION}/sections/today/changes", [], If_Match='"1-0123456789abcdef"').status, 412)
+        self.assertEqual(self.ask("POST", f"{SESSION}/sections/today/changes", []).status, 201)
+
     # The rest
 
     def test_tokens(self):
@@ -393,7 +440,7 @@ class Tour(unittest.TestCase):
 
     def test_operations_and_pages(self):
         for target in ("/livez", "/readyz", "/metrics", "/openapi.json", "/client.js", "/apply.js", "/bind.js", "/updates.js", "/edits.js",
-                       "/client.d.ts", "/", "/playground/main.js"):
+                       "/live-list.js", "/client.d.ts", "/", "/page", "/playground/main.js"):
             answer = self.ask("GET", target)
             self.assertEqual(answer.status, 200, target)
             self.assertEqual(self.ask("HEAD", target).status, 200)

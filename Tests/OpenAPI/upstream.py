@@ -53,7 +53,7 @@ class Upstream:
         hook = {"url": url + "/hook", "secret": "env:UPSTREAM_SECRET"}
         self.file.write_text(json.dumps({
             "board": {"source": {"url": url + "/board", "every": 60}, "hook": hook},
-            "silent": {"source": {"url": url + "/silent", "every": 0.1}},
+            "silent": {"source": {"url": url + "/silent", "every": 0.1}, "hook": hook},
             "down": {"source": {"url": url + "/down"}, "hook": hook},
             "unasked": {"hook": {**hook, "url": url + "/down"}},
             "board:{dialect}": {"source": {"url": url + "/boards/{dialect}"}},

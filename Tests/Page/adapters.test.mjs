@@ -124,6 +124,73 @@ test('store: an edit that nobody waits for is not shown to who comes back', asyn
   server.close();
 });
 
+test('store: a silent source is told, and what waits for the server, to whoever listens', async () => {
+  let answer, stream;
+  const server = await fake((talk) => { stream = talk.stream({ ...reset('1-a', 'ab'), stale: 33 }); },
+    (talk) => { answer = () => talk.json({ ...append('1-a', '2-b'), changes: [{ op: 'remove', items: ['a'] }] }); }, (talk) => talk.stream());
+  const store = listStore(server.url, { session: 's' });
+  const told = [];
+  const stop = store.subscribe(() => told.push([store.get().stale, store.get().pending.count]));
+  assert.deepEqual([store.get().stale, store.get().pending.count, store.get().pending.has('a')], [undefined, 0, false]);
+  await until(() => store.get().stale === 33);
+  stream.event({ ...append('1-a', '1-a'), changes: [] });
+  await until(() => store.get().stale === undefined && store.get().status === 'live');
+  const done = store.get().edit([{ op: 'delete', items: ['a'] }]);
+  await until(() => store.get().pending.count === 1 && answer);
+  const { pending } = store.get();
+  assert.deepEqual(['a', 'b'].map((id) => pending.has(id)), [true, false]);
+  assert.deepEqual(['items', 'sections'].map((kind) => pending.has('a', kind)), [true, false]);
+  answer();
+  stream.event({ ...append('1-a', '2-b'), changes: [{ op: 'remove', items: ['a'] }] });
+  await done;
+  assert.equal(store.get().pending.count, 0);
+  assert.ok(told.some(([stale]) => stale === 33) && told.some(([, count]) => count === 1));
+  assert.deepEqual(told.at(-1), [undefined, 0]);
+  stop();
+  server.close();
+});
+
+test('store: nothing waits, and nothing is silent, for who comes back', async () => {
+  const server = await fake((talk) => talk.stream({ ...reset('1-a', 'ab'), stale: 9 }), () => {}, (talk) => talk.stream());
+  const control = new AbortController();
+  const store = listStore(server.url, { session: 's' });
+  const stop = [0, 1].map(() => store.subscribe(() => {}));
+  await until(() => store.get().stale === 9);
+  const done = store.get().edit([{ op: 'delete', items: ['a'] }], { signal: control.signal });
+  await until(() => store.get().pending.has('a'));
+  stop[0]();
+  assert.equal(store.get().pending.count, 1, 'somebody listens still');
+  control.abort();
+  await assert.rejects(done);
+  await until(() => store.get().pending.count === 0);
+  stop[1]();
+  server.close();
+
+  const other = await fake((talk) => talk.stream({ ...reset('1-a', 'ab'), stale: 9 }), () => {}, () => {});
+  const left = listStore(other.url, { session: 's' });
+  const leave = left.subscribe(() => {});
+  await until(() => left.get().stale === 9);
+  const end = new AbortController();
+  const never = left.get().edit([{ op: 'delete', items: ['a'] }], { signal: end.signal });
+  await until(() => left.get().pending.has('a'));
+  leave();
+  assert.equal(left.get().pending.count, 0);
+  let calls = 0;
+  const again = left.subscribe(() => { calls += 1; });
+  assert.equal(left.get().stale, undefined, 'it is asked for again');
+  end.abort();
+  await assert.rejects(never);
+  assert.deepEqual([left.get().pending.count, calls], [0, 0], 'what the former connection tells is not for it');
+  again();
+  other.close();
+});
+
+test('store: callbacks that it would not call are told at once', () => {
+  for (const name of ['onChang', 'onChange', 'onStatus', 'onPending']) {
+    assert.throws(() => listStore('http://127.0.0.1:1', { session: 's', [name]() {} }), new RegExp(`calls no "${name}"`));
+  }
+});
+
 // MARK: Svelte's contract
 
 test('svelte: a subscriber is called at once, then with each change, until it leaves', async () => {

@@ -25,7 +25,7 @@ test('package: all that it exports resolves, by its name', (t) => {
   const names = Object.keys(manifest.exports).filter((name) => !name.endsWith('.json')).map((name) => name.replace('.', 'diffserver-client'));
   const found = print(folder, `for (const name of ${JSON.stringify(names)}) console.log(name, Object.keys(await import(name)).sort().join());`);
   assert.deepEqual(found.split('\n'), [
-    'diffserver-client ProblemError,apply,bind,connect,eventParser', 'diffserver-client/share share', 'diffserver-client/react useList', 'diffserver-client/vue useList',
+    'diffserver-client ProblemError,apply,bind,connect,eventParser', 'diffserver-client/share share', 'diffserver-client/react useGlide,useList', 'diffserver-client/vue useList',
     'diffserver-client/svelte list',
   ]);
 });

@@ -107,6 +107,40 @@ test('quiet streams that end do not count as failures', async (t) => {
   assert.ok(delays.every((delay) => delay <= 20), `${delays}`);
 });
 
+test('a silent source is told to its list alone, by a stream, by what is asked beside it, and by polls', async (t) => {
+  const quiet = { changes: [] };
+  let stream;
+  const { list, asked } = await shared(t, [
+    (talk) => { stream = talk.stream(of('a', { ...reset('1-a', 'a'), stale: 33 }), of('b', reset('1-b', 'b'))); },
+    (talk) => talk.stream(), // without a word: they are asked for
+    (talk) => talk.json({ answers: [of('a', { ...append('2-a', '2-a'), ...quiet, stale: 50 }), of('b', { ...append('1-b', '1-b'), ...quiet })] }),
+  ]);
+  const [a, b] = [list('a'), list('b')];
+  const told = ({ seen }) => seen.statuses.map(({ status, transport, stale }) => [status, transport, stale]);
+  await a.until((seen) => seen.statuses.length === 1);
+  assert.equal(a.connection.stale, 33);
+  stream.event(of('a', { ...append('1-a', '1-a'), ...quiet, stale: 40 })).event(of('a', append('1-a', '2-a', 'x')));
+  await a.shows('ax');
+  assert.equal(a.connection.stale, undefined, 'that is over');
+  b.connection.reconnect();
+  await a.until((seen) => seen.statuses.length === 4);
+  assert.deepEqual(told(a), [['live', 'stream', 33], ['live', 'stream', 40], ['live', 'stream', undefined], ['live', 'stream', 50]]);
+  assert.deepEqual(told(b), [['live', 'stream', undefined]]);
+  assert.ok(!('stale' in a.seen.statuses[2]), 'as connect tells it');
+  assert.equal(asked.length, 3);
+
+  const polled = await shared(t, [(talk) => talk.json({ answers: [of('a', { ...reset('1-a', 'a'), stale: 7 })] }),
+    (talk) => setTimeout(() => talk.json({ answers: [of('a', append('1-a', '2-a', 'x'))] }), 20)], { transport: 'poll' });
+  const c = polled.list('a');
+  await c.shows('ax');
+  assert.deepEqual(told(c).slice(0, 2), [['live', 'poll', 7], ['live', 'poll', undefined]]);
+});
+
+test('what share would not call is told at once', () => {
+  assert.throws(() => share('http://127.0.0.1:1', { onStatus() {} }), /share takes no "onStatus"/);
+  assert.throws(() => share('http://127.0.0.1:1').connect({ session: 'a', onChang() {} }), /connect calls no "onChang"/);
+});
+
 // MARK: What concerns one list
 
 test('those of which a stream says nothing are asked for by one request: which is as one has it, which is not there', async (t) => {

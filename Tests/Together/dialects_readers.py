@@ -64,7 +64,7 @@ class Reader:
         self.form, self.way, self.patches, self.view, self.window = form, way, patches, view, window
         self.more, self.lent = more or {}, lent
         # A token shows contents of sections and of the list only if it says so.
-        self.views = [{"sectionFields": [], "listFields": [], **lent}] if lent else []
+        self.views = [{**({} if "group" in lent else {"sectionFields": []}), "listFields": [], **lent}] if lent else []
         self.views += [view] if view else []
         self.dialect, own = FORMS[form]
         self.how = {"compact": True} if form == "compact" else {}

@@ -8,7 +8,7 @@ from support import states, views
 from support.jsontext import Number, exact, key, text
 
 from intents import NOTHING
-from model import every_item, own, steps
+from model import every_item, own, seek, steps
 
 IGNORED = ["/n", "/title", "/tags", "/a~1b/c~0d", "/deep/x", "/deep", "/long"]
 BAD_IDS = [None, True, 1.5, "", "a\u0001b", {}, [1], "x" * 2049]
@@ -54,7 +54,7 @@ def settings(draw):
     if draw.likes("keep", 0.3):
         made["keep"] = ["expanded"]
     shaped = {"shape", "sections", "map", "rest", "duplicates", "missing", "invalid", "children", "kind", "parts", "expandedAt",
-              "groups", "scope"}
+              "groups", "scope", "match"}
     if draw.likes("shape", 0.9 if shaped & draw.wanted else 0.35):
         made["shape"] = shape(draw)
     return made
@@ -67,10 +67,13 @@ def shape(draw):
         made["sectionsAt"] = draw.choice(["/groups", "/data/groups", ""])
     elif draw.random() < 0.2:
         made["itemsAt"] = ""
-    is_map = draw.likes("map", 0.25) and not (has_sections and "nulls" in WITHOUT)
+    is_matched = draw.likes("match", 0.15)
+    is_map = not is_matched and draw.likes("map", 0.25) and not (has_sections and "nulls" in WITHOUT)
     if is_map:
         made["map"] = True
-    if not is_map or has_sections and draw.random() < 0.4:
+    if is_matched:
+        made["idBy"] = "match"
+    elif not is_map or has_sections and draw.random() < 0.4:
         made["idAt"] = draw.choice(["/uid", "/key/id"])
         if draw.likes("parts", 0.2):
             made["idAt"] = ["/type", "/no"]
@@ -78,7 +81,7 @@ def shape(draw):
         made["sectionIdAt"] = draw.choice(["/gid", "/head/id"])
     if draw.likes("kind", 0.3):
         made["kindAt"] = draw.choice(["/kind", "/key/kind"])
-    if draw.likes("children", 0.35):
+    if not is_matched and draw.likes("children", 0.35):
         made["childrenAt"] = draw.choice(["/sub", "/deep/sub"])
     if draw.likes("expandedAt", 0.35):
         made["expandedAt"] = "/open"
@@ -90,13 +93,13 @@ def shape(draw):
             made["groupPrefix"] = draw.choice([1, 2])
         if made.get("sectionsAt") == "":
             made["sectionsAt"] = "/groups"
-    if draw.likes("scope", 0.2):
+    if not is_matched and draw.likes("scope", 0.2):
         made["idScope"] = "section"
     whole = made["sectionsAt" if has_sections else "itemsAt"]
     if whole and draw.likes("rest", 0.3):
         made["rest"] = draw.choice([True, ["/total"], ["/total", "/meta/v"]])
     for name, value in (("duplicates", "first"), ("missing", "empty"), ("invalid", "skip")):
-        if draw.likes(name, 0.2):
+        if (name == "missing" or not is_matched) and draw.likes(name, 0.2):
             made[name] = value
     return made
 
@@ -107,7 +110,7 @@ def features(settings):
     shape = settings.get("shape", {})
     found |= {name for name in ("map", "rest", "duplicates", "missing", "invalid") if name in shape}
     found |= {feature for feature, name in (("sections", "sectionsAt"), ("children", "childrenAt"), ("kind", "kindAt"),
-                                            ("expandedAt", "expandedAt"), ("groups", "groupAt"), ("scope", "idScope")) if name in shape}
+                                            ("expandedAt", "expandedAt"), ("groups", "groupAt"), ("scope", "idScope"), ("match", "idBy")) if name in shape}
     return found | ({"parts"} if isinstance(shape.get("idAt"), list) else set())
 
 
@@ -171,6 +174,34 @@ def posted(draw, state):
         kept = {name: state[name] for name in ("content",) if name in state}
         return {**kept, "items": items} if kept or items is None else items
     return state
+
+
+def one_section(draw, old, is_scoped):
+    """A section's name, and a native body for it: its rows in a neighbour of the state, and what else may be said of it."""
+    state = native(draw, old)
+    found = draw.choice(state["sections"]) if state["sections"] and draw.random() < 0.9 else {"id": "new", "items": state["sections"][:0]}
+    items = posted(draw, {"sections": [found, {"id": "other", "items": []}]})["sections"][0].get("items") or []
+    items = exact(text(items))
+    if is_scoped:
+        items = [scoped_by_section(each) for each in items]
+    body = {"items": items}
+    if draw.random() < 0.5:
+        return key(found["id"]), items
+    if draw.random() < 0.5:
+        body["content"] = exact(text(content(draw, found.get("content"))))
+    if draw.random() < 0.3:
+        body["expanded"] = draw.random() < 0.7
+    if len(body) > 1 and draw.random() < 0.3:
+        del body["items"]
+    return key(found["id"]), body
+
+
+def scoped_by_section(item):
+    """A row with the part of its id that is its own."""
+    if not isinstance(item, dict):
+        return own(item) or "x"
+    inner = {"items": [scoped_by_section(each) for each in item["items"]]} if item.get("items") else {}
+    return {**item, "id": own(item["id"]) or "x", **inner}
 
 
 # Documents
@@ -239,9 +270,10 @@ class Document:
             values = [group, group, key(group)] + [None, "", NOTHING] * (key(group) == "none")
             lists.append([(name, element if value is NOTHING else put(element, self.shape["groupAt"], value))
                           for name, element in found for value in [self.draw.choice(values)]])
-            if lists[-1] and self.draw.random() < 0.004:
-                name, element = lists[-1].pop()
-                lists[-1].append((name, put(element, self.shape["groupAt"], self.draw.choice([True, 1.5, [], "a\u0001"]))))
+            if lists[-1] and self.draw.random() < 0.1:
+                name, element = lists[-1].pop(self.draw.choice([0, -1]))
+                value = self.draw.choice([True, False, 1.5, Number("1.0"), [], {}, "a\u0001", ""])
+                lists[-1].append((name, put(element, self.shape["groupAt"], value)))
         if self.draw.random() < 0.5:
             return [each for some in lists for each in some]
         return [self.draw.choice([some for some in lists if some]).pop(0) for _ in range(sum(map(len, lists)))]
@@ -292,7 +324,8 @@ class Document:
         """The name and the element of an item."""
         shape, draw = self.shape, self.draw
         content = item.get("content")
-        made = dict(content) if isinstance(content, dict) else {"v": content}
+        is_bare = "idBy" in shape and draw.random() < 0.5
+        made = dict(content) if isinstance(content, dict) else content if is_bare else {"v": content}
         identity = item["id"]
         if "idScope" in shape:
             identity = own(identity)
@@ -327,15 +360,90 @@ class Document:
 # Edits
 
 
-def edits(draw, state):
-    """A few edits, some of which do not fit."""
+def edits(draw, state, shape=None):
+    """A few edits, some of which do not fit; those of a list with a shape change what it reads."""
     found = [each["id"] for each in every_item(state)]
     heads = [each["id"] for each in state["sections"]]
     if "intents" not in WITHOUT and draw.random() < 0.1:
         # The edits of PATCH.
         what, there = draw.choice([("items", found), ("items", found), ("sections", heads)])
         return [exact(text({"op": "update", what: [{"id": draw.choice([*there, "nobody"]), "patch": patch(draw)}]}))]
-    return [exact(text(edit(draw, found, heads))) for _ in range(draw.choice([1, 1, 2, 3]))]
+    made = [exact(text(edit(draw, found, heads))) for _ in range(draw.choice([1, 1, 2, 3]))]
+    return [exact(text(shaped(draw, each, state, shape))) for each in made] if shape else made
+
+
+def shaped(draw, edit, state, shape):
+    """The edit with contents of elements, or one that inserts elements."""
+    contents = {key(each["id"]): each.get("content") for each in [*state["sections"], *every_item(state)]}
+    is_section, heads = "sections" in edit, [each["id"] for each in state["sections"]]
+    if edit["op"] == "update":
+        return {**edit, **{what: [with_shape(draw, each, contents.get(key(each["id"])), shape, is_section, heads) for each in edit[what]]
+                           for what in ("items", "sections") if what in edit}}
+    if edit["op"] != "insert" or is_section:
+        return edit
+    if draw.random() < 0.6:
+        new = [each if isinstance(each, dict) else {"id": each} for each in edit["items"]]
+        is_map = shape.get("map") and "idAt" not in shape
+        elements = [(key(each["id"]), element_of(draw, each["id"], shape, heads)) for each in new]
+        if "idBy" in shape:
+            elements = [(name, draw.choice([element, element, content(draw)])) for name, element in elements]
+        place = {name: value for name, value in edit.items() if name != "items"}
+        return {**place, "elements": dict(elements) if is_map else [each for _, each in elements]}
+    return {**edit, "items": [{**each, "content": element_of(draw, each["id"], shape, heads)}
+                              if isinstance(each, dict) and draw.random() < 0.7 else each for each in edit["items"]]}
+
+
+def element_of(draw, identity, shape, heads):
+    """A new element."""
+    made = {"v": draw.randint(0, 3)}
+    for pointer in shaped_places(shape, "idAt"):
+        made = put(made, pointer, identity if pointer != "/type" else "p")
+    for pointer, values in read_values(shape, False, heads):
+        if draw.random() < 0.6:
+            made = put(made, pointer, draw.choice(values))
+    if "childrenAt" in shape and draw.random() < 0.1:
+        child = dict(made)
+        for pointer in shaped_places(shape, "idAt"):
+            child = put(child, pointer, f"{key(identity)}'s" if pointer != "/type" else "p")
+        is_map = shape.get("map") and "idAt" not in shape
+        made = put(made, shape["childrenAt"], {f"{key(identity)}'s": child} if is_map else [child])
+    return made
+
+
+def shaped_places(shape, name):
+    """Where ids stand; nowhere in a map, nor in elements without."""
+    if shape.get("map") and name not in shape or name == "idAt" and "idBy" in shape:
+        return []
+    found = shape.get(name, "/id")
+    return [found] if isinstance(found, str) else found
+
+
+def read_values(shape, is_section, heads):
+    """What stands at the places that the shape reads besides ids, rarely something that it cannot read."""
+    groups = [*heads, *heads, "new", 7, None, ""]
+    places = {"sectionExpandedAt": [True, False, None]} if is_section else {
+        "kindAt": ["k", "k2", 7, None], "expandedAt": [True, False, None], "groupAt": groups}
+    return [(shape[name], values * 20 + [[]]) for name, values in places.items() if name in shape]
+
+
+def with_shape(draw, update, old, shape, is_section, heads):
+    """The update with a content that keeps its id, mostly, or with a patch of what the shape reads."""
+    if "content" in update and draw.random() < 0.9:
+        made = update["content"] if isinstance(update["content"], dict) else {"v": 1}
+        for pointer in shaped_places(shape, "sectionIdAt" if is_section else "idAt"):
+            found = seek(old, pointer)
+            made = put(made, pointer, found) if found is not NOTHING else made
+        for pointer, values in read_values(shape, is_section, heads):
+            made = put(made, pointer, draw.choice(values)) if draw.random() < 0.5 else made
+        return {**update, "content": made}
+    if draw.random() < 0.6:
+        made = {}
+        for pointer, values in read_values(shape, is_section, heads):
+            made = put(made, pointer, draw.choice(values)) if draw.random() < 0.6 else made
+        more = {} if is_section or draw.random() < 0.7 else {"kind": draw.choice(["k", "7", "other"])}
+        more |= {"expanded": draw.choice([True, False])} if draw.random() < 0.2 else {}
+        return {"id": update["id"], "patch": {**made, "v": draw.randint(0, 3)}, **more}
+    return update
 
 
 def edit(draw, found, heads):
@@ -375,7 +483,8 @@ def patch(draw):
 
 def new(draw, found, heads, what):
     taken = {key(each) for each in (found if what == "items" else heads)}
-    free = [each for each in (states.IDS if what == "items" else states.SECTIONS) if str(each) not in taken or draw.random() < 0.01]
+    # Among them are some that elements without ids are given.
+    free = [each for each in ([*states.IDS, "2.0", "3.0", "4.0", "4.1"] if what == "items" else states.SECTIONS) if str(each) not in taken or draw.random() < 0.01]
     chosen = draw.sample(free, min(len(free), draw.choice([1, 1, 2])))
     if what == "items":
         return [each if draw.random() < 0.2 else states.random_item(draw, each) for each in chosen]

@@ -6,7 +6,7 @@ import random
 from drawing import WITHOUT
 
 SETTINGS = ["ignore", "keep", "shape", "sections", "map", "rest", "duplicates", "missing", "invalid", "children", "kind", "parts",
-            "expandedAt", "groups", "scope"]
+            "expandedAt", "groups", "scope", "match"]
 WRITES = ["state", "edits", "marks", "reload", "put", "source", "hook", "history-short", "history-off"]
 READERS = ["token", "view", "window"]
 DIALECTS = ["keyed", "indexed", "staged", "diffable", "sequential", "counts", "json-patch"]
@@ -18,6 +18,7 @@ FEATURES = SETTINGS + WRITES + READERS + DIALECTS + FORMS + WAYS
 APART = {frozenset(pair) for group in (DIALECTS, WAYS) for pair in itertools.combinations(group, 2)}
 APART |= {frozenset(("compact", each)) for each in DIALECTS if each != "staged"}
 APART |= {frozenset(("bare", each)) for each in DIALECTS + ["compact"] if each != "json-patch"}
+APART |= {frozenset(("match", each)) for each in ("map", "children", "parts", "scope", "duplicates", "invalid")}
 APART |= {frozenset((one, other)) for one in ("lookup", "whole") for other in ("reload", "compact", "accept", "bare", "marks")}
 APART |= {frozenset((way, each)) for way in ("stream", "many-stream") for each in ("accept", "bare")}
 APART |= {frozenset(pair) for pair in (("marks", "json-patch"), ("marks", "bare"), ("history-short", "history-off"))}

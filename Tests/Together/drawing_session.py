@@ -182,7 +182,8 @@ class Session(Writers, Readers):
 
     def token_view(self, view):
         """Contents of the list and of sections are shown only where a token's view names them."""
-        return {"sectionFields": [], "listFields": [], **json.loads(view)}
+        lent = json.loads(view)
+        return {**({} if "group" in lent else {"sectionFields": []}), "listFields": [], **lent}
 
     def step(self, board):
         draw = self.draw

@@ -5,8 +5,9 @@ from urllib.parse import quote
 
 import drawing
 from drawing_wire import KEYHOLDER
-from model import Board, Editing, Reading, Refused, Unsaid, said
+from model import Board, Editing, Reading, Refused, Unsaid, said, with_section
 from model_answers import check_cursor, require
+from model_shaped import ShapedEditing
 from support.jsontext import exact, key, text
 from support.upstream import says
 
@@ -19,6 +20,7 @@ class Write:
 
     deed: str
     body: object = None
+    place: str = "/changes"
     reload: bool = False
     is_native: bool = False
     state: object = None
@@ -109,11 +111,12 @@ class Writers:
             return document
         return exact(text(drawing.posted(draw, state)))
 
-    def reading(self, board, document, is_native=False):
+    def reading(self, board, document, is_native=False, head=None):
+        """Elements without ids continue the head; what is put continues nothing."""
         shape = None if is_native else board.settings.get("shape")
         if board.by_query and shape and isinstance(shape.get("rest"), list):
             shape = {**shape, "rest": shape["rest"][:1]}
-        return Reading(document, shape)
+        return Reading(document, shape, head, max(board.sequences, default=0) + 1, board.ignored)
 
     def serve(self, board, document):
         """The upstream's answer from now on. A text may be cut inside an emoji: it is read as U+FFFD."""
@@ -142,7 +145,7 @@ class Writers:
         if board.has_source:
             deeds = {"fetch": 4, "edits": edits}
         else:
-            deeds = {"state": 9 if "state" in draw.wanted else 5, "edits": edits, "put": 4 if "put" in draw.wanted else 0.4, "keep": 0.2}
+            deeds = {"section": 2, "state": 9 if "state" in draw.wanted else 5, "edits": edits, "put": 4 if "put" in draw.wanted else 0.4, "keep": 0.2}
         deed = draw.choices(list(deeds), list(deeds.values()))[0]
         if deed == "put":
             self.put(board)
@@ -154,20 +157,27 @@ class Writers:
     def drawn_write(self, board, deed):
         draw, old = self.draw, board.head.state
         write = Write(deed, reload=deed != "fetch" and draw.likes("reload", 0.08))
-        write.features |= {deed if deed != "fetch" else "source"} | ({"reload"} if write.reload else set())
+        write.features |= {"source" if deed == "fetch" else "state" if deed == "section" else deed} | ({"reload"} if write.reload else set())
         try:
             if deed == "edits":
-                write.body = {"edits": drawing.edits(draw, old)}
-                done = Editing(old, write.body["edits"])
+                shape = None if board.by_query else board.settings.get("shape")
+                write.body = {"edits": drawing.edits(draw, old, shape)}
+                done = Editing(old, write.body["edits"]) if not shape else ShapedEditing(
+                    old, write.body["edits"], shape, bool(board.settings.get("keep")), max(board.sequences, default=0) + 1)
                 write.state, write.marks = done.state, done.marks
                 write.features |= {"marks"} if done.marks else set()
+            elif deed == "section":
+                shape = {} if board.by_query else board.settings.get("shape", {})
+                name, write.body = drawing.one_section(draw, old, "idScope" in shape)
+                write.place = f"/sections/{quote(name, safe='')}/changes"
+                write.state = said(with_section(old, name, write.body, shape), old if board.settings.get("keep") else None)
             else:
                 write.is_native = deed == "state" and not board.by_query and draw.random() < 0.1
                 write.body = self.document(board, old, write.is_native)
                 if deed == "fetch" and draw.likes("surrogates", 0.1):
                     write.body = exact(text(write.body).replace('"one"', '"on\ufffd"'))
                 write.features |= set() if write.is_native else self.of_document(board)
-                reading = self.reading(board, write.body, write.is_native)
+                reading = self.reading(board, write.body, write.is_native, old)
                 write.state, write.warnings = said(reading.state, old if board.settings.get("keep") else None), reading.warnings
         except Refused as refusal:
             write.codes = refusal.codes
@@ -197,7 +207,7 @@ class Writers:
             if draw.random() < 0.06:
                 headers["Idempotency-Key"] = f"k{len(self.lines)}"
         status, problem = self.refused_status(board, write, credential, headers, () not in before.cursors or is_fetch)
-        method, path = "POST", board.path + ("/fetch" if is_fetch else "/changes")
+        method, path = "POST", board.path + ("/fetch" if is_fetch else write.place)
         element = patched(write) if draw.random() < 0.7 else None
         if element:
             (place, patch), method = element, "PATCH"
@@ -243,10 +253,13 @@ class Writers:
     def refused_status(self, board, write, credential, headers, is_unknown):
         """200, or the refusal of the write; chooses a condition, and an owner who says no."""
         draw = self.draw
+        if board.has_source and not board.has_hook and write.deed == "edits" and credential is not KEYHOLDER:
+            return 409, b"has-source"
         if not is_unknown and draw.random() < 0.08:
-            is_met = draw.random() < 0.6
+            # Elements that the shape cannot read are told with what is no edit at all, before any condition.
+            is_met = draw.random() < 0.6 or write.deed == "edits" and write.codes == ("wrong-shape",) and any("elements" in each for each in write.body["edits"])
             headers["If-Match"] = f'"{self.plain_head(board) if is_met else "1-0123456789abcdef"}"'
-            if not is_met and (write.codes is None or write.deed == "edits"):
+            if not is_met and (write.codes in (None, ("elsewhere",)) or write.deed == "edits"):
                 return 412, b"revision-mismatch"
         if write.codes is not None:
             return (503, b"source-unavailable") if write.deed == "fetch" else (422, b"/problems/")

@@ -9,6 +9,7 @@ import json
 import re
 
 from intents import NOTHING, Unfit, intended
+from matching import identified
 from support import views
 from support.appliers import rows
 from support.jsontext import Number, exact, key
@@ -112,12 +113,15 @@ class Reading:
     # The prefix of items' ids: their section's, if that is their scope.
     scope = ""
 
-    def __init__(self, document, shape=None):
+    def __init__(self, document, shape=None, head=None, sequence=1, ignored=()):
         self.shape, self.warnings, self.codes = shape or {}, [], []
         self.taken = {"section": set(), "item": set()}
         self.state = self.by_shape(document) if shape else self.natively(document)
         if self.codes:
             raise Refused(*self.codes)
+        if "idBy" in self.shape:
+            group = [self.shape["groupAt"]] if "groupAt" in self.shape else []
+            identified(self.state, head, sequence, lambda value: stripped(value, ignored), lambda value: stripped(value, group))
 
     def enters(self, what, identity):
         """Whether an element with this id is accepted."""
@@ -219,26 +223,14 @@ class Reading:
             if self.enters("section", identity):
                 made[key(identity)] = {"id": written(identity), **self.members(element, None, "sectionExpandedAt"), "items": []}
         for name, element in rows:
-            group = self.group(element)
-            if group is NOTHING:
-                # It is undefined whether the group of an element omitted for its id counts.
-                raise Refused("invalid-group") if is_id(self.identity(name, element, "idAt")) else Unsaid
+            value, most = seek(element, self.shape["groupAt"]), self.shape.get("groupPrefix")
+            group, told, is_group = views.group_of(None if value is NOTHING else value, most and int(key(most)))
             self.enters_section(group)
             item = self.shaped_item(name, element)
             if item:
-                made.setdefault(key(group), {"id": written(group), "items": []})["items"].append(item)
+                made.setdefault(key(group), {"id": written(group), "content": {"group": told}, "items": []})["items"].append(item)
+                self.warnings += [] if is_group else ["no-group"]
         return list(made.values())
-
-    def group(self, element):
-        """The id of the section that a row goes into; NOTHING if its value cannot be one."""
-        value, most = seek(element, self.shape["groupAt"]), self.shape.get("groupPrefix")
-        if value is NOTHING or value is None or value == "":
-            return "none"
-        if not isinstance(value, (str, Number)) or isinstance(value, Number) and not is_id(value):
-            return NOTHING
-        if most is not None and len(key(value)) > int(key(most)):
-            value = key(value)[:int(key(most))]
-        return value if is_id(value) else NOTHING
 
     def elements(self, found, is_map):
         """The elements of a list, each with its name in a map."""
@@ -254,6 +246,9 @@ class Reading:
     def identity(self, name, element, member):
         if name is not None:
             return name
+        if member == "idAt" and "idBy" in self.shape:
+            # Until it is known what it continues.
+            return f"element {len(self.taken['item'])}"
         pointers = self.shape.get(member, "/id")
         pointers = [pointers] if isinstance(pointers, str) else pointers
         parts = [seek(element, each) for each in pointers]
@@ -304,6 +299,27 @@ class Reading:
         elif expanded is not NOTHING and expanded is not None:
             self.codes.append("wrong-type")
         return kept
+
+
+def with_section(old, name, body, shape):
+    """The state with one section as a native body says: what it leaves out stays. `shape`: what the session keeps."""
+    if "groupAt" in shape:
+        raise Refused("wrong-shape")
+    given = {"items": body} if isinstance(body, list) else body
+    read = Reading({"sections": [{"id": name, **given}]}).state["sections"][0]
+    if shape.get("idScope") == "section":
+        for each in every(read["items"]):
+            each["id"] = escaped(name) + "/" + escaped(each["id"])
+    state = copy.deepcopy(old)
+    section = next((each for each in state["sections"] if key(each["id"]) == name), None)
+    others = {key(item["id"]) for each in state["sections"] if each is not section for item in every(each["items"])}
+    if others & {key(each["id"]) for each in every(read["items"])}:
+        raise Refused("elsewhere")
+    if section is None:
+        section = {"id": name, "items": []}
+        state["sections"].append(section)
+    section.update((member, read[member]) for member in ("content", "expanded", "items") if member in given)
+    return state
 
 
 def every(items):
@@ -376,12 +392,16 @@ class Editing:
             self.edit = edit
             self.what = "sections" if "sections" in edit else "items"
             getattr(self, {"expand": "fold", "collapse": "fold", "reload": "mark", "reconfigure": "mark"}.get(edit["op"], edit["op"]))()
+        self.finish()
         for each in list(every_item(self.state)):
             if not each.get("items", True):
                 del each["items"]
         self.state = said(self.state)
         there = {("section", key(each["id"])) for each in self.heads} | {("item", key(each["id"])) for each in every_item(self.state)}
         self.marks = {name: manner for name, manner in self.marks.items() if name in there}
+
+    def finish(self):
+        """What a batch does at its end."""
 
     @property
     def heads(self):
@@ -483,6 +503,7 @@ class Editing:
     def update(self):
         for each in self.edit[self.what]:
             owner = self.owner(self.what, each["id"])
+            self.updates(owner)
             owner.update({name: value for name, value in each.items() if name not in ("id", "patch", "add")})
             try:
                 made = intended(owner.get("content", NOTHING), each)
@@ -490,6 +511,13 @@ class Editing:
                 raise Refused(*unfit.args) from None
             if made is not NOTHING:
                 owner["content"] = made
+            self.updated(owner, each)
+
+    def updates(self, owner):
+        """Before an update is carried out."""
+
+    def updated(self, owner, update):
+        """What follows an update that was carried out."""
 
     def fold(self):
         for each in self.named():

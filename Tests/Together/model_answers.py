@@ -247,7 +247,7 @@ def check_cursor(board, through, cursor, head):
     require(owner == (head.number, through), "the cursor", cursor, "is that of", owner, "and of", (head.number, through))
     if not through:
         digest = cursor.split("-")[1]
-        require(board.digests.setdefault(digest, head.digest) == head.digest, "two states share", digest)
+        require(board.digests.setdefault(digest, head.digest) == head.digest, "two states share", digest, board.digests.get(digest), "AND", head.digest)
         require(board.digests.setdefault(head.digest, digest) == digest, "one state has two digests:", digest, board.digests[head.digest])
 
 

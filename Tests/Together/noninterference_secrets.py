@@ -45,7 +45,7 @@ def seen(state, sight):
     the list only where it says so."""
     if sight in (EVERYTHING, NOTHING):
         return text(canonical(state)) if sight is EVERYTHING else ""
-    return text(viewed(canonical(state), {"sectionFields": [], "listFields": [], **sight}))
+    return text(viewed(canonical(state), {**({} if "group" in sight else {"sectionFields": []}), "listFields": [], **sight}))
 
 
 def begun(chance):

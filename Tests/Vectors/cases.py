@@ -25,11 +25,16 @@ DEAREST = {"where": [{"at": "/content/open", "is": True}], "order": [{"at": "/co
 # Sections that a view makes of flat rows, the last group first, one of them collapsed for this reader.
 SHOPS = [{"id": number, "content": {"shop": shop}} for number, shop in enumerate(["North", "South", "North", "East", "South"])]
 BY_SHOP = {"group": {"at": "/content/shop", "prefix": 1}, "sectionOrder": [{"at": "/id", "descending": True}]}
+# Sections that a shape makes: a header for each day, or for each value of a boolean.
+REMINDERS = [{"id": 1, "due": "2026-11-28T09:00"}, {"id": 2, "due": "2026-11-29T18:30"}, {"id": 3, "due": "2026-11-29T20:00"}]
+LATER = [{"id": 1, "due": "2026-11-30T09:00"}, *REMINDERS[1:], {"id": 4}]
+STARS = [{"id": "a", "starred": True}, {"id": "b", "starred": False}, {"id": "c", "starred": False}]
+UNSTARRED = [{**STARS[0], "starred": False}, STARS[1], {**STARS[2], "starred": True}]
 # 2^53, the first integer whose successor is not a double.
 FAR = 1 << 53
 ALPHABET = [chr(ord("a") + number) for number in range(12)]
 
-# With a view, a window, or neither.
+# With a view, a window, the shape of what is posted, or nothing.
 CASES = [
     ("nothing to something", [], ["a", "b"]),
     ("something to nothing", ["a", "b"], []),
@@ -91,6 +96,8 @@ CASES = [
      {"edits": [{"op": "update", "items": [{"id": 3, "patch": {"shop": "South"}}, {"id": 0, "content": {"shop": "West"}}]}]}, {"view": BY_SHOP}),
     ("a view with groups: rows move in one that is folded", SHOPS, {"edits": [{"op": "move", "items": [4], "at": "start"}]},
      {"view": {**BY_SHOP, "collapsed": {"sections": ["S"]}}}),
+    ("a day is a header: one ends, one begins, and one has no day", REMINDERS, LATER, {"shape": {"groupAt": "/due", "groupPrefix": 10}}),
+    ("a boolean is a header: a favourite comes, and one goes", STARS, UNSTARRED, {"shape": {"groupAt": "/starred"}}),
     ("a row's content is patched and added to", [{"id": "a", "content": {"likes": 41, "title": "Eggs"}}, "b"],
      {"edits": [{"op": "update", "items": [{"id": "a", "patch": {"title": "Tea"}, "add": {"/likes": 1}}]}]}),
     ("a window: the last rows", ALPHABET, ALPHABET[1:] + ["x"], {"window": {"at": "end", "before": 4}}),

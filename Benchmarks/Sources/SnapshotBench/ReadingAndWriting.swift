@@ -111,7 +111,7 @@ func measureHashing() throws {
         ("fingerprints of all contents", { UInt64(Fingerprints(of: state, by: hash).footprint) }),
         (
             "the same, 99 % known",
-            { UInt64(Fingerprints(of: next, from: fingerprints, reusing: change.reused).footprint) }
+            { UInt64(Fingerprints(of: next, from: fingerprints, reusing: change.shared).footprint) }
         ),
         ("the way back", { UInt64(SnapshotDelta(backOver: change).bytes.count) }),
         (

@@ -122,10 +122,10 @@ private func measureWindows() throws {
         let now = seen.advanced(over: step).seen
         for size in [25, 500] {
             let window = StateWindow(.around(id), before: size, after: size)
-            let place = seen.window(window).place
+            let position = seen.window(window).position
             let watch = Stopwatch(runs: 51) {
-                guard let before = seen.window(at: place) else { return 0 }
-                let after = now.window(window, since: WindowOrigin(seen, at: place))
+                guard let before = seen.window(at: position) else { return 0 }
+                let after = now.window(window, since: WindowBase(seen, at: position))
                 return UInt64(Changeset(from: before.state, to: after.state).json(.keyed).count)
             }
             table.add(

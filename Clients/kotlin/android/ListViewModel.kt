@@ -5,6 +5,7 @@ import androidx.lifecycle.LifecycleOwner
 import androidx.lifecycle.ViewModel
 import androidx.lifecycle.lifecycleScope
 import androidx.lifecycle.repeatOnLifecycle
+import androidx.lifecycle.viewModelScope
 import kotlinx.coroutines.Job
 import kotlinx.coroutines.flow.*
 import kotlinx.coroutines.launch
@@ -18,9 +19,20 @@ open class ListViewModel<T>(val client: DiffClient<T>, from: Followed<T> = Follo
     var followed = from
         private set
 
+    /** What to show. Follows while somebody collects it, and 5 s longer, which outlasts a rotation. */
+    val state: StateFlow<ListState<T>> = flow<ListState<T>> {
+        client.states(followed).collect {
+            followed = it.followed
+            emit(it)
+        }
+    }.stateIn(viewModelScope, SharingStarted.WhileSubscribed(5_000), ListState(from))
+
     /** Follows until it is cancelled. [followed] is shown first. */
-    suspend fun follow(window: RowWindow? = null, onStatus: (Status) -> Unit = {}, show: (ListUpdate<T>) -> Unit) {
-        client.updates(followed, window, onStatus).collect {
+    suspend fun follow(
+        window: RowWindow? = null, onStatus: (Status) -> Unit = {}, onPending: (Pending) -> Unit = {},
+        show: (ListUpdate<T>) -> Unit
+    ) {
+        client.updates(followed, window, onStatus, onPending).collect {
             followed = it.followed
             show(it)
         }
@@ -37,7 +49,7 @@ open class ListViewModel<T>(val client: DiffClient<T>, from: Followed<T> = Follo
             owner.lifecycle.repeatOnLifecycle(Lifecycle.State.STARTED) {
                 adapter.show(followed.list) // edits that were pending may have been refused
                 try {
-                    follow(onStatus = onStatus) { adapter.show(it) }
+                    follow(onStatus = onStatus, onPending = { adapter.pending = it }) { adapter.show(it) }
                 } catch (problem: ProblemException) {
                     // `onStatus` has been called.
                 }

@@ -16,6 +16,17 @@ abstract class RowsAdapter<T, Holder : RecyclerView.ViewHolder> : RecyclerView.A
     var entries: List<Entry<T>> = emptyList()
         private set
 
+    /** The edits that wait for the server, for [bind]: a row is bound again when it begins and ends to be in one. */
+    var pending = Pending()
+        set(next) {
+            val last = field
+            field = next
+            entries.forEachIndexed { at, entry ->
+                val row = (entry as? Entry.Item)?.row ?: return@forEachIndexed
+                if (last.has(row) != next.has(row)) notifyItemRangeChanged(at, 1, Redraw.RECONFIGURE)
+            }
+        }
+
     private val kinds = ArrayList<String?>()
 
     /** Fills a holder. Called again, with the same holder, when the entry shows something else. */

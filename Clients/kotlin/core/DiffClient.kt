@@ -68,13 +68,15 @@ class DiffClient<T>(
      * @param from what is shown already, to continue from; an empty one starts from nothing.
      * @param window which rows to follow; `null` for all of them.
      * @param poll asks by held requests only, not by a stream.
-     * @param executor where `onStatus` and `onUpdate` are called, such as the main thread. While one of them runs,
-     * nothing else is delivered.
+     * @param executor where the callbacks are called, such as the main thread. While one of them runs, nothing else is
+     * delivered.
+     * @param onPending called whenever other edits wait for the server than before.
      */
     fun follow(
         from: Followed<T> = Followed(), window: RowWindow? = null, poll: Boolean = false,
-        executor: Executor = Executor { it.run() }, onStatus: (Status) -> Unit = {}, onUpdate: (ListUpdate<T>) -> Unit
-    ): Following<T> = Following(this, from, window, poll, executor, onStatus, onUpdate).also { it.start() }
+        executor: Executor = Executor { it.run() }, onStatus: (Status) -> Unit = {}, onPending: (Pending) -> Unit = {},
+        onUpdate: (ListUpdate<T>) -> Unit
+    ): Following<T> = Following(this, from, window, poll, executor, onStatus, onPending, onUpdate).also { it.start() }
 
     /**
      * Posts the list's new state, which needs a key. Makes the session if there is none. Blocks, and can be
@@ -174,8 +176,11 @@ fun DiffClient(
 
 /** The activity of a connection. */
 sealed class Status {
-    /** The list is followed. */
-    data class Live(val isStream: Boolean) : Status()
+    /**
+     * The list is followed. With `stale`, what is shown may be old: its source, or the server's store, has been silent
+     * for so many seconds. It is told again without, once that is over.
+     */
+    data class Live(val isStream: Boolean, val stale: Int? = null) : Status()
 
     /**
      * It asks again after the delay; what is shown stays. A session that does not exist is reported once, with the

@@ -13,8 +13,10 @@ import java.util.UUID
  * that exists counts, and null: the end for `before`, the start for `after`. Contents are anything that [JsonValue.of]
  * takes.
  */
-data class Edit internal constructor(override val json: JsonValue) : HasJson {
+class Edit internal constructor(override val json: JsonValue) : HasJson {
     override fun toString() = json.toString()
+    override fun equals(other: Any?) = other is Edit && json == other.json
+    override fun hashCode() = json.hashCode()
 
     companion object : Edits("items") {
         /** Edits of sections. */
@@ -27,6 +29,11 @@ data class Edit internal constructor(override val json: JsonValue) : HasJson {
         fun insert(
             vararg items: Any, before: Any? = Absent, after: Any? = Absent, into: Any? = Absent, at: Edge? = null
         ) = edit("insert", items.map { it.newItem() }, place(before, after, into, at))
+
+        /** Inserts elements of a document, a list or with `map` a map, which the list's shape reads. */
+        fun insertElements(
+            elements: Any, before: Any? = Absent, after: Any? = Absent, into: Any? = Absent, at: Edge? = null
+        ) = of(JsonValue.of(mapOf("op" to "insert", "elements" to elements) + place(before, after, into, at)))
 
         fun move(
             vararg ids: Any, before: Any? = Absent, after: Any? = Absent, into: Any? = Absent, at: Edge? = null
@@ -89,11 +96,11 @@ open class Edits internal constructor(private val operands: String) {
 
     internal fun place(before: Any?, after: Any?, into: Any?, at: Edge?) = present(
         "before" to before.anchor(), "after" to after.anchor(), "into" to into.parent(),
-        "at" to (at?.name?.toLowerCase()).orAbsent())
+        "at" to at?.word.orAbsent())
 }
 
 /** An end of a list. */
-enum class Edge { START, END }
+enum class Edge(internal val word: String) { START("start"), END("end") }
 
 /** An item to insert, with its children, each a [NewItem], a [Row] or just an id. */
 class NewItem(

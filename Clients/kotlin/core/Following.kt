@@ -17,7 +17,7 @@ private object Moved : Exception()
 /** A session being followed. All members may be called from any thread, and none blocks but [join]. */
 class Following<T> internal constructor(
     private val client: DiffClient<T>, from: Followed<T>, window: RowWindow?, private val pollsOnly: Boolean,
-    private val executor: Executor, private val onStatus: (Status) -> Unit,
+    private val executor: Executor, private val onStatus: (Status) -> Unit, private val onPending: (Pending) -> Unit,
     private val onUpdate: (ListUpdate<T>) -> Unit
 ) {
     /** What was delivered last, without edits that are pending; to go on from later. */
@@ -38,6 +38,8 @@ class Following<T> internal constructor(
     private var looked = Collected()
     /** Whether the stream has said anything about the list. */
     private var isKnown = false
+    /** For how many seconds the list's source, or the server's store, has been silent; null if it is not. */
+    private var stale: Int? = null
     private var asked: RowWindow? = null
     /** When the exchange began, and, if it was a poll, the one whose answer was taken last. */
     private var began = 0L
@@ -46,6 +48,9 @@ class Following<T> internal constructor(
     /** What was delivered last, and the edits it was made with; null if they must be examined again. */
     private var shown = from.list
     private var overlaid: List<PendingEdits.Batch>? = null
+    /** What `onPending` was told, and of which edits. */
+    private var waiting = Pending()
+    private var toldOf: List<PendingEdits.Batch>? = null
     private val onEdits = { mailbox.put(Arrival.Edited) }
     /** Polls left until a stream is tried again. */
     private var polls = 0
@@ -54,7 +59,7 @@ class Following<T> internal constructor(
     /** Whether the last report was that there is no session. */
     private var isMissing = false
 
-        internal fun start() {
+    internal fun start() {
         client.pending.listeners.add(onEdits)
         thread.start()
     }
@@ -164,6 +169,7 @@ class Following<T> internal constructor(
         var hasBegun = false
         var hasLooked = isMissing
         isKnown = false
+        stale = null
         try {
             began = System.nanoTime()
             isPolling = false
@@ -243,19 +249,31 @@ class Following<T> internal constructor(
     }
 
     private fun take(event: String, data: String) {
-        if (!isKnown && (event == "id" || event == "changes")) tell(Status.Live(isStream = true))
-        isKnown = isKnown || event != "retry"
         when (event) {
-            "retry" -> retry = data.toLongOrNull()?.coerceIn(1, 60_000) ?: 1_000
+            "retry" -> {
+                retry = data.toLongOrNull()?.coerceIn(1, 60_000) ?: 1_000
+                return
+            }
             "id" -> {
+                tellLive(stale)
                 // Nothing shown has changed.
                 revision = data
                 followed = followed.copy(revision = data)
                 overlaid = null
             }
-            "changes" -> receive(parsed(data))
+            "changes" -> {
+                val answer = parsed(data)
+                tellLive(answer["stale"]?.int)
+                receive(answer)
+            }
             "end" -> throw Failure(Problem.of(null, data, null))
         }
+        isKnown = true
+    }
+
+    private fun tellLive(seconds: Int?) {
+        if (!isKnown || seconds != stale) tell(Status.Live(!isPolling, seconds))
+        stale = seconds
     }
 
     private fun parsed(data: String) = try {
@@ -284,7 +302,7 @@ class Following<T> internal constructor(
                     polls -= 1
                     readAt = begin
                     overlaid = null
-                    tell(Status.Live(isStream = false))
+                    tell(Status.Live(isStream = false, stale = answer["stale"]?.int))
                     val isNews = receive(answer)
                     // If nobody holds it, it must not spin.
                     val wasHeld = System.nanoTime() - begin >= SECONDS.toNanos(1)
@@ -325,7 +343,16 @@ class Following<T> internal constructor(
     /** Shows the outcome of pending edits. */
     private fun showEdits() {
         val batches = client.pending.batches
-        if (batches === overlaid) return
+        if (batches !== overlaid) overlay(batches)
+        if (batches === toldOf) return
+        toldOf = batches
+        val now = client.pending.waiting
+        if (now == waiting) return
+        waiting = now
+        deliver { onPending(now) }
+    }
+
+    private fun overlay(batches: List<PendingEdits.Batch>) {
         overlaid = batches
         val head = followed
         val next = head.overlaid(batches, readAt, client.decoder)

@@ -12,6 +12,16 @@ import java.util.concurrent.CopyOnWriteArraySet
 import java.util.concurrent.locks.ReentrantLock
 import kotlin.concurrent.withLock
 
+/** Edits that the server has not answered yet. */
+data class Pending(
+    /** How many calls of `edit` wait. */
+    val count: Int = 0,
+    private val ids: Set<String> = emptySet()
+) {
+    /** Whether one of them names the row, or the section. */
+    fun has(id: Any) = id.idText() in ids
+}
+
 /** Edits of one client that its lists may not hold yet. */
 internal class PendingEdits {
     /** One call of `edit`. */
@@ -32,6 +42,12 @@ internal class PendingEdits {
     /** In the order in which they were made; a new list whenever anything in it changes. */
     @Volatile var batches: List<Batch> = emptyList()
         private set
+
+    /** Those without an answer. */
+    val waiting: Pending
+        get() = batches.filter { it.answer == null }.let { left ->
+            Pending(left.size, left.flatMap { it.edits }.flatMap { it.json.mentioned() }.toSet())
+        }
 
     /** Called at each change, on any thread. */
     val listeners = CopyOnWriteArraySet<() -> Unit>()
@@ -69,6 +85,14 @@ internal class PendingEdits {
         const val MAX_ANSWERED = 64
     }
 }
+
+/** The ids of rows and sections in an edit, and of those inside them. */
+private fun JsonValue.mentioned(): List<String> =
+    listOfNotNull(this["items"], this["sections"]).flatMap { it.array.orEmpty() }.flatMap { element ->
+        val id = element["id"] ?: element
+        val text = try { id.id() } catch (misfit: Misfit) { null } // the server refuses it
+        listOfNotNull(text) + element.mentioned()
+    }
 
 /**
  * The list with edits applied. A batch that does not fit is left out, as the server refuses it, and so is one whose

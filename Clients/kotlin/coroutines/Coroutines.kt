@@ -16,11 +16,12 @@ import kotlinx.coroutines.suspendCancellableCoroutine
  * Follows the session for as long as somebody collects: emits its state, and then each change.
  *
  * @param from what is shown already, to continue from.
- * @param onStatus called with what the connection is doing, where the flow is collected.
+ * @param onStatus called with what the connection is doing, where the flow is collected; so is `onPending`.
  * @throws ProblemException, to the collector, when asking again cannot help.
  */
 fun <T> DiffClient<T>.updates(
-    from: Followed<T> = Followed(), window: RowWindow? = null, onStatus: (Status) -> Unit = {}
+    from: Followed<T> = Followed(), window: RowWindow? = null, onStatus: (Status) -> Unit = {},
+    onPending: (Pending) -> Unit = {}
 ): Flow<ListUpdate<T>> = flow {
     val inbox = Inbox()
     var update: ListUpdate<T>? = null
@@ -28,7 +29,7 @@ fun <T> DiffClient<T>.updates(
     val following = follow(from, window, executor = inbox, onStatus = {
         onStatus(it)
         if (it is Status.Stopped) problem = it.problem
-    }, onUpdate = { update = it })
+    }, onPending = onPending, onUpdate = { update = it })
     try {
         while (true) {
             inbox.take().run()
@@ -36,6 +37,36 @@ fun <T> DiffClient<T>.updates(
             val next = update ?: continue
             update = null
             emit(next)
+        }
+    } finally {
+        following.cancel()
+    }
+}
+
+/** What a screen shows: an immutable value. */
+data class ListState<out T>(
+    /** The server's last state, without pending edits: to continue from. */
+    val followed: Followed<T> = Followed(),
+    /** The rows to show, with pending edits. */
+    val list: RowList<T> = followed.list,
+    /** What the connection is doing; null before it has begun. [Status.Stopped] is the last. */
+    val status: Status? = null,
+    /** The client's edits that wait for the server: `pending.count`, and for a row `pending.has(row)`. */
+    val pending: Pending = Pending()
+)
+
+/** Follows the session for as long as somebody collects, or until asking again cannot help, which the status says. */
+fun <T> DiffClient<T>.states(from: Followed<T> = Followed(), window: RowWindow? = null): Flow<ListState<T>> = flow {
+    val inbox = Inbox()
+    var state = ListState(from)
+    val following = follow(from, window, executor = inbox, onStatus = { state = state.copy(status = it) },
+        onPending = { state = state.copy(pending = it) },
+        onUpdate = { state = state.copy(followed = it.followed, list = it.list) })
+    try {
+        emit(state)
+        while (state.status !is Status.Stopped) {
+            inbox.take().run()
+            emit(state)
         }
     } finally {
         following.cancel()

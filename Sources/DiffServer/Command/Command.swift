@@ -17,6 +17,7 @@ enum Command {
     case healthCheck(Options)
     case added(any AddedCommand)
     case help(Help.Topic)
+    case completion(Completion.Shell)
     case version
 }
 
@@ -60,7 +61,8 @@ extension Command {
         case "token": self = .token(try TokenCommand(rest, environment))
         case "healthcheck": self = .healthCheck(try Self.options(rest, environment, defaults))
         case "diff": self = .diff(try DiffCommand(rest))
-        case "version", "--version": self = .version
+        case "completion": self = .completion(try Completion.Shell(rest))
+        case "version", "--version", "-V": self = .version
         case let other:
             guard let added = parts?.commands.first(where: { $0.topic.rawValue == other }) else {
                 throw UsageError("unknown command \"\(other)\"; see diffserver help")
@@ -84,7 +86,7 @@ extension Command {
     private static func options(
         _ arguments: [String], _ environment: Environment, _ defaults: Options
     ) throws(UsageError) -> Options {
-        let (options, others) = try CommandLineParser<Options>(arguments).read(environment, into: defaults)
+        let (options, others) = try CommandLineParser(arguments).read(environment, into: defaults, server: \.self)
         if let other = others.first { throw UsageError("\"\(other)\" is not an option; \(Options.topic.pointer)") }
         return options
     }
@@ -114,11 +116,11 @@ package struct CommandLineParser<Target: CommandOptions> {
 
     package init(_ arguments: [String]) { self.arguments = arguments }
 
-    /// Flags win over variables.
+    /// Flags win over variables, and these over a file.
     ///
     /// - Returns: the options, and the other arguments, such as `-`.
     package func read(
-        _ environment: Environment = { _ in nil }, into defaults: Target = Target()
+        _ environment: Environment = { _ in nil }, _ file: ConfigurationFile? = nil, into defaults: Target = Target()
     ) throws(UsageError) -> (Target, others: [String]) {
         var options = defaults
         let known = Target.all
@@ -127,10 +129,30 @@ package struct CommandLineParser<Target: CommandOptions> {
             let given = flags.filter { $0.flag == option.flag }
             if given.isEmpty, let name = option.variable, let text = try Self.variable(name, environment) {
                 try option.read(text, from: name, into: &options)
+            } else if given.isEmpty {
+                for value in file?.values(of: option.flag) ?? [] {
+                    do throws(UsageError) { try option.read(value.text, from: value.name, into: &options) } catch {
+                        throw UsageError(error.message, hasPlaces: true)
+                    }
+                }
             }
             for (flag, value) in given { try option.read(value, from: flag, into: &options) }
         }
         return (options, others)
+    }
+
+    /// The same, with the file that `--config` names.
+    ///
+    /// - Parameter server: the options of `serve` among these.
+    package func read(
+        _ environment: Environment, into defaults: Target, server: WritableKeyPath<Target, Options>
+    ) throws(UsageError) -> (Target, others: [String]) {
+        var found = try read(environment, into: defaults)
+        guard let path = found.0[keyPath: server].configPath else { return found }
+        let file = try ConfigurationFile(path)
+        found = try read(environment, file, into: defaults)
+        found.0[keyPath: server].configuration = file
+        return found
     }
 
     /// The value of a variable. An empty one is an error: a script that failed to fill in a key must not start a server

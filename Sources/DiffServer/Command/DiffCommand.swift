@@ -43,17 +43,20 @@ struct DiffCommand: CommandOptions {
 
     /// Prints the changeset, and warnings to standard error.
     func run() -> Never {
-        let changeset = Changeset(from: read(old), to: read(new))
+        let before = read(old, upon: nil)
+        let changeset = Changeset(from: before, to: read(new, upon: before))
         print(String(decoding: changeset.json(dialect, staging: staging, content: content), as: UTF8.self))
         LogOutput.standardError.flush()
         exit(0)
     }
 
-    private func read(_ path: String) -> Snapshot {
+    private func read(_ path: String, upon known: Snapshot?) -> Snapshot {
         do throws(Files.Failure) {
             let bytes = try Files.read(path)
             do throws(StateError) {
-                let reading = try Snapshot.reading(json: bytes, shape: shape, limits: .none, upon: nil)
+                let reading = try Snapshot.reading(
+                    json: bytes, shape: shape, limits: .none, upon: known,
+                    continuing: ElementHead(sequence: known == nil ? 0 : 1))
                 for warning in reading.warnings {
                     warn("diffserver: \(path): \(warning.code) at \(warning.pointer)")
                 }
@@ -118,6 +121,7 @@ extension StateShape.Member {
         switch self {
         case .map: nil
         case .groupPrefix: "N"
+        case .idBy: "match"
         case .idScope: "state|section"
         case .rest: "true|P"
         case .duplicates: "refuse|first"
@@ -133,6 +137,7 @@ extension StateShape.Member {
         case .sectionIDAt: "the id in each section"
         case .itemsAt: "the array of items, in the document or in each section"
         case .idAt: "the id in each item; up to \(StateShape.maxParts) times for an id of several parts"
+        case .idBy: "match: items have no ids; each is the old one that it is like"
         case .kindAt: "the kind in each item"
         case .childrenAt: "the array of children in each item"
         case .expandedAt: "whether an item is expanded"

@@ -11,7 +11,7 @@ package struct Help {
         case serve, diff, key, token
         case healthCheck = "healthcheck"
         case checkLists = "check-lists"
-        case shape, watch
+        case shape, watch, completion
         case manual = "man"
 
         /// Points to the help, in error messages.
@@ -43,6 +43,7 @@ package struct Help {
         case .key: key
         case .token: token
         case .healthCheck: healthCheck
+        case .completion: completion
         case .checkLists, .shape, .watch: parts?.commands.first { $0.topic == topic }?.help(self) ?? ""
         case .manual: Manual.page(of: self)
         }
@@ -62,6 +63,7 @@ package struct Help {
         diffserver watch URL               show the list of any JSON address, live
         diffserver help [COMMAND]          print this text, or a command's; also COMMAND --help
         diffserver help man                print all of it as a manual page
+        diffserver completion bash|zsh     print the script by which a shell completes all of it
         diffserver version                 print the version
 
         Dialects:
@@ -154,6 +156,20 @@ package struct Help {
         """
     }
 
+    private var completion: String {
+        """
+        Usage: diffserver completion bash|zsh
+
+        Prints a script by which the shell completes commands, options and their values.
+
+        Examples:
+
+          diffserver completion bash >/etc/bash_completion.d/diffserver
+          diffserver completion zsh >/usr/local/share/zsh/site-functions/_diffserver
+
+        """
+    }
+
     // MARK: Parts
 
     private var dialects: String {
@@ -167,8 +183,9 @@ package struct Help {
         """
         Options of serve:
 
-        Each can also be an environment variable: --max-body is DIFFSERVER_MAX_BODY. Sizes are written 16MiB, times
-        500ms, 10s or 1h. docs/operations.md says how to choose them.
+        Each can also be an environment variable, --max-body is DIFFSERVER_MAX_BODY, or a member of the file of
+        --config, "maxBody". Sizes are written 16MiB, times 500ms, 10s or 1h. docs/operations.md says how to choose
+        them.
 
         \(options(groups))
         """

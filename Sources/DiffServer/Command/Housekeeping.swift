@@ -25,7 +25,7 @@ struct Housekeeping {
                     usleep(250_000)
                     housekeeping.giveBackMemory(isLast: quarter == 4)
                 }
-                housekeeping.turn()
+                housekeeping.sweep()
             }
         }
     }
@@ -52,7 +52,7 @@ struct Housekeeping {
         excessShare.hold(excess.bytes)
     }
 
-    private mutating func turn() {
+    private mutating func sweep() {
         service.sweep()
         if log?.follow() == true { service.journal.log("log file reopened: the old one was moved or removed") }
         if let line = saturation.line(for: server.counters) { service.journal.log(line, level: "warning") }
@@ -87,9 +87,9 @@ struct FreeMemory {
     }
 }
 
-/// What the process takes beyond its due: the budget, a sixteenth more, and 32 MiB. No account has the holes between
-/// blocks. Thousands of requests that end at once leave holes too small to be returned, and sessions would at once grow
-/// by the memory accounted for the requests; that way, 64 MiB over SQLite reached 140 MiB.
+/// Resident memory above 17/16 of the budget and 32 MiB: fragmentation, which no counter sees. Thousands of requests
+/// that end at once leave holes too small to be returned, and sessions would at once grow by the memory accounted for
+/// the requests; that way, 64 MiB over SQLite reached 140 MiB.
 struct ExcessMemory {
     private let limit: Int
     private let most: Int

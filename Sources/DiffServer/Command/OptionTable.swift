@@ -169,7 +169,13 @@ extension Options: CommandOptions {
             \.peerConnections),
     ]
 
+    package static let configFlag = "--config"
+
     private static let process: [Option<Options>] = [
+        .text(
+            configFlag, "FILE",
+            "JSON file of these options, such as {\"maxBody\": \"8MiB\"}; the command line and variables win over it",
+            \.configPath),
         .toggle(
             "--check", "check the options, the files that they name and the store, without serving; then exit",
             \.checksOnly

@@ -9,6 +9,10 @@ package struct Options: Sendable {
     /// Nil in a server without parts.
     package var parts: (any Parts.Type)?
 
+    var configPath: String?
+    /// The contents of that file.
+    var configuration: ConfigurationFile?
+
     // MARK: Addresses and access
 
     var listen: [ListenAddress] = []
@@ -65,7 +69,7 @@ package struct Options: Sendable {
     package var polling = Polling.preferred
     var drainDelay = Duration.zero
     var drain = Duration.seconds(10)
-    /// How long a turn of a loop may take before the process ends itself; nil for no limit.
+    /// How long an iteration of a loop may take before the process ends itself; nil for no limit.
     var watchdog: Duration? = .seconds(10)
 
     /// Whether to only check the options, with everything they name.

@@ -24,6 +24,7 @@ package enum Program {
             case .healthCheck(let options): HealthCheck.run(options)
             case .added(let command): try command.run { variables[$0] }
             case .help(let topic): print(lines: String(Help(parts: parts).text(of: topic).dropLast()))
+            case .completion(let shell): print(Completion(parts: parts).script(for: shell), terminator: "")
             case .version: print("diffserver \(Version.text)")
             }
         } catch {

@@ -7,15 +7,16 @@ import HTTPCore
 package enum Serve {
     /// Runs until a signal ends the process.
     ///
-    /// - Parameter ready: called with the addresses of the server, once it can be reached.
-    package static func run(_ options: Options, ready: ([SocketAddress]) -> Void = { _ in }) -> Never {
+    /// - Parameter ready: called once the server can be reached, with its addresses and the key that was made for it.
+    package static func run(
+        _ options: Options, ready: (_ addresses: [SocketAddress], _ key: String?) -> Void = { _, _ in }
+    ) -> Never {
         var options = options
         Descriptors.raiseLimit()
         if options.listen.isEmpty { options.listen = ListenAddress.activated() }
         if options.listen.isEmpty { options.listen = [.tcp(host: "127.0.0.1", port: 8080)] }
         let journal = Journal(format: options.logFormat, logsRequests: options.logsRequests)
-        // Before any other thread exists: all inherit the mask, so that a signal waits until it is taken, however early
-        // it comes.
+        // Before any thread starts: threads inherit the mask, and an early signal stays pending.
         let signals = Signals([SIGTERM, SIGINT, SIGHUP])
         for warning in options.warnings { journal.log(warning, level: "warning") }
         options.serverOptions.limitAllocator()
@@ -24,8 +25,9 @@ package enum Serve {
         do throws(StoreError) { (store, storeLoops) = try options.openStore(journal, workers) } catch {
             fail("\(error)", journal)
         }
+        let (access, key) = access(options, journal)
         let service = DiffService(
-            settings: options.service, store: store, access: access(options, journal), journal: journal,
+            settings: options.service, store: store, access: access, journal: journal,
             workers: workers, figures: { ProcessFigures().write(into: &$0) })
         var upstream: RunningLists?
         if let lists = options.lists {
@@ -48,16 +50,18 @@ package enum Serve {
         do throws(ListenError) {
             let addresses = try server.start()
             for address in addresses { journal.log("diffserver \(Version.text) listens on \(scheme)://\(address)") }
-            ready(addresses)
+            ready(addresses, key)
         } catch {
             let advice = "; stop the program that listens there, or choose another --listen"
             fail("\(error)\(error.isAddressTaken ? advice : "")", journal)
         }
         let limit = server.counters.connectionLimit
-        if limit < serverOptions.maxConnections {
-            journal.log("connections capped at \(limit): the file descriptor limit (ulimit -n) is \(Descriptors.limit)")
-        } else if limit < options.maxConnections {
-            journal.log("connections capped at \(limit): more could take over three quarters of --memory")
+        if limit < options.maxConnections / 2 {
+            let reason =
+                limit < serverOptions.maxConnections
+                ? "the file descriptor limit (ulimit -n) is \(Descriptors.limit)"
+                : "more could take over three quarters of --memory"
+            journal.log("connections capped at \(limit): \(reason)")
         }
         Housekeeping.start(service, server, log)
         if let limit = options.watchdog {
@@ -136,6 +140,14 @@ package enum Serve {
         _ server: Server, _ service: DiffService, _ upstream: RunningLists?, _ options: Options
     ) -> [Reloadable] {
         let all = [
+            Reloadable("configuration", options.configPath) { (path, _) throws(UsageError) in
+                let file = try ConfigurationFile(path)
+                var scratch = Options()
+                scratch.parts = options.parts
+                _ = try CommandLineParser<Options>([]).read({ _ in nil }, file, into: scratch)
+                let names = options.configuration.map(file.differences) ?? []
+                return names.isEmpty ? nil : "a restart is needed for \(names.joined(separator: ", "))"
+            },
             Reloadable("certificates", options.certificate) { (_, _) throws(UsageError) in
                 do throws(ListenError) { try server.reloadCertificates() } catch { throw UsageError("\(error)") }
                 return nil
@@ -165,7 +177,9 @@ package enum Serve {
     /// A number with its noun.
     package static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
-    private static func access(_ options: Options, _ journal: Journal) -> Authenticator {
+    /// Who may do what, and the key that is made where none is configured and others reach the server.
+    private static func access(_ options: Options, _ journal: Journal) -> (Authenticator, key: String?) {
+        var made: String?
         let isLocal = options.listen.allSatisfy(\.isLoopback)
         var keys = options.allKeys
         if options.isOpen {
@@ -180,16 +194,17 @@ package enum Serve {
             } else {
                 let secret = KeyRing.newSecret()
                 keys.append(KeyRing.Key(name: "start", secret: secret))
+                made = secret
                 // A key is only ever shown here, since nobody could use the server otherwise.
                 journal.insist(
                     "no key is configured; until the process ends, use this one: \(secret)", level: "warning")
             }
         }
         let secrets = options.tokenSecrets.isEmpty ? [Digests.random(TokenSecrets.minBytes)] : options.tokenSecrets
-        return Authenticator(
+        let authenticator = Authenticator(
             keys: KeyRing(keys: keys + options.metricsKeys), isLocal: isLocal, isOpen: options.isOpen,
-            secrets: TokenSecrets(secrets),
-            origins: Set(options.origins))
+            secrets: TokenSecrets(secrets), origins: Set(options.origins))
+        return (authenticator, made)
     }
 }
 

@@ -9,7 +9,7 @@ import DiffService
 package func print(_ line: String) { Swift.print(line.escaped) }
 
 /// Prints text of this program, which has line breaks.
-func print(lines text: String) { for line in text.lines { print(line) } }
+package func print(lines text: String) { for line in text.lines { print(line) } }
 
 /// Writes one line to standard error, behind those of the log.
 func warn(_ line: String) { LogOutput.standardError.append(Array("\(line.escaped)\n".utf8)) }

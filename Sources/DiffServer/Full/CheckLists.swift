@@ -76,7 +76,7 @@ struct CheckLists: AddedCommand {
     /// - Returns: how many did not answer with a list.
     private func failures(_ file: ListsFile) -> Int {
         var failures = 0
-        for definition in file.lists where definition.source != nil {
+        for definition in file.lists where definition.hasSource {
             let name = definition.name.text
             let tried =
                 definition.name.isExact ? [name] : sessions.filter { file.list(of: $0)?.definition === definition }
@@ -84,16 +84,20 @@ struct CheckLists: AddedCommand {
                 print("\(name): not tried; name one of its sessions: check-lists --try \(path) SESSION")
             }
             for session in tried {
-                do throws(Transfer.Failure) {
-                    let line = try answer(of: session, file)
-                    print("\(session): \(line)")
-                } catch {
-                    failures += 1
-                    print("\(session): \(error.reason)")
+                guard let list = file.list(of: session) else { continue }
+                for feed in list.definition.feeds {
+                    let source = feed.section.map { "\(session)/\($0.id)" } ?? session
+                    do throws(Transfer.Failure) {
+                        let line = try answer(of: list, feed)
+                        print("\(source): \(line)")
+                    } catch {
+                        failures += 1
+                        print("\(source): \(error.reason)")
+                    }
                 }
             }
         }
-        for session in sessions where file.list(of: session)?.sourceURL == nil {
+        for session in sessions where file.list(of: session)?.definition.hasSource != true {
             failures += 1
             print("\(session): \(Transfer.Failure.noSource.reason)")
         }
@@ -101,20 +105,24 @@ struct CheckLists: AddedCommand {
         return failures
     }
 
-    private func answer(of session: String, _ file: ListsFile) throws(Transfer.Failure) -> String {
-        guard let match = file.list(of: session) else {
-            throw .noSource
-        }
+    private func answer(of list: ListMatch, _ feed: ListDefinition.Feed) throws(Transfer.Failure) -> String {
         let options = ServiceSettings()
-        let answer = try SourceProbe.ask(match)
-        let settings = match.definition.settings.applied(to: options.defaultSettings)
+        let answer = try SourceProbe.ask(list, feed)
+        var settings = list.definition.settings.applied(to: options.defaultSettings)
+        var document = StateDocument(answer.body)
         do throws(StateError) {
-            let snapshot = try Snapshot.reading(
-                json: answer.body, shape: settings.shape ?? .native, limits: options.stateLimits, upon: nil
-            ).snapshot
-            return "\(snapshot.itemCount) items, \(answer.body.count) bytes, \(answer.time)"
+            var guess = ""
+            if list.definition.guessesShape {
+                let shapes = try document.listShapes(options.stateLimits).map(\.shape)
+                guard let best = shapes.first else { return "no items to guess a shape from, \(answer.time)" }
+                (settings.shape, guess) = (best, "; guessed: \(shapes.map(\.json).joined(separator: ", or "))")
+            }
+            let snapshot = try feed.state(in: &document, settings, options.stateLimits)
+            return "\(snapshot.itemCount) items, \(answer.body.count) bytes, \(answer.time)\(guess)"
         } catch {
-            throw Transfer.Failure(reason: "its answer is not a state: \(Problem(error).summary)")
+            let likely = (try? document.listShapes(options.stateLimits))?.first?.shape
+            let advice = likely.map { $0 == .native ? "" : "; it looks like \($0.json)" } ?? ""
+            throw Transfer.Failure(reason: "its answer is not a state: \(Problem(error).summary)\(advice)")
         }
     }
 }

@@ -7,6 +7,8 @@ import SnapshotKit
 struct ShapeCommand: AddedCommand {
     private var list = SingleList()
     private var source = ""
+    /// Of the type to print instead of shapes.
+    private var language: RowLanguage?
 
     init() {}
 
@@ -34,11 +36,23 @@ struct ShapeCommand: AddedCommand {
 
           diffserver shape answer.json
           diffserver shape https://example.org/fires
+          diffserver shape --types swift https://example.org/fires >Row.swift
 
         """
     }
 
-    static let groups = [OptionGroup<Self>(title: "Options", options: [.headers(\.list.headers)])]
+    static let groups = [
+        OptionGroup<Self>(
+            title: "Options",
+            options: [
+                .value(
+                    "--types", "ts|swift|kotlin",
+                    "print the type Row of the rows' contents instead: optional is what some rows lack or have as null",
+                    "is not ts, swift or kotlin", \.language
+                ) { RowLanguage(rawValue: $0).map(Optional.some) },
+                .headers(\.list.headers),
+            ])
+    ]
 
     /// Prints the guesses, and how to post the document by the first one.
     func run(environment: @escaping Environment) throws(UsageError) -> Never {
@@ -48,6 +62,7 @@ struct ShapeCommand: AddedCommand {
         guard let best = guesses.first else {
             fail("\(source): \(Self.reason(document)); docs/api/shapes.md says how to name a list's place")
         }
+        if let language { tell(language, best.shape, &document) }
         print(best.words)
         print("  query:  \(best.shape == .native ? "none: it can be posted as it is" : best.shape.query)")
         print("  shape:  \(best.shape.json)")
@@ -60,15 +75,28 @@ struct ShapeCommand: AddedCommand {
         end(0)
     }
 
-    /// Why a document has no shape.
-    static func reason(_ document: consuming StateDocument) -> String {
-        do throws(StateError) { _ = try document.state(.native, limits: StateLimits()) } catch {
-            guard case .invalid(let violations) = error, violations.allSatisfy({ $0.code == "duplicate-id" }) else {
-                return "no list was found in it: no array or object whose elements have ids of their own"
-            }
-            return error.words
+    /// Prints the type of the rows, and ends.
+    private func tell(_ language: RowLanguage, _ shape: StateShape, _ document: inout StateDocument) -> Never {
+        guard let reading = try? document.state(shape, limits: StateLimits()),
+            let type = RowType(of: reading.snapshot)
+        else { fail("\(source): its rows have ids alone, and no contents to have a type") }
+        guard let code = type.code(in: language) else {
+            fail("\(source): the contents of its rows do not tell one type")
         }
-        return "it needs none"
+        print(lines: code)
+        fflush(nil)
+        end(0)
+    }
+
+    /// Why a document has no shape.
+    private static func reason(_ document: consuming StateDocument) -> String {
+        do throws(StateError) {
+            // Ids that repeat are a fault of a state, and of a list without ids they are none.
+            if try !document.listShapes(StateLimits()).isEmpty {
+                _ = try document.state(.native, limits: StateLimits())
+            }
+        } catch { return error.words }
+        return "it has no elements yet, of which a shape could be guessed"
     }
 
     private func read(_ environment: @escaping Environment) throws(UsageError) -> [UInt8] {

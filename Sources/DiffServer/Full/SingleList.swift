@@ -13,7 +13,16 @@ struct SingleList: Sendable {
     var every = Duration.seconds(5)
     /// `NAME: VALUE`, as curl takes them.
     var headers: [String] = []
-    var shape = StateShape.native
+    /// Nil if it is guessed.
+    var shape: StateShape?
+
+    /// What a page calls it, as it stands in the URL: "orders" of https://example.org/v2/orders.json?all. If there is
+    /// no such name, the host.
+    var title: Substring {
+        let parts = url.prefix { !"?#".contains($0) }.split(separator: "/")
+        let last = parts.last ?? ""
+        return parts.count > 2 ? last.split(separator: ".").first ?? last : last
+    }
 
     /// The list's entry in a file of lists.
     var entry: String {
@@ -36,9 +45,11 @@ struct SingleList: Sendable {
                 }
             }
         }
-        if shape != .native {
+        if let shape, shape != .native {
             list.name("shape")
             shape.write(into: &list.writer)
+        } else if shape == nil {
+            list.text("shape", "guess")
         }
         writer.append(list.bytes())
         return String(decoding: writer.bytes(), as: UTF8.self)
@@ -56,10 +67,11 @@ struct SingleList: Sendable {
 
     /// The answer of the URL.
     func fetch(environment: @escaping Environment) throws(UsageError) -> SourceProbe.Answer {
-        guard let list = try file(environment: environment).list(of: name) else {
+        guard let list = try file(environment: environment).list(of: name), let feed = list.definition.feeds.first
+        else {
             preconditionFailure("a file of this list alone")
         }
-        do throws(Transfer.Failure) { return try SourceProbe.ask(list) } catch { fail("\(url): \(error.reason)") }
+        do throws(Transfer.Failure) { return try SourceProbe.ask(list, feed) } catch { fail("\(url): \(error.reason)") }
     }
 }
 
@@ -74,16 +86,13 @@ enum SourceProbe {
     /// Waits for the answer.
     ///
     /// - Throws: if there is none, or its status is not 200.
-    static func ask(_ list: ListMatch) throws(Transfer.Failure) -> Answer {
-        guard let source = list.definition.source, let url = list.sourceURL else {
-            throw .noSource
-        }
+    static func ask(_ list: ListMatch, _ feed: ListDefinition.Feed) throws(Transfer.Failure) -> Answer {
         if let fault = CURLLibrary.fault { throw Transfer.Failure(reason: "a fetch needs libcurl: \(fault)") }
         let loop: EventLoop
         do throws(ListenError) { loop = try EventLoop.standalone(polling: .preferred) } catch { fail("\(error)") }
         // A thread that does not block the server's signals must not outlive this.
         defer { loop.end() }
-        let request = Transfer.Request(source, at: url, maxBytes: ServiceSettings().maxBodyBytes)
+        let request = Transfer.Request(feed.source, at: list.url(of: feed), maxBytes: ServiceSettings().maxBodyBytes)
         let start = Instant.now
         let result = Locked<Result<Transfer.Answer, Transfer.Failure>?>(nil)
         let hasArrived = DispatchSemaphore(value: 0)
@@ -100,7 +109,7 @@ enum SourceProbe {
         let time = "\(Int((.now - start) / .milliseconds(1))) ms"
         guard answer.status == 200 else { throw Transfer.Failure(reason: "it answered \(answer.status) in \(time)") }
         var body = answer.body
-        _ = body.replaceLoneSurrogates()
+        _ = body.mendJSON()
         return Answer(body: body, time: time)
     }
 }

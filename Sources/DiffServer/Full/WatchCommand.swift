@@ -12,7 +12,7 @@ struct WatchCommand: AddedCommand {
     private var list = SingleList()
     /// The given members of the shape, in order; none if the shape is to be guessed.
     private var members: [(StateShape.Member, String)] = []
-    private var server = Options()
+    private(set) var server = Options()
     private var isQuiet = false
 
     init() {}
@@ -21,7 +21,7 @@ struct WatchCommand: AddedCommand {
         let others: [String]
         var initial = WatchCommand()
         initial.server = defaults
-        (self, others) = try CommandLineParser(arguments).read(environment, into: initial)
+        (self, others) = try CommandLineParser(arguments).read(environment, into: initial, server: \.server)
         guard others.count == 1, others[0].isURL else {
             throw UsageError("watch takes one URL, which begins with http:// or https://; \(Self.topic.pointer)")
         }
@@ -82,62 +82,78 @@ struct WatchCommand: AddedCommand {
     /// Serves until a signal ends the process.
     func run(environment: @escaping Environment) throws(UsageError) -> Never {
         var (list, options) = (list, server)
-        let answer = try list.fetch(environment: environment)
-        let found = reading(of: answer.body)
-        list.shape = found.shape
         options.lists = try list.file(environment: environment)
-        print("\(list.url) answers with \(found.words): \(answer.body.count) bytes in \(answer.time)")
-        if members.isEmpty {
-            print(
-                found.shape == .native
-                    ? "It is read as it is." : "Guessed: \(found.shape.flags) (say it yourself to have it otherwise)")
-        }
+        let answer = try list.fetch(environment: environment)
+        let found = readings(of: answer.body)
+        let count = found.first?.words ?? "no rows yet"
+        print("\(list.url) answers with \(count): \(answer.body.count) bytes in \(answer.time)")
+        if members.isEmpty { tell(found.map(\.shape)) }
+        // The server guesses itself, of the answers that come.
+        list.shape = found.first?.shape
         print("As an entry of a file for serve --lists:")
         print("  \(list.entry)")
-        Serve.run(options) { [list] addresses in tell(list, addresses, environment) }
+        Serve.run(options) { [list] addresses, key in tell(list, addresses, key, environment) }
     }
 
-    /// How the document is read.
-    private func reading(of json: [UInt8]) -> ShapeGuess {
+    /// How the document is read, and how else it may be; nothing if there is nothing in it yet.
+    private func readings(of json: [UInt8]) -> [ShapeGuess] {
         var document = StateDocument(json)
+        let limits = server.service.stateLimits
         do throws(StateError) {
-            if !members.isEmpty {
-                let reading = try document.state(list.shape, limits: server.service.stateLimits)
-                return ShapeGuess(list.shape, reading)
+            if let shape = list.shape { return [ShapeGuess(shape, try document.state(shape, limits: limits))] }
+            return try document.listShapes(limits)
+        } catch {
+            var advice = ""
+            if case .wrongShape = error, list.shape == nil {
+                advice = "; say where it is, such as --items-at /data --id-at /key; \(Self.topic.pointer)"
+            } else if list.shape != nil, let likely = (try? document.listShapes(limits))?.first?.shape {
+                advice = likely == .native ? "" : "; the document looks like \(likely.flags)"
             }
-            if let best = try document.shapes(server.service.stateLimits).first { return best }
-        } catch { fail("\(list.url): \(error.words)") }
-        let reason = ShapeCommand.reason(document)
-        fail("\(list.url): \(reason); say where it is, such as --items-at /data --id-at /key; \(Self.topic.pointer)")
+            fail("\(list.url): \(error.words)\(advice)")
+        }
+    }
+
+    /// Says what was guessed, and the runners-up.
+    private func tell(_ shapes: [StateShape]) {
+        guard let best = shapes.first else { return print("Where its rows are is guessed once there are some.") }
+        guard best != .native else { return print("It is read as it is.") }
+        print("Guessed: \(best.flags) (say it yourself to have it otherwise)")
+        for other in shapes.dropFirst() { print("or: \(other.flags)") }
     }
 
     /// Prints how to follow the list, and opens the page if there is somebody to see it.
-    private func tell(_ list: SingleList, _ addresses: [SocketAddress], _ environment: Environment) {
+    ///
+    /// - Parameter key: the one made for this server, which the line for curl holds; a configured one is known only by
+    ///   its hash.
+    private func tell(
+        _ list: SingleList, _ addresses: [SocketAddress], _ key: String?, _ environment: Environment
+    ) {
         let scheme = server.certificate == nil ? "http" : "https"
         guard let base = addresses.lazy.compactMap(\.url).first.map({ "\(scheme)://\($0)" }) else { return }
-        let key = server.allKeys.isEmpty ? "" : #" -H "Authorization: Bearer $KEY""#
-        print("curl -N -H 'Accept: text/event-stream'\(key) \(base)/v1/sessions/\(list.name)/changes")
-        print("Page: \(base)/#live:\(list.name)")
+        let secret = key ?? (server.allKeys.isEmpty ? nil : "$KEY")
+        let header = secret.map { #" -H "Authorization: Bearer \#($0)""# } ?? ""
+        print("curl -N -H 'Accept: text/event-stream'\(header) \(base)/v1/sessions/\(list.name)/changes")
+        let page = "\(base)/page#\(list.name)/\(list.title)"
+        print("Page: \(page)")
         fflush(nil)
-        if !isQuiet { Browser.open("\(base)/#live:\(list.name)", environment: environment) }
+        if !isQuiet { Browser.open(page, environment: environment) }
     }
 }
 
 extension SocketAddress {
     /// Host and port for a URL on this machine; nil of a path.
     fileprivate var url: String? {
-        // A server on every address answers on the loopback.
+        // A server on every address answers on the loopback, also to IPv4, which is what containers publish.
         switch self {
         case .unix: nil
-        case .v4(0, let port): "127.0.0.1:\(port)"
-        case .v6(0, 0, let port, _): "[::1]:\(port)"
+        case .v4(0, let port), .v6(0, 0, let port, _): "127.0.0.1:\(port)"
         case .v4, .v6: description
         }
     }
 }
 
 /// The desktop's browser.
-enum Browser {
+private enum Browser {
     /// Opens a page, if there is a display, and a terminal in which somebody asked for it.
     static func open(_ url: String, environment: Environment) {
         let hasDisplay = ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment($0)?.isEmpty == false }

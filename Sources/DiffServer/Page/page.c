@@ -3,6 +3,9 @@
 static const unsigned char index_html[] = {
 #embed "index.html"
 };
+static const unsigned char page_html[] = {
+#embed "page.html"
+};
 static const unsigned char client_js[] = {
 #embed "../../../Clients/js/client.js"
 };
@@ -18,11 +21,17 @@ static const unsigned char updates_js[] = {
 static const unsigned char edits_js[] = {
 #embed "../../../Clients/js/edits.js"
 };
+static const unsigned char live_list_js[] = {
+#embed "../../../Clients/js/live-list.js"
+};
 static const unsigned char client_d_ts[] = {
 #embed "../../../Clients/js/client.d.ts"
 };
 static const unsigned char openapi_json[] = {
 #embed "openapi.json"
+};
+static const unsigned char openapi_client_json[] = {
+#embed "openapi-client.json"
 };
 static const unsigned char playground_dom[] = {
 #embed "playground/dom.js"
@@ -45,8 +54,14 @@ static const unsigned char playground_main[] = {
 static const unsigned char playground_marks[] = {
 #embed "playground/marks.js"
 };
+static const unsigned char playground_page[] = {
+#embed "playground/page.js"
+};
 static const unsigned char playground_samples[] = {
 #embed "playground/samples.js"
+};
+static const unsigned char playground_sentences[] = {
+#embed "playground/sentences.js"
 };
 static const unsigned char playground_server[] = {
 #embed "playground/server.js"
@@ -60,19 +75,25 @@ static const unsigned char playground_snippets[] = {
 static const unsigned char playground_start[] = {
 #embed "playground/start.js"
 };
+static const unsigned char playground_template[] = {
+#embed "playground/template.js"
+};
 static const unsigned char playground_uikit[] = {
 #embed "playground/uikit.js"
 };
 
 static const struct page_file files[] = {
     {"index.html", index_html, sizeof index_html},
+    {"page.html", page_html, sizeof page_html},
     {"client.js", client_js, sizeof client_js},
     {"apply.js", apply_js, sizeof apply_js},
     {"bind.js", bind_js, sizeof bind_js},
     {"updates.js", updates_js, sizeof updates_js},
     {"edits.js", edits_js, sizeof edits_js},
+    {"live-list.js", live_list_js, sizeof live_list_js},
     {"client.d.ts", client_d_ts, sizeof client_d_ts},
     {"openapi.json", openapi_json, sizeof openapi_json},
+    {"openapi-client.json", openapi_client_json, sizeof openapi_client_json},
     {"playground/dom.js", playground_dom, sizeof playground_dom},
     {"playground/json.js", playground_json, sizeof playground_json},
     {"playground/link.js", playground_link, sizeof playground_link},
@@ -80,11 +101,14 @@ static const struct page_file files[] = {
     {"playground/live.js", playground_live, sizeof playground_live},
     {"playground/main.js", playground_main, sizeof playground_main},
     {"playground/marks.js", playground_marks, sizeof playground_marks},
+    {"playground/page.js", playground_page, sizeof playground_page},
     {"playground/samples.js", playground_samples, sizeof playground_samples},
+    {"playground/sentences.js", playground_sentences, sizeof playground_sentences},
     {"playground/server.js", playground_server, sizeof playground_server},
     {"playground/shape.js", playground_shape, sizeof playground_shape},
     {"playground/snippets.js", playground_snippets, sizeof playground_snippets},
     {"playground/start.js", playground_start, sizeof playground_start},
+    {"playground/template.js", playground_template, sizeof playground_template},
     {"playground/uikit.js", playground_uikit, sizeof playground_uikit},
 };
 long page_file_count(void) { return sizeof files / sizeof *files; }

@@ -10,23 +10,24 @@ final class RedisClient: @unchecked Sendable {
 
     let loop: EventLoop
     let topology: RedisTopology
-    private var map: SlotMap
-    private let links = Locked<[RedisLink.Place: RedisLink]>([:])
+    private var map: HashSlotMap
+    private let links = Locked<[ReconnectingConnection.Target: ReconnectingConnection]>([:])
     /// The link to the only primary; nil in a cluster.
-    private let sole: RedisLink?
+    private let sole: ReconnectingConnection?
     let keys: RedisKeys
 
     /// A client that starts to connect.
     init(_ topology: RedisTopology, on loop: EventLoop) {
         (self.topology, self.loop, map, keys) = (topology, loop, topology.map, topology.dialer.keys)
-        sole = topology.isCluster ? nil : RedisLink(topology, at: .init(endpoint: map.primaries[0]), on: loop)
-        if let sole { links.withLock { $0[sole.place] = sole } }
+        sole =
+            topology.isCluster ? nil : ReconnectingConnection(topology, at: .init(endpoint: map.primaries[0]), on: loop)
+        if let sole { links.withLock { $0[sole.target] = sole } }
         topology.follow(on: loop) { [weak self] in self?.follow() }
     }
 
     // MARK: From any thread
 
-    /// Whether each slot has a primary, and every link made so far is connected.
+    /// Whether each hash slot has a primary, and every link made so far is connected.
     var isUp: Bool { topology.isWhole && links.withLock { $0.values.allSatisfy(\.isUp) } }
 
     /// Whether some link has a connection.
@@ -35,7 +36,7 @@ final class RedisClient: @unchecked Sendable {
     /// Sends a command; `completion` is called once, on the loop.
     ///
     /// - Parameters:
-    ///   - key: any key of the command; all of them are in one slot.
+    ///   - key: any key of the command; all of them are in one hash slot.
     ///   - isWrite: whether the answer waits for `--store-replicas`.
     func send(
         _ command: RedisCommand, about key: RedisArgument = "", isWrite: Bool = false,
@@ -106,30 +107,30 @@ final class RedisClient: @unchecked Sendable {
 
     // MARK: On the loop
 
-    /// The link to a key's primary; nil if no primary serves its slot.
-    fileprivate func link(for key: RedisArgument, _ replicas: Int) -> RedisLink? {
+    /// The link to a key's primary; nil if no primary serves its hash slot.
+    fileprivate func link(for key: RedisArgument, _ replicas: Int) -> ReconnectingConnection? {
         if replicas == 0, let sole { return sole }
         return map.primary(of: key.bytes).map { link(to: .init(endpoint: $0, replicas: replicas)) }
     }
 
-    fileprivate func link(to place: RedisLink.Place) -> RedisLink {
+    fileprivate func link(to target: ReconnectingConnection.Target) -> ReconnectingConnection {
         links.withLock { links in
-            if let link = links[place] { return link }
-            let link = RedisLink(topology, at: place, on: loop)
-            links[place] = link
+            if let link = links[target] { return link }
+            let link = ReconnectingConnection(topology, at: target, on: loop)
+            links[target] = link
             return link
         }
     }
 
     /// Whether a link is still in use: it is dropped once its server turns out not to be a primary.
-    fileprivate func uses(_ link: RedisLink) -> Bool { links.withLock { $0[link.place] === link } }
+    fileprivate func uses(_ link: ReconnectingConnection) -> Bool { links.withLock { $0[link.target] === link } }
 
-    /// Adopts the latest slot map, and retires links to servers that are no longer primaries.
+    /// Adopts the latest map of hash slots, and retires links to servers that are no longer primaries.
     private func follow() {
         map = topology.map
         let gone = links.withLock { links in
             let gone = links.filter { !map.primaries.contains($0.key.endpoint) }
-            for place in gone.keys { links[place] = nil }
+            for target in gone.keys { links[target] = nil }
             return gone
         }
         for link in gone.values { link.retire() }
@@ -139,7 +140,7 @@ final class RedisClient: @unchecked Sendable {
 /// A command on its way to the primary of its key.
 ///
 /// A server that does not know the script gets its source. A cluster node may redirect a command without executing it,
-/// because another primary serves the slot (`MOVED`) or is importing it (`ASK`): the command is then sent there, a
+/// because another primary serves the hash slot (`MOVED`) or is importing it (`ASK`): the command is then sent there, a
 /// transaction as a whole. No other command is ever sent twice: only its caller can tell whether a lost one was
 /// executed.
 ///
@@ -151,8 +152,8 @@ private final class RedisRequest: @unchecked Sendable {
     /// The number of replicas that must have the write.
     private let replicas: Int
     private let completion: RedisClient.Completion
-    private var link: RedisLink?
-    /// Sends left: initially enough for two moves of the slot, and for one more if it moves back meanwhile.
+    private var link: ReconnectingConnection?
+    /// Sends left: initially enough for two moves of the hash slot, and for one more if it moves back meanwhile.
     private var attempts = mostAttempts
 
     private static let mostAttempts = 8
@@ -170,13 +171,13 @@ private final class RedisRequest: @unchecked Sendable {
 
     func send() {
         guard let link = client.link(for: key, replicas) else {
-            let slot = SlotMap.slot(of: key.bytes)
-            return completion(.failure(.unavailable("no primary serves slot \(slot)")))
+            let hashSlot = HashSlotMap.hashSlot(of: key.bytes)
+            return completion(.failure(.unavailable("no primary serves slot \(hashSlot)")))
         }
         send(command, over: link)
     }
 
-    private func send(_ command: RedisCommand, over link: RedisLink) {
+    private func send(_ command: RedisCommand, over link: ReconnectingConnection) {
         self.link = link
         attempts -= 1
         link.send(command) { self.receive($0) }
@@ -208,7 +209,7 @@ private final class RedisRequest: @unchecked Sendable {
         }
     }
 
-    private func link(to server: ConnectAddress) -> RedisLink {
+    private func link(to server: ConnectAddress) -> ReconnectingConnection {
         client.link(to: .init(endpoint: .server(server), replicas: replicas))
     }
 }

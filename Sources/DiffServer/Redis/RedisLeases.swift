@@ -86,11 +86,12 @@ extension RedisStore {
 }
 
 extension SourceNote {
-    /// Outcome, interval in milliseconds, failures, revision, `ETag`, `Last-Modified` and origin, each on a line.
+    /// Outcome, interval in milliseconds, failures, revision, `ETag`, `Last-Modified` and the hash of the source, each
+    /// on a line.
     fileprivate var text: String {
         let lines = [
             outcome.rawValue, "\(Int(interval / .milliseconds(1)))", "\(failures)", revision ?? "",
-            validators.etag ?? "", validators.lastModified ?? "", String(origin, radix: 16),
+            validators.etag ?? "", validators.lastModified ?? "", String(sourceHash, radix: 16),
         ]
         return lines.joined(separator: "\n")
     }
@@ -100,7 +101,7 @@ extension SourceNote {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         guard lines.count == 8, let outcome = Outcome(rawValue: lines[1]), let interval = Int(lines[2]),
             let failures = Int(lines[3]), (0...1 << 40).contains(interval), (0...1 << 40).contains(failures),
-            let origin = UInt64(lines[7], radix: 16)
+            let sourceHash = UInt64(lines[7], radix: 16)
         else { return nil }
         let fetched = Int(lines[0]).map { min(max(0, now.subtractingReportingOverflow($0).partialValue), 1 << 50) }
         self.init(
@@ -108,6 +109,6 @@ extension SourceNote {
             failures: failures, revision: lines[4].isEmpty ? nil : lines[4],
             validators: SourceValidators(
                 etag: lines[5].isEmpty ? nil : lines[5], lastModified: lines[6].isEmpty ? nil : lines[6]),
-            origin: origin)
+            sourceHash: sourceHash)
     }
 }

@@ -120,7 +120,7 @@ final class RedisReading: Sendable {
     func ask(_ attempt: Attempt) {
         guard store.hasOurRecords else { return done(.failure(.recordsUnknown)) }
         guard store.revocations.areKnown else { return take(.refresh(attempt)) }
-        let slot = attempt.known.view?.slot ?? store.table.awaySlot(name)
+        let slot = attempt.known.view?.slot ?? store.table.evictedSlot(name)
         let version = attempt.known.view?.session.version ?? slot?.version
         let followed = attempt.followed
         let arguments = [
@@ -168,12 +168,12 @@ final class RedisReading: Sendable {
     private func load(_ large: LargeRecord, _ attempt: Attempt) {
         guard store.largeLoads.join(large, done) else { return }
         // Twice the size: for the reply, and for the session made from it.
-        store.table.account.records.reserve(2 * large.size) { [self] lease in
+        store.table.account.records.reserve(2 * large.size) { [self] share in
             // The turn was taken before. It may be over, but a wait for another one would hold this much memory.
             let reading = RedisReading(name, from: store, on: executor, confirms: confirms) { [store] result in
                 let result = result.map { view in
                     var view = view
-                    view?.lease = lease
+                    view?.share = share
                     return view
                 }
                 for done in store.largeLoads.removeAll(for: large) { done(result) }

@@ -309,7 +309,7 @@ package final class RedisStore: SessionStore {
         commit.finish(result)
         share?.hold(0)
         // Readers await the session, but the table did not take it.
-        if case .success = result, commit.slot == nil, let slot = table.awaySlot(commit.name), slot.readerCount > 0 {
+        if case .success = result, commit.slot == nil, let slot = table.evictedSlot(commit.name), slot.readerCount > 0 {
             revalidate(slot)
         }
     }

@@ -3,18 +3,18 @@ import HTTPCore
 /// What all loops know about Redis: how to reach it, and which primary serves which keys.
 ///
 /// Cluster nodes are asked at the start, every few seconds, and soon after a redirection or a lost connection. A
-/// redirection of one slot takes effect at once. Followers are told of each change. Without a cluster one primary
+/// redirection of one hash slot takes effect at once. Observers are told of each change. Without a cluster one primary
 /// serves all keys, and nothing ever changes: each link finds that primary itself.
 ///
-/// Any thread may call; all state except the map and its followers belongs to the loop.
+/// Any thread may call; all state except the map and its observers belongs to the loop.
 final class RedisTopology: @unchecked Sendable {
     let dialer: RedisDialer
     let isCluster: Bool
     private let loop: EventLoop
     /// Some nodes of the cluster.
     private let seeds: [ConnectAddress]
-    private let known: Locked<SlotMap>
-    private let followers = Locked<[(EventLoop, @Sendable () -> Void)]>([])
+    private let known: Locked<HashSlotMap>
+    private let observers = Locked<[(EventLoop, @Sendable () -> Void)]>([])
 
     private var backOff = BackOff()
     private var alarm: Timer?
@@ -30,19 +30,20 @@ final class RedisTopology: @unchecked Sendable {
         (self.dialer, self.loop) = (dialer, loop)
         isCluster = dialer.address.isCluster
         seeds = if case .cluster(let nodes) = dialer.address.endpoint { nodes } else { [] }
-        known = Locked(SlotMap(sole: dialer.address.endpoint))
+        known = Locked(HashSlotMap(sole: dialer.address.endpoint))
         if isCluster { loop.perform { self.ask() } }
     }
 
-    /// The current slot map. Until a node has answered, any node may be asked about any slot, and redirects.
-    var map: SlotMap { known.withLock { $0 } }
+    /// The current map of hash slots. Until a node has answered, any node may be asked about any hash slot, and
+    /// redirects.
+    var map: HashSlotMap { known.withLock { $0 } }
 
-    /// Whether each slot is known to have a primary.
+    /// Whether each hash slot is known to have a primary.
     var isWhole: Bool {
         !isCluster || known.withLock { $0.orphan == nil && $0.primaries != [dialer.address.endpoint] }
     }
 
-    /// Calls back once each slot is known to have a primary, or after two seconds.
+    /// Calls back once each hash slot is known to have a primary, or after two seconds.
     func whenWhole(_ done: @escaping @Sendable () -> Void) { loop.perform { self.awaitWhole(attempts: 20, done) } }
 
     private func awaitWhole(attempts: Int, _ done: @escaping @Sendable () -> Void) {
@@ -50,10 +51,10 @@ final class RedisTopology: @unchecked Sendable {
         loop.schedule(after: Self.pause) { self.awaitWhole(attempts: attempts - 1, done) }
     }
 
-    /// Calls `follower` on its loop: now, and after each change.
-    func follow(on loop: EventLoop, _ follower: @escaping @Sendable () -> Void) {
-        followers.withLock { $0.append((loop, follower)) }
-        loop.perform(follower)
+    /// Calls `observer` on its loop: now, and after each change.
+    func follow(on loop: EventLoop, _ observer: @escaping @Sendable () -> Void) {
+        observers.withLock { $0.append((loop, observer)) }
+        loop.perform(observer)
     }
 
     /// Asks the nodes again, soon.
@@ -72,8 +73,8 @@ final class RedisTopology: @unchecked Sendable {
     func note(_ error: RedisError, from responder: ConnectAddress?) -> RedisRedirection? {
         guard isCluster, let redirection = RedisRedirection(error, from: responder) else { return nil }
         switch redirection {
-        case .moved(let slot, let primary):
-            change { $0.move(slot, to: primary) }
+        case .moved(let hashSlot, let primary):
+            change { $0.move(hashSlot, to: primary) }
             refreshSoon()
         case .down: refreshSoon()
         case .ask, .later: break
@@ -88,14 +89,14 @@ final class RedisTopology: @unchecked Sendable {
         }
     }
 
-    private func change(_ change: (inout SlotMap) -> Void) {
+    private func change(_ change: (inout HashSlotMap) -> Void) {
         let hasChanged = known.withLock { map in
             let before = map
             change(&map)
             return map != before
         }
         guard hasChanged else { return }
-        for (loop, follower) in followers.withLock({ $0 }) { loop.perform(follower) }
+        for (loop, observer) in observers.withLock({ $0 }) { loop.perform(observer) }
     }
 
     // MARK: On the loop
@@ -111,7 +112,8 @@ final class RedisTopology: @unchecked Sendable {
         dialer.ask(
             nodes, RedisCommand("CLUSTER", "SLOTS"), on: loop,
             { reply, responder in
-                SlotMap(reply, from: responder).map { .success($0) } ?? .failure(.unavailable("it reports no slots"))
+                HashSlotMap(reply, from: responder).map { .success($0) }
+                    ?? .failure(.unavailable("it reports no slots"))
             }, { [weak self] in self?.receive($0) })
     }
 
@@ -122,7 +124,7 @@ final class RedisTopology: @unchecked Sendable {
         return Set(primaries + map.replicas + seeds).shuffled()
     }
 
-    private func receive(_ answer: Result<(SlotMap, ConnectAddress), RedisFailure>) {
+    private func receive(_ answer: Result<(HashSlotMap, ConnectAddress), RedisFailure>) {
         isAsking = false
         guard !isClosed else { return }
         switch answer {
@@ -144,13 +146,13 @@ final class RedisTopology: @unchecked Sendable {
 
 /// An error by which a node of a cluster redirects a command that it did not execute.
 enum RedisRedirection: Equatable {
-    /// The slot belongs to that primary.
-    case moved(slot: Int, ConnectAddress)
-    /// The slot is moving to that primary, and the key has moved already, or does not exist: ask there, this once.
+    /// The hash slot belongs to that primary.
+    case moved(hashSlot: Int, ConnectAddress)
+    /// The hash slot is moving to that primary, and the key has moved already, or does not exist: ask there, this once.
     case ask(ConnectAddress)
     /// Some of the keys have moved, and others have not yet: try again soon.
     case later
-    /// The cluster is down, or no primary has the slot.
+    /// The cluster is down, or no primary has the hash slot.
     case down
 
     /// Parses a redirection; nil for any other error.
@@ -162,11 +164,11 @@ enum RedisRedirection: Equatable {
         case "CLUSTERDOWN": self = .down
         case "MOVED", "ASK":
             let words = error.text.split(separator: " ")
-            guard words.count == 3, let slot = Int(words[1]), 0..<SlotMap.slotCount ~= slot,
+            guard words.count == 3, let hashSlot = Int(words[1]), 0..<HashSlotMap.hashSlotCount ~= hashSlot,
                 let colon = words[2].lastIndex(of: ":"), let port = UInt16(words[2][words[2].index(after: colon)...]),
                 let server = ConnectAddress.announced(host: String(words[2][..<colon]), port: port, by: responder)
             else { return nil }
-            self = error.code == "ASK" ? .ask(server) : .moved(slot: slot, server)
+            self = error.code == "ASK" ? .ask(server) : .moved(hashSlot: hashSlot, server)
         default: return nil
         }
     }
@@ -176,16 +178,16 @@ enum RedisRedirection: Equatable {
 
 /// Which primary has which keys.
 ///
-/// A cluster divides its keys into 16,384 slots, by a checksum of the key or of the part in its first braces, and each
-/// slot belongs to one primary (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/). Without a
-/// cluster one primary has all slots.
-struct SlotMap: Sendable, Equatable {
-    static let slotCount = 16_384
+/// A cluster divides its keys into 16,384 hash slots, by a checksum of the key or of the part in its first braces, and
+/// each hash slot belongs to one primary (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/).
+/// Without a cluster one primary has all hash slots.
+struct HashSlotMap: Sendable, Equatable {
+    static let hashSlotCount = 16_384
 
     private(set) var primaries: [RedisAddress.Endpoint]
     /// The replicas of all primaries.
     private(set) var replicas: [ConnectAddress] = []
-    /// The index of each slot's primary, or -1; empty if one primary has all slots.
+    /// The index of each hash slot's primary, or -1; empty if one primary has all hash slots.
     private var owners: [Int16] = []
 
     /// A map in which one primary has everything.
@@ -195,16 +197,16 @@ struct SlotMap: Sendable, Equatable {
     ///
     /// - Parameter responder: the node that answered. It leaves out its own host if it does not know it.
     init?(_ reply: RedisReply, from responder: ConnectAddress) {
-        guard let ranges = reply.elements, (1...Self.slotCount).contains(ranges.count) else { return nil }
-        (primaries, owners) = ([], [Int16](repeating: -1, count: Self.slotCount))
+        guard let ranges = reply.elements, (1...Self.hashSlotCount).contains(ranges.count) else { return nil }
+        (primaries, owners) = ([], [Int16](repeating: -1, count: Self.hashSlotCount))
         for range in ranges {
             guard let parts = range.elements, parts.count >= 3, case .integer(let first) = parts[0],
-                case .integer(let last) = parts[1], 0 <= first, first <= last, last < Self.slotCount
+                case .integer(let last) = parts[1], 0 <= first, first <= last, last < Self.hashSlotCount
             else { return nil }
             let nodes = parts[2...].compactMap { Self.node($0, from: responder) }
             guard nodes.count == parts.count - 2 else { return nil }
             let owner = index(of: nodes[0])
-            for slot in Int(first)...Int(last) { owners[slot] = owner }
+            for hashSlot in Int(first)...Int(last) { owners[hashSlot] = owner }
             for replica in nodes.dropFirst() where !replicas.contains(replica) { replicas.append(replica) }
         }
     }
@@ -224,35 +226,35 @@ struct SlotMap: Sendable, Equatable {
         return Int16(primaries.count - 1)
     }
 
-    /// Assigns a slot to a primary, which may be new. A primary without slots is removed.
-    mutating func move(_ slot: Int, to primary: ConnectAddress) {
-        if owners.isEmpty { owners = [Int16](repeating: 0, count: Self.slotCount) }
-        let former = owners[slot]
-        owners[slot] = index(of: primary)
+    /// Assigns a hash slot to a primary, which may be new. A primary without hash slots is removed.
+    mutating func move(_ hashSlot: Int, to primary: ConnectAddress) {
+        if owners.isEmpty { owners = [Int16](repeating: 0, count: Self.hashSlotCount) }
+        let former = owners[hashSlot]
+        owners[hashSlot] = index(of: primary)
         guard former >= 0, !owners.contains(former) else { return }
         primaries.remove(at: Int(former))
-        for slot in owners.indices where owners[slot] > former { owners[slot] -= 1 }
+        for hashSlot in owners.indices where owners[hashSlot] > former { owners[hashSlot] -= 1 }
     }
 
-    /// The primary of a key; nil if no primary serves its slot.
+    /// The primary of a key; nil if no primary serves its hash slot.
     func primary(of key: some Collection<UInt8>) -> RedisAddress.Endpoint? {
         guard !owners.isEmpty else { return primaries[0] }
-        let owner = owners[Self.slot(of: key)]
+        let owner = owners[Self.hashSlot(of: key)]
         return owner < 0 ? nil : primaries[Int(owner)]
     }
 
     func primary(of key: String) -> RedisAddress.Endpoint? { primary(of: key.utf8) }
 
-    /// A slot that no primary has.
+    /// A hash slot that no primary has.
     var orphan: Int? { owners.firstIndex(of: -1) }
 
-    /// One key on each primary: `name` itself if one primary has all slots, else `name{0}` and the like. There may be
-    /// none on a primary with few slots.
+    /// One key on each primary: `name` itself if one primary has all hash slots, else `name{0}` and the like. There may
+    /// be none on a primary with few hash slots.
     func keys(_ name: String) -> [String] {
         guard !owners.isEmpty else { return [name] }
         var missing = Set(primaries)
         var keys: [String] = []
-        for number in 0..<Self.slotCount where !missing.isEmpty {
+        for number in 0..<Self.hashSlotCount where !missing.isEmpty {
             let key = "\(name){\(number)}"
             if let primary = primary(of: key), missing.remove(primary) != nil { keys.append(key) }
         }
@@ -261,15 +263,16 @@ struct SlotMap: Sendable, Equatable {
 
     // MARK: Checksums
 
-    /// The slot of a key: that of the part in its first braces, or of the whole key if there is none or it is empty.
-    static func slot(of key: some Collection<UInt8>) -> Int {
+    /// The hash slot of a key: that of the part in its first braces, or of the whole key if there is none or it is
+    /// empty.
+    static func hashSlot(of key: some Collection<UInt8>) -> Int {
         if let open = key.firstIndex(of: UInt8(ascii: "{")) {
             let rest = key[key.index(after: open)...]
             if let close = rest.firstIndex(of: UInt8(ascii: "}")), close != rest.startIndex {
-                return checksum(rest[..<close]) % slotCount
+                return checksum(rest[..<close]) % hashSlotCount
             }
         }
-        return checksum(key) % slotCount
+        return checksum(key) % hashSlotCount
     }
 
     /// CRC-16/XMODEM: polynomial 0x1021, initial value 0, not reflected.

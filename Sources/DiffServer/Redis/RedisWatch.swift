@@ -164,19 +164,19 @@ extension Result where Failure == StoreFailure {
 
 // MARK: - Subscriptions
 
-/// Subscriptions to channels, each on the primary of its slot: by `SUBSCRIBE`, or in a cluster by `SSUBSCRIBE`.
+/// Subscriptions to channels, each on the primary of its hash slot: by `SUBSCRIBE`, or in a cluster by `SSUBSCRIBE`.
 ///
 /// Subscriptions survive reconnections. `confirmed` is called for each channel, and again after each reconnection:
 /// every later message is heard, while earlier ones may have been missed. Confirmations are counted, so after a quick
 /// unsubscribe and subscribe only that of the last SUBSCRIBE counts.
 ///
-/// A cluster primary that gives a slot away ends the subscriptions to its channels. The next attempt is redirected;
-/// that updates the topology, which moves the subscription.
+/// A cluster primary that gives a hash slot away ends the subscriptions to its channels. The next attempt is
+/// redirected; that updates the topology, which moves the subscription.
 ///
 /// Confined to its loop.
 final class RedisSubscriber: @unchecked Sendable {
     private struct Channel {
-        /// Nil if no primary has its slot.
+        /// Nil if no primary has its hash slot.
         let primary: RedisAddress.Endpoint?
         var isWanted = true
         /// SUBSCRIBEs sent over this connection and not yet answered.
@@ -190,12 +190,12 @@ final class RedisSubscriber: @unchecked Sendable {
     private let confirmed: @Sendable (_ channel: String) -> Void
     /// The prefix of the commands, and of their answers.
     private let prefix: String
-    private var map: SlotMap
-    private var links: [RedisAddress.Endpoint: RedisLink] = [:]
+    private var map: HashSlotMap
+    private var links: [RedisAddress.Endpoint: ReconnectingConnection] = [:]
     private var channels: [String: Channel] = [:]
     private var isClosed = false
 
-    /// Channels per SUBSCRIBE. Those of one SSUBSCRIBE would have to be in one slot.
+    /// Channels per SUBSCRIBE. Those of one SSUBSCRIBE would have to be in one hash slot.
     private var channelsAtOnce: Int { topology.isCluster ? 1 : 1000 }
 
     /// A subscriber that starts to connect.
@@ -246,9 +246,9 @@ final class RedisSubscriber: @unchecked Sendable {
 
     // MARK: Primaries
 
-    private func link(to primary: RedisAddress.Endpoint) -> RedisLink {
+    private func link(to primary: RedisAddress.Endpoint) -> ReconnectingConnection {
         if let link = links[primary] { return link }
-        let link = RedisLink(topology, at: .init(endpoint: primary), on: loop) { [weak self] in
+        let link = ReconnectingConnection(topology, at: .init(endpoint: primary), on: loop) { [weak self] in
             self?.begin($0, at: primary)
         }
         links[primary] = link
@@ -265,7 +265,7 @@ final class RedisSubscriber: @unchecked Sendable {
         topology.dialer.health.recover(.hints(ObjectIdentifier(link)))
     }
 
-    /// Moves each channel to the primary that has its slot now.
+    /// Moves each channel to the primary that has its hash slot now.
     private func follow() {
         guard !isClosed else { return }
         map = topology.map
@@ -308,7 +308,7 @@ final class RedisSubscriber: @unchecked Sendable {
         case ("subscribe", _):
             topology.dialer.health.recover(.hints(ObjectIdentifier(link)))
             if isHere { confirm(name) }
-        // The slot is moving away.
+        // The hash slot is moving away.
         case ("unsubscribe", _) where isHere && isConfirmed(name):
             channels[name] = nil
             subscribe(name)
@@ -316,7 +316,7 @@ final class RedisSubscriber: @unchecked Sendable {
         }
     }
 
-    private func take(_ error: RedisError, from link: RedisLink) {
+    private func take(_ error: RedisError, from link: ReconnectingConnection) {
         switch topology.note(error, from: link.connection?.destination) {
         case .moved: return
         case nil: topology.dialer.health.fail(.hints(ObjectIdentifier(link)), because: "redis: \(error.text)")

@@ -120,10 +120,10 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
         if pendingWrites.enterAlone(name, again: { [self] in load(name) }) { read(name) }
     }
 
-    /// - Parameter lease: the reservation for a large session.
-    private func read(_ name: String, in lease: MemoryShare? = nil) {
+    /// - Parameter share: the reservation for a large session.
+    private func read(_ name: String, in share: MemoryShare? = nil) {
         readQueue.async { [self] in
-            let most = lease == nil ? WorkCost.turn.bytes : .max
+            let most = share == nil ? WorkCost.iteration.bytes : .max
             let found = reading(name) { (database) throws(SQLiteDatabase.Failure) in
                 try database.session(named: name, upTo: most)
             }
@@ -133,7 +133,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
             // Another request may have created it meanwhile.
             let result =
                 table.view(name).map { .success($0) }
-                ?? found.flatMap { found in found.map { adopt($0, name, lease) } ?? .success(nil) }
+                ?? found.flatMap { found in found.map { adopt($0, name, share) } ?? .success(nil) }
             // A write may follow at once, and later requests must not get this result.
             let waiting = loads.removeAll(for: name)
             pendingWrites.leave(name, .success(()))
@@ -164,7 +164,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     }
 
     private func adopt(
-        _ found: FoundSession, _ name: String, _ lease: MemoryShare?
+        _ found: FoundSession, _ name: String, _ share: MemoryShare?
     ) -> Result<SessionView?, StoreFailure> {
         do throws(SessionRecord.Failure) {
             guard hash.sum(found.record.meta) == found.sum, !found.hasGap else { throw .damaged }
@@ -178,8 +178,8 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
             }
             let left = database.clock.moment(milliseconds: found.expires) - .now
             table.stored(slot, until: .now + (left - session.settings.timeToLive / 16))
-            lease?.hold(session.head.footprint)
-            return .success(SessionView(slot, session, of: table, lease: lease))
+            share?.hold(session.head.footprint)
+            return .success(SessionView(slot, session, of: table, share: share))
         } catch {
             return .failure(StoreFailure(error, of: name))
         }

@@ -8,8 +8,8 @@ package final class Call: ServiceContext {
     /// The loop of its connection.
     let loop: EventLoop
     let route: Route
-    let place: RouteParameters
-    /// The session's name, looked up in `place` once.
+    let captures: RouteParameters
+    /// The session's name, looked up in `captures` once.
     let named: String?
     package let identity: Identity
     private let peer: Peer
@@ -35,7 +35,7 @@ package final class Call: ServiceContext {
     /// - Parameter deadline: until when it waits for sources.
     func of(_ session: String, until deadline: Instant = .now + Call.patience) -> Call {
         let call = Call(
-            head: head, loop: loop, route: route, place: place, session: session, identity: identity,
+            head: head, loop: loop, route: route, captures: captures, session: session, identity: identity,
             peer: peer, projection: projection, parameters: parameters, acceptance: acceptance, service: service)
         (call.patience, call.cost, call.scanCount) = (max(.zero, deadline - .now), cost, scanCount)
         return call
@@ -50,7 +50,7 @@ package final class Call: ServiceContext {
         let fields = service.crossOrigin.fields(of: head) + TraceParent.fields(of: head)
         let head = head.shortened(to: fields)
         let call = Call(
-            head: head, loop: loop, route: route, place: place.of(head), session: named, identity: identity,
+            head: head, loop: loop, route: route, captures: captures.of(head), session: named, identity: identity,
             peer: peer, projection: projection, parameters: Parameters(), acceptance: Acceptance(head),
             service: service)
         (call.cost, call.scanCount) = (cost, scanCount)
@@ -64,11 +64,11 @@ package final class Call: ServiceContext {
     }
 
     init(
-        head: RequestHead, loop: EventLoop, route: Route, place: RouteParameters, session: String?,
+        head: RequestHead, loop: EventLoop, route: Route, captures: RouteParameters, session: String?,
         identity: Identity, peer: Peer, projection: Projection?, parameters: Parameters, acceptance: Acceptance,
         service: DiffService
     ) {
-        (self.head, self.loop, self.route, self.place, named) = (head, loop, route, place, session)
+        (self.head, self.loop, self.route, self.captures, named) = (head, loop, route, captures, session)
         (self.identity, self.projection, self.parameters, self.acceptance) = (
             identity, projection, parameters, acceptance
         )
@@ -121,14 +121,14 @@ package final class Call: ServiceContext {
     /// Reads the session's head, from the store if need be.
     func view() -> Progress<SessionView, TransactionFailure> {
         Transaction(ReadSession(), for: self).run().map { [table = service.table] in
-            SessionView($0.slot, $0.outcome, of: table, $0.lease)
+            SessionView($0.slot, $0.outcome, of: table, $0.share)
         }
     }
 
     /// The same; nil if there is no session.
     func find() -> Progress<SessionView?, TransactionFailure> {
         Transaction(FindSession(), for: self).run().map { [table = service.table] done in
-            done.outcome.map { SessionView(done.slot, $0, of: table, done.lease) }
+            done.outcome.map { SessionView(done.slot, $0, of: table, done.share) }
         }
     }
 
@@ -209,7 +209,7 @@ extension Call {
     /// much as a request may cost (docs/security.md) is one request.
     func countView(_ projection: Projection, of session: String) {
         guard service.hasRates, !projection.views.isEmpty, let (slot, bytes) = service.table.peek(session),
-            !slot.answers(in: service.table.answers).seenStates.keeps(projection.views)
+            !slot.answers(in: service.table.answers).viewCache.keeps(projection.views)
         else { return }
         service.countRate(identity, peer, Double(bytes * projection.scanCount) / Double(Self.bytesOfRequest))
     }
@@ -238,7 +238,7 @@ extension ServiceContext {
 /// A request to a route that is open to all.
 struct OpenCall {
     let head: RequestHead
-    let place: RouteParameters
+    let captures: RouteParameters
     let service: DiffService
 }
 

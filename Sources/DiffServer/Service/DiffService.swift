@@ -25,7 +25,7 @@ package final class DiffService: Service {
     /// By key or token, and by peer.
     private let rateLimit: RateLimit<String>
     private let peerRateLimit: RateLimit<PeerNetwork>
-    private let departure = Departure()
+    private let drain = DrainState()
     private let outage = Locked(StoreOutage())
     let crossOrigin: CrossOrigin
     package let workers: Workers
@@ -73,7 +73,7 @@ package final class DiffService: Service {
         let match = routes.match(head)
         if let answer = options(head, match) { return .answer(finish(answer, head, .options)) }
         switch consume match {
-        case .found(let route, let place): return try admit(head, peer, loop, &caller, to: route, place)
+        case .found(let route, let captures): return try admit(head, peer, loop, &caller, to: route, captures)
         case .methodNotAllowed(let allow):
             let identity = Self.isOpen(head) ? nil : try identity(head, peer, for: .read, &caller)
             if let identity, let session = Self.session(head), !identity.covers(session) {
@@ -91,7 +91,7 @@ package final class DiffService: Service {
 
     private func admit(
         _ head: RequestHead, _ peer: Peer, _ loop: EventLoop, _ caller: inout String?, to route: Route,
-        _ place: RouteParameters
+        _ captures: RouteParameters
     ) throws(Problem) -> Admission {
         // A body without a meaning (RFC 9110 §9.3.1) is read and dropped.
         switch route.work {
@@ -99,11 +99,11 @@ package final class DiffService: Service {
             if !route.isProbe { try checkRate(nil, peer) }
             // Anyone may ask; credentials are read only to name the caller in the log.
             if head["authorization"] != nil { _ = try? identity(head, peer, for: .operate, &caller) }
-            let response = answer(OpenCall(head: head, place: place, service: self), of: route, work)
+            let response = answer(OpenCall(head: head, captures: captures, service: self), of: route, work)
             guard head.bodyLength == .none else { return .read(maxBytes: Self.strayBody) { _, _ in .now(response) } }
             return .answer(response)
         case .withoutBody(let work):
-            let call = try call(route, place, head, peer, loop, &caller)
+            let call = try call(route, captures, head, peer, loop, &caller)
             if case .write = route.permission { try checkWritable() }
             guard head.bodyLength == .none else {
                 return .read(maxBytes: Self.strayBody) { _, _ in call.reply(work) }
@@ -114,7 +114,7 @@ package final class DiffService: Service {
             }
         case .withBody(let prepare):
             let generation = access.generation
-            let call = try call(route, place, head, peer, loop, &caller)
+            let call = try call(route, captures, head, peer, loop, &caller)
             let prepared = try prepare(call)
             try call.checkAcceptance()
             try checkBody(head, of: route)
@@ -129,13 +129,24 @@ package final class DiffService: Service {
 
     /// Admits a request to a route that is not open.
     private func call(
-        _ route: Route, _ place: RouteParameters, _ head: RequestHead, _ peer: Peer, _ loop: EventLoop,
+        _ route: Route, _ captures: RouteParameters, _ head: RequestHead, _ peer: Peer, _ loop: EventLoop,
         _ caller: inout String?
     ) throws(Problem) -> Call {
-        let session = place.value(of: "session")
-        let (identity, projection) = try admitted(route, to: session, head, peer, &caller)
+        guard let permission = route.permission else { preconditionFailure("an open route makes no call") }
+        let session = captures.value(of: "session")
+        let identity = try identity(head, peer, for: permission, &caller)
+        guard identity.has(permission, session: session) else {
+            throw .forbidden(identity, permission, session)
+        }
+        let projection = Projection(of: identity, in: session)
+        if projection == nil, let asked = head.query.first(where: { Projection.parameters.contains($0.name) })?.name {
+            throw Problem(
+                .forbidden, "this token does not allow reading, so it cannot choose what to show: leave \(asked) out")
+        }
+        try checkRate(identity, peer)
+        if let session { try Self.check(session: session) }
         return Call(
-            head: head, loop: loop, route: route, place: place, session: session, identity: identity,
+            head: head, loop: loop, route: route, captures: captures, session: session, identity: identity,
             peer: peer, projection: projection,
             parameters: try Parameters(head.query, known: route.parameters, lists: route.lists),
             acceptance: Acceptance(head), service: self)
@@ -151,8 +162,9 @@ package final class DiffService: Service {
         case .notFound: allow = head.isServerWide ? "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT" : ""
         }
         if allow.isEmpty { return nil }
-        var answer =
-            crossOrigin.preflight(head, allow: allow) ?? Response(status: 204, fields: [Field("Allow", allow)])
+        let preflight = crossOrigin.preflight(head, allow: allow)
+        if preflight == nil { noteForeignOrigin(head) }
+        var answer = preflight ?? Response(status: 204, fields: [Field("Allow", allow)])
         if !head.isServerWide, allow.contains("PATCH") { answer.fields.append(MediaType.acceptPatch) }
         return answer
     }
@@ -165,27 +177,9 @@ package final class DiffService: Service {
     /// The session that a path names, whatever the method.
     static func session(_ head: RequestHead) -> String? {
         for method in [Method.get, .post] {
-            if case .found(_, let place) = routes.match(head, as: method) { return place.value(of: "session") }
+            if case .found(_, let captures) = routes.match(head, as: method) { return captures.value(of: "session") }
         }
         return nil
-    }
-
-    private func admitted(
-        _ route: Route, to session: String?, _ head: RequestHead, _ peer: Peer, _ caller: inout String?
-    ) throws(Problem) -> (Identity, Projection?) {
-        guard let permission = route.permission else { return (.anyone, nil) }
-        let identity = try identity(head, peer, for: permission, &caller)
-        guard identity.has(permission, session: session) else {
-            throw .forbidden(identity, permission, session)
-        }
-        let projection = Projection(of: identity, in: session)
-        if projection == nil, let asked = head.query.first(where: { Projection.parameters.contains($0.name) })?.name {
-            throw Problem(
-                .forbidden, "this token does not allow reading, so it cannot choose what to show: leave \(asked) out")
-        }
-        try checkRate(identity, peer)
-        if let session { try Self.check(session: session) }
-        return (identity, projection)
     }
 
     /// Identifies the caller, once for each request. Its log line names the caller, whatever happens later.
@@ -203,6 +197,7 @@ package final class DiffService: Service {
     ///
     /// - Parameter identity: nil for open pages, which count for the address alone.
     private func checkRate(_ identity: Identity?, _ peer: Peer) throws(Problem) {
+        guard hasRates else { return }
         if let network = peer.network, let wait = peerRateLimit.refuses(network) {
             let reason = "more than \(settings.peerRate ?? 0) requests a second from one address"
             throw Problem(.tooManyRequests, reason, retryAfter: wait)
@@ -297,7 +292,16 @@ package final class DiffService: Service {
     }
 
     func refusal(_ problem: Problem, of head: RequestHead, _ label: AnswerLabel) -> Response {
-        finish(problem.response(instance: head.instance), head, label)
+        noteForeignOrigin(head)
+        return finish(problem.response(instance: head.instance), head, label)
+    }
+
+    /// Logs the origin of a web page that may not read its answers.
+    private func noteForeignOrigin(_ head: RequestHead) {
+        guard let origin = head["origin"], !access.admits(origin: origin, head), CrossOrigin.isOrigin(origin) else {
+            return
+        }
+        journal.logOnce(refusedOrigin: origin)
     }
 
     /// Adds the parts common to all answers.
@@ -389,7 +393,7 @@ package final class DiffService: Service {
 // MARK: - The end
 
 /// How near a service is to its end.
-private final class Departure: Sendable {
+private final class DrainState: Sendable {
     let hasBegun = Atomic<Bool>(false)
     /// When the last reader leaves, in nanoseconds of `Instant`.
     let lastReader = Atomic<Int64>(Instant.never.nanoseconds)
@@ -398,10 +402,10 @@ private final class Departure: Sendable {
 
 extension DiffService {
     /// Whether the server is closing. Then `/readyz` is 503.
-    package var isDraining: Bool { departure.hasBegun.load(ordering: .relaxed) }
+    package var isDraining: Bool { drain.hasBegun.load(ordering: .relaxed) }
 
     /// Announces on request that the server is closing. Everything else continues.
-    package func announceEnd() { departure.hasBegun.store(true, ordering: .relaxed) }
+    package func announceEnd() { drain.hasBegun.store(true, ordering: .relaxed) }
 
     /// Makes streams and held requests end, one after another, within `window`. Those that begin later end by then,
     /// too.
@@ -409,25 +413,25 @@ extension DiffService {
     /// - Returns: when the last one ends.
     package func dismissReaders(within window: Duration) -> Duration {
         // First, so that none that begins meanwhile is missed.
-        departure.lastReader.store((Instant.now + window).nanoseconds, ordering: .sequentiallyConsistent)
+        drain.lastReader.store((Instant.now + window).nanoseconds, ordering: .sequentiallyConsistent)
         let span = table.dismissReaders(within: window)
-        departure.lastReader.store((Instant.now + span).nanoseconds, ordering: .relaxed)
+        drain.lastReader.store((Instant.now + span).nanoseconds, ordering: .relaxed)
         return span
     }
 
     /// After which time a stream or a held request that begins now must end; nil if it may choose.
     var timeToLeave: Duration? {
-        let last = departure.lastReader.load(ordering: .sequentiallyConsistent)
+        let last = drain.lastReader.load(ordering: .sequentiallyConsistent)
         guard last < Instant.never.nanoseconds else { return nil }
         return .nanoseconds(Int64.random(in: 0...max(0, last - Instant.now.nanoseconds)))
     }
 
     /// Refuses writes from now on.
-    package func refuseWrites() { departure.refusesWrites.store(true, ordering: .relaxed) }
+    package func refuseWrites() { drain.refusesWrites.store(true, ordering: .relaxed) }
 
     /// - Throws: 503 once nobody may write any more.
     private func checkWritable() throws(Problem) {
-        if departure.refusesWrites.load(ordering: .relaxed) { throw .draining }
+        if drain.refusesWrites.load(ordering: .relaxed) { throw .draining }
     }
 }
 

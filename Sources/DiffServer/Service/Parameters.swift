@@ -13,6 +13,8 @@ struct Parameters: Sendable {
     ///   - known: the endpoint's parameters.
     ///   - lists: the parameters that may be repeated.
     init(_ items: [QueryItem], known: Set<String>, lists: Set<String> = []) throws(Problem) {
+        self.items = items
+        if items.isEmpty { return }
         var seen: Set<String> = []
         for item in items {
             guard known.contains(item.name) else {
@@ -24,7 +26,6 @@ struct Parameters: Sendable {
                 throw .malformed("the parameter \"\(item.name)\" is given twice")
             }
         }
-        self.items = items
     }
 
     var isEmpty: Bool { items.isEmpty }

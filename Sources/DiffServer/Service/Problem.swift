@@ -8,8 +8,7 @@ package struct Problem: Error, Sendable {
     package var type: ProblemType
     package var detail: String
     package var errors: [Violation] = []
-    /// What is wrong in a body that is not JSON, and at which byte.
-    var fault: JSONError.Reason?
+    /// At which byte a body is not JSON.
     var offset: Int?
     var limit: Int?
     var actual: Int?
@@ -127,7 +126,10 @@ extension Problem {
     static var draining: Problem { Problem(.draining, "the server is shutting down") }
 
     static var hasSource: Problem {
-        Problem(.hasSource, "this list is fetched from its source: only edits are accepted, as {\"edits\":[…]}")
+        Problem(
+            .hasSource,
+            "this list is fetched from its source: only {\"edits\":[…]} is accepted, with a key unless it has a hook"
+        )
     }
 
     /// One line for an operator.
@@ -137,11 +139,9 @@ extension Problem {
             ? "\(detail), at \(first.pointer)" : "\(detail) (\(first.pointer): \(first.detail))"
     }
 
-    /// The problem without any word of a body, for the log: a detail may hold ids, and a pointer names.
-    package var outline: String {
-        if let fault, let offset { return "\(fault.rawValue) at byte \(offset)" }
-        guard let first = errors.first else { return detail }
-        return errors.count == 1 ? first.code : "\(errors.count) violations, such as \(first.code)"
+    /// The same, with the byte of the first place.
+    package var locatedSummary: String {
+        errors.first?.offset.map { "\(summary), byte \($0)" } ?? summary
     }
 
     package init(_ error: SessionError) {
@@ -233,7 +233,7 @@ extension Problem {
         case .json(let error):
             let isEmpty = error.isOfEmptyText
             self.init(.malformedJSON, isEmpty ? "the body is empty, but JSON is expected" : error.description)
-            (fault, offset) = (error.reason, error.offset)
+            offset = error.offset
         case .wrongShape(let violations):
             self.init(.wrongShape, violations)
         case .invalid(let violations): self.init(.invalidState, violations)

@@ -117,8 +117,8 @@ package enum ProblemType: Int, CaseIterable, Sendable {
         store-unavailable 503 The store is unavailable
             What needs the store is refused until it is back: ask again after `Retry-After`.
         has-source 409 The list is fetched from its source
-            Its state comes from the source that the server's file of lists names: change it there, or send edits. A
-            POST to its `fetch` makes the server fetch it at once.
+            Its state comes from the source that the server's file of lists names: change it there, or send edits;
+            without a hook, these take a key. A POST to its `fetch` makes the server fetch it at once.
         source-unavailable 503 The list's source does not answer
             The list has not been fetched yet. `Retry-After` says when the server tries again.
         edit-refused 422 The list's owner refused the edit

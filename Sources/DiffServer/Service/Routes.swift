@@ -11,7 +11,7 @@ enum RouteName: String, CaseIterable, Sendable {
     /// OPTIONS on any route, including preflights.
     case options
     case diff, shape, list, session, changes, fetch, changesOfMany, item, items
-    case section, sections, tokens, livez, readyz, page, openapi, metrics, problems
+    case section, sectionChanges, sections, settings, tokens, livez, readyz, page, openapi, metrics, problems
 }
 
 /// One route: who may use it, the parameters of its query, and what it does.
@@ -52,7 +52,8 @@ package final class Route: Sendable {
             }
             return .withBody { (call) throws(Problem) in
                 let endpoint = try Endpoint(call)
-                return { (body) throws(Problem) in try call.respond(endpoint, body) }
+                // Captures one reference, so that the closure allocates nothing.
+                return { (body) throws(Problem) in try endpoint.call.respond(endpoint, body) }
             }
         }
     }
@@ -135,10 +136,16 @@ private let allRoutes: [Router<Route>.Route] = [
             .section, .session(PatchContent<StateSection>.self, takesBody: true), .edit,
             parameters: PostChanges.parameters, takesPatches: true, isJSON: false)),
     .init(
+        .post, "/v1/sessions/{session}/sections/{section}/changes",
+        Route(
+            .sectionChanges, .session(PostSection.self, takesBody: true), .write, parameters: PostSection.parameters,
+            lists: Parameters.shapeLists, isJSON: false)),
+    .init(
         .get, "/v1/sessions/{session}/sections",
         Route(
             .sections, .session(GetElements<StateSection>.self), .read, parameters: ["at", "id", "revision", "view"],
             lists: ["at", "id"])),
+    .init(.get, "/v1/sessions/{session}/settings", Route(.settings, .session(GetSettings.self), .write)),
     .init(.post, "/v1/sessions/{session}/tokens", Route(.tokens, .withBody(PostTokens.prepare), .write)),
     .init(
         .delete, "/v1/sessions/{session}/tokens",
@@ -147,14 +154,16 @@ private let allRoutes: [Router<Route>.Route] = [
     .init(.get, "/livez", Route(.livez, .open(GetHealth.live), isProbe: true)),
     .init(.get, "/readyz", Route(.readyz, .open(GetHealth.ready), isProbe: true)),
     .init(.get, "/", Route(.page, .open(GetFile["index.html"].answer))),
+    .init(.get, "/page", Route(.page, .open(GetFile["page.html"].answer))),
     .init(.get, "/playground/{file}", Route(.page, .open(GetFile.module))),
     .init(.get, "/client.js", Route(.page, .open(GetFile["client.js"].answer))),
     .init(.get, "/apply.js", Route(.page, .open(GetFile["apply.js"].answer))),
     .init(.get, "/bind.js", Route(.page, .open(GetFile["bind.js"].answer))),
     .init(.get, "/updates.js", Route(.page, .open(GetFile["updates.js"].answer))),
     .init(.get, "/edits.js", Route(.page, .open(GetFile["edits.js"].answer))),
+    .init(.get, "/live-list.js", Route(.page, .open(GetFile["live-list.js"].answer))),
     .init(.get, "/client.d.ts", Route(.page, .open(GetFile["client.d.ts"].answer))),
-    .init(.get, "/openapi.json", Route(.openapi, .open(GetFile["openapi.json"].answer))),
+    .init(.get, "/openapi.json", Route(.openapi, .open(GetFile.description))),
     .init(.get, "/metrics", Route(.metrics, .withoutBody(GetMetrics.answer), .operate, isJSON: false)),
     .init(.get, "/problems/{name}", Route(.problems, .open(GetProblem.answer))),
 ]

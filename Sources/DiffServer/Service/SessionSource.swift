@@ -1,6 +1,7 @@
 import DiffSessions
 import DiffStores
 import HTTPCore
+import SnapshotKit
 
 /// The source of sessions that fetch themselves (CONTRACT §11).
 package protocol SessionSource: AnyObject, Sendable {
@@ -21,6 +22,12 @@ package protocol SessionSource: AnyObject, Sendable {
 package protocol ListedSession: Sendable {
     /// Whether it fetches itself.
     var hasSource: Bool { get }
+    /// Whether its owner is asked about edits.
+    var hasHook: Bool { get }
+    /// Whether streams hold a change back for a moment, since several sources may bring theirs at once.
+    var holdsChanges: Bool { get }
+    /// The shapes of sections that have their own, which edits follow.
+    var sectionShapes: SectionShapes { get }
     /// What a reader must wait for; nil for nothing.
     ///
     /// - Parameter patience: the longest that the reader waits if there is a session already.

@@ -40,7 +40,7 @@ struct ShapeSearch: Sendable {
     func advice() -> Advice? {
         if body.holdsOperations { return layout == .changes && body.member("edits") == nil ? .edits : nil }
         guard var documents, !holdsOnlySettings else { return nil }
-        let named = tried?.places ?? namedPlaces
+        let named = tried?.mapping ?? namedMapping
         if var lenient = named {
             lenient.skipsInvalid = true
             if let found = try? documents.new.state(StateShape(lenient), limits: limits), found.snapshot.itemCount > 0 {
@@ -74,9 +74,9 @@ struct ShapeSearch: Sendable {
     }
 
     /// The shape next to the document.
-    private var namedPlaces: StateShape.Places? {
+    private var namedMapping: StateShape.FieldMapping? {
         guard tried == nil, layout != .diff else { return nil }
-        return body.member("shape")?.shape?.places
+        return body.member("shape")?.shape?.mapping
     }
 
     /// The refused documents; nil if there are none.
@@ -86,7 +86,7 @@ struct ShapeSearch: Sendable {
         case .changes where tried != nil || body.member("state") == nil: return (body, nil)
         // An invalid shape must be mended first.
         case .changes, .session:
-            return body.member("shape") == nil || namedPlaces != nil ? body.member("state").map { ($0, nil) } : nil
+            return body.member("shape") == nil || namedMapping != nil ? body.member("state").map { ($0, nil) } : nil
         case .diff:
             guard let old = body.member("old"), let new = body.member("new") else { return nil }
             return (new, old)

@@ -72,8 +72,8 @@ public struct History: Sendable {
     var oldestSequence: UInt64? { count > 0 ? self[0].revision.sequence : nil }
 
     private subscript(index: Int) -> Entry {
-        let (page, place) = (forgotten + index).quotientAndRemainder(dividingBy: Page.size)
-        return page < full.count ? full[page].entries[place] : recent[place]
+        let (page, offset) = (forgotten + index).quotientAndRemainder(dividingBy: Page.size)
+        return page < full.count ? full[page].entries[offset] : recent[offset]
     }
 
     private mutating func set(_ entries: [Entry]) {
@@ -131,7 +131,7 @@ public struct History: Sendable {
     // MARK: Looking back
 
     /// The index of a revision, or else of the newest one with its digest.
-    func place(of revision: Revision, at now: Instant, bounds: Bounds) -> Int? {
+    func index(of revision: Revision, at now: Instant, bounds: Bounds) -> Int? {
         var found: Int?
         let age = maxAge(bounds)
         for index in (0..<count).reversed() {
@@ -143,7 +143,7 @@ public struct History: Sendable {
         return found
     }
 
-    public func revision(at place: Int) -> Revision { self[place].revision }
+    public func revision(at index: Int) -> Revision { self[index].revision }
 
     /// The revision with a sequence.
     func revision(_ sequence: UInt64) -> Revision? {
@@ -153,16 +153,16 @@ public struct History: Sendable {
 
     /// Whether a revision (or its successor, if it is gone) has used up half of any bound: count, bytes or age.
     public func isFading(_ sequence: UInt64, at now: Instant, bounds: Bounds) -> Bool {
-        guard let place = (0..<count).first(where: { self[$0].revision.sequence >= sequence }) else { return false }
-        let newer = (place..<count).reduce(0) { $0 + self[$1].bytes }
-        return (count - place) * 2 > bounds.revisions || newer * 2 > bounds.bytes
-            || (now - self[place].retired) * 2 > bounds.age
+        guard let index = (0..<count).first(where: { self[$0].revision.sequence >= sequence }) else { return false }
+        let newer = (index..<count).reduce(0) { $0 + self[$1].bytes }
+        return (count - index) * 2 > bounds.revisions || newer * 2 > bounds.bytes
+            || (now - self[index].retired) * 2 > bounds.age
     }
 
     /// The deltas that lead from the head to an index, in order.
-    func way(to place: Int) -> [SnapshotDelta] {
+    func way(to oldest: Int) -> [SnapshotDelta] {
         var way: [SnapshotDelta] = []
-        for index in (place..<count).reversed() {
+        for index in (oldest..<count).reversed() {
             let back = self[index].back
             if back.isWhole { way.removeAll(keepingCapacity: true) }
             way.append(back)

@@ -40,7 +40,7 @@ public enum Since: Hashable, Sendable {
     public var revision: Revision? { if case .revision(let revision) = self { revision } else { nil } }
 
     /// The rows that the reader shows; nil for all.
-    public var place: WindowPosition? { revision?.place }
+    public var position: WindowPosition? { revision?.position }
 
     /// Replaces `absent` for a writer: by the head before the write, or by `nothing` if there was none.
     public func orElse(_ before: Revision?) -> Since { self == .absent ? before.map(Since.revision) ?? .nothing : self }
@@ -53,11 +53,11 @@ extension Session {
     /// Finds the state of a reader's revision. O(history).
     public func resumePoint(_ revision: Revision, at now: Instant, bounds: History.Bounds) -> ResumePoint {
         let isHead = revision.digest == head.revision.digest
-        let place = isHead ? nil : history.place(of: revision, at: now, bounds: bounds)
-        if isHead || place != nil {
+        let index = isHead ? nil : history.index(of: revision, at: now, bounds: bounds)
+        if isHead || index != nil {
             let marks = marks(after: revision.sequence)
             if marks.isReload { return .none(.reloaded) }
-            return place.map { .past($0, marks: marks) } ?? .head(marks: marks)
+            return index.map { .past($0, marks: marks) } ?? .head(marks: marks)
         }
         return .none(reset(from: revision.sequence, at: now, bounds: bounds))
     }
@@ -79,10 +79,10 @@ extension Session {
     /// different things for two revisions with the same digest.
     public func resumePoint(of revision: Revision, at now: Instant, bounds: History.Bounds) -> ResumePoint {
         if revision != head.revision, !settings.ignored.isEmpty,
-            let place = history.place(of: revision, at: now, bounds: bounds), history.revision(at: place) == revision
+            let index = history.index(of: revision, at: now, bounds: bounds), history.revision(at: index) == revision
         {
             let marks = marks(after: revision.sequence)
-            return marks.isReload ? .none(.reloaded) : .past(place, marks: marks)
+            return marks.isReload ? .none(.reloaded) : .past(index, marks: marks)
         }
         return resumePoint(revision, at: now, bounds: bounds)
     }
@@ -112,8 +112,8 @@ extension Session {
     ///
     /// - Parameter isIndexed: whether its ids can be found in O(1).
     /// - Returns: nil if a delta does not fit its state, whoever wrote it. The revision then counts as forgotten.
-    public func state(at place: Int, isIndexed: Bool = false) -> (snapshot: Snapshot, reused: Kinship)? {
-        head.snapshot.applying(history.way(to: place), isIndexed: isIndexed).map { ($0.snapshot, $0.reused.reversed) }
+    public func state(at index: Int, isIndexed: Bool = false) -> (snapshot: Snapshot, shared: SharedRuns)? {
+        head.snapshot.applying(history.way(to: index), isIndexed: isIndexed).map { ($0.snapshot, $0.shared.reversed) }
     }
 
     /// Whether a revision is the head or a remembered one.

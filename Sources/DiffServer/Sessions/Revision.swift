@@ -11,7 +11,7 @@ public struct Revision: Hashable, Sendable {
     /// The members that few revisions have: one reference, so that revisions are cheap to copy.
     private var details: Details?
 
-    private indirect enum Details: Hashable, Sendable { case some(place: WindowPosition?, written: String?) }
+    private indirect enum Details: Hashable, Sendable { case some(position: WindowPosition?, written: String?) }
 
     public init(sequence: UInt64, digest: UInt64) {
         self.sequence = sequence
@@ -31,21 +31,21 @@ public struct Revision: Hashable, Sendable {
         sequence = UInt64(String(decoding: parts[0], as: UTF8.self)) ?? .max
         self.digest = digest
         if let separator {
-            guard let place = WindowPosition(String(text[text.index(after: separator)...])) else { return nil }
-            details = .some(place: place, written: nil)
+            guard let position = WindowPosition(String(text[text.index(after: separator)...])) else { return nil }
+            details = .some(position: position, written: nil)
         }
-        if ownText != text { details = .some(place: place, written: String(text)) }
+        if ownText != text { details = .some(position: position, written: String(text)) }
     }
 
     /// The rows of the revision that a reader shows; nil for all.
-    public var place: WindowPosition? { if case .some(let place, _)? = details { place } else { nil } }
+    public var position: WindowPosition? { if case .some(let position, _)? = details { position } else { nil } }
     /// The text sent by a client, if it is unusual; it is echoed.
     private var written: String? { if case .some(_, let written)? = details { written } else { nil } }
 
     /// The revision for a reader who shows these rows of it.
-    public func showing(_ place: WindowPosition?) -> Revision {
+    public func showing(_ position: WindowPosition?) -> Revision {
         var revision = Revision(sequence: sequence, digest: digest)
-        revision.details = place.map { .some(place: $0, written: nil) }
+        revision.details = position.map { .some(position: $0, written: nil) }
         return revision
     }
 
@@ -53,9 +53,9 @@ public struct Revision: Hashable, Sendable {
 
     /// Appends the text, in quotes.
     public func write(into writer: inout JSONWriter) {
-        writer.append("\"")
+        writer.append(byte: UInt8(ascii: "\""))
         if let written { writer.append(verbatim: written) } else { writeOwn(into: &writer) }
-        writer.append("\"")
+        writer.append(byte: UInt8(ascii: "\""))
     }
 
     private func writeOwn(into writer: inout JSONWriter) {
@@ -64,15 +64,15 @@ public struct Revision: Hashable, Sendable {
         } else {
             writer.append(verbatim: String(sequence))
         }
-        writer.append("-")
+        writer.append(byte: UInt8(ascii: "-"))
         writer.append(hex: digest)
-        if let place { writer.append(verbatim: "~\(place)") }
+        if let position { writer.append(verbatim: "~\(position)") }
     }
 
     private var ownText: String {
         // Avoids an array: stores and answers write many revisions.
-        let (number, place) = (String(sequence), place.map { "~\($0)" } ?? "")
-        return String(unsafeUninitializedCapacity: number.utf8.count + 17 + place.utf8.count) { room in
+        let (number, position) = (String(sequence), position.map { "~\($0)" } ?? "")
+        return String(unsafeUninitializedCapacity: number.utf8.count + 17 + position.utf8.count) { room in
             var (_, at) = room.initialize(from: number.utf8)
             room[at] = UInt8(ascii: "-")
             at += 17
@@ -80,7 +80,7 @@ public struct Revision: Hashable, Sendable {
                 let digit = UInt8(truncatingIfNeeded: digest >> UInt64(4 * position - 4)) & 15
                 room[at - position] = digit &+ (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
             }
-            return room[at...].initialize(fromContentsOf: place.utf8)
+            return room[at...].initialize(fromContentsOf: position.utf8)
         }
     }
 }

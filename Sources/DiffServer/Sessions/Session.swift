@@ -42,7 +42,7 @@ public final class Session: Sendable {
 
     /// The newest state. An object, shared by sessions that differ only in other parts.
     public final class Head: Sendable {
-        let origin: Origin
+        let provenance: Provenance
         public let snapshot: Snapshot
         let fingerprints: Fingerprints
         /// Leads here from the previous state, for the log; nil if there is none, or if it would be as large as the
@@ -54,7 +54,7 @@ public final class Session: Sendable {
         public let footprint: Int
 
         /// How a state came about.
-        struct Origin: Sendable {
+        struct Provenance: Sendable {
             let revision: Revision
             /// Rows and sections to redraw on the way to this revision.
             let marks: Marks
@@ -64,15 +64,8 @@ public final class Session: Sendable {
             let maker: RequestFingerprint?
             /// Whether the digest is from a time when other places were ignored; it stays until the state changes.
             var hasOldDigest: Bool
-
-            /// - Parameter parent: the revision before this one, if there was one.
-            init(
-                revision: Revision, marks: Marks, parent: Revision?, maker: RequestFingerprint?, made: Instant,
-                hasOldDigest: Bool = false
-            ) {
-                (self.revision, self.marks, self.made, self.maker) = (revision, marks, made, maker)
-                (parentDigest, self.hasOldDigest) = (parent?.digest, hasOldDigest)
-            }
+            /// What this revision was made on if it is a fetch of one section; nil for any other write.
+            let fetched: FetchGround?
 
             /// The revision that the write changed into this one.
             var parent: Revision? {
@@ -80,22 +73,41 @@ public final class Session: Sendable {
             }
         }
 
-        public var revision: Revision { origin.revision }
-        public var marks: Marks { origin.marks }
-        public var parent: Revision? { origin.parent }
-        var maker: RequestFingerprint? { origin.maker }
-        public var made: Instant { origin.made }
-        var hasOldDigest: Bool { origin.hasOldDigest }
+        public var revision: Revision { provenance.revision }
+        public var marks: Marks { provenance.marks }
+        public var parent: Revision? { provenance.parent }
+        var maker: RequestFingerprint? { provenance.maker }
+        public var made: Instant { provenance.made }
+        var hasOldDigest: Bool { provenance.hasOldDigest }
 
         init(
-            _ origin: Origin, snapshot: Snapshot, fingerprints: Fingerprints, step: SnapshotDelta? = nil,
+            _ provenance: Provenance, snapshot: Snapshot, fingerprints: Fingerprints, step: SnapshotDelta? = nil,
             change: Changeset? = nil
         ) {
-            (self.origin, self.snapshot, self.fingerprints, self.step) = (origin, snapshot, fingerprints, step)
+            (self.provenance, self.snapshot, self.fingerprints, self.step) = (provenance, snapshot, fingerprints, step)
             self.change = change
             footprint =
-                snapshot.footprint + fingerprints.footprint + origin.marks.footprint + (step?.bytes.capacity ?? 0)
+                snapshot.footprint + fingerprints.footprint + provenance.marks.footprint + (step?.bytes.capacity ?? 0)
         }
+    }
+
+    /// What the fetches of a list's sections build on: the last revision that none of them made, or the session's
+    /// beginning. As long as it stays, their commits do not concern each other; any other write changes it, and so
+    /// drops the fetches that are under way.
+    public struct FetchGround: Sendable, Equatable {
+        let value: UInt64
+
+        init(value: UInt64) { self.value = value }
+
+        /// A new session's. Odd, and never the same again, even if the session is made again.
+        static var beginning: FetchGround { FetchGround(value: UInt64.random(in: 0...UInt64.max) | 1) }
+
+        init(_ revision: Revision) { value = (revision.digest ^ revision.sequence &* 0x9E37_79B9_7F4A_7C15) & ~1 }
+
+        /// Whether only fetches have written the session since it was made.
+        public var isBeginning: Bool { value & 1 == 1 }
+
+        public var text: String { String(value, radix: 16) }
     }
 
     /// The settings made by PUT or the first POST, with the changes of later PUTs without a state.
@@ -110,19 +122,13 @@ public final class Session: Sendable {
         public var shape: StateShape?
         /// Whether items keep the head's expansion if the posted state does not mention it.
         var keepsExpanded = false
+        /// Of how many answers of its source the shape was guessed; 0 if it is not, or not yet.
+        package internal(set) var guessedAnswers: UInt8 = 0
         /// How often the ignored places have changed since the session was made.
         var digestEpoch = 0
         /// Whether other places were ignored before, since the session was made or last started over. Readers may then
         /// have any values there.
         public var ignoredOthers = false
-
-        public init(
-            timeToLive: Duration, ignored: [JSONPointer], shape: StateShape? = nil, keepsExpanded: Bool = false
-        ) {
-            (self.timeToLive, self.ignored, self.shape, self.keepsExpanded) = (
-                timeToLive, ignored, shape, keepsExpanded
-            )
-        }
 
         /// The salt of the digests. States that were equal may differ once other places are ignored, so an earlier
         /// digest must never recur for a later state, not even if the session is made again.
@@ -156,6 +162,7 @@ extension Session {
     public struct SettingsChange: Sendable, Equatable {
         var timeToLive: Duration?
         public var ignored: [JSONPointer]?
+        /// The native one takes away the session's.
         public var shape: StateShape?
         public var keepsExpanded: Bool?
 
@@ -165,7 +172,7 @@ extension Session {
             var next = settings
             if let timeToLive { next.timeToLive = timeToLive }
             if let ignored { next.ignored = ignored }
-            if let shape { next.shape = shape }
+            if let shape { next.shape = shape == .native ? nil : shape }
             if let keepsExpanded { next.keepsExpanded = keepsExpanded }
             return next
         }
@@ -194,9 +201,25 @@ extension RequestFingerprint {
     }
 }
 
+extension Session.Head.Provenance {
+    /// - Parameter parent: the revision before this one, if there was one.
+    init(
+        revision: Revision, marks: Marks, parent: Revision?, maker: RequestFingerprint?, made: Instant,
+        hasOldDigest: Bool = false, fetched: Session.FetchGround? = nil
+    ) {
+        self.init(
+            revision: revision, marks: marks, made: made, parentDigest: parent?.digest, maker: maker,
+            hasOldDigest: hasOldDigest, fetched: fetched)
+    }
+}
+
 // MARK: - Settings
 
 extension Session.Settings {
+    public init(timeToLive: Duration, ignored: [JSONPointer], shape: StateShape? = nil, keepsExpanded: Bool = false) {
+        self.init(timeToLive: timeToLive, ignored: ignored, shape: shape, keepsExpanded: keepsExpanded, digestEpoch: 0)
+    }
+
     /// The members of a body that set them.
     public static let members = ["ttl", "ignore", "shape", "keep"]
     /// The members of an envelope with a state.
@@ -204,10 +227,22 @@ extension Session.Settings {
 }
 
 extension Session.SettingsChange {
-    public init(_ envelope: Envelope) throws(StateError) {
+    /// - Parameter defaults: what `null` stands for.
+    public init(_ envelope: Envelope, defaults: Session.Settings) throws(StateError) {
         self.init()
         for name in Session.Settings.members {
-            if let value = envelope.values[name] { try take(name, value) }
+            guard let value = envelope.values[name] else { continue }
+            if value.isNull { reset(name, to: defaults) } else { try take(name, value) }
+        }
+    }
+
+    private mutating func reset(_ name: String, to defaults: Session.Settings) {
+        switch name {
+        case "ttl": timeToLive = defaults.timeToLive
+        case "ignore": ignored = defaults.ignored
+        case "shape": shape = defaults.shape ?? .native
+        case "keep": keepsExpanded = defaults.keepsExpanded
+        default: preconditionFailure("\(name) is none of Session.Settings.members")
         }
     }
 
@@ -332,16 +367,23 @@ public protocol SessionInMemory: AnyObject, Sendable {
     var settings: Session.Settings { get }
     var replays: ReplayWindow { get }
     var version: UInt64 { get }
+    var fetchGround: Session.FetchGround { get }
 }
 
 extension Session: SessionInMemory {
     public var revision: Revision { head.revision }
     public var rows: Int { head.snapshot.rowCount }
+    public var fetchGround: FetchGround { head.provenance.fetchGround }
+}
+
+extension Session.Head.Provenance {
+    /// What the next fetch of a section builds on.
+    var fetchGround: Session.FetchGround { fetched ?? Session.FetchGround(revision) }
 }
 
 /// A session that has not been used recently, packed into as little memory as possible. It must be woken before use.
 public final class CompactSession: SessionInMemory {
-    private let head: Session.Head.Origin
+    private let head: Session.Head.Provenance
     private let snapshot: PackedSnapshot
     private let history: History
     public let settings: Session.Settings
@@ -352,10 +394,11 @@ public final class CompactSession: SessionInMemory {
     private let log: SessionLog
 
     public var revision: Revision { head.revision }
+    public var fetchGround: Session.FetchGround { head.fetchGround }
 
     /// Packs a session. O(items).
     public init(_ session: Session) {
-        head = session.head.origin
+        head = session.head.provenance
         rows = session.head.snapshot.rowCount
         snapshot = PackedSnapshot(session.head.snapshot, session.head.fingerprints)
         (history, settings, replays) = (session.history, session.settings, session.replays)

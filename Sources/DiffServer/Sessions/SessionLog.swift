@@ -156,10 +156,10 @@ extension Session {
         var (marks, revision): (Marks, Revision?) = (.none, nil)
         for found in covered {
             if let change = found.change {
-                if revision != nil, revision != change.origin.parent { history = History() }
-                revision = change.origin.revision
+                if revision != nil, revision != change.provenance.parent { history = History() }
+                revision = change.provenance.revision
                 history.retire(change, marks: marks, bounds: transition.bounds)
-                marks = change.origin.marks
+                marks = change.provenance.marks
             } else if case .failure = found.entry {
                 history = History()
             }
@@ -192,25 +192,25 @@ extension Session {
         by entries: [FoundEntry], by transition: SessionTransition
     ) throws(SessionRecord.Failure) -> Session {
         // Settings determine how later states are compared, so the revisions before new settings are made first.
-        if let place = entries.firstIndex(where: { $0.settings != nil }) {
-            let before = try advanced(by: Array(entries[..<place]), by: transition)
-            let settled = try before.settled(by: entries[place], by: transition)
-            return try settled.advanced(by: Array(entries[(place + 1)...]), by: transition)
+        if let index = entries.firstIndex(where: { $0.settings != nil }) {
+            let before = try advanced(by: Array(entries[..<index]), by: transition)
+            let settled = try before.settled(by: entries[index], by: transition)
+            return try settled.advanced(by: Array(entries[(index + 1)...]), by: transition)
         }
         var steps: [SnapshotDelta] = []
-        var last: Head.Origin?
+        var last: Head.Provenance?
         var (history, replays, log, marks, version) = (history, replays, log, head.marks, version)
         for found in entries {
             let entry = try found.entry.get()
             version = entry.version
             if let replay = entry.replay { replays.remember(replay.entry, by: replay.key) }
             if let change = entry.change {
-                guard change.origin.parent == last?.revision ?? head.revision, let step = change.step else {
+                guard change.provenance.parent == last?.revision ?? head.revision, let step = change.step else {
                     throw .damaged
                 }
                 history.retire(change, marks: marks, bounds: transition.bounds)
                 steps.append(step)
-                (last, marks) = (change.origin, change.origin.marks)
+                (last, marks) = (change.provenance, change.provenance.marks)
             }
             log.append(SessionLog.Entry(found))
         }
@@ -219,7 +219,7 @@ extension Session {
         history.trim(at: transition.now, bounds: transition.bounds)
         guard let made = head.snapshot.applying(steps, isIndexed: true) else { throw .damaged }
         let fingerprints = Fingerprints(
-            of: made.snapshot, ignoring: settings.ignored, from: head.fingerprints, reusing: made.reused)
+            of: made.snapshot, ignoring: settings.ignored, from: head.fingerprints, reusing: made.shared)
         last.hasOldDigest =
             head.hasOldDigest && last.revision.digest == head.revision.digest
             && fingerprints.areOfSameState(as: head.fingerprints)
@@ -247,8 +247,8 @@ extension Session {
 extension History {
     /// Adds the revision before a commit, with its marks; or forgets everything if nothing leads back to it.
     fileprivate mutating func retire(_ change: LogEntry.Change, marks: Marks, bounds: Bounds) {
-        if let parent = change.origin.parent, let back = change.back {
-            retire(parent, marks: marks, back: back, at: change.origin.made, bounds: bounds)
+        if let parent = change.provenance.parent, let back = change.back {
+            retire(parent, marks: marks, back: back, at: change.provenance.made, bounds: bounds)
         } else {
             self = History()
         }
@@ -257,7 +257,7 @@ extension History {
 
 extension SessionLog.Entry {
     fileprivate init(_ found: FoundEntry) {
-        self.init(id: found.id, sequence: found.change?.origin.revision.sequence ?? 0, bytes: found.bytes)
+        self.init(id: found.id, sequence: found.change?.provenance.revision.sequence ?? 0, bytes: found.bytes)
     }
 }
 
@@ -283,7 +283,7 @@ public final class LogEntry: Sendable {
 
     /// A new revision.
     struct Change: Sendable {
-        let origin: Session.Head.Origin
+        let provenance: Session.Head.Provenance
         /// Leads here from the previous state; nil if it would be as large as the state, which then is in the
         /// checkpoint.
         let step: SnapshotDelta?
@@ -310,7 +310,8 @@ public final class LogEntry: Sendable {
         else { return nil }
         // A history without room forgets at once, though another node may remember more.
         let newest = next.history.newest.flatMap { $0.revision == before.head.revision ? $0 : nil }
-        self.init(version, Change(origin: next.head.origin, step: next.head.step, back: newest?.back), nil, replay)
+        self.init(
+            version, Change(provenance: next.head.provenance, step: next.head.step, back: newest?.back), nil, replay)
     }
 
     // MARK: Bytes
@@ -345,7 +346,7 @@ public final class LogEntry: Sendable {
         var meta = JSONObject(capacity: 512)
         meta.number("format", SessionRecord.format)
         if let change {
-            meta.origin(change.origin, clock)
+            meta.provenance(change.provenance, clock)
             if change.step == nil { meta.number("restated", 1) }
             if change.back == nil { meta.number("forgets", 1) }
         }
@@ -373,10 +374,10 @@ public final class LogEntry: Sendable {
         let clock = WallClock()
         var (change, settings, replay): (Change?, Session.Settings?, ReplayWindow.KeyedEntry?)
         if members.revision("revision") != nil {
-            let origin = try members.origin(clock)
-            guard origin.parent != nil else { throw .damaged }
+            let provenance = try members.provenance(clock)
+            guard provenance.parent != nil else { throw .damaged }
             change = Change(
-                origin: origin,
+                provenance: provenance,
                 step: members["restated"] == nil ? SnapshotDelta(bytes: Array(content[step..<back])) : nil,
                 back: members["forgets"] == nil ? SnapshotDelta(bytes: Array(content[back...])) : nil)
         }

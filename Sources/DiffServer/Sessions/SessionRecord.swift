@@ -39,7 +39,7 @@ public struct SessionRecord: Sendable, Equatable {
         let clock = WallClock()
         var writer = JSONObject(capacity: 1024)
         writer.number("format", format)
-        writer.origin(session.head.origin, clock)
+        writer.provenance(session.head.provenance, clock)
         if session.head.hasOldDigest { writer.number("oldDigest", 1) }
         writer.number("startedOverAt", Int(clamping: session.startedOverAt))
         writer.settings(session.settings)
@@ -85,18 +85,18 @@ public struct SessionRecord: Sendable, Equatable {
         guard format == Self.format else { throw .format(format) }
         guard isWhole(by: hash) else { throw .damaged }
         let clock = WallClock()
-        var origin = try members.origin(clock)
+        var provenance = try members.provenance(clock)
         guard let startedOverAt = members["startedOverAt"]?.integer, let replays = members["replays"]?.elements,
             let snapshot = try? Snapshot(json: head, limits: .none)
         else { throw .damaged }
         let settings = try members.settings()
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: settings.ignored)
-        origin.hasOldDigest = members["oldDigest"] != nil
-        let isVerified = fingerprints.digest(salt: settings.salt(name)) == origin.revision.digest
-        guard !isHead || origin.hasOldDigest || isVerified else { throw .damaged }
+        provenance.hasOldDigest = members["oldDigest"] != nil
+        let isVerified = fingerprints.digest(salt: settings.salt(name)) == provenance.revision.digest
+        guard !isHead || provenance.hasOldDigest || isVerified else { throw .damaged }
         let keys = try replays.map { (replay) throws(Failure) in try Self.replay(replay, clock) }
         return Session(
-            head: Session.Head(origin, snapshot: snapshot, fingerprints: fingerprints), settings: settings,
+            head: Session.Head(provenance, snapshot: snapshot, fingerprints: fingerprints), settings: settings,
             replays: ReplayWindow(keys), startedOverAt: UInt64(clamping: startedOverAt))
     }
 
@@ -118,16 +118,17 @@ public struct SessionRecord: Sendable, Equatable {
 extension [String: JSONSlice] {
     func revision(_ name: String) -> Revision? { self[name]?.string.flatMap { Revision($0) } }
 
-    func origin(_ clock: WallClock) throws(SessionRecord.Failure) -> Session.Head.Origin {
+    func provenance(_ clock: WallClock) throws(SessionRecord.Failure) -> Session.Head.Provenance {
         guard let revision = revision("revision"), revision.sequence < SessionRecord.largestSequence,
             let made = self["made"]?.integer
         else { throw .damaged }
         let parent = self.revision("parent")
         guard parent == nil || parent?.sequence == revision.sequence &- 1 else { throw .damaged }
         let maker = self["maker"]?.string.flatMap { UInt64($0, radix: 16) }
-        return Session.Head.Origin(
+        return Session.Head.Provenance(
             revision: revision, marks: try marks(), parent: parent,
-            maker: maker.map(RequestFingerprint.init), made: clock.past(milliseconds: made))
+            maker: maker.map(RequestFingerprint.init), made: clock.past(milliseconds: made),
+            fetched: self["fetched"]?.string.flatMap { UInt64($0, radix: 16) }.map(Session.FetchGround.init))
     }
 
     public func settings() throws(SessionRecord.Failure) -> Session.Settings {
@@ -143,6 +144,7 @@ extension [String: JSONSlice] {
                 shape: try self["shape"].map { (value) throws(StateError) in try StateShape(value) },
                 keepsExpanded: self["keep"] != nil)
             (settings.digestEpoch, settings.ignoredOthers) = (epoch, self["ignoredOthers"] != nil)
+            settings.guessedAnswers = UInt8(clamping: self["guessedAnswers"]?.integer ?? 0)
             return settings
         } catch { throw .damaged }
     }
@@ -161,14 +163,15 @@ extension JSONObject {
         revision.write(into: &writer)
     }
 
-    mutating func origin(_ origin: Session.Head.Origin, _ clock: WallClock) {
-        revision("revision", origin.revision)
-        revision("parent", origin.parent)
-        if let maker = origin.maker { hex("maker", maker.value) }
-        number("made", clock.milliseconds(origin.made))
-        guard !origin.marks.isEmpty else { return }
+    mutating func provenance(_ provenance: Session.Head.Provenance, _ clock: WallClock) {
+        revision("revision", provenance.revision)
+        revision("parent", provenance.parent)
+        if let maker = provenance.maker { hex("maker", maker.value) }
+        if let fetched = provenance.fetched { hex("fetched", fetched.value) }
+        number("made", clock.milliseconds(provenance.made))
+        guard !provenance.marks.isEmpty else { return }
         name("marks")
-        origin.marks.write(into: &writer)
+        provenance.marks.write(into: &writer)
     }
 
     /// An answered key.
@@ -182,15 +185,25 @@ extension JSONObject {
         number("done", clock.milliseconds(replay.entry.done))
     }
 
-    public mutating func settings(_ settings: Session.Settings) {
+    /// The settings that PUT takes.
+    ///
+    /// - Parameter all: whether those at their defaults, but the shape, are written as well.
+    public mutating func named(_ settings: Session.Settings, all: Bool) {
         number("ttl", Int(settings.timeToLive.components.seconds))
         list("ignore", settings.ignored) { $0.writer.append(string: $1.description) }
         if let shape = settings.shape {
             name("shape")
             shape.write(into: &writer)
         }
-        if settings.keepsExpanded { list("keep", ["expanded"]) { $0.writer.append(string: $1) } }
+        if all || settings.keepsExpanded {
+            list("keep", settings.keepsExpanded ? ["expanded"] : []) { $0.writer.append(string: $1) }
+        }
+    }
+
+    public mutating func settings(_ settings: Session.Settings) {
+        named(settings, all: false)
         if settings.digestEpoch > 0 { number("digestEpoch", settings.digestEpoch) }
         if settings.ignoredOthers { number("ignoredOthers", 1) }
+        if settings.guessedAnswers > 0 { number("guessedAnswers", Int(settings.guessedAnswers)) }
     }
 }

@@ -18,12 +18,16 @@ public struct SessionTransition: Sendable {
     }
 
     /// A new session, or one that starts `before` over: the sequence continues, and answered keys stay answered.
+    ///
+    /// - Parameter isOfFetch: whether the fetch of one section makes it.
     public func firstSession(
-        _ snapshot: Snapshot, settings: Session.Settings, after before: Session?, maker: RequestFingerprint?
+        _ snapshot: Snapshot, settings: Session.Settings, after before: Session?, maker: RequestFingerprint?,
+        isOfFetch: Bool = false
     ) -> Session {
         let parent = before?.head.revision
         let sequence = parent?.sequence ?? 0
         var settings = settings
+        let snapshot = snapshot.continuesHead && sequence > 0 ? snapshot.numbered(sequence + 1) : snapshot
         if let before {
             // A reader with an equal earlier state continues from here. If other places were ignored then, its values
             // may differ in places that count now. So no earlier state may have the digest of a later one.
@@ -32,9 +36,11 @@ public struct SessionTransition: Sendable {
         }
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: settings.ignored)
         let revision = Revision(sequence: sequence + 1, digest: fingerprints.digest(salt: settings.salt(name)))
-        let origin = Session.Head.Origin(revision: revision, marks: .none, parent: parent, maker: maker, made: now)
+        let provenance = Session.Head.Provenance(
+            revision: revision, marks: .none, parent: parent, maker: maker, made: now,
+            fetched: isOfFetch ? .beginning : nil)
         return Session(
-            head: Session.Head(origin, snapshot: snapshot, fingerprints: fingerprints), settings: settings,
+            head: Session.Head(provenance, snapshot: snapshot, fingerprints: fingerprints), settings: settings,
             replays: before?.replays ?? ReplayWindow(),
             startedOverAt: sequence == 0 ? 0 : revision.sequence, version: before?.version ?? 0)
     }
@@ -53,16 +59,18 @@ public struct SessionTransition: Sendable {
     }
 
     /// The session with a new state, or unchanged if that equals its head; and the changeset between them.
+    ///
+    /// - Parameter isOfFetch: whether the fetch of one section makes it.
     public func session(
-        after before: Session, _ snapshot: Snapshot, _ reused: Kinship? = nil, marks: Marks = .none,
-        maker: RequestFingerprint?
+        after before: Session, _ snapshot: Snapshot, _ shared: SharedRuns? = nil, marks: Marks = .none,
+        maker: RequestFingerprint?, isOfFetch: Bool = false
     ) -> (Session, Changeset) {
         let (old, ignored) = (before.head, before.settings.ignored)
         let changeset = Changeset(
             from: old.snapshot, to: snapshot, marks: marks, ignoring: ignored,
-            patchesItems: !before.settings.ignoredOthers, reused: reused)
+            patchesItems: !before.settings.ignoredOthers, shared: shared)
         let fingerprints = Fingerprints(
-            of: snapshot, ignoring: ignored, from: old.fingerprints, reusing: changeset.reused)
+            of: snapshot, ignoring: ignored, from: old.fingerprints, reusing: changeset.shared)
         // Digests are not compared, since the head's may be from a time when other places were ignored.
         let isSame = fingerprints.areOfSameState(as: old.fingerprints)
         if isSame, marks.isEmpty { return (before, changeset) }
@@ -70,9 +78,10 @@ public struct SessionTransition: Sendable {
         let back = isSame ? SnapshotDelta.unchanged : SnapshotDelta(backOver: changeset)
         history.retire(old.revision, marks: old.marks, back: back, at: now, bounds: bounds)
         let digest = isSame ? old.revision.digest : fingerprints.digest(salt: before.settings.salt(name))
-        let origin = Session.Head.Origin(
+        let provenance = Session.Head.Provenance(
             revision: Revision(sequence: old.revision.sequence + 1, digest: digest), marks: marks,
-            parent: old.revision, maker: maker, made: now, hasOldDigest: isSame && old.hasOldDigest)
+            parent: old.revision, maker: maker, made: now, hasOldDigest: isSame && old.hasOldDigest,
+            fetched: isOfFetch ? before.fetchGround : nil)
         // If only marks are new, the old snapshot stays: ignored places change only together with others, and the
         // writer is told what is stored.
         let reported =
@@ -81,7 +90,7 @@ public struct SessionTransition: Sendable {
                 from: old.snapshot, to: old.snapshot, marks: marks, ignoring: ignored,
                 patchesItems: !before.settings.ignoredOthers) : changeset
         let head = Session.Head(
-            origin, snapshot: isSame ? old.snapshot : snapshot, fingerprints: fingerprints,
+            provenance, snapshot: isSame ? old.snapshot : snapshot, fingerprints: fingerprints,
             step: !isLogged
                 ? nil : isSame ? .unchanged : SnapshotDelta(over: changeset, besides: before.replays.footprint),
             change: reported)
@@ -92,10 +101,10 @@ public struct SessionTransition: Sendable {
 extension Session.Head {
     /// The head with fingerprints that ignore other places. O(bytes).
     fileprivate func ignoring(_ ignored: [JSONPointer]) -> Session.Head {
-        var origin = origin
-        origin.hasOldDigest = true
+        var provenance = provenance
+        provenance.hasOldDigest = true
         return Session.Head(
-            origin, snapshot: snapshot,
+            provenance, snapshot: snapshot,
             fingerprints: Fingerprints(of: snapshot, by: fingerprints.hash, ignoring: ignored))
     }
 }

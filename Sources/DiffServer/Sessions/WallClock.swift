@@ -6,11 +6,11 @@ import FoundationEssentials
 /// its creation, so that times written together agree.
 public struct WallClock: Sendable {
     /// Nanoseconds since 1970 when the monotonic clock was at zero.
-    let origin: Int64
+    let epoch: Int64
 
-    public init() { self.init(origin: Self.nanoseconds - Instant.now.nanoseconds) }
+    public init() { self.init(epoch: Self.nanoseconds - Instant.now.nanoseconds) }
 
-    public init(origin: Int64) { self.origin = origin }
+    public init(epoch: Int64) { self.epoch = epoch }
 
     /// The machine's clock: nanoseconds since 1970.
     fileprivate static var nanoseconds: Int64 {
@@ -19,7 +19,7 @@ public struct WallClock: Sendable {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    public func milliseconds(_ moment: Instant) -> Int { Int((origin + moment.nanoseconds) / 1_000_000) }
+    public func milliseconds(_ moment: Instant) -> Int { Int((epoch + moment.nanoseconds) / 1_000_000) }
 
     /// The instant of a past event. A time written under a clock that was ahead counts as now.
     func past(milliseconds: Int, at now: Instant = .now) -> Instant { min(moment(milliseconds: milliseconds), now) }
@@ -29,7 +29,7 @@ public struct WallClock: Sendable {
     /// little, and each must write the same number again.
     public func moment(milliseconds: Int) -> Instant {
         let reach = 2_200_000_000_000
-        return Instant(nanoseconds: Int64(min(max(milliseconds, -reach), reach)) * 1_000_000 + 500_000 - origin)
+        return Instant(nanoseconds: Int64(min(max(milliseconds, -reach), reach)) * 1_000_000 + 500_000 - epoch)
     }
 }
 

@@ -1,6 +1,6 @@
 // One account of all memory, by purpose. The other parts have limits of their own, which bound what clients can take;
 // sessions get what is left. Known amounts are charged before they are allocated, so that room is made first: answers
-// over their limit close the connections that hold the most (`BacklogRelief`); everything else evicts the least
+// over their limit close the connections that hold the most (`OutputBufferLimit`); everything else evicts the least
 // recently used sessions. As a last resort, so does all memory of the process beyond that (`ExcessMemory`). Buffers of
 // connections are not counted one by one, nor is the allocator's fragmentation; for these the process may be a quarter
 // larger.

@@ -21,28 +21,32 @@ public final class SessionSlot: Sendable {
 
     fileprivate enum Value {
         /// There is no session yet, but somebody waits for it.
-        case awaited
+        case placeholder
         case awake(Session)
         case compact(CompactSession)
         /// Only the store has it.
-        case away(revision: Revision, version: UInt64)
+        case evicted(revision: Revision, version: UInt64, Session.FetchGround)
 
         /// The session; nil if it is not in memory.
         var session: (any SessionInMemory)? {
             switch self {
             case .awake(let session): session
             case .compact(let session): session
-            case .awaited, .away: nil
+            case .placeholder, .evicted: nil
             }
+        }
+
+        var fetchGround: Session.FetchGround? {
+            if case .evicted(_, _, let ground) = self { ground } else { session?.fetchGround }
         }
 
         /// Whether it is this very session.
         func isAwake(_ session: Session) -> Bool { if case .awake(let own) = self { own === session } else { false } }
 
         /// Nil if there is no session yet.
-        var revision: Revision? { if case .away(let revision, _) = self { revision } else { session?.revision } }
+        var revision: Revision? { if case .evicted(let revision, _, _) = self { revision } else { session?.revision } }
 
-        var version: UInt64? { if case .away(_, let version) = self { version } else { session?.version } }
+        var version: UInt64? { if case .evicted(_, let version, _) = self { version } else { session?.version } }
     }
 
     /// Guarded by the table's lock.
@@ -58,11 +62,10 @@ public final class SessionSlot: Sendable {
     /// A slot for readers of a session that does not exist yet.
     init(awaiting name: String) {
         self.name = name
-        content = Locked(Content(value: .awaited))
+        content = Locked(Content(value: .placeholder))
     }
 
-    /// A slot that says how long a session lives which is in no table. As it is gone from here, readers and writers
-    /// look for another one.
+    /// A detached slot that only reports the expiry. It is empty, so readers and writers look again.
     public init(outsideOf name: String, _ session: Session) {
         self.name = name
         content = Locked(Content())
@@ -70,15 +73,16 @@ public final class SessionSlot: Sendable {
     }
 
     /// Whether the session has not been made yet.
-    public var isAwaited: Bool {
-        if case .awaited = content.withLock({ $0.value }) { true } else { false }
+    public var isPlaceholder: Bool {
+        if case .placeholder = content.withLock({ $0.value }) { true } else { false }
     }
 
-    /// The session as it is now, awake from now on; nil once it is gone or away. O(1), and O(items) if it was compact.
+    /// The session as it is now, awake from now on; nil once it is gone or evicted. O(1), and O(items) if it was
+    /// compact.
     var session: Session? {
         while true {
             switch content.withLock({ $0.value }) {
-            case nil, .awaited, .away: return nil
+            case nil, .placeholder, .evicted: return nil
             case .awake(let session): return session
             case .compact(let compact):
                 let session = compact.woken()
@@ -101,12 +105,19 @@ public final class SessionSlot: Sendable {
     /// A store's name for the value here; nil while there is no session.
     public var version: UInt64? { content.withLock { $0.value }?.version }
 
-    /// The revision of the session, here or away; nil while there is none.
+    /// The revision of the session, here or evicted; nil while there is none.
     public var revision: Revision? { content.withLock { $0.value }?.revision }
+
+    /// The revision, and what fetches of the session's sections build on.
+    public var fetchBase: (revision: Revision, ground: Session.FetchGround)? {
+        let value = content.withLock { $0.value }
+        guard let value, let revision = value.revision, let ground = value.fetchGround else { return nil }
+        return (revision, ground)
+    }
 
     var isInMemory: Bool { sessionInMemory != nil }
 
-    /// The session as it is now, awake or not; nil once it is gone or away.
+    /// The session as it is now, awake or not; nil once it is gone or evicted.
     var sessionInMemory: (any SessionInMemory)? { content.withLock { $0.value }?.session }
 
     /// Packs the session until it is used again. O(items).
@@ -212,20 +223,22 @@ public final class SessionSlot: Sendable {
     }
 
     /// Drops the session, which a store keeps. Its readers stay, and hear of the next revision.
-    func sendAway() -> EvictedContent {
+    func evict() -> EvictedContent {
         content.withLock { content in
             let evicted = EvictedContent(value: content.value, cache: content.cache)
-            if let revision = evicted.value?.revision, let version = evicted.value?.version {
-                content.value = .away(revision: revision, version: version)
+            if let value = evicted.value, let revision = value.revision, let version = value.version,
+                let ground = value.fetchGround
+            {
+                content.value = .evicted(revision: revision, version: version, ground)
             }
             content.cache = nil
             return evicted
         }
     }
 
-    /// Puts in a session that was away or awaited.
+    /// Puts a session into a slot without one.
     ///
-    /// - Returns: the readers, if the revision is new to them; nil if the session was neither away nor awaited.
+    /// - Returns: the readers, if the revision is new to them; nil if the slot has a session.
     func bringBack(_ session: Session) -> [any SessionReader]? {
         content.withLock { content in
             guard let value = content.value, value.session == nil else { return nil }

@@ -187,15 +187,15 @@ public struct SourceNote: Sendable, Equatable {
     public var revision: String?
     /// The validators for a conditional request (RFC 9110 §13.1).
     public var validators: SourceValidators
-    /// Where the list came from, see `ListMatch.origin`.
-    public var origin: UInt64 = 0
+    /// Where the list came from, see `ListMatch.sourceHash`.
+    public var sourceHash: UInt64 = 0
 
     public init(
         outcome: Outcome, age: Duration? = nil, interval: Duration, failures: Int, revision: String? = nil,
-        validators: SourceValidators, origin: UInt64 = 0
+        validators: SourceValidators, sourceHash: UInt64 = 0
     ) {
-        (self.outcome, self.age, self.interval, self.failures, self.revision, self.validators, self.origin) = (
-            outcome, age, interval, failures, revision, validators, origin
+        (self.outcome, self.age, self.interval, self.failures, self.revision, self.validators, self.sourceHash) = (
+            outcome, age, interval, failures, revision, validators, sourceHash
         )
     }
 }

@@ -6,15 +6,15 @@ extension SessionTable {
     public struct Registry {
         var slots: [String: SessionSlot] = [:]
         /// Slots that are still held although their sessions were evicted, see below.
-        var away: [String: AwaySlot] = [:]
+        var evicted: [String: EvictedSlot] = [:]
         var slotArray = SlotArray()
         var order = RecencyOrder()
         /// When the store was last told of uses.
         var told = Instant.now
         var awake: AwakeSlots
         var bytes = 0
-        /// The turnovers of names that a store is being asked about.
-        var turnovers: [String: Turnover] = [:]
+        /// The generations of names that a store is being asked about.
+        var generations: [String: NameGeneration] = [:]
         /// Slots of sessions whose newest past revision is only kept for its grace time, and until when, in order.
         var oversize: [(slot: SessionSlot, until: Instant)] = []
     }
@@ -56,7 +56,7 @@ extension SessionTable.Registry {
 
     /// Adds a slot to the map and the lists.
     mutating func add(_ slot: SessionSlot) {
-        noteTurnover(of: slot.name)
+        advanceGeneration(of: slot.name)
         slots[slot.name] = slot
         slotArray.add(slot)
         order.add(slot)
@@ -84,7 +84,7 @@ extension SessionTable.Registry {
         let evict = { (registry: inout Self, slot: SessionSlot) in
             let bytes = slot.recency.bytes
             registry.remove(slot)
-            evicted.append((slot, bytes, table.isCache ? registry.sendAway(slot) : nil))
+            evicted.append((slot, bytes, table.isCache ? registry.evict(slot) : nil))
         }
         // Sessions that can be fetched again must not evict those that cannot.
         while order.fetchedCount > max(1, most / 2), let slot = order.next(of: .fetched, sparing: spared) {
@@ -103,41 +103,41 @@ extension SessionTable.Registry {
 /// before the store answers, the answer may be older than what others have seen.
 ///
 /// Must not be released under the table's lock.
-public final class Absence: Sendable {
+public final class MissToken: Sendable {
     fileprivate let name: String
-    fileprivate let turnover: Int
+    fileprivate let generation: Int
     private let table: SessionTable
 
     init(of name: String, in table: SessionTable) {
         (self.name, self.table) = (name, table)
-        turnover = table.registry.withLock { registry in
-            registry.turnovers[name, default: Turnover()].askers += 1
-            return registry.turnovers[name]?.count ?? 0
+        generation = table.registry.withLock { registry in
+            registry.generations[name, default: NameGeneration()].askers += 1
+            return registry.generations[name]?.count ?? 0
         }
     }
 
     deinit {
         table.registry.withLock { registry in
-            registry.turnovers[name]?.askers -= 1
-            if registry.turnovers[name]?.askers == 0 { registry.turnovers[name] = nil }
+            registry.generations[name]?.askers -= 1
+            if registry.generations[name]?.askers == 0 { registry.generations[name] = nil }
         }
     }
 }
 
 /// How often sessions of a name have come, or were found to be gone, while a store was being asked about it.
-struct Turnover {
+struct NameGeneration {
     var askers = 0
     var count = 0
 }
 
 extension SessionTable.Registry {
-    mutating func noteTurnover(of name: String) {
+    mutating func advanceGeneration(of name: String) {
         // Usually no store is being asked.
-        if !turnovers.isEmpty { turnovers[name]?.count += 1 }
+        if !generations.isEmpty { generations[name]?.count += 1 }
     }
 
     /// Whether no session of the name has come or gone since.
-    func holds(_ absence: Absence) -> Bool { turnovers[absence.name]?.count == absence.turnover }
+    func holds(_ miss: MissToken) -> Bool { generations[miss.name]?.count == miss.generation }
 }
 
 // MARK: - Slots without a session
@@ -146,10 +146,10 @@ extension SessionTable.Registry {
 // reader or a request holds the slot, the table finds it by name, and the session comes back into it. So a name has one
 // slot at a time, readers stay registered while their session is evicted, and a commit finds the readers to wake.
 //
-// A session that does not exist yet is awaited the same way: its readers hold the slot in which it will appear.
+// A session that does not exist yet has a placeholder: its readers hold the slot in which it will appear.
 
 /// A slot that is held although its session was evicted.
-struct AwaySlot {
+struct EvictedSlot {
     private(set) weak var slot: SessionSlot?
 
     init(_ slot: SessionSlot) { self.slot = slot }
@@ -160,20 +160,22 @@ extension SessionTable {
     typealias Evicted = (slot: SessionSlot, bytes: Int, content: SessionSlot.EvictedContent?)
 
     /// The slot of an evicted session.
-    public func awaySlot(_ name: String) -> SessionSlot? { registry.withLock { $0.away[name]?.slot } }
+    public func evictedSlot(_ name: String) -> SessionSlot? { registry.withLock { $0.evicted[name]?.slot } }
 
     /// The slot of a session, in memory or evicted. Does not count as use.
-    public func anySlot(_ name: String) -> SessionSlot? { registry.withLock { $0.slots[name] ?? $0.away[name]?.slot } }
+    public func anySlot(_ name: String) -> SessionSlot? {
+        registry.withLock { $0.slots[name] ?? $0.evicted[name]?.slot }
+    }
 
     /// The slot in which a session is, or will appear; nil if too many are awaited. Waiting readers must hold it. Does
     /// not count as use.
     public func slotToAwait(_ name: String) -> SessionSlot? {
         registry.withLock { registry in
-            if let slot = registry.slots[name] ?? registry.away[name]?.slot { return slot }
-            if registry.away.count >= bounds.sessions { registry.forgetAway() }
-            guard registry.away.count < bounds.sessions else { return nil }
+            if let slot = registry.slots[name] ?? registry.evicted[name]?.slot { return slot }
+            if registry.evicted.count >= bounds.sessions { registry.forgetEvicted() }
+            guard registry.evicted.count < bounds.sessions else { return nil }
             let slot = SessionSlot(awaiting: name)
-            registry.away[name] = AwaySlot(slot)
+            registry.evicted[name] = EvictedSlot(slot)
             return slot
         }
     }
@@ -182,16 +184,16 @@ extension SessionTable {
     public func isInUse(_ name: String) -> Bool {
         registry.withLock { registry in
             if registry.slots[name] != nil { return true }
-            guard let slot = registry.away[name]?.slot else { return false }
-            return slot.readerCount > 0 && !slot.isAwaited
+            guard let slot = registry.evicted[name]?.slot else { return false }
+            return slot.readerCount > 0 && !slot.isPlaceholder
         }
     }
 
     /// Evicted sessions with readers whose use the store should record. O(evicted sessions).
     public func readWhileAway(at now: Instant = .now) -> [(slot: SessionSlot, left: Duration)] {
         registry.withLock { registry in
-            registry.away.values.compactMap { away in
-                guard let slot = away.slot, slot.readerCount > 0, !slot.isAwaited else { return nil }
+            registry.evicted.values.compactMap { evicted in
+                guard let slot = evicted.slot, slot.readerCount > 0, !slot.isPlaceholder else { return nil }
                 slot.recency.renew(at: now)
                 guard slot.recency.needsStoring else { return nil }
                 slot.recency.stored = slot.recency.expires
@@ -203,20 +205,20 @@ extension SessionTable {
 
 extension SessionTable.Registry {
     /// Drops the session of a slot that left the table.
-    mutating func sendAway(_ slot: SessionSlot) -> SessionSlot.EvictedContent {
-        away[slot.name] = AwaySlot(slot)
-        return slot.sendAway()
+    mutating func evict(_ slot: SessionSlot) -> SessionSlot.EvictedContent {
+        evicted[slot.name] = EvictedSlot(slot)
+        return slot.evict()
     }
 
     /// Forgets slots that nothing holds any more. O(evicted sessions).
-    mutating func forgetAway() {
-        if !away.isEmpty { away = away.filter { $0.value.slot != nil } }
+    mutating func forgetEvicted() {
+        if !evicted.isEmpty { evicted = evicted.filter { $0.value.slot != nil } }
     }
 
     /// Lists an evicted slot again; false if another slot has its name by now.
     mutating func takeBack(_ slot: SessionSlot) -> Bool {
-        guard away[slot.name]?.slot === slot else { return false }
-        away[slot.name] = nil
+        guard evicted[slot.name]?.slot === slot else { return false }
+        evicted[slot.name] = nil
         add(slot)
         return true
     }

@@ -57,7 +57,7 @@ public final class SessionTable: Sendable {
     public var isCache: Bool { ownHash == nil }
 
     /// The names of all sessions that are in memory, evicted but held, or awaited. O(sessions).
-    public var names: [String] { registry.withLock { Array($0.slots.keys) + $0.away.keys } }
+    public var names: [String] { registry.withLock { Array($0.slots.keys) + $0.evicted.keys } }
 
     /// The number of sessions, and their bytes.
     public var size: (sessions: Int, bytes: Int) { registry.withLock { ($0.slots.count, $0.bytes) } }
@@ -118,23 +118,23 @@ public final class SessionTable: Sendable {
         return .success(slot)
     }
 
-    /// Adds a session; nil if there is one with its name, or if one has come or gone since `absence`.
-    private func insert(_ name: String, _ session: Session, in absence: Absence? = nil) -> SessionSlot? {
+    /// Adds a session; nil if there is one with its name, or if one has come or gone since `miss`.
+    private func insert(_ name: String, _ session: Session, in miss: MissToken? = nil) -> SessionSlot? {
         var readers: [any SessionReader] = []
         var demoted: SessionSlot?
         let isFetched = isFetched?(name) ?? false
         let (slot, evicted) = registry.withLock { registry -> (SessionSlot?, [Evicted]) in
-            if let absence, !registry.holds(absence) { return (nil, []) }
+            if let miss, !registry.holds(miss) { return (nil, []) }
             guard registry.slots[name] == nil else { return (nil, []) }
             let slot: SessionSlot
-            if let away = registry.away[name]?.slot {
-                guard let woken = away.bringBack(session) else { return (nil, []) }
-                (slot, readers) = (away, woken)
+            if let evicted = registry.evicted[name]?.slot {
+                guard let woken = evicted.bringBack(session) else { return (nil, []) }
+                (slot, readers) = (evicted, woken)
                 slot.recency.begin(session.settings.timeToLive)
             } else {
                 slot = SessionSlot(name: name, session)
             }
-            registry.away[name] = nil
+            registry.evicted[name] = nil
             slot.recency.isFetched = isFetched
             registry.add(slot)
             demoted = registry.awake.wake(slot)
@@ -150,9 +150,11 @@ public final class SessionTable: Sendable {
     /// Replaces the session that `next` was made from, if it is still there.
     public func commit(_ next: Session, to slot: SessionSlot, after before: Session) -> Result<Void, StoreFailure> {
         var next = next
-        // A past revision that is only kept for its grace time must not cause a write to be refused.
-        if !hasRoom(for: next), next.history.isOversize(bounds.history) { next = next.with(history: History()) }
-        guard hasRoom(for: next) else { return .failure(.capacity) }
+        if !hasRoom(for: next) {
+            // A past revision that is only kept for its grace time must not cause a write to be refused.
+            if next.history.isOversize(bounds.history) { next = next.with(history: History()) }
+            guard hasRoom(for: next) else { return .failure(.capacity) }
+        }
         guard replace(slot, before, by: next, keepsReplays: true) else { return .failure(.conflict) }
         count(next, after: before)
         return .success(())
@@ -191,7 +193,7 @@ public final class SessionTable: Sendable {
     /// What the table has of a session.
     public enum Known: Sendable {
         case session(SessionView)
-        case nothing(Absence)
+        case nothing(MissToken)
 
         public var view: SessionView? { if case .session(let view) = self { view } else { nil } }
     }
@@ -199,9 +201,9 @@ public final class SessionTable: Sendable {
     /// What the table has of a session before the store is asked. Counts as use.
     public func known(_ name: String) -> Known {
         if let view = view(name) { return .session(view) }
-        let absence = Absence(of: name, in: self)
+        let miss = MissToken(of: name, in: self)
         // The session may have come in between.
-        return view(name).map { .session($0) } ?? .nothing(absence)
+        return view(name).map { .session($0) } ?? .nothing(miss)
     }
 
     /// Adopts a session from a store, in place of what the table had when the store was asked.
@@ -212,7 +214,7 @@ public final class SessionTable: Sendable {
         switch known {
         case .session(let view):
             replace(view.slot, view.session, by: session, keepsReplays: false) ? view.slot : nil
-        case .nothing(let absence): insert(name, session, in: absence)
+        case .nothing(let miss): insert(name, session, in: miss)
         case nil: insert(name, session)
         }
     }
@@ -224,8 +226,8 @@ public final class SessionTable: Sendable {
     ///   asked again.
     public func foundNothing(of name: String, at version: UInt64?) -> Bool {
         let slot = registry.withLock { registry in
-            registry.noteTurnover(of: name)
-            return registry.slots[name] ?? registry.away[name]?.slot
+            registry.advanceGeneration(of: name)
+            return registry.slots[name] ?? registry.evicted[name]?.slot
         }
         guard let slot, let now = slot.version else { return true }
         guard now == version, case .success = drop(slot, .version(now)) else { return false }
@@ -248,9 +250,9 @@ public final class SessionTable: Sendable {
         let readers = registry.withLock { registry in
             let readers = slot.emptied(of: expected)
             if readers != nil {
-                registry.noteTurnover(of: slot.name)
+                registry.advanceGeneration(of: slot.name)
                 registry.remove(slot)
-                if registry.away[slot.name]?.slot === slot { registry.away[slot.name] = nil }
+                if registry.evicted[slot.name]?.slot === slot { registry.evicted[slot.name] = nil }
             }
             return readers
         }
@@ -323,7 +325,7 @@ public final class SessionTable: Sendable {
     public func sweep(at now: Instant) -> [SessionSlot] {
         forgetOversize(at: now)
         makeRoom()
-        registry.withLock { $0.forgetAway() }
+        registry.withLock { $0.forgetEvicted() }
         var expired: [SessionSlot] = []
         eachStride { registry, slots in
             slots.filter { slot in
@@ -353,7 +355,7 @@ public final class SessionTable: Sendable {
 
     /// All readers. O(sessions + readers).
     public var readers: [any SessionReader] {
-        let slots = registry.withLock { Array($0.slots.values) + $0.away.values.compactMap(\.slot) }
+        let slots = registry.withLock { Array($0.slots.values) + $0.evicted.values.compactMap(\.slot) }
         return slots.flatMap(\.currentReaders)
     }
 
@@ -362,9 +364,9 @@ public final class SessionTable: Sendable {
     /// - Returns: when the last one leaves.
     public func dismissReaders(within window: Duration) -> Duration {
         let readers = readers
-        let departures = Departures(of: readers.count, within: window)
-        for (index, reader) in readers.enumerated() { reader.serverEnds(after: departures.time(of: index)) }
-        return departures.span
+        let schedule = DrainSchedule(of: readers.count, within: window)
+        for (index, reader) in readers.enumerated() { reader.serverEnds(after: schedule.time(of: index)) }
+        return schedule.span
     }
 }
 

@@ -10,7 +10,7 @@ public struct SessionView: Sendable {
     /// Whether the session is known to be the head, rather than the last head that this process heard of.
     let isHead: Bool
     /// Blocks other loads until this session has been used, if it is large and was just read.
-    public var lease: MemoryShare?
+    public var share: MemoryShare?
 
     /// Nil if the session in the slot is gone or evicted.
     public init?(_ slot: SessionSlot, of table: SessionTable, isHead: Bool = true) {
@@ -19,9 +19,9 @@ public struct SessionView: Sendable {
     }
 
     public init(
-        _ slot: SessionSlot, _ session: Session, of table: SessionTable, isHead: Bool = true, lease: MemoryShare? = nil
+        _ slot: SessionSlot, _ session: Session, of table: SessionTable, isHead: Bool = true, share: MemoryShare? = nil
     ) {
-        (self.slot, self.session, self.table, self.isHead, self.lease) = (slot, session, table, isHead, lease)
+        (self.slot, self.session, self.table, self.isHead, self.share) = (slot, session, table, isHead, share)
     }
 
     /// A view of the slot's current session.
@@ -30,7 +30,7 @@ public struct SessionView: Sendable {
     /// What to hold while waiting for a worker: nothing if the slot has the state, so that it can be found again. But a
     /// state that was just read might be evicted again and again before it is used.
     public var pinned: SessionView? {
-        lease == nil && slot.revision == session.head.revision ? nil : self
+        share == nil && slot.revision == session.head.revision ? nil : self
     }
 
     public func resumePoint(_ revision: Revision) -> ResumePoint {

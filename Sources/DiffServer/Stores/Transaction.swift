@@ -17,17 +17,19 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
     private let operation: Operation
     private let context: any TransactionContext
     private let store: any SessionStore
+    /// The session's name.
+    private let session: String
 
     public init(_ operation: Operation, for context: any TransactionContext) {
-        (self.operation, self.context, store) = (operation, context, context.store)
+        (self.operation, self.context, store, session) = (operation, context, context.store, context.session)
     }
 
     /// The outcome of the operation, and the session's slot; nil if there is no session.
     public struct Done: Sendable {
         public let outcome: Operation.Outcome
         public let slot: SessionSlot?
-        /// The lease of the session that was read.
-        public var lease: MemoryShare?
+        /// The memory reserved for the session that was read.
+        public var share: MemoryShare?
     }
 
     /// The result of a step.
@@ -73,7 +75,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         /// the turn may be waiting for.
         var held: Base {
             guard case .found(var view?) = self else { return self }
-            view.lease = nil
+            view.share = nil
             return view.isHead && view.pinned == nil ? .current(view.slot) : .found(view)
         }
     }
@@ -104,7 +106,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    private var transition: SessionTransition { store.transition(of: context.session) }
+    private var transition: SessionTransition { store.transition(of: session) }
 
     // MARK: Steps
 
@@ -113,8 +115,8 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
     /// Decides once it is the write's turn, if the store has turns.
     private func inTurn(_ base: Base) -> Attempt {
         guard operation.isWrite, let turns = store.turns else { return decide(on: base) }
-        guard turns.takeTurn(context.session) else { return inLine(of: turns, base.held, isOvertaken: false) }
-        defer { turns.passTurn(context.session) }
+        guard turns.takeTurn(session) else { return inLine(of: turns, base.held, isOvertaken: false) }
+        defer { turns.passTurn(session) }
         return decide(on: base)
     }
 
@@ -133,7 +135,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
     private func decide(on base: Base) -> Attempt {
         switch base {
-        case .expected: store.expected(context.session).map { decide(on: $0) } ?? load(again: false)
+        case .expected: store.expected(session).map { decide(on: $0) } ?? load(again: false)
         case .found(let view): decide(on: view)
         case .current(let slot): SessionView(slot, of: store.table).map { decide(on: $0) } ?? load(again: true)
         }
@@ -142,7 +144,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
     /// Does not use `after`, and neither does `swap` below: its closure would be allocated even when the store answers
     /// at once.
     private func load(again: Bool) -> Attempt {
-        switch store.load(context.session, again: again, on: context.executor) {
+        switch store.load(session, again: again, on: context.executor) {
         case .done(let result): loaded(result)
         case .pending(let promise): waiting(for: promise) { loaded($0) }
         }
@@ -163,7 +165,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         if case .done(.success) = source { return nil }
         return after(source) { result in
             if case .failure(let failure) = result { return .end(.failure(.source(failure))) }
-            return after(store.load(context.session, again: false, on: context.executor)) { result in
+            return after(store.load(session, again: false, on: context.executor)) { result in
                 switch result {
                 case .success(let view): inTurn(.found(view))
                 case .failure(let failure): failed(failure)
@@ -188,18 +190,18 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
             switch try operation.decide(view?.session, by: transition) {
             case .finish(let outcome):
                 guard isHead else { return load(again: true) }
-                let done = Done(outcome: outcome, slot: view?.slot, lease: view?.lease)
-                guard operation.isWrite, let stored = store.confirm(context.session, on: context.executor) else {
+                let done = Done(outcome: outcome, slot: view?.slot, share: view?.share)
+                guard operation.isWrite, let stored = store.confirm(session, on: context.executor) else {
                     return .end(.success(done))
                 }
                 return after(stored) { result in
                     if case .failure(let failure) = result { failed(failure) } else { .end(.success(done)) }
                 }
             case .swap(let next, let outcome):
-                switch store.swap(view, named: context.session, for: next, on: context.executor) {
+                switch store.swap(view, named: session, for: next, on: context.executor) {
                 // The head was loaded, but a write that was queued meanwhile came first.
                 case .done(.failure(.conflict)) where isHead && view != nil && store.turns != nil:
-                    return store.expected(context.session).map { decide(on: $0) } ?? .conflict(isOvertaken: false)
+                    return store.expected(session).map { decide(on: $0) } ?? .conflict(isOvertaken: false)
                 case .done(let result): return changed(result.map(Optional.some), outcome)
                 case .pending(let promise): return queued(promise, outcome, isNew: view == nil)
                 }
@@ -250,7 +252,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
     private func failed(_ failure: StoreFailure) -> Attempt {
         context.count(failure)
         guard failure.isDamage, operation.replacesDamaged else { return .end(.failure(.store(failure))) }
-        return after(store.discard(context.session, on: context.executor)) { result in
+        return after(store.discard(session, on: context.executor)) { result in
             guard case .failure(let failure) = result else { return begin() }
             context.count(failure)
             return .end(.failure(.store(failure)))

@@ -27,7 +27,7 @@ final class EditConsent: Consent {
     ///
     /// - Parameter key: the key of a request that may be repeated.
     init?(_ call: Call, _ match: ListMatch, _ calls: HookCalls, key: ReplayWindow.Key?, body: [UInt8]) {
-        if case .writer = call.identity { return nil }
+        if call.identity.isWriter { return nil }
         guard let hook = match.definition.hook, let url = match.hookURL else { return nil }
         (self.call, self.hook, self.url, self.calls) = (call, hook, url, calls)
         list = match.definition.name.text
@@ -86,7 +86,7 @@ extension Token {
 
 /// The edits of one session that wait to call its hook, as a value driven like `SourceLife`: one calls at a time, over
 /// all nodes.
-struct HookTurns: Sendable {
+struct HookQueue: Sendable {
     /// A request that waits for its turn.
     struct Waiter: Sendable {
         let id: Int
@@ -196,14 +196,14 @@ final class HookCalls: @unchecked Sendable {
     private let outages: Outages
     private let transfers: Transfers
     /// Sessions whose hooks are being called, with those who wait to call them next.
-    private var sessions: [String: Turns] = [:]
+    private var sessions: [String: WaitingEdits] = [:]
     /// How many calls are under way, by the names of their lists in the file.
     private var calls: [String: Int] = [:]
     private var arrivals = 0
 
-    private struct Turns {
+    private struct WaitingEdits {
         let list: String
-        var life = HookTurns()
+        var life = HookQueue()
         var timer = LifeTimer()
         /// The waiters, by their ids in `life`.
         var promises: [Int: Promise<HookLease, ConsentFailure>] = [:]
@@ -233,7 +233,7 @@ final class HookCalls: @unchecked Sendable {
             if sessions[session] == nil {
                 guard calls[list] ?? 0 < Self.maxCalls else { return promise.keep(.failure(.busy)) }
                 calls[list, default: 0] += 1
-                sessions[session] = Turns(list: list)
+                sessions[session] = WaitingEdits(list: list)
             }
             arrivals += 1
             sessions[session]?.promises[arrivals] = promise
@@ -245,7 +245,7 @@ final class HookCalls: @unchecked Sendable {
     /// Ends the turn of a session. From any thread.
     fileprivate func end(_ session: String) { loop.execute { self.happen(.ended, to: session) } }
 
-    private func happen(_ event: HookTurns.Event, to session: String) {
+    private func happen(_ event: HookQueue.Event, to session: String) {
         guard let actions = sessions[session]?.life.happen(event, .now) else { return }
         let wake = sessions[session]?.life.wake
         sessions[session]?.timer.set(wake, on: loop) { [self] in
@@ -255,7 +255,7 @@ final class HookCalls: @unchecked Sendable {
         for action in actions { perform(action, for: session) }
     }
 
-    private func perform(_ action: HookTurns.Action, for session: String) {
+    private func perform(_ action: HookQueue.Action, for session: String) {
         switch action {
         case .acquire(let hold):
             store.acquireLease(.hook, of: session, for: hold, isForced: false, on: loop).whenDone { [self] result in

@@ -21,7 +21,7 @@ package struct ListsFile: Sendable {
         var reader = ListsFileParser(environment: environment)
         lists = try reader.read(json)
         patterns = lists.filter { !$0.name.isExact }
-        sourceCount = lists.count { $0.source != nil }
+        sourceCount = lists.count(where: \.hasSource)
         exact = Dictionary(uniqueKeysWithValues: lists.filter(\.name.isExact).map { ($0.name.text, $0) })
     }
 
@@ -35,22 +35,28 @@ package struct ListsFile: Sendable {
 /// The list that a session belongs to, and its URLs with the session's segments filled in.
 package struct ListMatch: Sendable {
     package let definition: ListDefinition
-    package let sourceURL: String?
+    private let segments: [String: String]
     let hookURL: String?
 
     init(_ definition: ListDefinition, _ segments: [String: String]) {
-        self.definition = definition
-        sourceURL = definition.source?.url.url(segments)
+        (self.definition, self.segments) = (definition, segments)
         hookURL = definition.hook?.url.url(segments)
     }
 
-    /// A hash of where the state comes from and how it is read. A fetch by another node is useless if its file differs
-    /// in these.
-    func origin(by hash: KeyedHash) -> UInt64 {
+    package func url(of feed: ListDefinition.Feed) -> String { feed.source.url.url(segments) }
+
+    /// A hash of where a feed's documents come from and how they are read. A fetch by another node is useless if its
+    /// file differs in these.
+    func sourceHash(of feed: ListDefinition.Feed, by hash: KeyedHash) -> UInt64 {
         var writer = JSONWriter()
-        writer.append(string: sourceURL ?? "")
+        writer.append(string: url(of: feed))
         for pointer in definition.settings.ignored ?? [] { writer.append(string: pointer.description) }
-        definition.settings.shape?.write(into: &writer)
+        (feed.shape ?? definition.settings.shape)?.write(into: &writer)
+        writer.append(string: definition.guessesShape ? "guess" : "")
+        if let section = feed.section {
+            writer.append(string: feed.scopesIDs ? "\(section.id)/" : section.id)
+            section.content?.withBytes { writer.append($0) }
+        }
         writer.append(string: definition.settings.keepsExpanded == true ? "expanded" : "")
         return writer.bytes().withUnsafeBytes { hash.digest(of: $0) }
     }
@@ -65,13 +71,73 @@ package final class ListDefinition: Sendable {
     package let name: NamePattern
     /// The settings of its sessions, as PUT would set them.
     package let settings: Session.SettingsChange
-    /// Nil if states are posted.
-    package let source: Source?
+    /// What is fetched: the whole state, or each section by itself, in the list's order. Empty if states are posted.
+    package let feeds: [Feed]
+    /// The shapes of sections that have one, by the sections' ids.
+    let sectionShapes: SectionShapes
+    /// Whether the shape is guessed of the source's answers.
+    package let guessesShape: Bool
     /// Nil if edits need no consent.
     let hook: Hook?
 
-    init(name: NamePattern, settings: Session.SettingsChange, source: Source?, hook: Hook?) {
-        (self.name, self.settings, self.source, self.hook) = (name, settings, source, hook)
+    init(
+        name: NamePattern, settings: Session.SettingsChange, feeds: [Feed], guessesShape: Bool = false, hook: Hook?
+    ) {
+        (self.name, self.settings, self.feeds, self.hook) = (name, settings, feeds, hook)
+        self.guessesShape = guessesShape
+        sectionShapes = SectionShapes(feeds.compactMap(\.shapeOfElements)) { first, _ in first }
+    }
+
+    /// The most sections with a source each.
+    static let maxSections = 100
+
+    package var hasSource: Bool { !feeds.isEmpty }
+
+    /// The feed of a section; with nil, that of the whole state.
+    package func feed(of section: String?) -> Feed? {
+        feeds.first { $0.section.map { Array($0.id.utf8) } == section.map { Array($0.utf8) } }
+    }
+
+    /// The sections, if each is fetched by itself.
+    var outlines: [SectionOutline]? {
+        let outlines = feeds.compactMap(\.section)
+        return outlines.isEmpty ? nil : outlines
+    }
+
+    /// A source, and what it is the source of.
+    package struct Feed: Sendable, Equatable {
+        /// Nil for the whole state.
+        package let section: SectionOutline?
+        package let source: Source
+        /// How the section's documents are read; nil for native ones.
+        package var shape: StateShape?
+        /// Whether the ids of the section's items are unique within it only.
+        var scopesIDs = false
+
+        /// A section and the shape of its elements, which says the scope of their ids; nil without one.
+        fileprivate var shapeOfElements: (section: [UInt8], shape: StateShape)? {
+            guard let section, var mapping = shape?.mapping else { return nil }
+            // Ids that are made are unique in the whole state.
+            mapping.element.scopesIDs = scopesIDs && !mapping.element.continuesHead
+            return (Array(section.id.utf8), StateShape(mapping))
+        }
+
+        /// The state in one of its documents, or the section as the only one of a state.
+        package func state(
+            in document: inout StateDocument, _ settings: Session.Settings, _ limits: StateLimits
+        ) throws(StateError) -> Snapshot {
+            guard let section else { return try document.state(settings.shape ?? .native, limits: limits).snapshot }
+            let reading = try document.section(
+                section.id, shape ?? .native, scopesIDs: scopesIDs, limits: limits)
+            return try Snapshot.empty.replacing(reading, limits: limits).snapshot
+        }
+
+        /// How a fetched document is read.
+        func rules(_ settings: Session.Settings, _ limits: StateLimits) -> PostedBody.Rules {
+            PostedBody.Rules(
+                shape: (section == nil ? settings.shape : shape) ?? .native, limits: limits, defaults: settings,
+                section: section.map { PostedBody.SectionTarget(id: $0.id, scopesIDs: scopesIDs) })
+        }
     }
 
     /// The source of the states.
@@ -96,8 +162,8 @@ package final class ListDefinition: Sendable {
 extension ListDefinition: Equatable {
     /// Compares by value, so that a reload leaves unchanged lists alone.
     package static func == (one: ListDefinition, other: ListDefinition) -> Bool {
-        one.name == other.name && one.settings == other.settings && one.source == other.source
-            && one.hook == other.hook
+        one.name == other.name && one.settings == other.settings && one.feeds == other.feeds
+            && one.guessesShape == other.guessesShape && one.hook == other.hook
     }
 }
 

@@ -30,20 +30,89 @@ struct ListsFileParser {
         let name = readName(list)
         guard let members = members(of: list.value, "a list") else { return nil }
         var settings = Session.SettingsChange()
-        var (source, hook): (ListDefinition.Source?, ListDefinition.Hook?)
+        var (feeds, hook): ([ListDefinition.Feed], ListDefinition.Hook?) = ([], nil)
+        var guess: JSONSlice?
+        let names = Set(members.map(\.name))
         for member in members {
             switch member.name {
-            case "source": source = readSource(member.value, of: name)
+            case "source":
+                if let source = readSource(member.value, of: name) {
+                    feeds.append(ListDefinition.Feed(section: nil, source: source))
+                }
+            case "sections" where names.contains("source"):
+                note(member.offset, "a list has a source, or sections that have one each, not both")
+            case "sections": feeds = readSections(member.value, of: name)
+            case "shape" where names.contains("sections"):
+                note(member.offset, "in a list of sections, each section has its own shape")
             case "hook": hook = readHook(member.value, of: name)
+            case "shape" where member.value.string == "guess": guess = member.value
             case let setting where Session.Settings.members.contains(setting):
                 do throws(StateError) { try settings.take(setting, member.value) } catch { note(error, in: list.value) }
             default: noteUnknown(member, "a list")
             }
         }
-        if !members.contains(where: { $0.name == "source" || $0.name == "hook" }) {
-            note(list.offset, "a list needs a source, a hook, or both")
+        if names.isDisjoint(with: ["source", "sections", "hook"]) {
+            note(list.offset, "a list needs a source or sections, a hook, or both")
         }
-        return name.map { ListDefinition(name: $0, settings: settings, source: source, hook: hook) }
+        if let guess, !names.contains("source") {
+            note(guess.offset, "a shape can only be guessed of what a source answers")
+        }
+        return name.map {
+            ListDefinition(name: $0, settings: settings, feeds: feeds, guessesShape: guess != nil, hook: hook)
+        }
+    }
+
+    // MARK: Sections
+
+    private mutating func readSections(_ value: JSONSlice, of name: NamePattern?) -> [ListDefinition.Feed] {
+        guard let members = members(of: value, "the value of sections") else { return [] }
+        if !(1...ListDefinition.maxSections).contains(members.count) {
+            note(value.offset, "a list must have 1 to \(ListDefinition.maxSections) sections")
+        }
+        return members.compactMap { readSection($0, of: name) }
+    }
+
+    private mutating func readSection(_ section: JSONSlice.Member, of name: NamePattern?) -> ListDefinition.Feed? {
+        if !Array(section.name.utf8).withUnsafeBytes({ $0.canBeID }) {
+            note(section.offset, "a section's id must be 1 to 2,048 bytes without control characters")
+        }
+        guard let members = members(of: section.value, "a section") else { return nil }
+        var (source, shape, content): (ListDefinition.Source?, StateShape?, JSONText?)
+        var scopesIDs = true
+        for member in members {
+            switch member.name {
+            case "source": source = readSource(member.value, of: name)
+            case "shape": (shape, scopesIDs) = readShape(member.value)
+            case "content": content = JSONText(accepted: member.value.text)
+            default: noteUnknown(member, "a section")
+            }
+        }
+        noteMissing("source", of: members, at: section.value, "a section")
+        return source.map {
+            ListDefinition.Feed(
+                section: SectionOutline(id: section.name, content: content), source: $0, shape: shape,
+                scopesIDs: scopesIDs)
+        }
+    }
+
+    /// Reads the shape of a section's documents, and whether its items' ids are unique within it only.
+    private mutating func readShape(_ value: JSONSlice) -> (StateShape?, Bool) {
+        if value.string == "guess" {
+            note(value.offset, "the shape of one section is not guessed: `diffserver shape` prints one to write here")
+            return (nil, true)
+        }
+        for member in value.orderedMembers ?? [] {
+            if let name = StateShape.Member(rawValue: member.name), StateShape.Member.ofSections.contains(name) {
+                note(member.offset, "\(member.name) has no place in the shape of one section")
+            }
+        }
+        do throws(StateError) {
+            let shape = try StateShape(value)
+            return (shape, value.members?["idScope"] == nil || shape.mapping?.element.scopesIDs == true)
+        } catch {
+            note(error, in: value)
+            return (nil, true)
+        }
     }
 
     private mutating func readName(_ list: JSONSlice.Member) -> NamePattern? {

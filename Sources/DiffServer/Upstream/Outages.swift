@@ -1,16 +1,18 @@
 import DiffService
 import HTTPCore
+import SnapshotKit
 
-/// Logs failing sources, and hooks that refuse their calls: one line when the outage begins and one when it ends,
-/// whatever the number of requests. If the sources of many sessions of one list fail at once, it names the first ones.
+/// Logs failing sources, hooks that refuse their calls, and guesses of shapes. An outage is one line when it begins and
+/// one when it ends, whatever the number of requests. If the sources of many sessions of one list fail at once, it
+/// names the first ones.
 final class Outages: Sendable {
     private struct State {
         /// Sessions whose sources fail, with their lists, and whether the log names them.
-        var failing: [String: (list: String, isLogged: Bool)] = [:]
+        var failing: [SourceName: (list: String, isLogged: Bool)] = [:]
         /// How many failing sessions the log names, by list.
         var logged: [String: Int] = [:]
         /// Sessions whose sources send lone surrogates.
-        var splitting: Set<String> = []
+        var splitting: Set<SourceName> = []
         /// Lists whose hooks refuse their calls.
         var refusing: Set<String> = []
     }
@@ -25,7 +27,7 @@ final class Outages: Sendable {
 
     init(_ journal: Journal) { self.journal = journal }
 
-    func begin(_ session: String, of list: String, because reason: String) {
+    func begin(_ session: SourceName, of list: String, because reason: String) {
         let isLogged = state.withLock { state in
             guard state.failing[session] == nil else { return false }
             let isLogged = state.logged[list, default: 0] < Self.maxLogged
@@ -37,7 +39,7 @@ final class Outages: Sendable {
     }
 
     /// The source answers again. This node may not have known that it failed.
-    func end(_ session: String, of list: String) {
+    func end(_ session: SourceName, of list: String) {
         if forget(session) != false { log("list source is back", session, list) }
     }
 
@@ -45,7 +47,7 @@ final class Outages: Sendable {
     ///
     /// - Returns: whether the log names the session; nil if this node did not know of a failure.
     @discardableResult
-    func forget(_ session: String) -> Bool? {
+    func forget(_ session: SourceName) -> Bool? {
         state.withLock { state in
             guard let (list, isLogged) = state.failing.removeValue(forKey: session) else { return nil }
             if isLogged { state.logged[list, default: 1] -= 1 }
@@ -54,7 +56,7 @@ final class Outages: Sendable {
     }
 
     /// Records that a source's answer had this many lone surrogates, which were replaced.
-    func replaced(_ count: Int, in session: String, of list: String) {
+    func replaced(_ count: Int, in session: SourceName, of list: String) {
         let isNew = state.withLock { state in
             guard count > 0 else {
                 state.splitting.remove(session)
@@ -66,6 +68,14 @@ final class Outages: Sendable {
         log("list source sent half characters: \(count) lone surrogates became U+FFFD", session, list, level: "warning")
     }
 
+    /// Logs the shape that was guessed for a list, before the less likely ones; none if none was.
+    func guessed(_ shapes: [StateShape], in session: String, of list: String, isFirst: Bool) {
+        guard let shape = shapes.first else { return }
+        let others = shapes.dropFirst().map { ", or \($0.query)" }.joined()
+        let query = shape == .native ? "none" : shape.query
+        log("list shape \(isFirst ? "guessed" : "corrected"): \(query)\(others)", SourceName(session), list)
+    }
+
     /// Records a hook's decision about edits. 401 and 403 concern the call rather than the edits: most likely the
     /// secret is wrong.
     func hookDecided(_ status: Int, about session: String, of list: String) {
@@ -75,13 +85,14 @@ final class Outages: Sendable {
         }
         guard isNew else { return }
         if isRefusal {
-            log("list hook refuses calls: it answered \(status)", session, list, level: "warning")
+            log("list hook refuses calls: it answered \(status)", SourceName(session), list, level: "warning")
         } else {
-            log("list hook accepts calls again", session, list)
+            log("list hook accepts calls again", SourceName(session), list)
         }
     }
 
-    private func log(_ message: String, _ session: String, _ list: String, level: String = "info") {
-        journal.log(message, level: level, [("list", .text(list)), ("session", .text(session))])
+    private func log(_ message: String, _ source: SourceName, _ list: String, level: String = "info") {
+        let section: [(String, LogValue)] = source.section.map { [("section", .text($0))] } ?? []
+        journal.log(message, level: level, [("list", .text(list)), ("session", .text(source.session))] + section)
     }
 }

@@ -6,18 +6,20 @@ import SnapshotKit
 
 /// A request to a list's source, and the commit of its answer. Confined to the loop of its `Upstream`.
 struct SourceFetch: Sendable {
-    let session: String
+    /// The session, and the section that is fetched.
+    let name: SourceName
     let definition: ListDefinition
-    /// The session's head when the source was asked; nil if there was no session.
-    let base: Revision?
+    let feed: ListDefinition.Feed
+    /// The session when the source was asked; nil if there was none.
+    let base: SourceBase?
     /// The validators of a conditional request; nil if the source must send its state.
     let validators: SourceValidators?
     let upstream: Upstream
 
     /// The result of a fetch.
     enum Outcome: Sendable {
-        /// The session now has the source's state, at this revision.
-        case succeeded(Transfer.Answer, at: Revision?)
+        /// The session now has what the source sent.
+        case succeeded(Transfer.Answer, at: SourceBase?)
         /// The source has no such list.
         case missing
         case failed(String, retryAfter: Int? = nil)
@@ -33,10 +35,9 @@ struct SourceFetch: Sendable {
     ///   - received: called before an answer is committed.
     ///   - done: called once, on the loop.
     func start(
-        _ source: ListDefinition.Source, at url: String, received: @escaping () -> Void,
-        done: @escaping @Sendable (Outcome) -> Void
+        at url: String, received: @escaping () -> Void, done: @escaping @Sendable (Outcome) -> Void
     ) {
-        var request = Transfer.Request(source, at: url, maxBytes: upstream.service.settings.maxBodyBytes)
+        var request = Transfer.Request(feed.source, at: url, maxBytes: upstream.service.settings.maxBodyBytes)
         if let etag = validators?.etag { request.fields.append(RequestHeader(name: "If-None-Match", value: etag)) }
         if let date = validators?.lastModified {
             request.fields.append(RequestHeader(name: "If-Modified-Since", value: date))
@@ -47,8 +48,8 @@ struct SourceFetch: Sendable {
             case .failure(let failure): return done(.failed(failure.reason))
             case .success(let found): answer = found
             }
-            upstream.tallies.count(answer, definition.name.text)
-            guard upstream.match(session)?.definition == definition else { return done(.outdated) }
+            upstream.tallies.count(answer, list)
+            guard upstream.match(name.session)?.definition == definition else { return done(.outdated) }
             switch answer.status {
             case 200:
                 received()
@@ -64,21 +65,23 @@ struct SourceFetch: Sendable {
         let service = upstream.service.settings
         let settings = definition.settings.applied(to: service.defaultSettings)
         var answer = answer
-        let context = FetchContext(session, upstream)
+        let context = FetchContext(name.session, upstream)
         // Large answers are read on workers. `answer` holds its share of memory until the commit is done.
-        context.cost = .text(answer.body.count)
+        context.cost = .text(answer.body.count, times: definition.guessesShape ? ShapeGuess.cost : 1)
         let handed = Locked(exchange(&answer.body, with: []))
         context.proceed { [answer] in
             let body = PostedBody(
-                document(handed.withLock { exchange(&$0, with: []) }),
-                PostedBody.Rules(shape: settings.shape ?? .native, limits: service.stateLimits, defaults: settings))
-            let operation = AdoptSource(body, base: base, settings: settings)
+                document(handed.withLock { exchange(&$0, with: []) }), feed.rules(settings, service.stateLimits))
+            let operation = AdoptSource(
+                body, base: base, settings: settings, guessesShape: definition.guessesShape,
+                outlines: definition.outlines)
             Transaction(operation, for: context).run().whenDone { result in
                 let outcome: Outcome =
                     switch result.map(\.outcome) {
-                    case .success(.adopted(let session)): .succeeded(answer, at: session.head.revision)
+                    case .success(.adopted(let session, let shapes)):
+                        succeeded(answer, session, shapes)
                     case .success(.overtaken): .overtaken
-                    case .failure(let failure): .unusable(Problem(failure, of: session))
+                    case .failure(let failure): .unusable(Problem(failure, of: name.session))
                     }
                 upstream.loop.perform { done(outcome) }
             }
@@ -87,12 +90,20 @@ struct SourceFetch: Sendable {
 }
 
 extension SourceFetch {
-    /// The document in a source's answer. A text that was cut inside a character must not stop the list.
+    private func succeeded(_ answer: Transfer.Answer, _ adopted: Session, _ shapes: [StateShape]) -> Outcome {
+        let isFirst = adopted.settings.guessedAnswers == 1
+        upstream.outages.guessed(shapes, in: name.session, of: definition.name.text, isFirst: isFirst)
+        return .succeeded(answer, at: SourceBase(adopted, name))
+    }
+
+    private var list: SourceName { SourceName(definition.name.text, section: name.section) }
+
+    /// The document in a source's answer. What is JSON for others, or a text cut inside a character, must not stop the
+    /// list.
     private func document(_ json: consuming [UInt8]) -> StateDocument {
-        let replaced = json.replaceLoneSurrogates()
-        let list = definition.name.text
+        let replaced = json.mendJSON()
         if replaced > 0 { upstream.tallies.count(replaced: replaced, list) }
-        upstream.outages.replaced(replaced, in: session, of: list)
+        upstream.outages.replaced(replaced, in: name, of: list.session)
         return StateDocument(json)
     }
 }
@@ -110,42 +121,92 @@ extension Transfer.Request {
 
 // MARK: - Adopting the result
 
-/// Replaces a session by the state that its source sent, if the session is unchanged since the source was asked: the
-/// answer may lack an edit committed since, and would undo it.
+/// A session as a fetch finds it.
+struct SourceBase: Sendable, Equatable {
+    let revision: Revision
+    /// What must be the same when the result is committed. A section's fetch may follow those of other sections.
+    let text: String
+
+    /// - Parameter name: of what is fetched.
+    init(_ session: some SessionInMemory, _ name: SourceName) {
+        self.init(session.revision, session.fetchGround, name)
+    }
+
+    init(_ revision: Revision, _ ground: Session.FetchGround, _ name: SourceName) {
+        (self.revision, text) = (revision, name.section == nil ? revision.text : ground.text)
+    }
+}
+
+/// Replaces a session, or one section, by what its source sent, if nothing else has changed the session since the
+/// source was asked: the answer may lack an edit committed since, and would undo it.
 final class AdoptSource: SessionOperation {
     enum Outcome: Sendable {
-        /// The session now has the source's state.
-        case adopted(Session)
+        /// The session now has the source's state, read by the first of these shapes if it was guessed just now.
+        case adopted(Session, guessed: [StateShape] = [])
         /// Another write came first.
         case overtaken
     }
 
-    private let body: PostedBody
-    private let base: Revision?
+    private let body: PostedBody?
+    private let base: SourceBase?
     private let settings: Session.Settings
+    private let guessesShape: Bool
+    private let outlines: [SectionOutline]?
 
     /// - Parameters:
-    ///   - base: the session's head when the source was asked; nil if there was no session.
+    ///   - body: nil to bring only the sections into the file's order.
+    ///   - base: the session when the source was asked; nil if there was none.
     ///   - settings: the session's settings by the file.
-    init(_ body: PostedBody, base: Revision?, settings: Session.Settings) {
+    ///   - guessesShape: whether the shape is not among them, but guessed.
+    ///   - outlines: the file's sections, if each has a source of its own.
+    init(
+        _ body: PostedBody?, base: SourceBase?, settings: Session.Settings, guessesShape: Bool = false,
+        outlines: [SectionOutline]? = nil
+    ) {
         (self.body, self.base, self.settings) = (body, base, settings)
+        (self.guessesShape, self.outlines) = (guessesShape, outlines)
     }
 
     var isWrite: Bool { true }
     var replacesDamaged: Bool { true }
 
     func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome> {
-        guard session?.head.revision == base else { return .finish(.overtaken) }
-        guard case .state(let state, _) = try body.content(for: session).value else {
-            throw .unreadable(.wrongMember("/edits", "a source must answer with a state"))
+        guard isCurrent(session) else { return .finish(.overtaken) }
+        let answer = try answer(upon: session, transition)
+        let (state, isOfFetch) = (answer.state, outlines != nil)
+        guard let before = session, !answer.isCorrected else {
+            let first = transition.firstSession(
+                state.snapshot, settings: answer.settings, after: session, maker: nil, isOfFetch: isOfFetch)
+            return .swap(first, .adopted(first, guessed: answer.shapes))
         }
-        guard let before = session else {
-            let first = transition.firstSession(state.snapshot, settings: settings, after: nil, maker: nil)
-            return .swap(first, .adopted(first))
+        let settled = transition.session(before, settled: answer.settings)
+        let next = transition.session(
+            after: settled, state.snapshot, state.shared, maker: nil, isOfFetch: isOfFetch
+        ).0
+        return next === before ? .finish(.adopted(before)) : .swap(next, .adopted(next, guessed: answer.shapes))
+    }
+
+    /// Whether the session is as it was when the source was asked, but for fetches of other sections.
+    private func isCurrent(_ session: Session?) -> Bool {
+        guard let session else { return base == nil && body != nil }
+        guard outlines != nil else { return session.head.revision == base?.revision }
+        return body == nil || base.map { $0.text == session.fetchGround.text } ?? session.fetchGround.isBeginning
+    }
+
+    private func answer(
+        upon session: Session?, _ transition: SessionTransition
+    ) throws(SessionError) -> GuessedAnswer {
+        if let body, guessesShape { return try body.guessed(for: session, settings, by: transition) }
+        if let body, outlines == nil { return GuessedAnswer(state: try body.state(for: session), settings: settings) }
+        var (section, limits): (SectionReading?, StateLimits) = (nil, .none)
+        if case .section(let reading, let bounds) = try body?.content(for: session).value {
+            (section, limits) = (reading, bounds)
         }
-        let settled = transition.session(before, settled: settings)
-        let next = transition.session(after: settled, state.snapshot, state.reused, maker: nil).0
-        return next === before ? .finish(.adopted(before)) : .swap(next, .adopted(next))
+        do throws(StateError) {
+            let head = session?.head.snapshot ?? .empty
+            let (snapshot, shared) = try head.replacing(section, among: outlines, limits: limits)
+            return GuessedAnswer(state: StateReading(snapshot, shared: shared), settings: settings)
+        } catch { throw .unreadable(error) }
     }
 }
 

@@ -2,7 +2,8 @@ import DiffSessions
 import DiffStores
 import HTTPCore
 
-/// The life of a list that is fetched from a source, as a value: events go in, and actions come out.
+/// The life of a list, or of one section, that is fetched from a source, as a value: events go in, and actions come
+/// out.
 ///
 /// It knows no store, loop or clock, so a test can play any order of events. At most one thing is under way at a time:
 /// the lease is being acquired, the session looked up, the source asked, or the lease released.
@@ -12,7 +13,7 @@ struct SourceLife: Sendable {
         case idle
         /// The lease is being acquired.
         case acquiring(isForced: Bool)
-        /// Another node has fetched the list: the session is being looked up.
+        /// Another node has fetched it: the session is being looked up.
         case looking
         case fetching(Attempt)
         /// The lease is being released; then the waiters are told.
@@ -46,9 +47,9 @@ struct SourceLife: Sendable {
     struct Surroundings: Sendable {
         var now: Instant
         /// The entry in the file; nil if it no longer has a source for the session.
-        var list: (name: String, every: Duration, origin: UInt64)?
-        /// The session's head on this node.
-        var head: Revision?
+        var list: (name: String, every: Duration, sourceHash: UInt64)?
+        /// The session on this node.
+        var base: SourceBase?
         var hasReaders: Bool
         /// Whether anything reads or writes the session on this node.
         var hasSlot: Bool
@@ -81,9 +82,9 @@ struct SourceLife: Sendable {
         case renew(hold: Duration)
         case look
         /// - Parameters:
-        ///   - after: the head that the result must follow. After any other head, a 304 would mean nothing.
+        ///   - after: what the result must follow. After anything else, a 304 would mean nothing.
         ///   - validators: for a conditional request; nil if the source must send its state.
-        case fetch(after: Revision?, SourceValidators?)
+        case fetch(after: SourceBase?, SourceValidators?)
         /// Releases the lease.
         ///
         /// - Parameter next: the time until the source may be asked again.
@@ -151,8 +152,8 @@ struct SourceLife: Sendable {
     mutating func answer(sessionExists: Bool, isSole: Bool, at now: Instant) -> Result<Void, SourceFailure>? {
         used = now
         if sessionExists {
-            // While the source fails, readers get the existing state.
-            let mayWait = record.outcome == .failed && record.nextTry(isSole: isSole) > now
+            // While the source fails, or has nothing for its section, readers get the existing state.
+            let mayWait = record.outcome.map { $0 != .fetched } ?? false && record.nextTry(isSole: isSole) > now
             return record.isFresh(at: now) || mayWait ? .success(()) : nil
         }
         return record.due > now ? failure(at: now).map { .failure($0) } : nil
@@ -247,7 +248,7 @@ struct SourceLife: Sendable {
         guard let list = now.list else { return end(.failure(.missing), now) }
         let isForced = isForced || waiting.contains(where: \.isForced)
         phase = .acquiring(isForced: isForced)
-        record.begin(from: list.origin, every: list.every, at: now.now)
+        record.begin(from: list.sourceHash, every: list.every, at: now.now)
         actions.append(.acquire(isForced: isForced, hold: hold))
     }
 
@@ -301,26 +302,26 @@ struct SourceLife: Sendable {
 
     private mutating func fetch(_ now: Surroundings) {
         guard let list = now.list else { return release(.failure(.missing), now) }
-        record.begin(from: list.origin, every: list.every, at: now.now)
+        record.begin(from: list.sourceHash, every: list.every, at: now.now)
         phase = .fetching(Attempt(list: list.name, every: list.every, time: now.now))
         used = now.now
         renew(now, isFirst: true)
         let isConditional =
-            now.head.map { record.revision == $0.text } ?? false && record.validators != SourceValidators()
-        actions.append(.fetch(after: now.head, isConditional ? record.validators : nil))
+            now.base.map { record.revision == $0.text } ?? false && record.validators != SourceValidators()
+        actions.append(.fetch(after: now.base, isConditional ? record.validators : nil))
     }
 
     private mutating func fetched(_ outcome: SourceFetch.Outcome, _ attempt: Attempt, _ now: Surroundings) {
         switch outcome {
-        case .succeeded(let answer, let revision):
+        case .succeeded(let answer, let base):
             overtakings = 0
             if record.failures > 0 { actions.append(.endOutage(list: attempt.list)) }
             update(now) {
-                $0.succeed(answer, every: attempt.every, revision: revision?.text, asked: attempt.time, at: now.now)
+                $0.succeed(answer, every: attempt.every, revision: base?.text, asked: attempt.time, at: now.now)
             }
             actions.append(.count(.fetched, list: attempt.list))
             // The list may have left the file between the answer and its commit.
-            if now.list == nil, let revision { actions.append(.remove(at: revision)) }
+            if now.list == nil, let base { actions.append(.remove(at: base.revision)) }
             release(.success(()), now)
         case .missing:
             record.noteMissing(at: now.now)
@@ -330,9 +331,7 @@ struct SourceLife: Sendable {
         case .unusable(let problem):
             // Readers that were answered meanwhile were told that the source is back.
             isAnnouncedStale = false
-            fail(
-                "its answer is unusable: \(problem.outline)", detail: "its answer is unusable: \(problem.summary)",
-                attempt, now)
+            fail("its answer is unusable: \(problem.locatedSummary)", attempt, now)
         case .overtaken:
             // The list was edited during the fetch, and the answer may not include the edits.
             overtakings += 1
@@ -346,14 +345,11 @@ struct SourceLife: Sendable {
         }
     }
 
-    /// - Parameters:
-    ///   - reason: for the log.
-    ///   - detail: for those who may read the source's answers, if there is more to say.
     private mutating func fail(
-        _ reason: String, detail: String? = nil, retryAfter: Int? = nil, _ attempt: Attempt, _ now: Surroundings
+        _ reason: String, retryAfter: Int? = nil, _ attempt: Attempt, _ now: Surroundings
     ) {
         record.fail(every: attempt.every, retryAfter: retryAfter, jitter: now.jitter, at: now.now)
-        failureDetail = detail ?? reason
+        failureDetail = reason
         actions.append(.count(.failed, list: attempt.list))
         // Once per outage, not per try.
         if record.failures == 1 { actions.append(.beginOutage(reason, list: attempt.list)) }

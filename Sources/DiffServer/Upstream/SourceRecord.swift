@@ -19,9 +19,9 @@ struct SourceRecord: Sendable {
     /// The session's revision after the last success, and the source's validators of that state.
     private(set) var revision: String?
     private(set) var validators = SourceValidators()
-    /// See `ListMatch.origin`.
-    private var origin: UInt64 = 0
-    /// Since when the session's state has been known to come from another origin; nil if it does not.
+    /// See `ListMatch.sourceHash`.
+    private var sourceHash: UInt64 = 0
+    /// Since when the session's state has been known to come from another source; nil if it does not.
     private var outdated: Instant?
     /// When the answer that is being committed arrived.
     private var heard: Instant?
@@ -116,13 +116,13 @@ struct SourceRecord: Sendable {
         due = now
     }
 
-    /// Sets the origin before this node tries to take the lease. If it has changed, `outdate` may not have been called
-    /// yet.
-    mutating func begin(from origin: UInt64, every: Duration, at now: Instant) {
+    /// Sets the hash of the source before this node tries to take the lease. If it has changed, `outdate` may not have
+    /// been called yet.
+    mutating func begin(from sourceHash: UInt64, every: Duration, at now: Instant) {
         tried = now
-        guard origin != self.origin else { return }
+        guard sourceHash != self.sourceHash else { return }
         if outcome != nil { invalidate(every: every, at: now) }
-        self.origin = origin
+        self.sourceHash = sourceHash
     }
 
     /// The file's entry for the list has changed.
@@ -132,7 +132,7 @@ struct SourceRecord: Sendable {
     }
 
     /// Whether a note comes from a node with another file, or from before a reload at this node.
-    func isForeign(_ note: SourceNote) -> Bool { note.origin != origin }
+    func isForeign(_ note: SourceNote) -> Bool { note.sourceHash != sourceHash }
 
     mutating func wait(until due: Instant) { self.due = due }
 
@@ -161,7 +161,7 @@ struct SourceRecord: Sendable {
         outcome.map {
             SourceNote(
                 outcome: $0, age: fetched.map { now - $0 }, interval: interval, failures: failures, revision: revision,
-                validators: validators, origin: origin)
+                validators: validators, sourceHash: sourceHash)
         }
     }
 

@@ -4,12 +4,13 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// One list that is fetched from a source: it asks the source while the session has readers or waiters, and replaces
-/// the session by the result. It carries out the decisions of its `SourceLife`.
+/// One list, or one section of a list, that is fetched from a source: it asks the source while the session has readers
+/// or waiters, and replaces the session, or the section, by the result. It carries out the decisions of its
+/// `SourceLife`.
 ///
 /// Any thread may query it or request a fetch; everything else is confined to the loop of its `Upstream`.
 final class SourcedList: @unchecked Sendable {
-    let name: String
+    let name: SourceName
     private let upstream: Upstream
     /// Read by any thread. Changed on the loop, except for `used`.
     private let life: Locked<SourceLife>
@@ -20,14 +21,14 @@ final class SourcedList: @unchecked Sendable {
     private var arrivals = 0
     private var timer = LifeTimer()
 
-    init(_ name: String, _ upstream: Upstream, every interval: Duration) {
+    init(_ name: SourceName, _ upstream: Upstream, every interval: Duration) {
         (self.name, self.upstream) = (name, upstream)
         life = Locked(SourceLife(every: interval, at: .now))
     }
 
     private var loop: EventLoop { upstream.loop }
     private var store: any SessionStore { upstream.service.store }
-    private var slot: SessionSlot? { store.table.anySlot(name) }
+    private var slot: SessionSlot? { store.table.anySlot(name.session) }
     private var hasReaders: Bool { (slot?.readerCount ?? 0) > 0 }
 
     // MARK: From any thread
@@ -95,14 +96,17 @@ final class SourcedList: @unchecked Sendable {
     // MARK: On the loop
 
     private func happen(_ event: SourceLife.Event) {
-        let (slot, match) = (slot, upstream.match(name))
+        let (slot, match) = (slot, upstream.match(name.session))
         let surroundings = SourceLife.Surroundings(
             now: .now,
             list: match.flatMap { match in
-                match.definition.source.map { (match.definition.name.text, $0.every, match.origin(by: store.hash)) }
+                match.definition.feed(of: name.section).map { feed in
+                    (match.definition.name.text, feed.source.every, match.sourceHash(of: feed, by: store.hash))
+                }
             },
-            head: slot?.revision, hasReaders: (slot?.readerCount ?? 0) > 0, hasSlot: slot != nil,
-            isSole: store.isSole, jitter: .random(in: 0...1))
+            base: slot?.fetchBase.map { SourceBase($0.revision, $0.ground, name) },
+            hasReaders: (slot?.readerCount ?? 0) > 0, hasSlot: slot != nil, isSole: store.isSole,
+            jitter: .random(in: 0...1))
         let (actions, next) = life.withLock { ($0.happen(event, surroundings), $0.wake) }
         timer.set(next, on: loop) { [weak self] in
             self?.timer.rang()
@@ -113,45 +117,74 @@ final class SourcedList: @unchecked Sendable {
     }
 
     private func perform(_ action: SourceLife.Action) {
+        let lease = name.text
         switch action {
         case .acquire(let isForced, let hold):
-            store.acquireLease(.source, of: name, for: hold, isForced: isForced, on: loop).whenDone { [self] result in
+            store.acquireLease(.source, of: lease, for: hold, isForced: isForced, on: loop).whenDone { [self] result in
                 loop.perform { self.happen(.leased(result)) }
             }
         case .renew(let hold):
-            store.acquireLease(.source, of: name, for: hold, isForced: false, on: loop).whenDone { _ in }
+            store.acquireLease(.source, of: lease, for: hold, isForced: false, on: loop).whenDone { _ in }
         case .look:
-            store.load(name, again: false, on: loop).whenDone { [self] result in
-                let isMissing = if case .success(nil) = result { true } else { false }
+            store.load(name.session, again: false, on: loop).whenDone { [self] result in
+                let isMissing = if case .success(let view) = result { lacksResult(view?.session) } else { false }
                 loop.perform { self.happen(.looked(isMissing: isMissing)) }
             }
         case .fetch(let base, let validators): fetch(after: base, validators)
         case .release(let note, let next):
-            store.releaseLease(.source, of: name, note, next: next, on: loop).whenDone { [self] _ in
+            store.releaseLease(.source, of: lease, note, next: next, on: loop).whenDone { [self] _ in
                 loop.perform { self.happen(.released) }
             }
         case .finish(let waiter, let result): promises.removeValue(forKey: waiter)?.keep(result)
         case .announce: slot?.sourceChanged()
-        case .count(let outcome, let list): upstream.tallies.count(outcome, list)
+        case .count(let outcome, let list):
+            upstream.tallies.count(outcome, SourceName(list, section: name.section))
         case .beginOutage(let reason, let list): upstream.outages.begin(name, of: list, because: reason)
         case .endOutage(let list): upstream.outages.end(name, of: list)
         case .forgetOutage: upstream.outages.forget(name)
-        case .remove(let revision): upstream.remove(name, at: revision)
+        case .remove(let revision): upstream.remove(name.session, at: revision)
         }
     }
 
-    private func fetch(after base: Revision?, _ validators: SourceValidators?) {
-        guard let match = upstream.match(name), let source = match.definition.source, let url = match.sourceURL else {
+    /// Whether there is no session, or none with the section as it was last fetched.
+    private func lacksResult(_ session: Session?) -> Bool {
+        guard let session, name.section != nil else { return session == nil }
+        return life.withLock { $0.record.revision } != session.fetchGround.text
+    }
+
+    private func fetch(after base: SourceBase?, _ validators: SourceValidators?) {
+        guard let match = upstream.match(name.session), let feed = match.definition.feed(of: name.section) else {
             return happen(.fetched(.outdated))
         }
         let fetch = SourceFetch(
-            session: name, definition: match.definition, base: base, validators: validators,
+            name: name, definition: match.definition, feed: feed, base: base, validators: validators,
             upstream: upstream)
-        fetch.start(source, at: url) { [self] in
+        fetch.start(at: match.url(of: feed)) { [self] in
             happen(.heard)
         } done: { [self] outcome in
             happen(.fetched(outcome))
         }
+    }
+}
+
+/// What has a source: a session, or one of its sections; also a list of the file, in place of a session.
+struct SourceName: Hashable, Sendable {
+    let session: String
+    let section: String?
+
+    init(_ session: String, section: String? = nil) { (self.session, self.section) = (session, section) }
+
+    /// Whether both are the same, by the bytes of their texts.
+    func isSame(as other: SourceName) -> Bool { text.utf8.elementsEqual(other.text.utf8) }
+
+    /// No session's name has a slash.
+    var text: String { section.map { "\(session)/\($0)" } ?? session }
+
+    /// The labels of a list's metrics. A section's id is the file's, but may need escapes (Prometheus's text format).
+    var labels: String {
+        guard let section else { return "list=\"\(session)\"" }
+        let escaped = section.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        return "list=\"\(session)\",section=\"\(escaped)\""
     }
 }
 

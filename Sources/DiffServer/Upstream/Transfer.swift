@@ -87,7 +87,7 @@ package final class Transfer {
         set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         if !request.isCut { cdiff_curl_set_size(curl, easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(request.maxBytes)) }
         cdiff_curl_set_pointer(curl, easy, CURLOPT_ERRORBUFFER, error)
-        if let file = Self.certificates { set(CURLOPT_CAINFO, file) }
+        if let file = SystemAuthorities.file { set(CURLOPT_CAINFO, file) }
         fields = curl.slist_append(fields, "Accept-Encoding: \(AnswerHeads.coding)")
         for field in request.fields {
             fields = curl.slist_append(fields, field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
@@ -110,9 +110,6 @@ package final class Transfer {
             curl, easy, { Unmanaged<Transfer>.fromOpaque($3!).takeUnretainedValue().takeLine($0, $1 * $2) },
             Unmanaged.passUnretained(self).toOpaque())
     }
-
-    /// Authorities to trust besides the system's, from the variable that OpenSSL's own tools read.
-    private static let certificates = getenv("SSL_CERT_FILE").map { String(cString: $0) }
 
     private func set(_ option: CURLoption, _ value: String) { cdiff_curl_set_text(curl, easy, option, value) }
     private func set(_ option: CURLoption, _ value: Int) { cdiff_curl_set_number(curl, easy, option, value) }

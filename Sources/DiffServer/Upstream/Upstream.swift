@@ -23,7 +23,7 @@ package final class Upstream: SessionSource {
     let outages: Outages
     let hooks: HookCalls
     private let file: Locked<ListsFile>
-    fileprivate let lists = Locked(FollowedLists<SourcedList>())
+    fileprivate let lists = Locked(FollowedLists<SessionSources>())
     /// When unused lists were last looked for.
     private let lookedForRoom = Locked(Instant.now)
 
@@ -52,7 +52,9 @@ package final class Upstream: SessionSource {
 
     /// The session that is fetched from a URL; nil if none is, or only by a pattern of names.
     package func name(ofSource url: String) -> String? {
-        file.withLock { $0 }.lists.first { $0.name.isExact && $0.source?.url.text == url }?.name.text
+        file.withLock { $0 }.lists.first { list in
+            list.name.isExact && list.feed(of: nil)?.source.url.text == url
+        }?.name.text
     }
 
     /// Continues with another file. Sessions of lists that it lacks are removed.
@@ -60,22 +62,36 @@ package final class Upstream: SessionSource {
         let before = file.withLock { exchange(&$0, with: next) }
         for name in service.table.names {
             let (old, new) = (before.list(of: name)?.definition, next.list(of: name)?.definition)
-            if new?.source == nil {
-                if old?.source != nil { remove(name) }
-            } else if old?.source == nil {
-                // There may be readers already.
-                if let slot = service.table.anySlot(name) { watch(slot) }
-            } else if new != old {
-                lists.withLock { $0[name] }?.settingsChanged()
+            guard let new, new.hasSource else {
+                if old?.hasSource == true { remove(name) }
+                continue
             }
+            if new != old { update(name, to: new) }
+            // There may be readers already.
+            if new.feeds != old?.feeds, let slot = service.table.anySlot(name) { watch(slot) }
         }
         let dropped = lists.withLock {
             $0.reassign { name in
-                next.list(of: name).flatMap { $0.definition.source == nil ? nil : $0.definition.name.text }
+                next.list(of: name).flatMap { $0.definition.hasSource ? $0.definition.name.text : nil }
             }
         }
         // Somebody may still wait for them.
-        for list in dropped { list.settingsChanged() }
+        for list in dropped.flatMap(\.all) { list.settingsChanged() }
+    }
+
+    /// Goes on with the sources that a session's list has now, and brings its sections into their order.
+    private func update(_ name: String, to definition: ListDefinition) {
+        let sources = lists.withLock { lists -> [SourcedList] in
+            guard let before = lists[name]?.all else { return [] }
+            let sources = SessionSources(name, of: definition, self, others: before)
+            lists.replace(name, by: sources)
+            return sources.all + before.filter { old in !sources.all.contains { $0 === old } }
+        }
+        for source in sources { source.settingsChanged() }
+        guard let outlines = definition.outlines else { return }
+        let settings = definition.settings.applied(to: service.settings.defaultSettings)
+        let arrangement = AdoptSource(nil, base: nil, settings: settings, outlines: outlines)
+        Transaction(arrangement, for: FetchContext(name, self)).run().whenDone { _ in }
     }
 
     /// Removes a session that the file no longer fetches.
@@ -104,17 +120,17 @@ package final class Upstream: SessionSource {
     package func staleness(of name: String) -> Int? { lists.withLock { $0[name] }?.staleness }
 
     /// The list that fetches a session; nil if it has no source, or too many are being fetched.
-    fileprivate func list(_ name: String) -> SourcedList? {
+    fileprivate func list(_ name: String) -> SessionSources? {
         lists.withLock { lists in
             if let list = lists[name] { return list }
             // By the file of this moment: when the file is replaced, the lists are reassigned under this lock.
-            guard let definition = match(name)?.definition, let source = definition.source else { return nil }
+            guard let definition = match(name)?.definition, definition.hasSource else { return nil }
             let (entry, entries) = (definition.name.text, file.withLock { $0.sourceCount })
             if !lists.hasRoom(for: entry, of: limit, among: entries), mayLookForRoom() {
                 forget(&lists) { !$0.isInUse }
             }
             guard lists.hasRoom(for: entry, of: limit, among: entries) else { return nil }
-            let list = SourcedList(name, self, every: source.every)
+            let list = SessionSources(name, of: definition, self)
             lists.add(list, named: name, of: entry)
             return list
         }
@@ -136,25 +152,32 @@ package final class Upstream: SessionSource {
         lists.withLock { forget(&$0) { $0.isIdle(at: now) } }
     }
 
-    private func forget(_ lists: inout FollowedLists<SourcedList>, where isUseless: (SourcedList) -> Bool) {
+    private func forget(_ lists: inout FollowedLists<SessionSources>, where isUseless: (SessionSources) -> Bool) {
         for (name, list) in lists.all where isUseless(list) {
             lists.remove(name)
-            outages.forget(name)
-            outages.replaced(0, in: name, of: "")
+            for source in list.all {
+                outages.forget(source.name)
+                outages.replaced(0, in: source.name, of: "")
+            }
         }
     }
 
     package func write(into text: inout MetricsText) { tallies.write(ages, into: &text) }
 
-    /// For each list of the file, the seconds since a source last answered, for the session with the oldest answer.
-    private var ages: [(list: String, seconds: Int)] {
+    /// For each list of the file, or each section, the seconds since a source last answered, for the session with the
+    /// oldest answer.
+    private var ages: [(list: SourceName, seconds: Int)] {
         let now = Instant.now
-        var ages: [String: Int] = [:]
-        for (name, list) in lists.withLock({ $0.all }) {
-            guard let fetched = list.fetched, let label = match(name)?.definition.name.text else { continue }
-            ages[label] = max(ages[label, default: 0], Int((now - fetched) / .seconds(1)))
+        var ages: [SourceName: Int] = [:]
+        for (name, sources) in lists.withLock({ $0.all }) {
+            guard let list = match(name)?.definition.name.text else { continue }
+            for source in sources.all {
+                guard let fetched = source.fetched else { continue }
+                let label = SourceName(list, section: source.name.section)
+                ages[label] = max(ages[label, default: 0], Int((now - fetched) / .seconds(1)))
+            }
         }
-        return ages.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        return ages.sorted { $0.key.text < $1.key.text }.map { ($0.key, $0.value) }
     }
 }
 
@@ -164,8 +187,11 @@ private struct NamedList: ListedSession {
     let match: ListMatch
     let upstream: Upstream
 
-    var hasSource: Bool { match.definition.source != nil }
-    private var list: SourcedList? { upstream.list(name) }
+    var hasSource: Bool { match.definition.hasSource }
+    var hasHook: Bool { match.definition.hook != nil }
+    var holdsChanges: Bool { match.definition.feeds.count > 1 }
+    var sectionShapes: SectionShapes { match.definition.sectionShapes }
+    private var list: SessionSources? { upstream.list(name) }
 
     func readiness(sessionExists: Bool, patience: Duration) -> Progress<Void, SourceFailure>? {
         guard hasSource else { return nil }
@@ -211,6 +237,8 @@ struct FollowedLists<List> {
         return beyond < room - entries * share
     }
 
+    mutating func replace(_ name: String, by list: List) { lists[name]?.list = list }
+
     /// Follows a new list.
     mutating func add(_ list: List, named name: String, of entry: String) {
         lists[name] = (list, entry)
@@ -238,7 +266,7 @@ struct FollowedLists<List> {
 
 // MARK: - Metrics
 
-/// The results of asking sources, by the lists' names in the file: a session's name is no label.
+/// The results of asking sources, by the names in the file of lists and their sections: a session's name is no label.
 final class SourceTallies: Sendable {
     private struct Tally {
         var outcomes: [SourceNote.Outcome: Int] = [:]
@@ -247,28 +275,28 @@ final class SourceTallies: Sendable {
         var replaced = 0
     }
 
-    private let tallies = Locked<[String: Tally]>([:])
+    private let tallies = Locked<[SourceName: Tally]>([:])
 
-    func count(_ answer: Transfer.Answer, _ list: String) {
+    func count(_ answer: Transfer.Answer, _ list: SourceName) {
         tallies.withLock { tallies in
             tallies[list, default: Tally()].bytes += answer.received
             if answer.status == 304 { tallies[list, default: Tally()].notModified += 1 }
         }
     }
 
-    func count(_ outcome: SourceNote.Outcome, _ list: String) {
+    func count(_ outcome: SourceNote.Outcome, _ list: SourceName) {
         tallies.withLock { $0[list, default: Tally()].outcomes[outcome, default: 0] += 1 }
     }
 
     /// Counts replaced lone surrogates.
-    func count(replaced: Int, _ list: String) {
+    func count(replaced: Int, _ list: SourceName) {
         tallies.withLock { $0[list, default: Tally()].replaced += replaced }
     }
 
     /// - Parameter ages: for each list, the seconds since a source last answered, for the session with the oldest
     ///   answer.
-    func write(_ ages: [(list: String, seconds: Int)], into text: inout MetricsText) {
-        let tallies = tallies.withLock { $0 }.sorted { $0.key < $1.key }.map { ("list=\"\($0.key)\"", $0.value) }
+    func write(_ ages: [(list: SourceName, seconds: Int)], into text: inout MetricsText) {
+        let tallies = tallies.withLock { $0 }.sorted { $0.key.text < $1.key.text }.map { ($0.key.labels, $0.value) }
         text.family(
             "diffserver_source_fetches_total", "counter", "Requests to sources, by outcome.",
             tallies.flatMap { label, tally in
@@ -287,6 +315,6 @@ final class SourceTallies: Sendable {
             "Lone surrogates in sources' answers, replaced by U+FFFD.", tallies.map { ($0, $1.replaced) })
         text.family(
             "diffserver_source_age_seconds", "gauge", "Longest time since a source last answered.",
-            ages.map { ("list=\"\($0.list)\"", $0.seconds) })
+            ages.map { ($0.list.labels, $0.seconds) })
     }
 }

@@ -8,13 +8,17 @@ struct Exchange {
     let isHead: Bool
     let isHTTP10: Bool
     /// The target of a request whose head was refused, if its line was read.
-    let refusedTarget: String?
+    var refusedTarget: String?
     let began: Instant
 
+    var head: RequestHead? { summary.head }
+}
+
+extension Exchange {
     init(_ head: RequestHead, from peer: Peer, bytesIn: Int, began: Instant, madeID: UInt64) {
-        summary = ExchangeSummary(head: head, peer: peer, bytesIn: bytesIn, madeID: madeID)
-        (isHead, isHTTP10) = (head.method == .head, head.isHTTP10)
-        (refusedTarget, self.began) = (nil, began)
+        self.init(
+            summary: ExchangeSummary(head: head, peer: peer, bytesIn: bytesIn, madeID: madeID),
+            isHead: head.method == .head, isHTTP10: head.isHTTP10, began: began)
     }
 
     /// A request whose head is refused. Even part of a head can show that the method is HEAD.
@@ -22,16 +26,14 @@ struct Exchange {
         refusedBy parser: RequestParser, _ bytes: UnsafeRawBufferPointer, from peer: Peer, began: Instant,
         madeID: UInt64
     ) {
-        summary = ExchangeSummary(head: nil, peer: peer, bytesIn: bytes.count, madeID: madeID)
-        (isHead, isHTTP10) = (parser.isHead(bytes), false)
-        (refusedTarget, self.began) = (parser.target(bytes), began)
+        self.init(
+            summary: ExchangeSummary(head: nil, peer: peer, bytesIn: bytes.count, madeID: madeID),
+            isHead: parser.isHead(bytes), isHTTP10: false, refusedTarget: parser.target(bytes), began: began)
     }
-
-    var head: RequestHead? { summary.head }
 }
 
 /// The body of a request while it is being read. Most requests have none.
-struct Intake {
+struct RequestBodyReader {
     let plan: Plan
     var decoder: BodyDecoder
     var inflater: Inflater?
@@ -76,7 +78,7 @@ extension Connection {
                 refuse(.contentTooLarge(limit: maxBytes, actual: length))
             case .known(let length):
                 beginBody(head, .answer(maxBytes: maxBytes, answer), hasMore: hasMore)
-                intake?.body.reserveCapacity(min(length + Self.spareRoom, Self.trustedLength))
+                bodyReader?.body.reserveCapacity(min(length + Self.spareRoom, Self.trustedLength))
             case .chunked: beginBody(head, .answer(maxBytes: maxBytes, answer), hasMore: hasMore)
             }
         }
@@ -97,16 +99,16 @@ extension Connection {
         case .none: respond(response, rest: .none)
         case .known(let length):
             let isShort = length <= limits.maxDiscardBytes && !head.expectsContinue
-            intake = Intake(head.bodyLength, limits: parser.limits, .none)
+            bodyReader = RequestBodyReader(head.bodyLength, limits: parser.limits, .none)
             respond(response, rest: isShort ? .short : .long)
         case .chunked where head.expectsContinue: respond(response, rest: .long)
         case .chunked: beginBody(head, .discard(response), hasMore: true)
         }
     }
 
-    private func beginBody(_ head: RequestHead, _ plan: consuming Intake.Plan, hasMore: Bool) {
-        intake = Intake(head.bodyLength, limits: parser.limits, plan)
-        if case .answer = intake?.plan, head.contentEncoding == .gzip { intake?.inflater = Inflater() }
+    private func beginBody(_ head: RequestHead, _ plan: consuming RequestBodyReader.Plan, hasMore: Bool) {
+        bodyReader = RequestBodyReader(head.bodyLength, limits: parser.limits, plan)
+        if case .answer = bodyReader?.plan, head.contentEncoding == .gzip { bodyReader?.inflater = Inflater() }
         handle(.bodyBegan)
         if head.expectsContinue, !hasMore {
             output.end().append(ResponseEncoder.continueLine)
@@ -115,9 +117,9 @@ extension Connection {
 
     /// Takes a run of the body; false if that ended the exchange.
     func take(content: UnsafeRawBufferPointer, announced: Int) -> Bool {
-        intake?.received += content.count
-        let received = intake?.received ?? 0
-        switch intake?.plan {
+        bodyReader?.received += content.count
+        let received = bodyReader?.received ?? 0
+        switch bodyReader?.plan {
         case .some(.none):
             guard received + announced <= max(limits.maxDiscardBytes, received) else {
                 handle(.restRefused)
@@ -142,18 +144,18 @@ extension Connection {
 
     /// Appends to the body, inflated if it is compressed; false if that was refused.
     private func append(_ content: UnsafeRawBufferPointer, limit: Int) -> Bool {
-        guard let inflater = intake?.inflater else {
+        guard let inflater = bodyReader?.inflater else {
             makeRoom(for: content.count)
-            intake?.body.append(contentsOf: content)
+            bodyReader?.body.append(contentsOf: content)
             return true
         }
         // Moved out, so that appending does not copy it.
-        var body = intake?.body ?? []
-        intake?.body = []
+        var body = bodyReader?.body ?? []
+        bodyReader?.body = []
         let before = body.count
         let outcome = inflater.inflate(content, into: &body, limit: limit)
-        inflatedInTurn += body.count - before
-        intake?.body = body
+        inflatedInIteration += body.count - before
+        bodyReader?.body = body
         switch outcome {
         case .more: return true
         case .tooLarge: refuse(.contentTooLarge(limit: limit, actual: nil))
@@ -164,21 +166,21 @@ extension Connection {
     }
 
     private func makeRoom(for count: Int) {
-        guard let capacity = intake?.body.capacity, (intake?.body.count ?? 0) + count > capacity,
+        guard let capacity = bodyReader?.body.capacity, (bodyReader?.body.count ?? 0) + count > capacity,
             case .known(let length) = exchange?.head?.bodyLength
         else { return }
-        intake?.body.reserveCapacity(length + Self.spareRoom)
+        bodyReader?.body.reserveCapacity(length + Self.spareRoom)
     }
 
     func endBody() {
-        if let inflater = intake?.inflater, !inflater.isComplete { return refuse(.malformedContent) }
+        if let inflater = bodyReader?.inflater, !inflater.isComplete { return refuse(.malformedContent) }
         let wasDiscarding = lifecycle.phase == .discarding
         handle(.bodyEnded)
         if wasDiscarding { return finishExchange() }
-        guard var intake = intake.take() else { preconditionFailure("no body was read") }
-        switch intake.plan {
+        guard var bodyReader = bodyReader.take() else { preconditionFailure("no body was read") }
+        switch bodyReader.plan {
         // The service gets the only reference to the body.
-        case .answer(_, let answer): decide(answer(Swift.exchange(&intake.body, with: []), takeShare()))
+        case .answer(_, let answer): decide(answer(Swift.exchange(&bodyReader.body, with: []), takeShare()))
         case .discard(let response): respond(response, rest: .none)
         case .none: preconditionFailure("a body without a plan")
         }
@@ -229,7 +231,7 @@ extension Connection {
     /// Reports the exchange to the service, if one is open.
     func finishExchange() {
         guard var exchange = exchange.take() else { return }
-        intake = nil
+        bodyReader = nil
         exchange.summary.nanoseconds = Instant.now.nanoseconds - exchange.began.nanoseconds
         shard.service.finished(exchange.summary)
     }

@@ -1,22 +1,22 @@
 /// From the transport to the parser.
 extension Connection {
-    /// Reads and octets per turn. For a large body they take some 0.1 ms, since its memory is new.
-    private static let readsInTurn = 16
-    private static let octetsInTurn = 256 * 1024
-    /// Requests per turn. Pipelined ones take some 0.01 ms each.
-    private static let requestsInTurn = 64
+    /// Reads and octets per iteration. For a large body they take some 0.1 ms, since its memory is new.
+    private static let readsInIteration = 16
+    private static let octetsInIteration = 256 * 1024
+    /// Requests per iteration. Pipelined ones take some 0.01 ms each.
+    private static let requestsInIteration = 64
     /// The size of one read while a head is expected. It bounds what is kept behind a request that must wait.
     static let headReadBytes = 64 * 1024
-    /// Octets inflated per turn, in pieces that may grow a thousandfold: a few milliseconds' work.
-    private static let inflatedInTurn = 1024 * 1024
+    /// Octets inflated per iteration, in pieces that may grow a thousandfold: a few milliseconds' work.
+    private static let inflatedInIteration = 1024 * 1024
     private static let compressedPiece = 4096
 
-    private var hasShareOfTurn: Bool {
-        inflatedInTurn <= Self.inflatedInTurn && requestsInTurn < Self.requestsInTurn
+    private var hasShareOfIteration: Bool {
+        inflatedInIteration <= Self.inflatedInIteration && requestsInIteration < Self.requestsInIteration
     }
 
     var canPump: Bool {
-        lifecycle.takesInput && (!isStarved || input.isReadable) && output.count < limits.maxBacklogBytes
+        lifecycle.takesInput && (!needsRead || input.isReadable) && output.count < limits.maxBacklogBytes
     }
 
     func pumpInput() {
@@ -24,10 +24,12 @@ extension Connection {
         var octets = 0
         while canPump {
             // Another answer would only add to what is being closed for lack of memory.
-            if lifecycle.phase == .head, shard.relief.isUnderWay { return mark() }
+            if lifecycle.phase == .head, shard.outputLimit.isEnforced { return mark() }
             reads += 1
-            guard reads <= Self.readsInTurn, octets < Self.octetsInTurn, hasShareOfTurn else { return mark() }
-            guard isStarved || leftover.isEmpty else {
+            guard reads <= Self.readsInIteration, octets < Self.octetsInIteration, hasShareOfIteration else {
+                return mark()
+            }
+            guard needsRead || leftover.isEmpty else {
                 octets += consumeLeftover()
                 continue
             }
@@ -37,25 +39,25 @@ extension Connection {
                 leftover.withUnsafeBytes { scratch.copyMemory(from: $0) }
                 releaseLeftover()
             }
-            if isStarved, !receive(behind: &filled, in: scratch) { return }
-            isStarved = false
+            if needsRead, !receive(behind: &filled, in: scratch) { return }
+            needsRead = false
             octets += filled
             let octetsRead = UnsafeRawBufferPointer(rebasing: scratch[0..<filled])
             let used = consume(octetsRead)
             if used == filled {
-                isStarved = true
+                needsRead = true
             } else if lifecycle.phase != .closed {
                 keep(octetsRead.slice(used, filled))
             }
         }
-        if input == .ended, isStarved, lifecycle.takesInput {
+        if input == .ended, needsRead, lifecycle.takesInput {
             handle(.inputEnded(isWithinHead: parser.isWithinHead))
         }
     }
 
     /// Reads once; false if the connection is lost.
     private func receive(behind filled: inout Int, in scratch: UnsafeMutableRawBufferPointer) -> Bool {
-        let room = min(scratch.count - filled, lifecycle.phase == .head ? Self.headReadBytes : Self.octetsInTurn)
+        let room = min(scratch.count - filled, lifecycle.phase == .head ? Self.headReadBytes : Self.octetsInIteration)
         let result = transport.receive(into: UnsafeMutableRawBufferPointer(rebasing: scratch[filled..<filled + room]))
         filled += result.count
         input.took(result, isLast: result.count < room && transport.shortReceiveIsLast)
@@ -63,20 +65,20 @@ extension Connection {
         return result != .failed
     }
 
-    private func keep(_ bytes: UnsafeRawBufferPointer) { leftover = KeptInput(bytes, in: resources.takeArray()) }
+    private func keep(_ bytes: UnsafeRawBufferPointer) { leftover = UnparsedInput(bytes, in: resources.takeArray()) }
 
     func releaseLeftover() { resources.recycle(takeLeftover().released()) }
 
-    private func takeLeftover() -> KeptInput { Swift.exchange(&leftover, with: KeptInput()) }
+    private func takeLeftover() -> UnparsedInput { Swift.exchange(&leftover, with: UnparsedInput()) }
 
     /// Consumes from `leftover`; returns how much.
     private func consumeLeftover() -> Int {
         var kept = takeLeftover()
-        isStarved = false
+        needsRead = false
         let used = kept.withUnsafeBytes { consume($0) }
         kept.drop(used)
         if kept.count == 0 {
-            isStarved = true
+            needsRead = true
             resources.recycle(kept.released())
         } else if lifecycle.phase != .closed {
             leftover = kept
@@ -87,7 +89,7 @@ extension Connection {
     /// Consumes what it can; returns how much.
     private func consume(_ bytes: UnsafeRawBufferPointer) -> Int {
         var position = 0
-        while position < bytes.count, output.count < limits.maxBacklogBytes, hasShareOfTurn {
+        while position < bytes.count, output.count < limits.maxBacklogBytes, hasShareOfIteration {
             let rest = bytes.slice(position, bytes.count)
             switch lifecycle.phase {
             case .head:
@@ -95,14 +97,14 @@ extension Connection {
                 position += consumed
             case .body, .discarding:
                 guard let consumed = takeBody(rest) else {
-                    isStarved = true
+                    needsRead = true
                     return bytes.count
                 }
                 position += consumed
             case .lingering:
                 lingered += rest.count
                 if lingered > limits.maxLingerBytes { handle(.lost) }
-                isStarved = true
+                needsRead = true
                 return bytes.count
             case .handshake, .deciding, .waiting, .streaming, .flushing, .closed:
                 return position
@@ -117,11 +119,11 @@ extension Connection {
         switch parser.parse(bytes) {
         case .incomplete:
             if parser.isWithinHead, !wasWithinHead { phaseBegan = loop.now }
-            isStarved = true
+            needsRead = true
             return nil
         case .complete(let head, let consumed):
             parser.restart()
-            requestsInTurn += 1
+            requestsInIteration += 1
             loop.beginWork(on: head)
             begin(
                 head, bytesIn: consumed, began: wasWithinHead ? phaseBegan : loop.now, hasMore: consumed < bytes.count)
@@ -138,13 +140,13 @@ extension Connection {
 
     /// Returns the octets of one step of a body; nil if all are consumed and more must come.
     private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int? {
-        let isCompressed = intake?.inflater != nil
+        let isCompressed = bodyReader?.inflater != nil
         let piece = isCompressed ? bytes.slice(0, min(bytes.count, Self.compressedPiece)) : bytes
-        switch intake?.decoder.step(piece) {
+        switch bodyReader?.decoder.step(piece) {
         case nil: preconditionFailure("a body without a decoder")
         case .more(let consumed, let content):
             exchange?.summary.bytesIn += consumed
-            guard take(content: bytes.slice(content), announced: intake?.decoder.announced ?? 0) else {
+            guard take(content: bytes.slice(content), announced: bodyReader?.decoder.announced ?? 0) else {
                 return bytes.count
             }
             return consumed == bytes.count ? nil : consumed
@@ -161,13 +163,13 @@ extension Connection {
     }
 }
 
-// MARK: - Kept input
+// MARK: - Unparsed input
 
 /// Input that was read but not yet consumed.
 ///
 /// It stays in place until all of it is consumed. Keeping the rest anew after each pipelined message would copy it each
 /// time and fragment memory: 200 connections pipelining small sessions brought a process with 64 MiB to 140 MiB.
-struct KeptInput {
+struct UnparsedInput {
     private var bytes: [UInt8] = []
     private var start = 0
 

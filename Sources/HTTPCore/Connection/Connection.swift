@@ -8,11 +8,11 @@ import DiffClock
 /// and for output only while the kernel has no room.
 ///
 /// The service never re-enters a connection. What `Pending` and `StreamWriter` bring is stored, and the connection
-/// continues at the end of the loop's turn.
+/// continues at the end of the loop's iteration.
 ///
 /// Rejected: an object per exchange with the connection as its delegate. It cost two more allocations per request, and
 /// it was never clear which of the two owned the deadline.
-final class Connection: EventReceiver, TurnEndReceiver {
+final class Connection: EventReceiver, IterationEndReceiver {
     let shard: Shard
     let loop: EventLoop
     let resources: LoopResources
@@ -27,15 +27,15 @@ final class Connection: EventReceiver, TurnEndReceiver {
     var parser: RequestParser
     var input = InputSide.readable
     /// Whether the parser needs more than `leftover`.
-    var isStarved = true
-    var leftover = KeptInput()
+    var needsRead = true
+    var leftover = UnparsedInput()
     var lingered = 0
-    var inflatedInTurn = 0
-    var requestsInTurn = 0
+    var inflatedInIteration = 0
+    var requestsInIteration = 0
 
     // Exchange, see Connection+Exchange.swift
     var exchange: Exchange?
-    var intake: Intake?
+    var bodyReader: RequestBodyReader?
     var pending: PendingLink?
     var deliveredAnswer: Response?
     var writer: StreamWriter?
@@ -58,7 +58,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     private var probeDue: Instant?
 
     /// Nil if the peer's connections are not limited.
-    private var peerSlot: PeerSlot?
+    private var peerPermit: PeerPermit?
 
     var isMarked = false
     private var isAdvancing = false
@@ -68,7 +68,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     var limits: ConnectionLimits { shard.options.connectionLimits }
 
     init(
-        shard: Shard, transport: any Transport, descriptor: Int32, peer: Peer, peerSlot: consuming PeerSlot? = nil
+        shard: Shard, transport: any Transport, descriptor: Int32, peer: Peer, peerPermit: consuming PeerPermit? = nil
     ) {
         self.shard = shard
         loop = shard.loop
@@ -77,7 +77,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
         self.transport = transport
         self.descriptor = descriptor
         self.peer = peer
-        self.peerSlot = peerSlot
+        self.peerPermit = peerPermit
         lifecycle = Lifecycle(needsHandshake: peer.isTLS)
         parser = RequestParser(limits: shard.options.messageLimits)
         phaseBegan = shard.loop.now
@@ -101,10 +101,10 @@ final class Connection: EventReceiver, TurnEndReceiver {
         advance()
     }
 
-    /// Continues at the end of the loop's turn.
+    /// Continues at the end of the loop's iteration.
     func mark() { loop.mark(self) }
 
-    func turnEnds() { advance() }
+    func iterationEnds() { advance() }
 
     /// Goes as far as the transport and the service allow.
     func advance() {
@@ -113,8 +113,8 @@ final class Connection: EventReceiver, TurnEndReceiver {
         defer { isAdvancing = false }
         if lifecycle.phase == .handshake { prepare() }
         takeDeliveredAnswer()
-        inflatedInTurn = 0
-        requestsInTurn = 0
+        inflatedInIteration = 0
+        requestsInIteration = 0
         repeat {
             pumpInput()
             flush()
@@ -145,17 +145,17 @@ final class Connection: EventReceiver, TurnEndReceiver {
         }
     }
 
-    /// What one connection may send per turn. Otherwise a peer that reads as fast as the loop sends, especially over
-    /// TLS, would occupy it for a whole answer of many megabytes. While the budget for answers is exceeded there is no
-    /// such limit, since whatever the peer takes is freed.
-    private static let maxSentInTurn = 256 * 1024
+    /// What one connection may send per iteration. Otherwise a peer that reads as fast as the loop sends, especially
+    /// over TLS, would occupy it for a whole answer of many megabytes. While the budget for answers is exceeded there
+    /// is no such limit, since whatever the peer takes is freed.
+    private static let maxSentInIteration = 256 * 1024
 
     func flush() {
         guard lifecycle.phase != .closed else { return }
         if !output.isEmpty {
             let isTight = shard.options.outgoing.isExceeded
             let result = output.flush(
-                transport, limit: isTight ? .max : Self.maxSentInTurn, isLast: lifecycle.phase == .flushing)
+                transport, limit: isTight ? .max : Self.maxSentInIteration, isLast: lifecycle.phase == .flushing)
             if backlog == .none, !output.isEmpty { beginWriteWindow() }
             backlog = output.isEmpty ? .none : result == .blocked ? .blocked : .unsent
             accountOutput()
@@ -168,7 +168,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
             writer?.didDrain()
         }
         if lifecycle.phase == .flushing, output.isEmpty {
-            handle(.outputDrained(isInputClean: leftover.isEmpty && !input.isReadable && isStarved))
+            handle(.outputDrained(isInputClean: leftover.isEmpty && !input.isReadable && needsRead))
         }
     }
 
@@ -177,7 +177,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     /// Partial messages leave a part to whole ones, which are soon answered: otherwise a client that holds many back
     /// would have all others refused. Handshakes, whose first octets already count for much, leave half.
     private func accountInput() {
-        var held = leftover.footprint + (intake?.body.count ?? 0)
+        var held = leftover.footprint + (bodyReader?.body.count ?? 0)
         switch lifecycle.phase {
         case .discarding, .flushing, .lingering: break
         case .closed: return
@@ -204,7 +204,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
         let share = outgoing ?? MemoryShare(of: shard.options.outgoing)
         outgoing = share
         share.hold(output.own)
-        if backlog == .blocked, shard.options.outgoing.isExceeded { shard.relief.begin() }
+        if backlog == .blocked, shard.options.outgoing.isExceeded { shard.outputLimit.enforce() }
     }
 
     private func watchOutput() {
@@ -252,7 +252,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
             advance()
         }
         let awaitsFirst = output.total == 0 && phaseBegan > begun
-        handle(.drainBegan(isIdle: !parser.isWithinHead && isStarved && !awaitsFirst && !keepsIdle))
+        handle(.drainBegan(isIdle: !parser.isWithinHead && needsRead && !awaitsFirst && !keepsIdle))
         mark()
     }
 
@@ -261,9 +261,9 @@ final class Connection: EventReceiver, TurnEndReceiver {
         transport.close(gracefully: gracefully)
         shard.remove(self)
         let (pending, writer) = (pending.take(), writer.take())
-        let peerSlot = peerSlot.take()
+        let peerPermit = peerPermit.take()
         finishExchange()
-        pending?.connectionClosed(peerSlot)
+        pending?.connectionClosed(peerPermit)
         writer?.didClose()
     }
 }
@@ -330,7 +330,7 @@ extension Connection {
     }
 }
 
-/// Output that the kernel has not taken: it waits for the next turn, or if it is blocked, for the peer.
+/// Output that the kernel has not taken: it waits for the next iteration, or if it is blocked, for the peer.
 enum Backlog { case none, unsent, blocked }
 
 /// The times of `ConnectionLimits` in nanoseconds: each request adds several, and converting a `Duration` is a 128-bit

@@ -38,7 +38,7 @@ final class OutputQueue {
 
     var count: Int { queued + (tail?.count ?? 0) - sent }
 
-    /// The queued output, as `BacklogRelief` sees it.
+    /// The queued output, as `OutputBufferLimit` sees it.
     struct Holdings: Sendable {
         let count: Int
         /// Octets in segments that are not shared.

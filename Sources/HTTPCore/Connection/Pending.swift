@@ -46,8 +46,8 @@ final class PendingLink: @unchecked Sendable {
     private let lost = Atomic<Bool>(false)
     /// The slot of a lost connection is held until its work is done: otherwise a client that never waits could queue
     /// any amount of work.
-    private var slot: ConnectionCount.Slot?
-    private var peerSlot: PeerSlot?
+    private var hold: ConnectionCount.Hold?
+    private var peerPermit: PeerPermit?
 
     /// From any thread.
     var isLost: Bool { lost.load(ordering: .relaxed) }
@@ -69,9 +69,9 @@ final class PendingLink: @unchecked Sendable {
         if isLost { action() } else if connection != nil { whenGone = action }
     }
 
-    func connectionClosed(_ peerSlot: consuming PeerSlot?) {
-        self.peerSlot = peerSlot
-        slot = connection.map { ConnectionCount.Slot(in: $0.shard.options.openConnections) }
+    func connectionClosed(_ peerPermit: consuming PeerPermit?) {
+        self.peerPermit = peerPermit
+        hold = connection.map { ConnectionCount.Hold(in: $0.shard.options.openConnections) }
         connection = nil
         lost.store(true, ordering: .relaxed)
         let action = whenGone

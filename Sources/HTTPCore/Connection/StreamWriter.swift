@@ -43,7 +43,7 @@ public final class StreamWriter: @unchecked Sendable {
         return connection == nil
     }
 
-    /// Queues bytes, to be sent at the end of the loop's turn with everything else written until then.
+    /// Queues bytes, to be sent at the end of the loop's iteration with everything else written until then.
     public func write(_ bytes: [UInt8]) {
         checkLoop()
         guard !compress(bytes[...], nil) else { return }

@@ -6,13 +6,14 @@ import Synchronization
 ///
 /// The handle is `Sendable`; everything that it runs is confined to its thread. Its `Poller` decides how it waits.
 ///
-/// A turn handles descriptor events, then jobs, then alarms, then the receivers marked meanwhile. So everything that an
-/// endpoint did to other connections is written once, at the end of the turn, and requests to other servers leave last.
+/// An iteration handles descriptor events, then jobs, then alarms, then the receivers marked meanwhile. So everything
+/// that an endpoint did to other connections is written once, at the end of the iteration, and requests to other
+/// servers leave last.
 ///
 /// One commit may answer ten thousand held requests, and a client may pipeline as many on each connection. So events,
-/// jobs and marks get one slice of the turn each; the rest waits for the next turn, behind the events that arrive
-/// meanwhile. Receivers marked in this turn run before those left over from earlier ones: a single request never waits
-/// behind a crowd.
+/// jobs and marks get one slice of the iteration each; the rest waits for the next iteration, behind the events that
+/// arrive meanwhile. Receivers marked in this iteration run before those left over from earlier ones: a single request
+/// never waits behind a crowd.
 public final class EventLoop: WorkExecutor {
     /// Its number within the server, from 0; -1 for a loop without a server.
     public let index: Int
@@ -26,12 +27,12 @@ public final class EventLoop: WorkExecutor {
     private let isStopping = Atomic<Bool>(false)
     /// Nil once the loop has ended.
     private let jobs = Locked<[@Sendable () -> Void]?>([])
-    /// How many turns have begun; written by the loop only.
-    private let turnCount = Atomic<Int>(0)
-    /// The latest request, and the turn that it came in. Exchanging the reference takes ownership of the old one, so
-    /// the loop needs no lock.
+    /// How many iterations have begun; written by the loop only.
+    private let iterationCount = Atomic<Int>(0)
+    /// The latest request, and the iteration that it came in. Exchanging the reference takes ownership of the old one,
+    /// so the loop needs no lock.
     private nonisolated(unsafe) let currentRequest = Atomic<Unmanaged<RequestHead.Parts>?>(nil)
-    private let currentRequestTurn = Atomic<Int>(0)
+    private let currentRequestIteration = Atomic<Int>(0)
     let confined: Confined
 
     /// State that only the loop's thread touches.
@@ -43,11 +44,11 @@ public final class EventLoop: WorkExecutor {
         var events = Queue<(receiver: any EventReceiver, readiness: Readiness)>()
         var jobs = Queue<@Sendable () -> Void>()
         var due = Queue<Alarm>()
-        var marked = Queue<any TurnEndReceiver>()
-        /// Receivers marked in this turn, and those left over from earlier ones. Each queue has its own slice.
-        var fresh = Queue<any TurnEndReceiver>()
-        var left = Queue<any TurnEndReceiver>()
-        var last: [any TurnEndReceiver] = []
+        var marked = Queue<any IterationEndReceiver>()
+        /// Receivers marked in this iteration, and those left over from earlier ones. Each queue has its own slice.
+        var fresh = Queue<any IterationEndReceiver>()
+        var left = Queue<any IterationEndReceiver>()
+        var last: [any IterationEndReceiver] = []
         /// Indexed by descriptor, since those are small and dense. An event that outlived its descriptor finds nothing,
         /// or at worst another receiver, which then reads in vain.
         var watched: [(any EventReceiver)?] = []
@@ -114,16 +115,16 @@ public final class EventLoop: WorkExecutor {
         execute { self.isStopping.store(true, ordering: .relaxed) }
     }
 
-    /// How many turns have begun. From any thread.
-    var turns: Int { turnCount.load(ordering: .relaxed) }
+    /// How many iterations have begun. From any thread.
+    var iterations: Int { iterationCount.load(ordering: .relaxed) }
 
-    /// The latest request, if it came in this turn. From any thread.
-    func request(inTurn turn: Int) -> RequestHead? {
+    /// The latest request, if it came in this iteration. From any thread.
+    func request(inIteration iteration: Int) -> RequestHead? {
         guard let current = currentRequest.exchange(nil, ordering: .acquiring) else { return nil }
         let head = RequestHead(parts: current.takeUnretainedValue())
         let isBack = currentRequest.compareExchange(expected: nil, desired: current, ordering: .releasing).exchanged
         if !isBack { current.release() }
-        return isBack && currentRequestTurn.load(ordering: .relaxed) == turn ? head : nil
+        return isBack && currentRequestIteration.load(ordering: .relaxed) == iteration ? head : nil
     }
 
     /// Whether the loop has been told to end. From any thread.
@@ -133,19 +134,19 @@ public final class EventLoop: WorkExecutor {
     func wake() { poller.wake() }
 }
 
-/// A receiver that continues at the end of a turn in which it was marked.
-protocol TurnEndReceiver: AnyObject {
+/// A receiver that continues at the end of an iteration in which it was marked.
+protocol IterationEndReceiver: AnyObject {
     /// Set and cleared by the loop.
     var isMarked: Bool { get set }
-    func turnEnds()
+    func iterationEnds()
 }
 
 extension EventLoop {
     // MARK: On the loop only
 
-    /// When this turn began.
+    /// When this iteration began.
     var now: Instant { confined.now }
-    /// The time when this turn began, in seconds since 1970.
+    /// The time when this iteration began, in seconds since 1970.
     var wallClock: Int { confined.wallClock }
 
     /// Stored for the users of the loop, which itself ignores it.
@@ -159,12 +160,13 @@ extension EventLoop {
 
     /// Records which request the loop is about to work on.
     func beginWork(on head: RequestHead) {
-        currentRequestTurn.store(turns, ordering: .relaxed)
+        currentRequestIteration.store(iterations, ordering: .relaxed)
         currentRequest.exchange(.passRetained(head.parts), ordering: .acquiringAndReleasing)?.release()
     }
 
-    /// Runs `receiver` once at the end of this turn, however often it is marked; `isLast` puts it behind all others.
-    func mark(_ receiver: any TurnEndReceiver, asLast isLast: Bool = false) {
+    /// Runs `receiver` once at the end of this iteration, however often it is marked; `isLast` puts it behind all
+    /// others.
+    func mark(_ receiver: any IterationEndReceiver, asLast isLast: Bool = false) {
         guard !receiver.isMarked else { return }
         receiver.isMarked = true
         if isLast { confined.last.append(receiver) } else { confined.marked.append(receiver) }
@@ -181,7 +183,7 @@ extension EventLoop {
         let poller = poller
         while !isStopping.load(ordering: .relaxed) {
             let polled = poller.wait(until: confined.isIdle ? confined.wheel.nextDue() : .past)
-            turn(at: .now, wallClock: Instant.wallClockSeconds) {
+            iterate(at: .now, wallClock: Instant.wallClockSeconds) {
                 if polled.isWoken { takeJobs() }
                 for event in polled.events { take(event) }
             }
@@ -198,8 +200,8 @@ extension EventLoop {
     }
 
     /// One turn. A test supplies the clock and the events.
-    func turn(at now: Instant, wallClock: Int = 0, events: () -> Void = {}, clock: () -> Instant = { .now }) {
-        turnCount.store(turns &+ 1, ordering: .relaxed)
+    func iterate(at now: Instant, wallClock: Int = 0, events: () -> Void = {}, clock: () -> Instant = { .now }) {
+        iterationCount.store(iterations &+ 1, ordering: .relaxed)
         confined.now = now
         confined.wallClock = wallClock
         events()
@@ -207,7 +209,7 @@ extension EventLoop {
         confined.jobs.work(clock) { $0() }
         confined.due.append(contentsOf: confined.wheel.expired(by: now))
         confined.due.work(clock) { $0.fire() }
-        endTurn(clock)
+        endIteration(clock)
     }
 
     /// Makes the calling thread the loop's.
@@ -233,9 +235,9 @@ extension EventLoop {
         while let job = confined.jobs.popFirst() { job() }
     }
 
-    private func endTurn(_ clock: () -> Instant) {
-        // Receivers that mark themselves again wait for the next turn: a writer that is always ready must not starve
-        // the others.
+    private func endIteration(_ clock: () -> Instant) {
+        // Receivers that mark themselves again wait for the next iteration: a writer that is always ready must not
+        // starve the others.
         swap(&confined.marked, &confined.fresh)
         confined.fresh.work(clock, Self.resume)
         confined.left.work(clock, Self.resume)
@@ -246,9 +248,9 @@ extension EventLoop {
         last.forEach(Self.resume)
     }
 
-    private static func resume(_ receiver: any TurnEndReceiver) {
+    private static func resume(_ receiver: any IterationEndReceiver) {
         receiver.isMarked = false
-        receiver.turnEnds()
+        receiver.iterationEnds()
     }
 }
 
@@ -301,8 +303,8 @@ extension EventLoop {
 /// again for as long as the descriptor is ready. Confined to the loop.
 ///
 /// The kernel reports the descriptor once, and again only after that has been handled. Otherwise, in a loop too busy to
-/// handle all events in one turn, a descriptor that is always ready would be queued again in every turn, ahead of those
-/// that become ready later.
+/// handle all events in one iteration, a descriptor that is always ready would be queued again in every iteration,
+/// ahead of those that become ready later.
 public final class DescriptorWatch: EventReceiver {
     private let descriptor: Int32
     private let loop: EventLoop
@@ -342,7 +344,8 @@ public final class DescriptorWatch: EventReceiver {
 // MARK: - Slices
 
 extension Queue {
-    /// The length of a slice of work, in nanoseconds. A turn has at most five, so an event waits a few milliseconds.
+    /// The length of a slice of work, in nanoseconds. An iteration has at most five, so an event waits a few
+    /// milliseconds.
     private static var slice: Int64 { 2_000_000 }
     /// How many elements are handled between readings of the clock, which cost as much as the cheapest element.
     private static var stride: Int { 16 }

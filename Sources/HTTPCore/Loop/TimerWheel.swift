@@ -2,24 +2,26 @@ import DiffClock
 
 /// The deadlines of a loop: a hashed timing wheel (Varghese and Lauck 1987, scheme 6).
 ///
-/// A ring of slots of 8 ms, each a doubly linked list of the alarms due in that tick, so arming and disarming are O(1).
-/// An alarm more than a revolution (33 s) away is found early and left in place. A bitmap of the occupied slots, and
-/// one of its words, tell how long the loop may sleep. Alarms never fire early, and are at most a tick late.
+/// A ring of buckets of 8 ms, each a doubly linked list of the alarms due in that tick, so arming and disarming are
+/// O(1). An alarm more than a revolution (33 s) away is found early and left in place. A bitmap of the occupied
+/// buckets, and one of its words, tell how long the loop may sleep. Alarms never fire early, and are at most a tick
+/// late.
 ///
 /// Deadlines that move with every request would still cost two list operations each. So an alarm that is armed for
-/// later than its slot stays there, and is moved when that slot comes up: `due` may be after the slot, never before it.
+/// later than its bucket stays there, and is moved when that bucket comes up: `due` may be after the bucket, never
+/// before it.
 ///
 /// Rejected: a heap, at a logarithm per request, and a timer descriptor per connection, at a system call.
 final class TimerWheel {
-    static let slotCount = 4096
+    static let bucketCount = 4096
     static let tick: Int64 = 8_000_000
 
-    private var slots = [Alarm?](repeating: nil, count: slotCount)
-    private var occupied = [UInt64](repeating: 0, count: slotCount / 64)
+    private var buckets = [Alarm?](repeating: nil, count: bucketCount)
+    private var occupied = [UInt64](repeating: 0, count: bucketCount / 64)
     /// The words of `occupied` that are not 0.
     private var occupiedWords: UInt64 = 0
     private var current: Int64
-    /// A lower bound of the next occupied slot's tick, if known. Too low a bound costs an idle turn.
+    /// A lower bound of the next occupied bucket's tick, if known. Too low a bound costs an idle iteration.
     private var nearest: Int64?
     private(set) var count = 0
 
@@ -51,15 +53,15 @@ final class TimerWheel {
         let last = now.nanoseconds / Self.tick
         guard last > current else { return [] }
         var expired: [Alarm] = []
-        // One revolution visits every slot, however long the loop has slept.
-        let ticks = count == 0 ? 0 : min(last - current, Int64(Self.slotCount))
+        // One revolution visits every bucket, however long the loop has slept.
+        let ticks = count == 0 ? 0 : min(last - current, Int64(Self.bucketCount))
         let first = current + 1
         current = last
         nearest = nil
         for tick in first..<first + ticks {
-            let slot = Int(tick & Int64(Self.slotCount - 1))
-            guard occupied[slot / 64] >> UInt64(slot % 64) & 1 != 0 else { continue }
-            var next = slots[slot]
+            let bucket = Int(tick & Int64(Self.bucketCount - 1))
+            guard occupied[bucket / 64] >> UInt64(bucket % 64) & 1 != 0 else { continue }
+            var next = buckets[bucket]
             while let alarm = next {
                 next = alarm.next
                 if alarm.due <= last {
@@ -83,9 +85,9 @@ final class TimerWheel {
         return Instant(nanoseconds: tick * Self.tick)
     }
 
-    /// The next tick whose slot is occupied, if one is. O(1).
+    /// The next tick whose bucket is occupied, if one is. O(1).
     private func nearestOccupied() -> Int64 {
-        let (word, bit) = Int((current + 1) & Int64(Self.slotCount - 1)).quotientAndRemainder(dividingBy: 64)
+        let (word, bit) = Int((current + 1) & Int64(Self.bucketCount - 1)).quotientAndRemainder(dividingBy: 64)
         let near = occupied[word] >> UInt64(bit)
         if near != 0 { return current + 1 + Int64(near.trailingZeroBitCount) }
         // The words behind this one, around the ring. It is the last of them itself, with its lower bits.
@@ -96,29 +98,29 @@ final class TimerWheel {
     }
 
     private func link(_ alarm: Alarm, at tick: Int64) {
-        let slot = Int(tick & Int64(Self.slotCount - 1))
+        let bucket = Int(tick & Int64(Self.bucketCount - 1))
         alarm.hungAt = tick
         alarm.isLinked = true
         alarm.previous = nil
-        alarm.next = slots[slot]
+        alarm.next = buckets[bucket]
         alarm.next?.previous = alarm
-        slots[slot] = alarm
-        occupied[slot / 64] |= 1 << UInt64(slot % 64)
-        occupiedWords |= 1 << UInt64(slot / 64)
+        buckets[bucket] = alarm
+        occupied[bucket / 64] |= 1 << UInt64(bucket % 64)
+        occupiedWords |= 1 << UInt64(bucket / 64)
         count += 1
         if let known = nearest, tick < known { nearest = tick }
     }
 
     private func unlink(_ alarm: Alarm) {
-        let slot = Int(alarm.hungAt & Int64(Self.slotCount - 1))
-        if let previous = alarm.previous { previous.next = alarm.next } else { slots[slot] = alarm.next }
+        let bucket = Int(alarm.hungAt & Int64(Self.bucketCount - 1))
+        if let previous = alarm.previous { previous.next = alarm.next } else { buckets[bucket] = alarm.next }
         alarm.next?.previous = alarm.previous
         alarm.next = nil
         alarm.previous = nil
         alarm.isLinked = false
-        if slots[slot] == nil {
-            occupied[slot / 64] &= ~(1 << UInt64(slot % 64))
-            if occupied[slot / 64] == 0 { occupiedWords &= ~(1 << UInt64(slot / 64)) }
+        if buckets[bucket] == nil {
+            occupied[bucket / 64] &= ~(1 << UInt64(bucket % 64))
+            if occupied[bucket / 64] == 0 { occupiedWords &= ~(1 << UInt64(bucket / 64)) }
         }
         count -= 1
     }

@@ -16,7 +16,7 @@ public final class Watchdog: Sendable {
         public let loop: String
         /// How long it has been stuck, at least.
         public let time: Duration
-        /// The latest request, if it came in this turn.
+        /// The latest request, if it came in this iteration.
         public let request: RequestHead?
     }
 
@@ -26,8 +26,8 @@ public final class Watchdog: Sendable {
 
     /// The last observation of a loop.
     private struct Watch {
-        var turns = -1
-        /// Nanoseconds without a turn.
+        var iterations = -1
+        /// Nanoseconds without an iteration.
         var still: Int64 = 0
         var last: Instant
         /// Nanoseconds without a processor.
@@ -36,7 +36,7 @@ public final class Watchdog: Sendable {
 
     /// A watchdog that has not been started.
     ///
-    /// - Parameter limit: how long a loop may take for one turn.
+    /// - Parameter limit: how long a loop may take for one iteration.
     public init(_ loops: [EventLoop], limit: Duration) {
         self.loops = loops
         self.limit = limit.wholeNanoseconds
@@ -61,19 +61,21 @@ public final class Watchdog: Sendable {
     func look(at now: Instant, delay: (EventLoop) -> Int64 = \.runDelay) -> [Finding] {
         watches.withLock { watches in
             zip(loops.indices, loops).compactMap { index, loop in
-                let turns = loop.turns
+                let iterations = loop.iterations
                 loop.wake()
                 // Time in which nothing was checked does not count, nor does that of a loop that is ending.
                 let delayed = delay(loop)
                 let passed = loop.isEnding ? 0 : min(now.nanoseconds - watches[index].last.nanoseconds, limit / 4)
                 let lost = min(passed, max(0, delayed - watches[index].delayed))
-                watches[index].still = turns == watches[index].turns ? watches[index].still + passed - lost : 0
+                watches[index].still =
+                    iterations == watches[index].iterations ? watches[index].still + passed - lost : 0
                 watches[index].delayed = delayed
-                watches[index].turns = turns
+                watches[index].iterations = iterations
                 watches[index].last = now
                 guard watches[index].still >= limit else { return nil }
                 return Finding(
-                    loop: loop.name, time: .nanoseconds(watches[index].still), request: loop.request(inTurn: turns))
+                    loop: loop.name, time: .nanoseconds(watches[index].still),
+                    request: loop.request(inIteration: iterations))
             }
         }
     }

@@ -12,7 +12,7 @@ import Dispatch
 /// Threads for long work. When the last reference is released, they finish all jobs and end.
 public final class Workers: Sendable {
     private let count: Int
-    private let jobs = Locked(Turns())
+    private let jobs = Locked(FairQueue())
     private let arrivals = DispatchSemaphore(value: 0)
 
     /// Starts `count` threads.
@@ -38,7 +38,7 @@ public final class Workers: Sendable {
     /// Jobs that have not begun, except for the uncounted ones.
     public var waiting: Int { jobs.withLock { $0.count } }
 
-    /// Runs `job`: here if its cost fits into a loop's turn, else on a thread.
+    /// Runs `job`: here if its cost fits into a loop's iteration, else on a thread.
     public func run(_ cost: WorkCost, _ job: @escaping @Sendable () -> Void) {
         if cost.isLong { run(job) } else { job() }
     }
@@ -55,7 +55,7 @@ public final class Workers: Sendable {
     }
 
     /// Waiting jobs by client, and a queue of the clients that have any. O(1) per call.
-    private struct Turns {
+    private struct FairQueue {
         typealias Job = (call: @Sendable () -> Void, isCounted: Bool)
 
         private var jobs: [String: Queue<Job>] = [:]

@@ -39,7 +39,7 @@ public enum Admission: ~Copyable {
 
 /// When to answer.
 public enum Reply: ~Copyable {
-    /// At once: it leaves in this turn of the loop.
+    /// At once: it leaves in this iteration of the loop.
     case now(Response)
     /// Later, through the pending exchange that the closure gets at once, on the loop.
     case later((Pending) -> Void)
@@ -64,11 +64,7 @@ public struct ExchangeSummary: Sendable {
     /// From the first octet of the head to the end of the answer.
     public internal(set) var nanoseconds: Int64 = 0
     /// The id generated for it.
-    private let madeID: UInt64
-
-    init(head: RequestHead?, peer: Peer, bytesIn: Int, madeID: UInt64) {
-        (self.head, self.peer, self.bytesIn, self.madeID) = (head, peer, bytesIn, madeID)
-    }
+    let madeID: UInt64
 
     var id: RequestID { RequestID(head: head, made: madeID) }
 

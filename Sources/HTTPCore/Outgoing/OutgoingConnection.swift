@@ -3,10 +3,10 @@ import CDiffSystem
 /// A connection to another server, plain or TLS.
 ///
 /// Confined to its loop: every call is made there, and so is every call of a handler, never from within a call of the
-/// owner. Everything sent in one turn of the loop leaves at its end. The resolver blocks, so it has its own thread; a
-/// name's addresses are tried one after the other. The connection stays open until one side closes it, whether or not
-/// anybody holds it.
-public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecked Sendable {
+/// owner. Everything sent in one iteration of the loop leaves at its end. The resolver blocks, so it has its own
+/// thread; a name's addresses are tried one after the other. The connection stays open until one side closes it,
+/// whether or not anybody holds it.
+public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unchecked Sendable {
     /// The owner's callbacks.
     public struct Handlers {
         /// The connection is open. Called at most once.
@@ -60,8 +60,8 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
 
     private static let resolver = Workers(count: 1)
 
-    /// Reads per turn.
-    private static let readsInTurn = 16
+    /// Reads per iteration.
+    private static let readsInIteration = 16
 
     /// Begins to connect.
     ///
@@ -208,7 +208,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
         flush()
     }
 
-    func turnEnds() {
+    func iterationEnds() {
         read()
         flush()
     }
@@ -219,7 +219,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
         var reads = 0
         while input.isReadable, phase == .open, let transport {
             reads += 1
-            guard reads <= Self.readsInTurn else { return mark() }
+            guard reads <= Self.readsInIteration else { return mark() }
             let scratch = loop.resources.scratch
             let result = transport.receive(into: scratch)
             input.took(result, isLast: result.count < scratch.count && transport.shortReceiveIsLast)

@@ -16,10 +16,10 @@ package final class Listener: EventReceiver {
     /// using all of it.
     private var allowance = 1
     /// How many events in a row used all of it.
-    private var fullTurns = 0
+    private var fullIterations = 0
 
-    /// The most connections accepted per turn.
-    private static let acceptsInTurn = 64
+    /// The most connections accepted per iteration.
+    private static let acceptsInIteration = 64
     private static let pause = Duration.milliseconds(100)
 
     init(_ socket: ListeningSocket, shard: Shard) {
@@ -45,13 +45,13 @@ package final class Listener: EventReceiver {
         let accepted = accept(atMost: allowance)
         guard accepted == allowance else {
             allowance = max(1, accepted)
-            fullTurns = 0
+            fullIterations = 0
             return
         }
-        fullTurns += 1
-        guard fullTurns == 16 else { return }
-        allowance = min(allowance * 8, Self.acceptsInTurn)
-        fullTurns = 0
+        fullIterations += 1
+        guard fullIterations == 16 else { return }
+        allowance = min(allowance * 8, Self.acceptsInIteration)
+        fullIterations = 0
     }
 
     /// Ends a pause.

@@ -47,19 +47,19 @@ public enum PeerNetwork: Sendable, Hashable {
 
 // MARK: - Connections
 //
-// How many connections each peer has, over all loops. A slot is a noncopyable value that is returned when it is
+// How many connections each peer has, over all loops. A permit is a noncopyable value that is returned when it is
 // destroyed: once, however its connection ends, or if there never is one. Rejected: counting up where a connection is
-// adopted and down where it is removed; each early return in between would have to remember the slot.
+// adopted and down where it is removed; each early return in between would have to remember the permit.
 
 /// Counts the connections of each peer.
 ///
-/// Taking a slot or giving it back costs a lock and a look-up. Only peers with connections are stored.
+/// Taking a permit or giving it back costs a lock and a look-up. Only peers with connections are stored.
 final class PeerConnections: Sendable {
     /// The most connections of a peer served at once.
     let limit: Int
     private let counts = Locked<[PeerNetwork: Count]>([:])
 
-    /// A peer's connections. Connections that are being refused take none of the served ones' slots.
+    /// A peer's connections. Connections that are being refused take none of the served ones' permits.
     private struct Count {
         var served = 0
         var refused = 0
@@ -71,8 +71,8 @@ final class PeerConnections: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// A slot for one more connection of a peer; nil if not even a refusal is possible.
-    func slot(for network: PeerNetwork) -> PeerSlot? {
+    /// A permit for one more connection of a peer; nil if not even a refusal is possible.
+    func permit(for network: PeerNetwork) -> PeerPermit? {
         let isServed = counts.withLock { counts -> Bool? in
             var count = counts[network] ?? Count()
             let isServed = count.served < limit
@@ -82,7 +82,7 @@ final class PeerConnections: Sendable {
             return isServed
         }
         guard let isServed else { return nil }
-        return PeerSlot(isServed: isServed, network: network, among: self)
+        return PeerPermit(isServed: isServed, network: network, among: self)
     }
 
     fileprivate func release(_ network: PeerNetwork, isServed: Bool) {
@@ -93,14 +93,14 @@ final class PeerConnections: Sendable {
         }
     }
 
-    /// Slots in use, and the peers that have any. For tests.
-    var inUse: (slots: Int, peers: Int) {
+    /// Permits in use, and the peers that have any. For tests.
+    var inUse: (permits: Int, peers: Int) {
         counts.withLock { ($0.values.reduce(0) { $0 + $1.served + $1.refused }, $0.count) }
     }
 }
 
 /// One of a peer's connections, given back when the value is destroyed.
-struct PeerSlot: ~Copyable, Sendable {
+struct PeerPermit: ~Copyable, Sendable {
     /// Whether the connection is served, or refused.
     let isServed: Bool
     private let network: PeerNetwork

@@ -165,6 +165,8 @@ public final class OutgoingTLS: @unchecked Sendable {
             try TLSContext.trust(authorityFile, in: raw)
         } else {
             SSL_CTX_set_default_verify_paths(raw)
+            if let file = SystemAuthorities.file { SSL_CTX_load_verify_file(raw, file) }
+            ERR_clear_error()
         }
         if let identity { try TLSContext.use(certificate: identity.certificateFile, key: identity.keyFile, in: raw) }
     }

@@ -14,7 +14,9 @@ struct RequestLine: Sendable {
     let targetRange: Range<Int>
     let form: Form
     let isHTTP10: Bool
+}
 
+extension RequestLine {
     init(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(Refusal) {
         var index = range.lowerBound
         while index < range.upperBound, OctetSet.token.contains(bytes[index]) { index += 1 }
@@ -24,10 +26,11 @@ struct RequestLine: Sendable {
         guard let targetEnd = bytes.slice(0, range.upperBound).position(of: .space, from: targetStart),
             targetEnd > targetStart
         else { throw .malformed(.requestLine) }
-        isHTTP10 = try Self.isVersion10(bytes.slice(targetEnd + 1, range.upperBound))
-        method = Method(bytes.slice(range.lowerBound, index))
-        targetRange = targetStart..<targetEnd
-        form = try Self.form(method, bytes, targetRange)
+        let isHTTP10 = try Self.isVersion10(bytes.slice(targetEnd + 1, range.upperBound))
+        let method = Method(bytes.slice(range.lowerBound, index))
+        let target = targetStart..<targetEnd
+        self.init(
+            method: method, targetRange: target, form: try Self.form(method, bytes, target), isHTTP10: isHTTP10)
     }
 
     /// The positions of the path, without its leading slash, and of the query; no path if the target is the server. Nil

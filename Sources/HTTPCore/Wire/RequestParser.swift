@@ -275,8 +275,8 @@ private struct FieldSection: Sendable {
 
     /// A decimal number below 2^63: no sign, no list, no white space inside.
     private static func length(_ value: UnsafeRawBufferPointer) -> Int? {
-        guard value.count <= 19, value.allSatisfy(\.isDigit) else { return nil }
-        return Int(String(decoding: value, as: UTF8.self))
+        guard (1...19).contains(value.count), value.allSatisfy(\.isDigit) else { return nil }
+        return Int(exactly: value.reduce(UInt64(0)) { $0 * 10 + UInt64($1 - 0x30) })
     }
 
     /// Only `chunked` is supported; other tokens before it are 501, and anything else is 400.

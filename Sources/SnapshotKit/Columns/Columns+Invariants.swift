@@ -86,7 +86,7 @@ extension Columns {
             guard Int(section.firstRow) == row else { return "the rows of section \(index)" }
             var shown = section.flags.contains(.isCollapsed) ? section.endItem : section.firstItem
             for item in Int(section.firstItem)..<Int(section.endItem) {
-                let isHidden = item < Int(shown) || item < outsiders
+                let isHidden = item < Int(shown) || item < contextAncestors
                 guard nodes[item].flags.contains(.isHidden) == isHidden,
                     view.row(ofItem: item) == (isHidden ? -1 : row), isHidden || view.item(ofRow: row) == item
                 else { return "the row of item \(item)" }

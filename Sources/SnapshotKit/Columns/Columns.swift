@@ -63,7 +63,7 @@ package struct Node: IdentifiedRecord {
     package var end: UInt32 = 0
 }
 
-/// What a node is, besides its numbers.
+/// Flags of an item or a section.
 package struct NodeFlags: OptionSet {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -145,7 +145,7 @@ extension SectionNode {
     }
 
     /// Sets the content; nil for none.
-    mutating func setContent(_ range: Range<Int>?) {
+    package mutating func setContent(_ range: Range<Int>?) {
         contentStart = UInt32(truncatingIfNeeded: range?.lowerBound ?? 0)
         contentCount = UInt32(truncatingIfNeeded: range?.count ?? 0)
         if range == nil { flags.remove(.hasContent) } else { flags.insert(.hasContent) }
@@ -192,6 +192,9 @@ package struct ParseSettings: Sendable, Equatable {
     var hasStoredKinds = false
     /// Whether items without `expanded` kept the value of the previous state, see `keepExpanded`.
     var hasKept = false
+    /// Whether the value at `groupAt` could be no group in some rows: then readers of later documents are warned of
+    /// them as well.
+    var hasUnusableGroups = false
 
     /// The place of a state that was not read from one document.
     static let nowhere = ParseSettings(room: .max)
@@ -199,7 +202,7 @@ package struct ParseSettings: Sendable, Equatable {
 
 /// The columns of one state, immutable.
 package final class Columns: Sendable {
-    package let text: StateText
+    package let text: TextRope
     package let list: ListContent
     package let nodes: [Node]
     package let sections: [SectionNode]
@@ -214,8 +217,8 @@ package final class Columns: Sendable {
     /// The number of children of each item, if a window shows only some of them; otherwise empty, as the nodes tell.
     let childCounts: [UInt32]
     /// How many leading items are not rows: ancestors of a window's first row that lie outside it.
-    let outsiders: Int
-    let place: ParseSettings
+    let contextAncestors: Int
+    let settings: ParseSettings
     /// The item at each place of the document read, if rows were put into sections in another order; else empty.
     let documentOrder: [UInt32]
     /// Whether no item is nested and no id was written with escapes, so that in a state read from a document the starts
@@ -223,15 +226,15 @@ package final class Columns: Sendable {
     let isFlat: Bool
 
     package init(
-        text: StateText, list: ListContent = ListContent(), nodes: [Node], sections: [SectionNode],
+        text: TextRope, list: ListContent = ListContent(), nodes: [Node], sections: [SectionNode],
         payloads: [Payload] = [], itemTable: IDTable = .empty, sectionTable: IDTable = .empty,
-        rowOfItem: [Int32] = [], itemOfRow: [UInt32] = [], childCounts: [UInt32] = [], outsiders: Int = 0,
-        place: ParseSettings = .nowhere, documentOrder: [UInt32] = [], isFlat: Bool = false
+        rowOfItem: [Int32] = [], itemOfRow: [UInt32] = [], childCounts: [UInt32] = [], contextAncestors: Int = 0,
+        settings: ParseSettings = .nowhere, documentOrder: [UInt32] = [], isFlat: Bool = false
     ) {
         (self.text, self.list, self.nodes, self.sections, self.payloads) = (text, list, nodes, sections, payloads)
         (self.itemTable, self.sectionTable) = (itemTable, sectionTable)
         (self.rowOfItem, self.itemOfRow, self.childCounts) = (rowOfItem, itemOfRow, childCounts)
-        (self.outsiders, self.place, self.isFlat) = (outsiders, place, isFlat)
+        (self.contextAncestors, self.settings, self.isFlat) = (contextAncestors, settings, isFlat)
         self.documentOrder = documentOrder
     }
 
@@ -346,14 +349,24 @@ extension JSONWriter {
     }
 }
 
+extension ColumnsView {
+    /// Where in its content an item's id is written: one found by a pointer is part of it. Nil if it is elsewhere.
+    func idOffset(inContentOf item: Int) -> Int? {
+        let (node, payload) = (nodes[item], payload(ofItem: item))
+        let offset = Int(node.idStart) - Int(payload.contentStart)
+        let isInside = !node.flags.contains(.escapedID) && (0..<Int(payload.contentCount)).contains(offset)
+        return isInside ? offset : nil
+    }
+}
+
 extension Columns {
     /// The same state, with a text of its own if most of this one is unused.
-    var withoutMostlyDeadText: Columns { text.isMostlyDead ? compacted() : self }
+    var compactedIfNeeded: Columns { text.needsCompaction ? compacted() : self }
 
     /// The same state, or what is kept of it, over a text that holds nothing else. O(items + bytes).
     package func compacted(keeping kept: KeptMembers = KeptMembers()) -> Columns {
         withView { view in
-            var buffer = TokenBuffer(capacity: text.count - text.dead)
+            var buffer = TokenBuffer(capacity: text.count - text.garbageBytes)
             var (nodes, payloads, sections) = (nodes, payloads, sections)
             var list = list
             let keepsAll = kept.areAll
@@ -369,19 +382,13 @@ extension Columns {
                 }
             }
             for item in nodes.indices {
-                let (node, payload) = (nodes[item], view.payload(ofItem: item))
+                let node = nodes[item]
                 var inside: Int?
                 if node.flags.contains(.hasContent) {
                     let content = view.content(ofItem: item)
                     if let place = buffer.append(writing: { $0.append(content, keeping: kept.items) }) {
                         payloads[item].setContent(place.lowerBound, place.count)
-                        // An id found by a pointer is already part of its item's content.
-                        let offset = Int(node.idStart) - Int(payload.contentStart)
-                        if keepsAll, !node.flags.contains(.escapedID),
-                            (0..<Int(payload.contentCount)).contains(offset)
-                        {
-                            inside = place.lowerBound + offset
-                        }
+                        if keepsAll { inside = view.idOffset(inContentOf: item).map { place.lowerBound + $0 } }
                     } else {
                         payloads[item].setContent(0, 0)
                         nodes[item].flags.remove(.hasContent)
@@ -394,9 +401,9 @@ extension Columns {
                 nodes[item].idStart = UInt32(truncatingIfNeeded: inside ?? buffer.append(view.id(ofItem: item)))
             }
             return Columns(
-                text: StateText(buffer.padded()), list: list, nodes: nodes, sections: sections, payloads: payloads,
+                text: TextRope(buffer.padded()), list: list, nodes: nodes, sections: sections, payloads: payloads,
                 itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow,
-                childCounts: childCounts, outsiders: outsiders)
+                childCounts: childCounts, contextAncestors: contextAncestors)
         }
     }
 }

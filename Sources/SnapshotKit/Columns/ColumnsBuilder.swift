@@ -6,7 +6,7 @@ package struct ColumnsBuilder {
     /// The list's own content.
     package var list = ListContent()
     /// Where the top-level items are in the document.
-    var place = ParseSettings.nowhere
+    var settings = ParseSettings.nowhere
     /// See `Columns.documentOrder`.
     var documentOrder: [UInt32] = []
     /// The section of each group, if rows have groups.
@@ -16,8 +16,8 @@ package struct ColumnsBuilder {
     var showsAnything = false
     /// See `Columns.isFlat`.
     var isFlat = true
-    /// See `Columns.outsiders`.
-    var outsiders = 0
+    /// See `Columns.contextAncestors`.
+    var contextAncestors = 0
     /// See `Columns.childCounts`.
     var childCounts: [UInt32] = []
 
@@ -148,9 +148,9 @@ package struct ColumnsBuilder {
         hasCollapsed = true
     }
 
-    /// Removes the ids of an item and everything below it, or of a section and everything in it: these will be left
-    /// out, and no other id is a duplicate of theirs. O(their items).
-    mutating func disown(_ record: RecordIndex) {
+    /// Clears the ids of an item and everything below it, or of a section and everything in it: skipped records keep no
+    /// id, so the check for duplicates ignores them. O(their items).
+    mutating func clearID(_ record: RecordIndex) {
         let items: Range<Int>
         switch record {
         case .item(let item): items = item..<Int(nodes[item].end)
@@ -180,26 +180,26 @@ package struct ColumnsBuilder {
     ///   - known: the state that the document was compared with, if any.
     ///   - runs: what was taken over from it.
     consuming func finish(
-        text: StateText, known: Columns? = nil, reusing runs: [Kinship.Run] = []
-    ) -> (columns: Columns, duplicates: [Duplicate], kinship: Kinship?) {
+        text: TextRope, known: Columns? = nil, reusing runs: [SharedRuns.Run] = []
+    ) -> (columns: Columns, duplicates: [Duplicate], shared: SharedRuns?) {
         guard let known, !runs.isEmpty else {
             var duplicates: [Duplicate] = []
             let tables = tables(text) { duplicates.append($0) }
             return (columns(text, duplicates.isEmpty ? tables : (.empty, .empty)), duplicates, nil)
         }
-        if text.withView({ hasLinks(of: known, reusing: runs, in: $0) }) {
+        if text.withView({ hasStructure(of: known, reusing: runs, in: $0) }) {
             let columns = columns(text, (known.itemTable, known.sectionTable))
-            return (columns, [], Kinship(runs, hasSameLinks: true, from: known, to: columns))
+            return (columns, [], SharedRuns(runs, hasSameStructure: true, from: known, to: columns))
         }
         var duplicates: [Duplicate] = []
         let found = pairs(with: known, runs, in: text)
         let tables = tables(text, items: found?.table) { duplicates.append($0) }
         let columns = columns(text, duplicates.isEmpty ? tables : (.empty, .empty))
-        return (columns, duplicates, Kinship(runs, pairs: found?.pairs, from: known, to: columns))
+        return (columns, duplicates, SharedRuns(runs, pairs: found?.pairs, from: known, to: columns))
     }
 
     /// The columns of a state whose ids are known to be distinct. O(items).
-    consuming func finishDistinct(text: StateText) -> Columns {
+    consuming func finishDistinct(text: TextRope) -> Columns {
         let tables = tables(text) { _ in }
         return columns(text, tables)
     }
@@ -212,18 +212,19 @@ package struct ColumnsBuilder {
     ///   - isIndexed: whether its ids are to be found in O(1), since later states will be made of it. Then it also gets
     ///     a text of its own if most of this one is unused.
     consuming func finishDistinct(
-        text: StateText, from known: Columns, reusing runs: [Kinship.Run], pairing alike: [Kinship.Run], isIndexed: Bool
-    ) -> Kinship {
+        text: TextRope, from known: Columns, reusing runs: [SharedRuns.Run], pairing alike: [SharedRuns.Run],
+        isIndexed: Bool
+    ) -> SharedRuns {
         let found = pairs(with: known, alike, in: text)
         let tables = isIndexed ? tables(text, items: found?.table) { _ in } : (.empty, .empty)
         let columns = columns(text, tables)
-        return Kinship(
-            runs, pairs: found?.pairs, from: known, to: isIndexed ? columns.withoutMostlyDeadText : columns)
+        return SharedRuns(
+            runs, pairs: found?.pairs, from: known, to: isIndexed ? columns.compactedIfNeeded : columns)
     }
 
     /// Hashes all ids and makes tables of them, unless the items' table is known.
     mutating func tables(
-        _ text: StateText, items known: IDTable? = nil, onDuplicate: (Duplicate) -> Void
+        _ text: TextRope, items known: IDTable? = nil, onDuplicate: (Duplicate) -> Void
     ) -> (items: IDTable, sections: IDTable) {
         text.withView { text in
             let sectionTable = sections.withUnsafeMutableBufferPointer { sections in
@@ -245,7 +246,7 @@ package struct ColumnsBuilder {
 
     /// As `ColumnsView.pairs`, but hashes the ids that were not taken over.
     private mutating func pairs(
-        with known: Columns, _ runs: [Kinship.Run], in text: StateText
+        with known: Columns, _ runs: [SharedRuns.Run], in text: TextRope
     ) -> (pairs: Pairing, table: IDTable?)? {
         text.withView { text in
             runs.forOthers(of: nodes.count) { _ = nodes[$0].hashedID(in: text) }
@@ -255,13 +256,16 @@ package struct ColumnsBuilder {
         }
     }
 
-    private consuming func columns(_ text: StateText, _ tables: (items: IDTable, sections: IDTable)) -> Columns {
+    private consuming func columns(_ text: TextRope, _ tables: (items: IDTable, sections: IDTable)) -> Columns {
         let (rowOfItem, itemOfRow) = countRows()
+        // Moved out, since a copy of each would be retained first.
         return Columns(
-            text: text, list: list, nodes: Self.exact(nodes), sections: Self.exact(sections),
-            payloads: showsAnything ? Self.exact(payloads) : [], itemTable: tables.items, sectionTable: tables.sections,
-            rowOfItem: rowOfItem, itemOfRow: itemOfRow, childCounts: childCounts, outsiders: outsiders, place: place,
-            documentOrder: documentOrder, isFlat: isFlat)
+            text: text, list: list, nodes: Self.exact(exchange(&nodes, with: [])),
+            sections: Self.exact(exchange(&sections, with: [])),
+            payloads: showsAnything ? Self.exact(exchange(&payloads, with: [])) : [], itemTable: tables.items,
+            sectionTable: tables.sections, rowOfItem: rowOfItem, itemOfRow: itemOfRow,
+            childCounts: exchange(&childCounts, with: []), contextAncestors: contextAncestors, settings: settings,
+            documentOrder: exchange(&documentOrder, with: []), isFlat: isFlat)
     }
 
     /// The array without the spare room that growth left, which a state would hold for its whole life.
@@ -277,7 +281,7 @@ package struct ColumnsBuilder {
 
     /// Marks hidden items and numbers the rows of each section. O(sections), or O(items) if anything is no row.
     private mutating func countRows() -> (rowOfItem: [Int32], itemOfRow: [UInt32]) {
-        guard hasCollapsed || outsiders > 0 else {
+        guard hasCollapsed || contextAncestors > 0 else {
             for index in sections.indices {
                 sections[index].firstRow = sections[index].firstItem
                 sections[index].endRow = sections[index].endItem
@@ -291,7 +295,7 @@ package struct ColumnsBuilder {
             sections[index].firstRow = UInt32(truncatingIfNeeded: itemOfRow.count)
             var visible = section.flags.contains(.isCollapsed) ? section.endItem : section.firstItem
             for item in section.firstItem..<section.endItem {
-                if item < visible || item < outsiders {
+                if item < visible || item < contextAncestors {
                     nodes[Int(item)].flags.insert(.isHidden)
                 } else {
                     rowOfItem[Int(item)] = Int32(truncatingIfNeeded: itemOfRow.count)
@@ -357,9 +361,9 @@ extension ColumnsBuilder {
     ///   - mentioned: the records that the document says are expanded.
     ///   - runs: what was taken over from the known state.
     mutating func keepExpanded(
-        of known: Columns, but mentioned: Set<RecordIndex>, _ runs: [Kinship.Run], in text: StateText
+        of known: Columns, but mentioned: Set<RecordIndex>, _ runs: [SharedRuns.Run], in text: TextRope
     ) {
-        place.hasKept = true
+        settings.hasKept = true
         text.withView { text in
             known.withView { known in
                 for index in sections.indices where !mentioned.contains(.section(index)) {
@@ -394,7 +398,7 @@ extension IdentifiedRecord {
     }
 }
 
-// MARK: - The same links
+// MARK: - The same structure
 //
 // Most successive states differ only in what their items show: the ids, their order and their nesting are those of the
 // previous state. Once that is known, neither a new table of ids nor pairing is needed.
@@ -402,7 +406,8 @@ extension IdentifiedRecord {
 extension ColumnsBuilder {
     /// Whether the records are those of a known state, apart from ranges of text and hidden flags. If so, they also
     /// take their hashes from there. O(sections + items in none of the runs).
-    fileprivate mutating func hasLinks(of known: Columns, reusing runs: [Kinship.Run], in text: TextView) -> Bool {
+    fileprivate mutating func hasStructure(of known: Columns, reusing runs: [SharedRuns.Run], in text: TextView) -> Bool
+    {
         guard nodes.count == known.nodes.count, sections.count == known.sections.count,
             runs.allSatisfy({ $0.isInPlace })
         else { return false }

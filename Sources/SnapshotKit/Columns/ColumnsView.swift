@@ -183,16 +183,18 @@ extension ColumnsView {
     ///   - items: in depth-first order, each after its parent.
     ///   - sections: the sections that hold them, in order.
     ///   - hasCollapsed: whether any of them may be hidden.
-    ///   - outsiders: how many items at the start are not rows; if any, then no other item is hidden.
+    ///   - contextAncestors: how many items at the start are not rows; if any, then no other item is hidden.
     ///   - childCounts: the numbers of children, if not all of them are among the items.
     ///   - collapsed: items to collapse besides those collapsed here.
     ///   - whole: this state's text followed by that of the sections' ids; nil if they are in this state's text.
     package func columns(
-        of items: [UInt32], in sections: [SectionNode], hasCollapsed: Bool, outsiders: Int = 0,
-        childCounts: [UInt32] = [], collapsing collapsed: Set<UInt32> = [], text whole: StateText? = nil
+        of items: [UInt32], in sections: [SectionNode], hasCollapsed: Bool, contextAncestors: Int = 0,
+        childCounts: [UInt32] = [], collapsing collapsed: Set<UInt32> = [], text whole: TextRope? = nil
     ) -> Columns {
         var builder = ColumnsBuilder(of: self, items, in: sections)
-        (builder.hasCollapsed, builder.outsiders, builder.childCounts) = (hasCollapsed, outsiders, childCounts)
+        (builder.hasCollapsed, builder.contextAncestors, builder.childCounts) = (
+            hasCollapsed, contextAncestors, childCounts
+        )
         if !collapsed.isEmpty {
             for (index, item) in items.enumerated() where collapsed.contains(item) {
                 builder.nodes[index].flags.insert(.isCollapsed)
@@ -216,10 +218,10 @@ extension SectionNode {
     }
 }
 
-extension StateText {
+extension TextRope {
     /// The same text for a state that refers to only this many bytes of it.
-    fileprivate func referred(_ used: Int) -> StateText {
-        appending(UnsafeRawBufferPointer(start: nil, count: 0), dead: max(0, count - used - dead))
+    fileprivate func referred(_ used: Int) -> TextRope {
+        appending(UnsafeRawBufferPointer(start: nil, count: 0), garbageBytes: max(0, count - used - garbageBytes))
     }
 }
 

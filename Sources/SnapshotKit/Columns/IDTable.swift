@@ -1,23 +1,23 @@
-// Open addressing with linear probing (Knuth vol. 3, §6.4) over 32-bit slots: the low bits hold an index plus one, the
-// rest part of the hash. So probing for an absent id almost never reads a record: with 10,000 items a slot holds 18
-// bits of hash. At most two thirds full.
+// Open addressing with linear probing (Knuth vol. 3, §6.4) over 32-bit buckets: the low bits hold an index plus one,
+// the rest part of the hash. So probing for an absent id almost never reads a record: with 10,000 items a bucket holds
+// 18 bits of hash. At most two thirds full.
 
 /// Finds an item or a section by its id.
 package struct IDTable: Sendable {
-    private let slots: [UInt32]
+    private let buckets: [UInt32]
     private let indexMask: UInt32
-    /// The current indexes of the items; nil if the slots hold them.
-    private let renumbering: Renumbering?
+    /// The current indexes of the items; nil if the buckets hold them.
+    private let remap: IndexRemap?
 
-    static let empty = IDTable(slots: [], indexMask: 0)
+    static let empty = IDTable(buckets: [], indexMask: 0)
 
-    var footprint: Int { slots.capacity * 4 + (renumbering?.footprint ?? 0) }
+    var footprint: Int { buckets.capacity * 4 + (remap?.footprint ?? 0) }
 
     /// Whether there is nothing to look up.
-    var isEmpty: Bool { slots.isEmpty }
+    var isEmpty: Bool { buckets.isEmpty }
 
-    private init(slots: [UInt32], indexMask: UInt32, renumbering: Renumbering? = nil) {
-        (self.slots, self.indexMask, self.renumbering) = (slots, indexMask, renumbering)
+    private init(buckets: [UInt32], indexMask: UInt32, remap: IndexRemap? = nil) {
+        (self.buckets, self.indexMask, self.remap) = (buckets, indexMask, remap)
     }
 
     /// A table of records with hashed ids, whose texts are in `text`. Calls `onDuplicate` for every record with the id
@@ -35,45 +35,46 @@ package struct IDTable: Sendable {
         let capacity = Self.capacity(for: count)
         let indexMask = Self.indexMask(for: count)
         var table = [UInt32](filled: 0, count: capacity)
-        table.withUnsafeMutableBufferPointer { slots in
+        table.withUnsafeMutableBufferPointer { buckets in
             for index in 0..<count {
                 let mark = records[index].hash
-                var slot = Int(mark) & (capacity - 1)
-                // The low bits of the hash choose the slot; multiplied, other bits of it are stored there.
+                var bucket = Int(mark) & (capacity - 1)
+                // The low bits of the hash choose the bucket; multiplied, other bits of it are stored there.
                 let tag = Self.tag(mark) & ~indexMask
-                while slots[slot] != 0 {
-                    if slots[slot] & ~indexMask == tag {
-                        let earlier = Int(slots[slot] & indexMask) - 1
+                while buckets[bucket] != 0 {
+                    if buckets[bucket] & ~indexMask == tag {
+                        let earlier = Int(buckets[bucket] & indexMask) - 1
                         if records[earlier].hasSameID(as: records[index], text, text) {
                             if records[index].idCount > 0 { onDuplicate(earlier, index) }
                             break
                         }
                     }
-                    slot = (slot + 1) & (capacity - 1)
+                    bucket = (bucket + 1) & (capacity - 1)
                 }
-                if slots[slot] == 0 { slots[slot] = tag | UInt32(truncatingIfNeeded: index + 1) }
+                if buckets[bucket] == 0 { buckets[bucket] = tag | UInt32(truncatingIfNeeded: index + 1) }
             }
         }
-        (slots, self.indexMask, renumbering) = (table, indexMask, nil)
+        (buckets, self.indexMask, remap) = (table, indexMask, nil)
     }
 
     /// The table of a state made from the one with this table; nil if a new table is cheaper, or if two items have the
-    /// same id. O(n log n), where n counts `kept`, `arrivals` and the earlier renumbering.
+    /// same id. O(n log n), where n counts `kept`, `insertions` and the earlier remap.
     ///
     /// - Parameters:
     ///   - kept: items with the same ids in both states, in ascending order of the old one, and disjoint in either.
-    ///   - arrivals: items whose ids the old state does not have.
+    ///   - insertions: items whose ids the old state does not have.
     ///   - new: hashed.
-    func renumbered(
-        _ kept: [Kinship.Run], _ arrivals: [Renumbering.Arrival], to new: UnsafeBufferPointer<Node>, in text: TextView
+    func remapped(
+        _ kept: [SharedRuns.Run], _ insertions: [IndexRemap.Insertion], to new: UnsafeBufferPointer<Node>,
+        in text: TextView
     ) -> IDTable? {
         let most = max(64, new.count / 8)
-        guard !slots.isEmpty, !new.isEmpty, kept.count + arrivals.count <= most else { return nil }
-        let renumbering = Renumbering(kept, arrivals, behind: renumbering)
-        guard renumbering.count <= most,
-            renumbering.areUnique({ new[$0].hasSameID(as: new[$1], text, text) })
+        guard !buckets.isEmpty, !new.isEmpty, kept.count + insertions.count <= most else { return nil }
+        let remap = IndexRemap(kept, insertions, behind: remap)
+        guard remap.count <= most,
+            remap.areUnique({ new[$0].hasSameID(as: new[$1], text, text) })
         else { return nil }
-        return IDTable(slots: slots, indexMask: indexMask, renumbering: renumbering)
+        return IDTable(buckets: buckets, indexMask: indexMask, remap: remap)
     }
 
     private static func capacity(for count: Int) -> Int {
@@ -91,70 +92,73 @@ package struct IDTable: Sendable {
     /// moved since the table was made.
     @inline(__always)
     func first(_ hash: UInt32, where matches: (Int) -> Bool) -> Int? {
-        guard !slots.isEmpty else { return nil }
-        let entered: Int? = slots.withUnsafeBufferPointer { slots in
+        guard !buckets.isEmpty else { return nil }
+        let entered: Int? = buckets.withUnsafeBufferPointer { buckets in
             let tag = Self.tag(hash) & ~indexMask
-            var slot = Int(hash) & (slots.count - 1)
-            while slots[slot] != 0 {
-                if slots[slot] & ~indexMask == tag {
-                    let entered = Int(slots[slot] & indexMask) - 1
-                    let index = renumbering.map { $0.index(ofEntered: entered) ?? -1 } ?? entered
+            var bucket = Int(hash) & (buckets.count - 1)
+            while buckets[bucket] != 0 {
+                if buckets[bucket] & ~indexMask == tag {
+                    let entered = Int(buckets[bucket] & indexMask) - 1
+                    let index = remap.map { $0.index(ofEntered: entered) ?? -1 } ?? entered
                     if index >= 0, matches(index) { return index }
                 }
-                slot = (slot + 1) & (slots.count - 1)
+                bucket = (bucket + 1) & (buckets.count - 1)
             }
             return nil
         }
-        return entered ?? renumbering?.arrival(hash, where: matches)
+        return entered ?? remap?.insertion(hash, where: matches)
     }
 }
 
-// MARK: - Renumbering
+// MARK: - New indexes
 //
 // A state made from another one has almost the same ids, but at other indexes once an item was inserted, removed or
 // moved. It shares the other state's table, together with the current indexes of its items and the few added since.
-// When this grows too long a new table is made, which costs about as much as all renumberings so far.
+// The table is made anew once the remap exceeds an eighth of the items: amortised O(1) a change.
 //
-// Rejected: updating the indexes slot by slot, which costs as much as a new table for one item inserted at the start.
+// Rejected: updating the indexes bucket by bucket, which costs as much as a new table for one item inserted at the
+// start.
 
 /// The current indexes of a table's items, and the items added since.
-final class Renumbering: Sendable {
+final class IndexRemap: Sendable {
     /// An item that the table does not have.
-    struct Arrival {
+    struct Insertion {
         var hash: UInt32
         var item: Int
     }
 
     /// From the table's indexes, `old`, to those in the newest state, `new`; in ascending order of `old`.
-    private let kept: [Kinship.Run]
+    private let kept: [SharedRuns.Run]
     /// In ascending order of hashes.
-    private let arrivals: [Arrival]
+    private let insertions: [Insertion]
 
     /// - Parameters:
     ///   - kept: items that both states have, in ascending order of the old one, and disjoint.
-    ///   - arrivals: items of the new state whose ids the old one does not have.
-    ///   - earlier: the renumbering of the old state; nil if the table was made for it.
-    init(_ kept: [Kinship.Run], _ arrivals: [Arrival], behind earlier: Renumbering?) {
-        var (all, moved) = (arrivals, kept)
+    ///   - insertions: items of the new state whose ids the old one does not have.
+    ///   - earlier: the remap of the old state; nil if the table was made for it.
+    init(_ kept: [SharedRuns.Run], _ insertions: [Insertion], behind earlier: IndexRemap?) {
+        var (all, moved) = (insertions, kept)
         if let earlier {
             moved = []
             moved.reserveCapacity(earlier.kept.count + kept.count)
             var next = 0
             for run in earlier.kept { run.append(movedOver: kept, from: &next, to: &moved) }
-            for arrival in earlier.arrivals {
-                if let item = kept.new(ofOld: arrival.item) { all.append(Arrival(hash: arrival.hash, item: item)) }
+            for insertion in earlier.insertions {
+                if let item = kept.new(ofOld: insertion.item) {
+                    all.append(Insertion(hash: insertion.hash, item: item))
+                }
             }
         }
         self.kept = moved
-        self.arrivals = all.sorted { $0.hash < $1.hash }
+        self.insertions = all.sorted { $0.hash < $1.hash }
     }
 
-    /// The number of runs and arrivals.
-    var count: Int { kept.count + arrivals.count }
+    /// The number of runs and insertions.
+    var count: Int { kept.count + insertions.count }
 
     /// Memory held, in bytes.
     var footprint: Int {
-        kept.capacity * MemoryLayout<Kinship.Run>.stride + arrivals.capacity * MemoryLayout<Arrival>.stride + 64
+        kept.capacity * MemoryLayout<SharedRuns.Run>.stride + insertions.capacity * MemoryLayout<Insertion>.stride + 64
     }
 
     /// The current index of an item of the table; nil if it is gone. O(log count).
@@ -162,10 +166,10 @@ final class Renumbering: Sendable {
 
     /// The added item with this hash that `matches` accepts. O(log count).
     @inline(__always)
-    func arrival(_ hash: UInt32, where matches: (Int) -> Bool) -> Int? {
-        var index = arrivals.indices.partitionPoint { arrivals[$0].hash < hash }
-        while index < arrivals.count, arrivals[index].hash == hash {
-            if matches(arrivals[index].item) { return arrivals[index].item }
+    func insertion(_ hash: UInt32, where matches: (Int) -> Bool) -> Int? {
+        var index = insertions.indices.partitionPoint { insertions[$0].hash < hash }
+        while index < insertions.count, insertions[index].hash == hash {
+            if matches(insertions[index].item) { return insertions[index].item }
             index += 1
         }
         return nil
@@ -173,10 +177,10 @@ final class Renumbering: Sendable {
 
     /// Whether no two added items have the same id; `areSame` compares two with equal hashes.
     func areUnique(_ areSame: (Int, Int) -> Bool) -> Bool {
-        for index in arrivals.indices {
+        for index in insertions.indices {
             var other = index + 1
-            while other < arrivals.count, arrivals[other].hash == arrivals[index].hash {
-                if areSame(arrivals[index].item, arrivals[other].item) { return false }
+            while other < insertions.count, insertions[other].hash == insertions[index].hash {
+                if areSame(insertions[index].item, insertions[other].item) { return false }
                 other += 1
             }
         }
@@ -184,7 +188,7 @@ final class Renumbering: Sendable {
     }
 }
 
-extension [Kinship.Run] {
+extension [SharedRuns.Run] {
     /// Whether runs in ascending order of the old state are disjoint there.
     var areDisjoint: Bool { zip(self, dropFirst()).allSatisfy { $0.old + $0.count <= $1.old } }
 
@@ -201,12 +205,12 @@ extension [Kinship.Run] {
     }
 }
 
-extension Kinship.Run {
+extension SharedRuns.Run {
     /// Composes this run with runs from its new state to a third one: appends what they share, as runs from its old
     /// state to the third.
     ///
     /// - Parameter next: where a run that follows is probably found.
-    fileprivate func append(movedOver runs: [Kinship.Run], from next: inout Int, to parts: inout [Kinship.Run]) {
+    fileprivate func append(movedOver runs: [SharedRuns.Run], from next: inout Int, to parts: inout [SharedRuns.Run]) {
         if next >= runs.count || runs[next].old > new || runs[next].old + runs[next].count <= new {
             next = runs.firstIndex(endingBehind: new)
         }
@@ -214,7 +218,7 @@ extension Kinship.Run {
             let start = max(new, runs[next].old)
             let end = min(new + count, runs[next].old + runs[next].count)
             parts.append(
-                joining: Kinship.Run(
+                joining: SharedRuns.Run(
                     old: old + start - new, new: runs[next].new + start - runs[next].old, count: end - start))
             if end < runs[next].old + runs[next].count { break }
             next += 1

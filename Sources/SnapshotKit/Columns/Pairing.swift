@@ -20,7 +20,7 @@ package struct Pairing: Sendable {
     }
 
     /// The records of runs that are disjoint in either list; no others have a partner.
-    init(_ runs: [Kinship.Run], _ oldCount: Int, _ newCount: Int) {
+    init(_ runs: [SharedRuns.Run], _ oldCount: Int, _ newCount: Int) {
         oldOfNew = [Int32](filled: -1, count: newCount)
         newOfOld = [Int32](filled: -1, count: oldCount)
         oldOfNew.withUnsafeMutableBufferPointer { oldOfNew in

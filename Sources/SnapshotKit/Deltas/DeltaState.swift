@@ -4,7 +4,7 @@ struct DeltaState {
     private let source: ColumnsView
     /// Where the source's text ends, and the tail begins.
     private let sourceEnd: Int
-    private var assembly: ColumnsAssembly
+    private var pieceTable: PieceTable
     /// Texts that the source does not contain.
     private var tail: TokenBuffer
     /// Contents that are not written yet.
@@ -13,40 +13,40 @@ struct DeltaState {
     init(_ source: ColumnsView) {
         self.source = source
         sourceEnd = source.columns.text.count
-        assembly = ColumnsAssembly(list: source.columns.list)
+        pieceTable = PieceTable(list: source.columns.list)
         tail = TokenBuffer(base: sourceEnd)
         for section in source.sections {
-            assembly.beginSection(section)
-            assembly.append(Int(section.firstItem)..<Int(section.endItem), isReused: true)
-            assembly.endSection()
+            pieceTable.beginSection(section)
+            pieceTable.append(Int(section.firstItem)..<Int(section.endItem), isShared: true)
+            pieceTable.endSection()
         }
     }
 
     /// The state's text and the parts it is made of; nil if the text is longer than records can address.
-    consuming func finished() -> (StateText, ColumnsAssembly)? {
-        guard tail.count > 0 else { return (source.columns.text, assembly) }
+    consuming func finished() -> (TextRope, PieceTable)? {
+        guard tail.count > 0 else { return (source.columns.text, pieceTable) }
         var count = tail.count
-        assembly.forEachContent { if patched.contains($0) { count += $1 + 1 } }
+        pieceTable.forEachContent { if patched.contains($0) { count += $1 + 1 } }
         guard sourceEnd + count + JSONScanner.padding < patched.lowest else { return nil }
         // Written once, into memory of the right size.
         var texts = TokenBuffer(base: sourceEnd, capacity: count)
         tail.bytes.withUnsafeBytes { tail in
             _ = texts.append(tail)
-            assembly.placeContents { place, count in
-                guard patched.contains(place) else { return place }
+            pieceTable.placeContents { offset, count in
+                guard patched.contains(offset) else { return offset }
                 let start = texts.end
-                patched.write(place, count: count) { _ = texts.append(bytes(at: $0, $1, tail)) }
+                patched.write(offset, count: count) { _ = texts.append(bytes(at: $0, $1, tail)) }
                 texts.endValue()
                 return UInt32(truncatingIfNeeded: start)
             }
         }
-        return (source.columns.text.appending(texts, dead: assembly.bytesLeftBehind(of: source)), assembly)
+        return (source.columns.text.appending(texts, garbageBytes: pieceTable.bytesLeftBehind(of: source)), pieceTable)
     }
 
     /// Bytes of the source's text or of the tail.
-    private func bytes(at place: UInt32, _ count: Int, _ tail: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        guard Int(place) >= sourceEnd else { return source.text.bytes(at: place, count) }
-        let start = Int(place) - sourceEnd
+    private func bytes(at offset: UInt32, _ count: Int, _ tail: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        guard Int(offset) >= sourceEnd else { return source.text.bytes(at: offset, count) }
+        let start = Int(offset) - sourceEnd
         return UnsafeRawBufferPointer(rebasing: tail[start..<start + count])
     }
 
@@ -61,44 +61,44 @@ struct DeltaState {
 
     private mutating func apply(_ bytes: UnsafeRawBufferPointer) throws(DeltaMismatch) {
         var reader = DeltaParser(bytes)
-        let before = exchange(&assembly, with: ColumnsAssembly(list: ListContent()))
+        let before = exchange(&pieceTable, with: PieceTable(list: ListContent()))
         let starts = before.pieceStarts
-        assembly.list = try takeList(&reader, before.list)
+        pieceTable.list = try takeList(&reader, before.list)
         let (count, items) = (try reader.take(), try reader.take())
         let sections = try takeSections(count, &reader, before.sections)
         try require(sections.reduce(0) { $0 + $1.count } == items && items <= before.itemCount + bytes.count)
         reader.at = 0
         // The rest of the last run, which may extend over the ends of sections.
-        var (run, isReused) = (0..<0, false)
+        var (run, isShared) = (0..<0, false)
         for section in sections {
-            assembly.beginSection(section.record)
-            let end = assembly.itemCount + section.count
-            while assembly.itemCount < end {
+            pieceTable.beginSection(section.record)
+            let end = pieceTable.itemCount + section.count
+            while pieceTable.itemCount < end {
                 if run.isEmpty {
                     let (instruction, number) = try reader.takeInstruction()
                     switch instruction {
                     case .copy, .same:
                         let item = try reader.takeReference(count: number)
                         try require(number > 0 && item + number <= before.itemCount)
-                        (run, isReused) = (item..<item + number, instruction == .copy)
+                        (run, isShared) = (item..<item + number, instruction == .copy)
                     case .change:
                         let item = try reader.takeReference(count: 1)
                         try require(item < before.itemCount)
                         let old = element(item, of: before, starts)
                         let new = try changed(old, DeltaChanges(rawValue: number), isSection: false, &reader)
-                        assembly.append(new.node, new.payload)
+                        pieceTable.append(new.node, new.payload)
                         continue
                     case .add:
                         let new = try added(number, isSection: false, &reader)
-                        assembly.append(new.node, new.payload)
+                        pieceTable.append(new.node, new.payload)
                         continue
                     }
                 }
-                let next = min(run.upperBound, run.lowerBound + end - assembly.itemCount)
-                copy(run.lowerBound..<next, of: before, starts, isReused: isReused)
+                let next = min(run.upperBound, run.lowerBound + end - pieceTable.itemCount)
+                copy(run.lowerBound..<next, of: before, starts, isShared: isShared)
                 run = next..<run.upperBound
             }
-            assembly.endSection()
+            pieceTable.endSection()
         }
         try require(run.isEmpty && reader.isAtEnd)
     }
@@ -148,7 +148,7 @@ struct DeltaState {
     private typealias Element = (node: Node, payload: Payload)
 
     /// Takes over items of the previous state.
-    private mutating func copy(_ items: Range<Int>, of before: ColumnsAssembly, _ starts: [Int], isReused: Bool) {
+    private mutating func copy(_ items: Range<Int>, of before: PieceTable, _ starts: [Int], isShared: Bool) {
         var item = items.lowerBound
         var index = starts.lastIndex(notAbove: item)
         while item < items.upperBound {
@@ -156,9 +156,9 @@ struct DeltaState {
             let start = piece.start + item - starts[index]
             let end = min(piece.start + piece.count, start + items.upperBound - item)
             if piece.isOwn {
-                for place in start..<end { assembly.append(before.nodes[place], before.payloads[place]) }
+                for own in start..<end { pieceTable.append(before.nodes[own], before.payloads[own]) }
             } else {
-                assembly.append(start..<end, isReused: isReused && piece.isReused, levelShift: piece.levelShift)
+                pieceTable.append(start..<end, isShared: isShared && piece.isShared, levelShift: piece.levelShift)
             }
             item += end - start
             index += 1
@@ -166,14 +166,14 @@ struct DeltaState {
     }
 
     /// An item of the previous state.
-    private func element(_ item: Int, of before: ColumnsAssembly, _ starts: [Int]) -> Element {
+    private func element(_ item: Int, of before: PieceTable, _ starts: [Int]) -> Element {
         let index = starts.lastIndex(notAbove: item)
         let piece = before.pieces[index]
-        let place = piece.start + item - starts[index]
-        if piece.isOwn { return (before.nodes[place], before.payloads[place]) }
-        var node = source.nodes[place]
+        let record = piece.start + item - starts[index]
+        if piece.isOwn { return (before.nodes[record], before.payloads[record]) }
+        var node = source.nodes[record]
         node.level = UInt8(truncatingIfNeeded: Int(node.level) + piece.levelShift)
-        return (node, source.payload(ofItem: place))
+        return (node, source.payload(ofItem: record))
     }
 
     private mutating func added(
@@ -234,7 +234,7 @@ struct DeltaState {
         node.hash = idHash(first, text.count)
     }
 
-    /// Takes a content or a kind; returns its place in the text.
+    /// Takes a content or a kind; returns its offset in the text.
     private mutating func takeValue(_ reader: inout DeltaParser) throws(DeltaMismatch) -> Range<Int> {
         let bytes = try reader.takeBytes()
         try require(!bytes.isEmpty)
@@ -249,8 +249,8 @@ struct DeltaState {
         let (start, end) = (try reader.take(), try reader.take())
         let middle = try reader.takeBytes()
         try require(start <= old.count && end <= old.count - start && start + end + middle.count > 0)
-        let place = tail.append(value: middle)
-        let added = place..<place + middle.count
+        let offset = tail.append(value: middle)
+        let added = offset..<offset + middle.count
         if start + end == 0 { return added }
         try require(tail.end < patched.lowest)
         return patched.append(old, start: start, added, end: end)
@@ -349,7 +349,7 @@ private struct DeltaParser {
 /// Records refer to them by addresses from the upper end of the space of texts: the first is at `UInt32.max`.
 private struct PatchedContents {
     private struct Patch {
-        /// The place of the older content in the text, or its address here.
+        /// The offset of the older content in the text, or its address here.
         let old: UInt32
         let oldCount: UInt32
         /// How many of its first and last bytes are taken.
@@ -363,9 +363,9 @@ private struct PatchedContents {
         var middleRange: Range<Int> { Int(start)..<Int(start) + Int(middleCount) }
     }
 
-    /// A stretch of the content at `place`: a number of its bytes from byte `first` on.
+    /// A stretch of the content at `offset`: a number of its bytes from byte `first` on.
     private struct Stretch {
-        let place: UInt32
+        let offset: UInt32
         let first: Int
         let count: Int
     }
@@ -380,7 +380,7 @@ private struct PatchedContents {
     /// - Parameters:
     ///   - old: the older content; may be one of these.
     ///   - start: how many of its first bytes are taken.
-    ///   - middle: the place of the new bytes.
+    ///   - middle: the offset of the new bytes.
     ///   - end: how many of its last bytes are taken.
     mutating func append(_ old: Range<Int>, start: Int, _ middle: Range<Int>, end: Int) -> Range<Int> {
         let patch = Patch(
@@ -393,31 +393,31 @@ private struct PatchedContents {
     }
 
     /// Whether this is an address here.
-    func contains(_ place: UInt32) -> Bool { Int(place) >= lowest }
+    func contains(_ offset: UInt32) -> Bool { Int(offset) >= lowest }
 
     /// Hands out the bytes of a content in order. O(bytes + d²) after d changes, at worst.
     ///
-    /// - Parameter emit: takes a place in the texts, and a number of bytes from there.
+    /// - Parameter emit: takes an offset in the texts, and a number of bytes from there.
     @inline(__always)
-    func write(_ place: UInt32, count: Int, _ emit: (UInt32, Int) -> Void) {
-        let patch = patches[Int(UInt32.max - place)]
+    func write(_ offset: UInt32, count: Int, _ emit: (UInt32, Int) -> Void) {
+        let patch = patches[Int(UInt32.max - offset)]
         guard contains(patch.old) else {
             // Most have changed once, and need no list.
             emit(patch.old, Int(patch.start))
             emit(patch.middle, Int(patch.middleCount))
             return emit(patch.old + patch.oldCount - patch.end, Int(patch.end))
         }
-        writeStretches(place, count: count, emit)
+        writeStretches(offset, count: count, emit)
     }
 
-    private func writeStretches(_ place: UInt32, count: Int, _ emit: (UInt32, Int) -> Void) {
-        var stretches = [Stretch(place: place, first: 0, count: count)]
+    private func writeStretches(_ offset: UInt32, count: Int, _ emit: (UInt32, Int) -> Void) {
+        var stretches = [Stretch(offset: offset, first: 0, count: count)]
         while let stretch = stretches.popLast() {
-            guard contains(stretch.place) else {
-                emit(stretch.place + UInt32(truncatingIfNeeded: stretch.first), stretch.count)
+            guard contains(stretch.offset) else {
+                emit(stretch.offset + UInt32(truncatingIfNeeded: stretch.first), stretch.count)
                 continue
             }
-            let patch = patches[Int(UInt32.max - stretch.place)]
+            let patch = patches[Int(UInt32.max - stretch.offset)]
             let wanted = stretch.first..<stretch.first + stretch.count
             let middle = wanted.clamped(to: patch.middleRange)
             // Last in, first out.
@@ -425,16 +425,16 @@ private struct PatchedContents {
                 let first = max(wanted.lowerBound, patch.middleRange.upperBound)
                 let shift = Int(patch.oldCount) - Int(patch.end) - patch.middleRange.upperBound
                 stretches.append(
-                    Stretch(place: patch.old, first: first + shift, count: wanted.upperBound - first))
+                    Stretch(offset: patch.old, first: first + shift, count: wanted.upperBound - first))
             }
             if !middle.isEmpty {
                 stretches.append(
-                    Stretch(place: patch.middle, first: middle.lowerBound - Int(patch.start), count: middle.count))
+                    Stretch(offset: patch.middle, first: middle.lowerBound - Int(patch.start), count: middle.count))
             }
             if wanted.lowerBound < Int(patch.start) {
                 let end = min(wanted.upperBound, Int(patch.start))
                 stretches.append(
-                    Stretch(place: patch.old, first: wanted.lowerBound, count: end - wanted.lowerBound))
+                    Stretch(offset: patch.old, first: wanted.lowerBound, count: end - wanted.lowerBound))
             }
         }
     }

@@ -47,7 +47,7 @@ public struct SnapshotDelta: Sendable, Equatable {
                 sections: isBack ? change.sections.newOfOld : change.sections.oldOfNew,
                 items: isBack ? change.items.newOfOld : change.items.oldOfNew)
             return isBack
-                ? writer.write(reusing: change.reused.reversedRuns) : writer.write(reusing: change.reused.runs)
+                ? writer.write(reusing: change.shared.reversedRuns) : writer.write(reusing: change.shared.runs)
         }
     }
 
@@ -91,15 +91,15 @@ extension Snapshot {
     /// - Parameter isIndexed: whether ids are to be found in O(1) rather than O(n).
     public func applying(
         _ deltas: some Sequence<SnapshotDelta>, isIndexed: Bool = false
-    ) -> (snapshot: Snapshot, reused: Kinship)? {
+    ) -> (snapshot: Snapshot, shared: SharedRuns)? {
         columns.withView { view in
             var state = DeltaState(view)
             for delta in deltas {
                 guard state.apply(delta) else { return nil }
             }
-            guard let (text, assembly) = state.finished() else { return nil }
-            let kinship = assembly.finish(from: view, text: text, isIndexed: isIndexed)
-            return (Snapshot(kinship.new), kinship)
+            guard let (text, pieceTable) = state.finished() else { return nil }
+            let shared = pieceTable.finish(from: view, text: text, isIndexed: isIndexed)
+            return (Snapshot(shared.new), shared)
         }
     }
 }
@@ -147,7 +147,7 @@ private struct DeltaWriter {
     /// Writes the instructions and hands them out.
     ///
     /// - Parameter runs: items that are the same, in ascending order of the target.
-    mutating func write(reusing runs: some Sequence<Kinship.Run>) -> [UInt8] {
+    mutating func write(reusing runs: some Sequence<SharedRuns.Run>) -> [UInt8] {
         writeList()
         append(target.sections.count)
         append(target.nodes.count)

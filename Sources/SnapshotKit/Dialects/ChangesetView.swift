@@ -29,7 +29,7 @@ struct ChangesetView {
     func section(ofOldRow row: Int) -> Int { Int(old.nodes[old.item(ofRow: row)].section) }
     func section(ofRow row: Int) -> Int { Int(new.nodes[new.item(ofRow: row)].section) }
 
-    // MARK: Pieces of JSON
+    // MARK: Writing rows and sections
 
     func append(idOfRow row: Int, to writer: inout JSONWriter) {
         writer.append(new.id(ofItem: new.item(ofRow: row)))

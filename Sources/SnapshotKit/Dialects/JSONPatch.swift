@@ -74,9 +74,9 @@ struct JSONPatch {
     private mutating func plan(_ array: Int) {
         let children = newTree.children(of: array)
         guard hadArray(array) else {
-            let arrivals = children.enumerated().filter { oldOfNew[$0.element] < 0 }
+            let insertions = children.enumerated().filter { oldOfNew[$0.element] < 0 }
             trackers[array] = SpliceTracker(
-                stays: arrivals.map { .init(final: $0.offset, old: 0) }, leavers: [], oldCount: 0)
+                stays: insertions.map { .init(final: $0.offset, old: 0) }, removals: [], oldCount: 0)
             return
         }
         let oldChildren = oldTree.children(of: oldOfNew[array])
@@ -97,9 +97,9 @@ struct JSONPatch {
                 stays[vertices[ordinal]] = true
             }
         }
-        let leavers = oldChildren.enumerated().filter { newOfOld[$0.element] < 0 || !stays[newOfOld[$0.element]] }
+        let removals = oldChildren.enumerated().filter { newOfOld[$0.element] < 0 || !stays[newOfOld[$0.element]] }
         trackers[array] = SpliceTracker(
-            stays: kept.reversed(), leavers: leavers.map(\.offset), oldCount: leavers.count + kept.count)
+            stays: kept.reversed(), removals: removals.map(\.offset), oldCount: removals.count + kept.count)
     }
 
     // MARK: Placing
@@ -111,36 +111,36 @@ struct JSONPatch {
     private mutating func placeChildren(of array: Int) {
         let children = newTree.children(of: array)
         if trackers[array] != nil {
-            let isBrought = !hadArray(array)
-            if isBrought, oldOfNew[array] >= 0 {
+            let isAddedWithParent = !hadArray(array)
+            if isAddedWithParent, oldOfNew[array] >= 0 {
                 begin("add")
                 appendPath(toArray: array)
                 writer.append("\",\"value\":[")
-                appendArrivals(below: array)
+                appendInsertions(below: array)
                 writer.append("]}")
             }
-            for child in children { place(child, in: array, isBrought: isBrought) }
+            for child in children { place(child, in: array, isAddedWithParent: isAddedWithParent) }
         }
         for child in children where newTree.hasArray(child) { placeChildren(of: child) }
     }
 
     /// The new elements below a vertex, each with its new descendants.
-    private mutating func appendArrivals(below vertex: Int) {
+    private mutating func appendInsertions(below vertex: Int) {
         let changeset = changeset
         writer.append(documents: newTree.items(below: vertex), of: changeset.new) {
             changeset.change.items.oldOfNew[$0] < 0
         }
     }
 
-    /// - Parameter isBrought: whether the array was added with its new elements.
-    private mutating func place(_ vertex: Int, in array: Int, isBrought: Bool) {
+    /// - Parameter isAddedWithParent: whether the array was added with its new elements.
+    private mutating func place(_ vertex: Int, in array: Int, isAddedWithParent: Bool) {
         if stays[vertex] {
             trackers[array]!.pass()
         } else if oldOfNew[vertex] >= 0 {
             move(vertex, to: array)
         } else {
             let index = trackers[array]!.place()
-            if isBrought { return }
+            if isAddedWithParent { return }
             begin("add")
             appendPath(toArray: array)
             writer.emit("/", index, "\",\"value\":")
@@ -148,7 +148,7 @@ struct JSONPatch {
             if vertex < newTree.firstItem {
                 writer.append(openSection: vertex - 1, of: changeset.new)
                 writer.append(",\"items\":[")
-                appendArrivals(below: vertex)
+                appendInsertions(below: vertex)
                 writer.append("]}}")
             } else {
                 writer.append(document: vertex - newTree.firstItem, of: changeset.new) {
@@ -199,7 +199,7 @@ struct JSONPatch {
         let key = trackerKey(ofOld: source)
         if trackers[key] == nil {
             let count = oldTree.children(of: source).reduce(0) { count, _ in count + 1 }
-            trackers[key] = SpliceTracker(stays: [], leavers: 0..<count, oldCount: count)
+            trackers[key] = SpliceTracker(stays: [], removals: 0..<count, oldCount: count)
         }
         return trackers[key]!.leave(oldOrdinals[oldVertex])
     }
@@ -218,7 +218,7 @@ struct JSONPatch {
             appendPath(toArray: array)
             return writer.append("\"}")
         }
-        guard trackers[array]!.leaversLeft > 0 else { return }
+        guard trackers[array]!.removalsLeft > 0 else { return }
         for vertex in oldTree.children(of: oldOfNew[array]).reversed() where newOfOld[vertex] < 0 {
             let index = trackers[array]!.leave(oldOrdinals[vertex])
             begin("remove")
@@ -297,7 +297,7 @@ extension JSONPatch {
     private mutating func appendPath(toOld vertex: Int) {
         let (array, ordinal) = (oldTree.parent(of: vertex), oldOrdinals[vertex])
         appendPath(toOldArray: array)
-        writer.emit("/", trackers[trackerKey(ofOld: array)]?.index(ofLeaver: ordinal) ?? ordinal)
+        writer.emit("/", trackers[trackerKey(ofOld: array)]?.index(ofRemoval: ordinal) ?? ordinal)
     }
 }
 

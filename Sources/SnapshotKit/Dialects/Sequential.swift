@@ -157,7 +157,7 @@ private struct FlatPlan {
         let stays = IncreasingRun.longest(of: oldOfNew)
         tracker = SpliceTracker(
             stays: common.filter { stays[$0] }.map { .init(final: $0, old: indexAmongKept[Int(oldOfNew[$0])]) },
-            leavers: common.filter { !stays[$0] }.map { indexAmongKept[Int(oldOfNew[$0])] }, oldCount: kept)
+            removals: common.filter { !stays[$0] }.map { indexAmongKept[Int(oldOfNew[$0])] }, oldCount: kept)
         (self.elements, self.oldOfNew, self.isKept) = (elements, oldOfNew, isKept)
         (self.indexAmongKept, self.stays) = (indexAmongKept, stays)
     }
@@ -177,10 +177,10 @@ private struct FlatPlan {
 // Where is an element right now, while a list is turned into another one step by step?
 //
 // The list holds elements that are in place for good (those that stay, and those placed so far, from the first final
-// index on) and leavers, which stay where they always were until they are taken away. An element is placed directly
-// behind its final predecessor, so a leaver is behind everything placed after the last staying element before it.
-// Hence both counts that make up an index are sums: placed elements are counted by final index, leavers by old index in
-// a Fenwick tree (Fenwick 1994). O(log n) per question.
+// index on) and those to remove, which stay where they always were until then. An element is placed directly behind its
+// final predecessor, so an element to remove is behind everything placed after the last staying element before it.
+// Hence both counts that make up an index are sums: placed elements are counted by final index, removals by old index
+// in a Fenwick tree (Fenwick 1994). O(log n) per question.
 
 /// Current indexes of one list under splices.
 struct SpliceTracker {
@@ -188,12 +188,12 @@ struct SpliceTracker {
     struct FixedElement {
         /// Final index.
         var final: Int
-        /// Old index: leavers with a smaller one are before it.
+        /// Old index: removals with a smaller one are before it.
         var old: Int
     }
 
     private let stays: [FixedElement]
-    private var leavers: FenwickTree
+    private var removals: FenwickTree
     /// All final indexes below this are in place.
     private(set) var placed = 0
     /// How many of `stays` are below `placed`.
@@ -201,10 +201,10 @@ struct SpliceTracker {
 
     /// - Parameters:
     ///   - stays: ascending in both numbers.
-    ///   - leavers: old indexes, below `oldCount`.
-    init(stays: [FixedElement], leavers: some Sequence<Int>, oldCount: Int) {
+    ///   - removals: old indexes, below `oldCount`.
+    init(stays: [FixedElement], removals: some Sequence<Int>, oldCount: Int) {
         self.stays = stays
-        self.leavers = FenwickTree(count: oldCount, ones: leavers)
+        self.removals = FenwickTree(count: oldCount, ones: removals)
     }
 
     /// Puts the element of the next final index in place, by an operation or because it stays; returns its index.
@@ -221,10 +221,10 @@ struct SpliceTracker {
         placed += 1
     }
 
-    /// Removes a leaver; returns the index it had.
+    /// Removes an element; returns the index it had.
     mutating func leave(_ old: Int) -> Int {
-        let index = index(ofLeaver: old)
-        leavers.remove(old)
+        let index = index(ofRemoval: old)
+        removals.remove(old)
         return index
     }
 
@@ -232,19 +232,19 @@ struct SpliceTracker {
     func index(ofFinal final: Int) -> Int {
         let rank = firstFixed { $0.final > final }
         let before = final <= placed ? final : placed + rank - 1 - staysPlaced
-        return before + (rank == 0 ? 0 : leavers.count(below: stays[rank - 1].old))
+        return before + (rank == 0 ? 0 : removals.count(below: stays[rank - 1].old))
     }
 
-    /// The index of a leaver.
-    func index(ofLeaver old: Int) -> Int {
+    /// The index of an element to remove.
+    func index(ofRemoval old: Int) -> Int {
         let rank = firstFixed { $0.old > old }
         let isPassed = rank < stays.count && stays[rank].final <= placed
         let before = isPassed ? stays[rank].final : placed + max(0, rank - staysPlaced)
-        return before + leavers.count(below: old)
+        return before + removals.count(below: old)
     }
 
-    /// The number of leavers that are still there.
-    var leaversLeft: Int { leavers.count }
+    /// The number of elements still to remove.
+    var removalsLeft: Int { removals.count }
 
     private func firstFixed(where isBehind: (FixedElement) -> Bool) -> Int {
         stays.indices.partitionPoint { !isBehind(stays[$0]) }
@@ -252,7 +252,7 @@ struct SpliceTracker {
 }
 
 /// Prefix sums over zeros and ones.
-struct FenwickTree {
+private struct FenwickTree {
     private var sums: [Int32]
     private(set) var count = 0
 

@@ -12,7 +12,7 @@
 /// let new = try Snapshot(json: #"["c",{"id":"a","content":2},"d"]"#)
 /// let change = Changeset(from: old, to: new)
 /// let counts = change.counts  // 1 deletion, 1 insertion, 1 move, 1 update
-/// let forTheBrowser = change.json(.keyed)
+/// let forTheBrowser = change.json(.keyed)  // bytes; as a String: change.text(.keyed)
 /// ```
 public final class Changeset: Sendable {
     /// What becomes of a record of the new state.
@@ -49,18 +49,20 @@ public final class Changeset: Sendable {
     ///   - ignored: places inside items' contents that are not compared.
     ///   - patchesItems: false if readers of the old state may have other contents beyond what is ignored: then those
     ///     of items are replaced as a whole.
-    ///   - reused: items already known to be the same in both; affects only speed.
+    ///   - shared: items already known to be the same in both; affects only speed.
     public init(
         from old: Snapshot, to new: Snapshot, marks: Marks = .none, ignoring ignored: [JSONPointer] = [],
-        patchesItems: Bool = true, reused: Kinship? = nil
+        patchesItems: Bool = true, shared: SharedRuns? = nil
     ) {
         (self.old, self.new, self.patchesItems) = (old.columns, new.columns, patchesItems)
         self.ignored = PointerSet(ignored)
-        let known = reused.flatMap { $0.old === old.columns && $0.new === new.columns ? $0 : nil }
+        let known = shared.flatMap { $0.old === old.columns && $0.new === new.columns ? $0 : nil }
         changesList = self.old.withViews(of: self.new) { !sameValue($0.listContent, $1.listContent, ignoring: .none) }
-        draft = self.old.withViews(of: self.new) { [ignored = self.ignored] old, new in
-            ChangesetDraft(old, new, ignoring: ignored, marks, known ?? Kinship(comparing: old, new))
+        var draft: ChangesetDraft?
+        self.old.withViews(of: self.new) { [ignored = self.ignored] old, new in
+            draft = ChangesetDraft(old, new, ignoring: ignored, marks, known ?? SharedRuns(comparing: old, new))
         }
+        self.draft = draft.take()!
     }
 
     /// Whether it was computed between these very states, not just equal ones.
@@ -72,7 +74,7 @@ public final class Changeset: Sendable {
     public var oldState: Snapshot { Snapshot(old) }
 
     /// Items that are the same in both states, as far as they were compared: hidden ones only if known before.
-    public var reused: Kinship { draft.kinship }
+    public var shared: SharedRuns { draft.shared }
 
     /// Of all items, hidden ones included.
     package var items: Pairing { draft.items }
@@ -135,7 +137,8 @@ extension Changeset {
         guard counts.insertions * 2 > oldRowOfNew.count else { return false }
         guard oldRowOfNew.count(where: { $0 < 0 }) * 2 > oldRowOfNew.count else { return false }
         // An element that is nothing but its id is compared whole, and never known.
-        let ids = new.place.shape.places.map { $0.element.isMap ? [] : $0.element.idAt.filter { $0 != .root } } ?? []
+        let ids =
+            new.settings.shape.mapping.map { $0.element.isMap ? [] : $0.element.idAt.filter { $0 != .root } } ?? []
         let ignored = PointerSet(ignored.pointers + ids)
         let gone = Set(old.withView { contentMarks(newRowOfOld, $0, ignored) })
         guard !gone.isEmpty else { return false }

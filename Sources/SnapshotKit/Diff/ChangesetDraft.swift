@@ -1,5 +1,5 @@
-/// A changeset in the making: pair, keep, compare, in this order.
-struct ChangesetDraft {
+/// A changeset in the making: pair, keep, compare, in this order. Not copyable, since a copy retains all its lists.
+struct ChangesetDraft: ~Copyable {
     package typealias RowChange = Changeset.RowChange
 
     private(set) var items: Pairing
@@ -11,7 +11,7 @@ struct ChangesetDraft {
     private(set) var sectionCounts = OperationCounts()
     private(set) var itemCounts = OperationCounts()
     /// What the states share, and the other items that proved to be the same.
-    private(set) var kinship: Kinship
+    private(set) var shared: SharedRuns
     /// The number of rows at the start of both states that stay, are not updated and need no search.
     private let start: Int
 
@@ -19,12 +19,12 @@ struct ChangesetDraft {
     ///   - ignored: places inside items' contents that are not compared.
     ///   - known: what the states are known to share.
     init(
-        _ old: ColumnsView, _ new: ColumnsView, ignoring ignored: PointerSet, _ marks: Marks, _ known: Kinship
+        _ old: ColumnsView, _ new: ColumnsView, ignoring ignored: PointerSet, _ marks: Marks, _ known: SharedRuns
     ) {
-        // With the same links, all are pairs in order, and stay.
-        let hasSameLinks = known.hasSameLinks
-        kinship = known
-        if hasSameLinks {
+        // With the same structure, all are pairs in order, and stay.
+        let hasSameStructure = known.hasSameStructure
+        shared = known
+        if hasSameStructure {
             sections = Pairing(inOrder: new.sections.count)
             items = Pairing(inOrder: new.nodes.count)
         } else {
@@ -40,21 +40,22 @@ struct ChangesetDraft {
         let oldSections = sections.oldOfNew
         let sectionsStay = oldSections.indices.allSatisfy { Int(oldSections[$0]) == $0 }
         sectionChanges = [RowChange](filled: sectionsStay ? .stays : [], count: new.sections.count)
-        if !hasSameLinks { keep(old, new) }
+        if !hasSameStructure { keep(old, new) }
         compareSections(old, new)
         if let runs = compareItems(old, new, ignored, known.runs) {
-            kinship = Kinship(runs, pairs: known.pairs, hasSameLinks: hasSameLinks, from: known.old, to: known.new)
+            shared = SharedRuns(
+                runs, pairs: known.pairs, hasSameStructure: hasSameStructure, from: known.old, to: known.new)
         }
         if !marks.isEmpty { apply(marks, new) }
         sectionCounts = OperationCounts(
-            sectionChanges, hasSameLinks ? nil : (sections.oldOfNew, sections.newOfOld), from: 0)
-        itemCounts = OperationCounts(rowChanges, hasSameLinks ? nil : (oldRowOfNew, newRowOfOld), from: start)
+            sectionChanges, hasSameStructure ? nil : (sections.oldOfNew, sections.newOfOld), from: 0)
+        itemCounts = OperationCounts(rowChanges, hasSameStructure ? nil : (oldRowOfNew, newRowOfOld), from: start)
     }
 
     /// The number of rows that, by the runs, both states begin with, in sections paired by index. As they come first in
     /// both, they extend any longest run of the others to a longest run of all, and each of them is at its old index.
     private static func unchangedStart(
-        _ runs: [Kinship.Run], _ old: ColumnsView, _ new: ColumnsView, _ sections: Pairing
+        _ runs: [SharedRuns.Run], _ old: ColumnsView, _ new: ColumnsView, _ sections: Pairing
     ) -> Int {
         guard old.allVisible, new.allVisible else { return 0 }
         let start = runs.start
@@ -168,8 +169,8 @@ struct ChangesetDraft {
 
     /// Compares the items that are in no run; returns the runs together with those that are the same, if any are.
     private mutating func compareItems(
-        _ old: ColumnsView, _ new: ColumnsView, _ ignored: PointerSet, _ runs: [Kinship.Run]
-    ) -> [Kinship.Run]? {
+        _ old: ColumnsView, _ new: ColumnsView, _ ignored: PointerSet, _ runs: [SharedRuns.Run]
+    ) -> [SharedRuns.Run]? {
         // The list is copied only once more are found.
         var (unchanged, isLonger) = (runs, false)
         items.oldOfNew.withUnsafeBufferPointer { oldOfNew in
@@ -188,7 +189,7 @@ struct ChangesetDraft {
                             changes[row].formUnion(change)
                             guard isSame, change.isEmpty else { continue }
                             if !isLonger { (unchanged, isLonger) = (Array(runs[..<next]), true) }
-                            unchanged.append(joining: Kinship.Run(old: oldItem, new: item, count: 1))
+                            unchanged.append(joining: SharedRuns.Run(old: oldItem, new: item, count: 1))
                         }
                         guard next < runs.count else { break }
                         if isLonger { unchanged.append(joining: runs[next]) }

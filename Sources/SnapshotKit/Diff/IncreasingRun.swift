@@ -11,10 +11,10 @@
 
 /// Finds longest increasing runs; keeps its memory from one to the next.
 package struct IncreasingRun {
-    /// Elements whose values and places follow one another.
+    /// Elements whose values and positions follow one another.
     private struct Stretch {
         var value: Int32
-        var place: Int32
+        var position: Int32
         var count: Int32
     }
 
@@ -41,19 +41,19 @@ package struct IncreasingRun {
     }
 
     /// Adds elements, given the old and the new position of the first; the others follow on.
-    package mutating func append(_ value: Int32, at place: Int, count: Int = 1) {
+    package mutating func append(_ value: Int32, at position: Int, count: Int = 1) {
         let stretch = Stretch(
-            value: value, place: Int32(truncatingIfNeeded: place), count: Int32(truncatingIfNeeded: count))
+            value: value, position: Int32(truncatingIfNeeded: position), count: Int32(truncatingIfNeeded: count))
         last = max(last, value)
-        if let last = stretches.last, last.value + last.count == value, last.place + last.count == stretch.place {
+        if let last = stretches.last, last.value + last.count == value, last.position + last.count == stretch.position {
             stretches[stretches.count - 1].count += stretch.count
         } else {
             stretches.append(stretch)
         }
     }
 
-    /// Calls `keep` with the places of the elements of the chosen run, stretch by stretch, last first. An element is
-    /// fixed if its place minus its value is `fixedShift`.
+    /// Calls `keep` with the positions of the elements of the chosen run, stretch by stretch, last first. An element is
+    /// fixed if its position minus its value is `fixedShift`.
     ///
     /// - Parameter goesOn: whether more elements follow, each above all others, so that every longest run holds them
     ///   all.
@@ -82,7 +82,7 @@ package struct IncreasingRun {
                             found = best(found, tree[node])
                             node &= node - 1
                         }
-                        let isFixed = Int(stretch.place) - Int(stretch.value) == fixedShift
+                        let isFixed = Int(stretch.position) - Int(stretch.value) == fixedShift
                         let weight = Int(stretch.count) << 32 | (isFixed ? Int(stretch.count) : 0)
                         weights[index] = weight + (found < 0 ? 0 : weights[Int(found)])
                         previous[index] = found
@@ -99,8 +99,8 @@ package struct IncreasingRun {
                         last = index
                     }
                     while last >= 0 {
-                        let place = Int(stretches[last].place)
-                        keep(place..<place + Int(stretches[last].count))
+                        let position = Int(stretches[last].position)
+                        keep(position..<position + Int(stretches[last].count))
                         last = Int(previous[last])
                     }
                 }

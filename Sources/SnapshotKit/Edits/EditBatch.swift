@@ -5,16 +5,21 @@
 public struct EditBatch: Sendable {
     /// The document that the batch was in; all ranges are ranges of it.
     let bytes: [UInt8]
-    /// Where the batch starts in that document, and the pointer to it.
-    let start: Int
+    /// Where the batch is in that document, and the pointer to it.
+    private let range: Range<Int>
     let pointer: String
-    let origins: IDOrigins
+    let idOffsets: IDOffsets
     let edits: [Edit]
     /// Inserted items with their subtrees, including those of inserted sections.
     let nodes: [Node]
     let payloads: [Payload]
     /// Inserted sections. For items that any other edit inserts, a section without an id.
     let sections: [SectionNode]
+    /// Which of them the batch says are expanded; known if a shape is, which contents may contradict.
+    let mentioned: Set<RecordIndex>
+    /// The shapes that elements were read by, and what these found wrong when elements were read again.
+    let shapes: ElementShapes
+    fileprivate var faults: [Violation] = []
     let ids: [EditID]
     let updates: [EditUpdate]
     let additions: [EditAddition]
@@ -23,6 +28,9 @@ public struct EditBatch: Sendable {
     let sectionTable: IDTable
     /// For each section, then each node, the index in this list of the first one with the same id.
     let firsts: [Int32]
+
+    /// Where the batch starts in its document.
+    var start: Int { range.lowerBound }
 
     /// The number of edits.
     public var count: Int { edits.count }
@@ -35,60 +43,98 @@ public struct EditBatch: Sendable {
 
     /// Reads the value of a body's `edits`. O(bytes).
     ///
-    /// - Parameter pointer: where the value is in the body; violations point below it.
+    /// - Parameters:
+    ///   - shape: reads `elements`; nil or native if there is none.
+    ///   - pointer: where the value is in the body; violations point below it.
     /// - Throws: `EditError.wrongShape`, and `.limitExceeded` for too many edits.
-    public init(_ slice: JSONSlice, limits: StateLimits = StateLimits(), pointer: String = "/edits") throws(EditError) {
-        try self.init(
-            bytes: slice.bytes, range: slice.range, depth: pointer.isEmpty ? 0 : 1, limits: limits, pointer: pointer)
+    public init(
+        _ slice: JSONSlice, shape: StateShape? = nil, limits: StateLimits = StateLimits(), pointer: String = "/edits"
+    ) throws(EditError) {
+        try self.init(slice.bytes, slice.range, ElementShapes(all: shape), limits: limits, pointer: pointer)
+    }
+
+    /// Reads the value of a body's `edits` to a list whose sections have shapes of their own. O(bytes).
+    ///
+    /// - Parameters:
+    ///   - shape: reads `elements`; nil if those of the sections do that they go into.
+    ///   - sections: whose contents follow the edits.
+    package init(
+        _ slice: JSONSlice, shape: StateShape?, ofSections sections: SectionShapes, limits: StateLimits
+    ) throws(EditError) {
+        let shapes = ElementShapes(all: shape, sections: sections)
+        try self.init(slice.bytes, slice.range, shapes, limits: limits, pointer: "/edits")
     }
 
     /// Reads an array of edits. O(bytes).
     ///
+    /// - Parameter shape: reads `elements`; nil or native if there is none.
     /// - Throws: `EditError.json`, `.wrongShape`, and `.limitExceeded` for too many edits.
-    public init(json: consuming [UInt8], limits: StateLimits = StateLimits()) throws(EditError) {
+    public init(
+        json: consuming [UInt8], shape: StateShape? = nil, limits: StateLimits = StateLimits()
+    ) throws(EditError) {
         let count = json.count
         json.append(contentsOf: JSONScanner.zeros)
-        try self.init(bytes: json, range: 0..<count, depth: 0, limits: limits, pointer: "")
+        try self.init(json, 0..<count, ElementShapes(all: shape), limits: limits, pointer: "")
     }
 
     /// Reads an array of edits from JSON text.
-    public init(json: String, limits: StateLimits = StateLimits()) throws(EditError) {
-        try self.init(json: Array(json.utf8), limits: limits)
+    public init(json: String, shape: StateShape? = nil, limits: StateLimits = StateLimits()) throws(EditError) {
+        try self.init(json: Array(json.utf8), shape: shape, limits: limits)
     }
 
     private init(
-        bytes: [UInt8], range: Range<Int>, depth: Int, limits: StateLimits, pointer: String
+        _ bytes: [UInt8], _ range: Range<Int>, _ shapes: ElementShapes, limits: StateLimits, pointer: String
     ) throws(EditError) {
-        let read = try bytes.withUnsafeBufferPointer { (text) throws(EditError) -> EditParser in
-            let reader = try EditParser(text, range, depth: depth, limits: limits, pointer: pointer)
-            try reader.check()
-            return reader
-        }
-        self.init(read, bytes, range, pointer)
+        try self.init(reading: bytes, range, shapes, limits: limits, pointer: pointer)
+        if !faults.isEmpty { throw .wrongShape(faults) }
     }
 
-    /// The batch that was read.
-    private init(_ read: EditParser, _ bytes: [UInt8], _ range: Range<Int>, _ pointer: String) {
+    /// The batch, whatever is wrong with it.
+    private init(
+        reading bytes: [UInt8], _ range: Range<Int>, _ shapes: ElementShapes, limits: StateLimits, pointer: String
+    ) throws(EditError) {
+        let (read, faults) = try bytes.withUnsafeBufferPointer { (text) throws(EditError) in
+            let read = try EditParser(
+                text, range, depth: pointer.isEmpty ? 0 : 1, shapes, limits: limits, pointer: pointer)
+            try read.checkLimits()
+            return (read, read.reader.violations.isEmpty ? [] : read.violations)
+        }
         var builder = read.reader.builder
         let tail = read.reader.store.bytes
         let bytes = tail.isEmpty ? bytes : bytes + tail + JSONScanner.zeros
         let sectionCount = builder.sections.count
         var firsts = Array(0..<Int32(truncatingIfNeeded: sectionCount + builder.nodes.count))
-        (nodeTable, sectionTable) = builder.tables(StateText(bytes)) { duplicate in
+        (nodeTable, sectionTable) = builder.tables(TextRope(bytes)) { duplicate in
             let start = duplicate.isSection ? 0 : sectionCount
             firsts[start + duplicate.later] = Int32(truncatingIfNeeded: start + duplicate.first)
         }
-        (self.bytes, start, self.pointer, self.firsts) = (bytes, range.lowerBound, pointer, firsts)
-        origins = read.reader.origins
+        (self.bytes, self.range, self.pointer, self.firsts) = (bytes, range, pointer, firsts)
+        (idOffsets, mentioned, self.shapes) = (read.reader.idOffsets, read.reader.mentioned ?? [], read.shapes)
         (edits, ids, updates, additions) = (read.edits, read.ids, read.updates, read.additions)
         (nodes, sections, payloads) = (builder.nodes, builder.sections, builder.payloads)
+        self.faults = faults
     }
+}
+
+/// The shapes that read the elements of a batch.
+struct ElementShapes: Sendable {
+    /// Reads all of them; nil if sections have their own, or if there is none.
+    var all: StateShape?
+    var sections: SectionShapes = [:]
+    /// By which section's shape the elements of an edit are read. How often it has turned out to be another one.
+    var targets: [Int: [UInt8]] = [:]
+    fileprivate(set) var corrections = 0
+
+    /// Whether elements are read by the shape of the section that they go into.
+    var areOfSections: Bool { all == nil && !sections.isEmpty }
+    /// Whether the sections may be corrected once more: each time, the batch is read again.
+    var areCorrectable: Bool { corrections < 8 }
 }
 
 extension EditBatch {
     /// Where an id is written.
     func place(of id: EditID, levelsUp: Int = 0) -> DocumentPlace {
-        DocumentPlace(origins[Int(id.start)], levelsUp: levelsUp)
+        DocumentPlace(idOffsets[Int(id.start)], levelsUp: levelsUp)
     }
 
     /// The pointer to an edit.
@@ -110,7 +156,7 @@ public enum EditError: Error, Equatable, Sendable {
     /// another.
     ///
     /// Codes: `duplicate-id`, `unknown-id`, `ambiguous-id`, `anchor-not-found`, `anchor-in-batch`, `no-section`,
-    /// `cycle`, `not-a-number`, `limit-exceeded`.
+    /// `cycle`, `not-a-number`, `limit-exceeded`; and where a shape is followed `id-changed`, `wrong-shape`.
     case refused([Violation])
     /// The batch, or the state it would make, is larger than the limit. `what` is a phrase such as "items".
     case limitExceeded(what: String, limit: Int, actual: Int, pointer: String)
@@ -149,6 +195,10 @@ struct Edit {
     var isUnclear = false
     /// Nil for a `clear` without operands, which means all sections.
     var subject: Subject?
+    /// Whether the operands were read by a shape.
+    var isOfElements = false
+    /// Whether it says where the operands are put; the end of all is no more than the default.
+    var isPlaced = false
     /// Indexes into the batch: into its nodes or sections for `insert`, its updates for `update`, else its ids.
     var operands = 0..<0
     var destination = Destination.at(.end)
@@ -228,26 +278,63 @@ extension Snapshot {
     /// The remaining ids, contents and kinds stay as written. O(edits + their bytes), O(its bytes) each time that a
     /// content is patched or added to, and O(items) to copy about 36 bytes each.
     ///
-    /// - Parameter limits: bounds on the resulting state; intermediate states may be larger.
+    /// - Parameters:
+    ///   - shape: that of the list's documents, if what it reads in contents follows the edits.
+    ///   - keepsExpanded: whether what no longer says whether it is expanded stays as it is.
+    ///   - sequence: of the write, with which the ids of elements without one begin.
+    ///   - limits: bounds on the resulting state; intermediate states may be larger.
     /// - Returns: the new state, what to redraw though nothing changed, and what is known to be the same in both
     ///   states. Marks of rows that a later edit deleted are left out.
     /// - Throws: `EditError.refused` with all that is wrong, or `.limitExceeded`.
     public func applying(
-        _ batch: EditBatch, limits: StateLimits = StateLimits()
-    ) throws(EditError) -> (snapshot: Snapshot, marks: Marks, reused: Kinship?) {
+        _ batch: EditBatch, following shape: StateShape? = nil, keepsExpanded: Bool = false, sequence: UInt64 = 0,
+        limits: StateLimits = StateLimits()
+    ) throws(EditError) -> (snapshot: Snapshot, marks: Marks, shared: SharedRuns?) {
         try columns.withView { (view) throws(EditError) in
-            try batch.bytes.withUnsafeBufferPointer { (bytes) throws(EditError) in
-                var state = EditedState(view, batch, UnsafeRawPointer(bytes.baseAddress!), limits)
-                let violations = state.applyAll(limit: limits.maxViolations)
-                guard violations.isEmpty else {
-                    throw .refused(violations.reported(in: state.bytes, from: batch.start, root: batch.pointer))
-                }
-                guard state.isTouched else { return (self, state.finalMarks(), nil) }
+            try batch.applied(to: view, shape, keepsExpanded, sequence, limits) { (state, faults) throws(EditError) in
+                guard faults.isEmpty else { throw state.batch.faults.isEmpty ? .refused(faults) : .wrongShape(faults) }
+                guard state.isTouched || state.ungroupsSections else { return (self, state.finalMarks(), nil) }
                 var writer = EditedStateWriter(state, limits: limits)
-                let (snapshot, reused) = try writer.write()
-                return (snapshot, state.finalMarks(), reused)
+                let (snapshot, shared) = try writer.write()
+                return (snapshot, state.finalMarks(), shared)
             }
         }
+    }
+}
+
+extension EditBatch {
+    /// Applies all edits, and hands over the result with all that is wrong. Where a section's elements go may depend
+    /// on other edits; if they were read by another section's shape, the batch is read again.
+    fileprivate func applied<Result>(
+        to view: ColumnsView, _ shape: StateShape?, _ keepsExpanded: Bool, _ sequence: UInt64, _ limits: StateLimits,
+        _ body: (EditedState, [Violation]) throws(EditError) -> Result
+    ) throws(EditError) -> Result {
+        try bytes.withUnsafeBufferPointer { (bytes) throws(EditError) in
+            var state = EditedState(
+                view, self, UnsafeRawPointer(bytes.baseAddress!), limits, following: shape, sequence: sequence)
+            state.keepsExpanded = keepsExpanded
+            let violations = state.applyAll(limit: limits.maxViolations)
+            guard state.misread.isEmpty else {
+                var shapes = shapes
+                shapes.targets.merge(state.misread) { $1 }
+                shapes.corrections += 1
+                return try EditBatch(reading: self.bytes, range, shapes, limits: limits, pointer: pointer)
+                    .applied(to: view, shape, keepsExpanded, sequence, limits, body)
+            }
+            let refused =
+                violations.isEmpty ? [] : violations.reported(in: state.bytes, from: start, root: pointer)
+            return try body(state, faults.isEmpty ? refused : inOrder(faults + refused, limits))
+        }
+    }
+
+    /// Violations in the order of their edits.
+    private func inOrder(_ violations: [Violation], _ limits: StateLimits) -> [Violation] {
+        let edit = { (violation: Violation) in
+            Int(violation.pointer.dropFirst(pointer.count + 1).prefix { $0 != "/" }) ?? -1
+        }
+        // The sort is stable.
+        let all = violations.map { (edit: edit($0), $0) }.sorted { $0.edit < $1.edit }.map(\.1)
+        return Array(all.prefix(limits.maxViolations))
     }
 }
 
@@ -257,28 +344,20 @@ extension EditBatch {
     /// What is wrong with a batch that was refused without a state, in the order of its edits: also what a state
     /// refuses. O(bytes), and as much as applying it.
     ///
-    /// - Parameter permitted: operations; if the batch has another, the state is not asked. Nil for all.
+    /// - Parameters:
+    ///   - shape: reads `elements`, as `sections` do, and `followed` is that of the list's documents.
+    ///   - keepsExpanded: as in `applying`, and so is `sequence`.
+    ///   - permitted: operations; if the batch has another, the state is not asked. Nil for all.
     package static func violations(
-        in slice: JSONSlice, on snapshot: Snapshot, limits: StateLimits, permitted: Set<EditOperation>?,
-        pointer: String = "/edits"
+        in slice: JSONSlice, on snapshot: Snapshot, shape: StateShape? = nil, ofSections sections: SectionShapes = [:],
+        following followed: StateShape? = nil, keepsExpanded: Bool = false, sequence: UInt64 = 0, limits: StateLimits,
+        permitted: Set<EditOperation>?, pointer: String = "/edits"
     ) throws(EditError) -> [Violation] {
-        let (batch, unread) = try slice.bytes.withUnsafeBufferPointer { (text) throws(EditError) in
-            let reader = try EditParser(text, slice.range, depth: 1, limits: limits, pointer: pointer)
-            return (EditBatch(reader, slice.bytes, slice.range, pointer), reader.violations)
+        let shapes = ElementShapes(all: shape, sections: sections)
+        let batch = try EditBatch(reading: slice.bytes, slice.range, shapes, limits: limits, pointer: pointer)
+        if let permitted, !batch.operations.isSubset(of: permitted) { return batch.faults }
+        return try snapshot.columns.withView { (view) throws(EditError) in
+            try batch.applied(to: view, followed, keepsExpanded, sequence, limits) { $1 }
         }
-        if let permitted, !batch.operations.isSubset(of: permitted) { return unread }
-        let refused = snapshot.columns.withView { view in
-            batch.bytes.withUnsafeBufferPointer { bytes in
-                var state = EditedState(view, batch, UnsafeRawPointer(bytes.baseAddress!), limits)
-                let violations = state.applyAll(limit: limits.maxViolations)
-                return violations.reported(in: state.bytes, from: batch.start, root: pointer)
-            }
-        }
-        let edit = { (violation: Violation) in
-            Int(violation.pointer.dropFirst(pointer.count + 1).prefix { $0 != "/" }) ?? -1
-        }
-        // The sort is stable.
-        let all = (unread + refused).map { (edit: edit($0), $0) }.sorted { $0.edit < $1.edit }.map(\.1)
-        return Array(all.prefix(limits.maxViolations))
     }
 }

@@ -22,7 +22,7 @@ struct EditDoubts {
         if ids.count < Self.most { ids.insert(hash) } else { noteAll() }
     }
 
-    fileprivate mutating func noteAll() { isOfAll = true }
+    mutating func noteAll() { isOfAll = true }
 
     /// Notes the strings and numbers of the next value, except names. O(bytes).
     fileprivate mutating func note(mentionedIn cursor: inout JSONCursor) {
@@ -60,13 +60,17 @@ extension EditedState {
     /// Whether it is in doubt what has an id.
     func isDoubtful(_ id: EditID, _ subject: Edit.Subject) -> Bool {
         if doubts.isNone { return false }
-        let (new, old) = vertices(subject, id)
+        let (new, old) = vertices(subject, text(id), id.hash)
         return doubts.contains(id.hash) || isDoubtful(new) || isDoubtful(old)
     }
 
     /// Doubts what the edit, an insertion, inserts.
     mutating func doubtInserted() {
-        if edit.subject == .sections {
+        if edit.isOfElements,
+            elementReader.map({ $0.scopesIDs || $0.matchesElements }) ?? batch.shapes.areOfSections
+        {
+            doubts.noteAll()
+        } else if edit.subject == .sections {
             doubts.note(batch.sections[edit.operands].lazy.map { EditID($0) })
         } else {
             doubts.note(batch.nodes[edit.operands].lazy.map { EditID($0) })

@@ -8,6 +8,12 @@ struct EditParser {
     var reader: StateParser
     private let limits: StateLimits
     private let pointer: String
+    /// What to look for in all elements, or only in a section's.
+    private let targets: DocumentTargets?
+    private let sectionReaders: SectionReaders
+    /// The shapes of elements, with the sections that these go into as far as that is known.
+    private(set) var shapes: ElementShapes
+    private var lastSection: [UInt8]?
     private(set) var edits: [Edit] = []
     var ids: [EditID] = []
     var updates: [EditUpdate] = []
@@ -20,7 +26,8 @@ struct EditParser {
 
     /// Reads the batch at `range` of padded text; what it stores follows the text. Violations are only noted.
     init(
-        _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, depth: Int, limits: StateLimits, pointer: String
+        _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, depth: Int, _ shapes: ElementShapes,
+        limits: StateLimits, pointer: String
     ) throws(EditError) {
         var inner = limits
         // A later edit may delete what is inserted: only the resulting state is limited in its number of items.
@@ -29,6 +36,11 @@ struct EditParser {
         reader.scanner.at = range.lowerBound
         reader.store = TokenBuffer(base: text.count)
         reader.isOfEdits = true
+        // What is said of a new item wins over its content, which a shape reads.
+        reader.mentioned = shapes.all == nil && shapes.sections.isEmpty ? nil : []
+        (self.shapes, sectionReaders) = (shapes, SectionReaders(shapes.sections))
+        targets = ShapeReader(shapes.all)?.targets
+        reader.groupPrefix = targets?.mapping.element.groupPrefix
         (self.limits, self.pointer, start) = (limits, pointer, range.lowerBound)
         do throws(JSONError) { try read(depth: depth) } catch { throw .json(error) }
     }
@@ -78,7 +90,7 @@ struct EditParser {
 
     /// The members of an edit.
     enum Member: String, CaseIterable {
-        case op, items, sections, before, after, into, at
+        case op, items, sections, elements, before, after, into, at
     }
 
     /// Where the values of an edit's members start.
@@ -124,17 +136,23 @@ struct EditParser {
     /// An edit from its members. Without an operation, with a violation noted, it is one that is not applied.
     private mutating func interpret(_ members: Members, depth: Int) throws(JSONError) -> Edit {
         guard let operation = operation(members) else {
-            let isOfAll = members[.items] == nil && members[.sections] == nil
+            let isOfAll = members[.items] == nil && members[.sections] == nil && members[.elements] == nil
             return Edit(offset: offset, operation: isOfAll ? .clear : .delete)
         }
         var edit = Edit(offset: offset, operation: operation)
-        switch (members[.items], members[.sections]) {
-        case (.some, .some): note("an edit may have items or sections, not both")
-        case (let items?, nil): try readOperands(of: &edit, .items, from: items, depth: depth)
-        case (nil, let sections?): try readOperands(of: &edit, .sections, from: sections, depth: depth)
-        case (nil, nil): if operation != .clear { note("an edit needs items or sections") }
+        // Where elements go may say how to read them.
+        let isOfElements = members[.elements] != nil
+        if isOfElements { edit.destination = try readDestination(members, of: edit, depth: depth) ?? .at(.end) }
+        switch (members[.items], members[.sections], members[.elements]) {
+        case (let items?, nil, nil): try readOperands(of: &edit, .items, from: items, depth: depth)
+        case (nil, let sections?, nil): try readOperands(of: &edit, .sections, from: sections, depth: depth)
+        case (nil, nil, let elements?): try readElements(of: &edit, from: elements, depth: depth)
+        case (nil, nil, nil): if operation != .clear { note("an edit needs items or sections") }
+        default: note("an edit may have only one of items, sections and elements")
         }
-        edit.destination = try readDestination(members, of: edit, depth: depth) ?? .at(.end)
+        if !isOfElements { edit.destination = try readDestination(members, of: edit, depth: depth) ?? .at(.end) }
+        edit.isPlaced = [.before, .after, .into].contains { members[$0] != nil }
+        if case .at(.start) = edit.destination { edit.isPlaced = true }
         return edit
     }
 
@@ -177,8 +195,8 @@ struct EditParser {
         reader.violations.reported(in: reader.scanner.base, from: start, root: pointer).map(Self.editViolation)
     }
 
-    /// Throws if there is too much of something, or a violation.
-    func check() throws(EditError) {
+    /// Throws if there is too much of something.
+    func checkLimits() throws(EditError) {
         if count > limits.maxEdits {
             throw .limitExceeded(
                 what: "edits", limit: limits.maxEdits, actual: count, pointer: "\(pointer)/\(limits.maxEdits)")
@@ -189,7 +207,6 @@ struct EditParser {
             throw .limitExceeded(
                 what: excess.what, limit: excess.limit, actual: excess.actual, pointer: pointers[0] ?? "")
         }
-        if !reader.violations.isEmpty { throw .wrongShape(violations) }
     }
 
     /// A state has codes of its own for a value of the wrong type and for a missing one; edits have one code for both.
@@ -234,6 +251,55 @@ extension EditParser {
             }
             edit.operands = first..<ids.count
         }
+    }
+
+    /// Reads elements of a document as the items that the edit inserts.
+    private mutating func readElements(of edit: inout Edit, from start: Int, depth: Int) throws(JSONError) {
+        (edit.subject, edit.isOfElements) = (.items, true)
+        guard edit.operation == .insert else { return note("only insert takes elements", at: start) }
+        guard shapes.areOfSections else {
+            edit.operands = try readElements(by: targets, from: start, depth: depth)
+            return
+        }
+        // Until it is known where they go, they may only be guessed to go where those before them do.
+        if let section = shapes.targets[edits.count] ?? sectionNamed(by: edit) {
+            (shapes.targets[edits.count], lastSection) = (section, section)
+            edit.operands = try readElements(by: sectionReaders[section]?.targets, from: start, depth: depth)
+        } else if let section = lastSection {
+            let known = exchange(&reader.violations, with: Violations(limit: 1))
+            let operands = try readElements(by: sectionReaders[section]?.targets, from: start, depth: depth)
+            let isUsable = exchange(&reader.violations, with: known).isEmpty
+            if isUsable { (edit.operands, shapes.targets[edits.count]) = (operands, section) }
+        }
+    }
+
+    private mutating func readElements(
+        by targets: DocumentTargets?, from start: Int, depth: Int
+    ) throws(JSONError) -> Range<Int> {
+        let first = reader.builder.nodes.count
+        let isObject = reader.scanner.byte(start) == UInt8(ascii: "{")
+        guard let targets else {
+            let owner = shapes.areOfSections ? "section" : "list"
+            note(
+                "elements need a shape, and neither the \(owner) nor the request has one: insert items instead",
+                at: start)
+            return first..<first
+        }
+        guard isObject == targets.isMap, isObject || reader.scanner.byte(start) == UInt8(ascii: "[") else {
+            note("elements must be an \(targets.isMap ? "object, as the shape's map" : "array")", at: start)
+            return first..<first
+        }
+        reader.scanner.at = start
+        reader.builder.beginSection()
+        try reader.readItemElements(targets, depth: depth)
+        reader.builder.endSection()
+        return first..<reader.builder.nodes.count
+    }
+
+    /// The text of the section that an edit names as its target.
+    private func sectionNamed(by edit: Edit) -> [UInt8]? {
+        guard case .into(let parent, _) = edit.destination, parent.subject == .sections else { return nil }
+        return reader.bytes(of: FoundID(start: Int(parent.id.start), count: Int(parent.id.count), flags: []))
     }
 
     private mutating func readInsertedItems(depth: Int) throws(JSONError) -> Range<Int> {

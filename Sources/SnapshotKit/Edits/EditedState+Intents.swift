@@ -47,7 +47,7 @@ extension EditedState {
     }
 
     /// Whether a content may be read, perhaps once more.
-    private mutating func takesRoom(_ vertex: Int, _ place: DocumentPlace, _ violations: inout Violations) -> Bool {
+    mutating func takesRoom(_ vertex: Int, _ place: DocumentPlace, _ violations: inout Violations) -> Bool {
         if isExhausted { return false }
         if let content = made[vertex] { repeated += content.count }
         let isTooLong =
@@ -64,7 +64,7 @@ extension EditedState {
     }
 
     /// Calls `body` with the content that a section or an item has now; empty for none.
-    private func withContent<Result, Failure: Error>(
+    func withContent<Result, Failure: Error>(
         of vertex: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         if let made = made[vertex] { return try made.withBytes(body) }

@@ -5,7 +5,7 @@
 struct EditedStateWriter {
     private let state: EditedState
     private let limits: StateLimits
-    private var assembly: ColumnsAssembly
+    private var pieceTable: PieceTable
     private let cuts: [Int]
     /// Where the batch's bytes start in the new state's text.
     private let base: UInt32
@@ -16,19 +16,21 @@ struct EditedStateWriter {
 
     init(_ state: EditedState, limits: StateLimits) {
         (self.state, self.limits) = (state, limits)
-        assembly = ColumnsAssembly(list: state.old.columns.list)
+        pieceTable = PieceTable(list: state.old.columns.list)
         cuts = state.tree.cuts()
         base = UInt32(truncatingIfNeeded: state.old.columns.text.count)
         made = TokenBuffer(base: state.old.columns.text.count + state.batch.bytes.count)
     }
 
     /// The finished state, and what it has in common with the old one. O(edits), and O(n) as memory.
-    mutating func write() throws(EditError) -> (Snapshot, Kinship) {
+    mutating func write() throws(EditError) -> (Snapshot, SharedRuns) {
         var section = state.tree.first(in: EditedTree.root)
         while section >= 0 {
-            assembly.beginSection(SectionNode(element(section)))
-            try writeItems(of: section)
-            assembly.endSection()
+            if !state.ungroups(section) {
+                pieceTable.beginSection(SectionNode(element(section)))
+                try writeItems(of: section)
+                pieceTable.endSection()
+            }
             section = state.tree.next(after: section)
         }
         try checkCounts()
@@ -38,17 +40,17 @@ struct EditedStateWriter {
         }
         let text = state.batch.bytes.withUnsafeBytes {
             state.old.columns.text.appending(
-                $0, dead: state.batch.bytes.count - used + assembly.bytesLeftBehind(of: state.old))
+                $0, garbageBytes: state.batch.bytes.count - used + pieceTable.bytesLeftBehind(of: state.old))
         }.appending(made)
-        let kinship = exchange(&assembly, with: ColumnsAssembly(list: ListContent()))
+        let shared = exchange(&pieceTable, with: PieceTable(list: ListContent()))
             .finish(from: state.old, text: text, isIndexed: true)
-        return (Snapshot(kinship.new), kinship)
+        return (Snapshot(shared.new), shared)
     }
 
     private func checkCounts() throws(EditError) {
         for (subject, count, limit, before) in [
-            (Edit.Subject.sections, assembly.sections.count, limits.maxSections, state.old.sections.count),
-            (.items, assembly.itemCount, limits.maxItems, state.old.nodes.count),
+            (Edit.Subject.sections, pieceTable.sections.count, limits.maxSections, state.old.sections.count),
+            (.items, pieceTable.itemCount, limits.maxItems, state.old.nodes.count),
         ] where count > limit && count > before {
             throw .limitExceeded(
                 what: subject.rawValue, limit: limit, actual: count, pointer: pointerToLastInsert(subject))
@@ -76,7 +78,7 @@ struct EditedStateWriter {
                 try check(level, vertex)
                 var (node, payload) = element(vertex)
                 node.level = UInt8(truncatingIfNeeded: level)
-                assembly.append(node, payload)
+                pieceTable.append(node, payload)
             }
             (vertex, level) = following(vertex, level)
         }
@@ -108,7 +110,7 @@ struct EditedStateWriter {
                 try check(Int(state.old.nodes[other].level) + shift, state.vertex(.oldItem(other)))
             }
         }
-        assembly.append(item..<end, isReused: shift == 0, levelShift: shift)
+        pieceTable.append(item..<end, isShared: shift == 0, levelShift: shift)
         return end - 1
     }
 
@@ -133,6 +135,10 @@ struct EditedStateWriter {
             payload.shift(by: base, node.flags)
             used += Int(node.idCount) + Int(payload.contentCount)
         }
+        if let id = state.givenIDs[vertex] {
+            id.text.withUnsafeBytes { node.setID(id.isInteger ? made.append(idDigits: $0) : made.append(idText: $0)) }
+            node.hash = id.hash
+        }
         if let override = state.override(of: vertex) {
             if let content = state.made[vertex] {
                 payload.setContent(content.withBytes { made.append(value: $0) }, content.count)
@@ -142,7 +148,11 @@ struct EditedStateWriter {
                 used += content.count
                 node.flags.insert(.hasContent)
             }
-            if let kind = override.kindStart {
+            if let kind = state.kinds[vertex] {
+                node.flags.set(.hasKind, kind != nil)
+                let start = kind?.withUnsafeBytes { made.append(value: $0) } ?? 0
+                payload.kindStart = UInt32(truncatingIfNeeded: start)
+            } else if let kind = override.kindStart {
                 payload.kindStart = kind + base
                 node.flags.insert(.hasKind)
             }

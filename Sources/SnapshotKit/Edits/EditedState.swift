@@ -33,7 +33,7 @@ struct EditedState {
     var isExhausted = false
     /// The edit that put a vertex where it is.
     private var placedBy: [Int: Int] = [:]
-    /// The vertices below which something was put since all sections were emptied; nil if they were not.
+    /// Parents filled since everything was last cleared, so that clearing again costs only those; nil before that.
     private var filledSinceEmptied: [Int]?
     /// The index of the edit that is being applied.
     var index = 0
@@ -45,6 +45,26 @@ struct EditedState {
     /// Whether the resulting state may differ.
     private(set) var isTouched = false
 
+    // What a shape reads; see EditedState+Shape.swift.
+
+    /// Reads the contents of the list, which follows its shape; nil if it has none, or one for each section.
+    let listReader: ShapeReader?
+    let sectionReaders: SectionReaders
+    /// Reads elements, unless those of sections do.
+    let requestReader: ShapeReader?
+    /// Edits whose elements were not read by the shape of their section, with that.
+    var misread: [Int: [UInt8]] = [:]
+    var keepsExpanded = false
+    /// What was read in contents as they are now.
+    var fields: [Int: (reader: ShapeReader, fields: ShapeFields)] = [:]
+    /// Kinds that follow contents, as JSON strings, by vertex; nil for none.
+    var kinds: [Int: [UInt8]?] = [:]
+    /// Sections that groups have made, and ids given by them or to scoped elements.
+    var madeSections = 0
+    var givenIDs = GivenIDs()
+    /// Those of elements without one.
+    var newIDs: ElementIDs
+
     /// What edits replaced about a section or an item; nil for what they did not.
     struct Override {
         var content: Range<UInt32>?
@@ -52,8 +72,15 @@ struct EditedState {
         var isCollapsed: Bool?
     }
 
-    init(_ old: ColumnsView, _ batch: EditBatch, _ bytes: UnsafeRawPointer, _ limits: StateLimits) {
+    init(
+        _ old: ColumnsView, _ batch: EditBatch, _ bytes: UnsafeRawPointer, _ limits: StateLimits,
+        following shape: StateShape?, sequence: UInt64 = 0
+    ) {
+        newIDs = ElementIDs(sequence)
         (self.old, self.batch, self.bytes, self.limits) = (old, batch, bytes, limits)
+        listReader = batch.shapes.sections.isEmpty ? ShapeReader(shape) : nil
+        sectionReaders = SectionReaders(batch.shapes.sections)
+        requestReader = batch.shapes.all == shape ? listReader : ShapeReader(batch.shapes.all)
         tree = EditedTree(old)
         current = [Int32](repeating: -1, count: batch.firsts.count)
     }
@@ -64,7 +91,7 @@ struct EditedState {
 
     /// What a vertex stands for: an index into the state, or into the batch.
     enum Vertex {
-        case oldSection(Int), oldItem(Int), newSection(Int), newItem(Int)
+        case oldSection(Int), oldItem(Int), newSection(Int), newItem(Int), madeSection(Int)
     }
 
     func vertex(_ vertex: Vertex) -> Int {
@@ -73,10 +100,12 @@ struct EditedState {
         case .oldItem(let item): 1 + old.sections.count + item
         case .newSection(let section): firstNew + section
         case .newItem(let node): firstNew + batch.sections.count + node
+        case .madeSection(let section): firstMade + section
         }
     }
 
     func vertex(numbered number: Int) -> Vertex {
+        if number >= firstMade { return .madeSection(number - firstMade) }
         if number >= firstNew + batch.sections.count { return .newItem(number - firstNew - batch.sections.count) }
         if number >= firstNew { return .newSection(number - firstNew) }
         return number > old.sections.count ? .oldItem(number - 1 - old.sections.count) : .oldSection(number - 1)
@@ -85,6 +114,9 @@ struct EditedState {
     /// The first vertex of the batch.
     var firstNew: Int { 1 + old.sections.count + old.nodes.count }
 
+    /// The first vertex of neither: sections that groups make.
+    var firstMade: Int { firstNew + batch.firsts.count }
+
     /// A section or an item as the state or the batch has it; the texts of those from `firstNew` on are in the batch.
     func record(of vertex: Int) -> (node: Node, payload: Payload) {
         switch self.vertex(numbered: vertex) {
@@ -92,6 +124,7 @@ struct EditedState {
         case .oldItem(let item): (old.nodes[item], old.payload(ofItem: item))
         case .newSection(let section): batch.sections[section].asItem
         case .newItem(let node): (batch.nodes[node], batch.payloads[node])
+        case .madeSection: (Node(), Payload())
         }
     }
 
@@ -116,25 +149,30 @@ struct EditedState {
     func shown(_ id: EditID) -> String { Violations.shown(text(id)) }
 
     /// The vertex that has an id now. O(levels).
-    func find(_ subject: Edit.Subject, _ id: EditID) -> Int? {
-        let (new, old) = vertices(subject, id)
-        return ifThere(new) ?? ifThere(old)
+    func find(_ subject: Edit.Subject, _ id: EditID) -> Int? { find(subject, text(id), id.hash) }
+
+    /// The vertex that has an id with this text and hash now. O(levels).
+    func find(_ subject: Edit.Subject, _ id: UnsafeRawBufferPointer, _ hash: UInt32) -> Int? {
+        let (new, old) = vertices(subject, id, hash)
+        return ifThere(new) ?? ifThere(old) ?? givenIDs.vertex(subject, id).flatMap(ifThere)
     }
 
     /// The vertices of the batch and of the state that have or had an id; -1 for none.
-    func vertices(_ subject: Edit.Subject, _ id: EditID) -> (new: Int, old: Int) {
+    func vertices(
+        _ subject: Edit.Subject, _ id: UnsafeRawBufferPointer, _ hash: UInt32
+    ) -> (new: Int, old: Int) {
         switch subject {
         case .items:
-            let new = batch.nodeTable.first(id.hash) { isText(of: id, batch.nodes[$0]) }
+            let new = batch.nodeTable.first(hash) { isText(id, hash, of: batch.nodes[$0]) }
             return (
                 new.map { Int(current[batch.sections.count + $0]) } ?? -1,
-                old.item(withID: text(id), hash: id.hash).map { vertex(.oldItem($0)) } ?? -1
+                old.item(withID: id, hash: hash).map { vertex(.oldItem($0)) } ?? -1
             )
         case .sections:
-            let new = batch.sectionTable.first(id.hash) { isText(of: id, batch.sections[$0]) }
+            let new = batch.sectionTable.first(hash) { isText(id, hash, of: batch.sections[$0]) }
             return (
                 new.map { Int(current[$0]) } ?? -1,
-                old.section(withID: text(id), hash: id.hash).map { vertex(.oldSection($0)) } ?? -1
+                old.section(withID: id, hash: hash).map { vertex(.oldSection($0)) } ?? -1
             )
         }
     }
@@ -144,14 +182,14 @@ struct EditedState {
     /// Whether the edit, an insertion, has an operand with the id.
     private func inserts(_ id: EditID) -> Bool {
         edit.subject == .sections
-            ? batch.sections[edit.operands].contains { isText(of: id, $0) }
-            : batch.nodes[edit.operands].contains { isText(of: id, $0) }
+            ? batch.sections[edit.operands].contains { isText(text(id), id.hash, of: $0) }
+            : batch.nodes[edit.operands].contains { isText(text(id), id.hash, of: $0) }
     }
 
     @inline(__always)
-    private func isText<Record: IdentifiedRecord>(of id: EditID, _ record: Record) -> Bool {
-        id.hash == record.hash && id.count == record.idCount
-            && sameBytes(bytes + Int(id.start), bytes + Int(record.idStart), Int(id.count))
+    func isText(_ id: UnsafeRawBufferPointer, _ hash: UInt32, of record: some IdentifiedRecord) -> Bool {
+        hash == record.hash && id.count == record.idCount
+            && sameBytes(id.baseAddress!, bytes + Int(record.idStart), id.count)
     }
 
     // MARK: Changes
@@ -204,7 +242,9 @@ struct EditedState {
     /// The marks of whatever is still there.
     func finalMarks() -> Marks {
         var result = Marks.none
-        for mark in marks where find(mark.subject, mark.id) != nil {
+        for mark in marks {
+            guard let vertex = find(mark.subject, mark.id), mark.subject == .items || !isTouched || !ungroups(vertex)
+            else { continue }
             let id = Array(text(mark.id))
             if mark.subject == .items {
                 result.mark(item: id, mark.redraw)
@@ -346,8 +386,8 @@ extension EditedState {
             for vertex in vertices ?? [] where tree.contains(vertex) { detach(vertex) }
         case .clear: clear(&violations)
         case .update: update(&violations)
-        case .expand: for (_, vertex) in operands(&violations) { change(vertex) { $0.isCollapsed = false } }
-        case .collapse: for (_, vertex) in operands(&violations) { change(vertex) { $0.isCollapsed = true } }
+        case .expand: expand(true, &violations)
+        case .collapse: expand(false, &violations)
         case .reload: mark(.reload, &violations)
         case .reconfigure: mark(.reconfigure, &violations)
         }
@@ -356,9 +396,12 @@ extension EditedState {
     // MARK: Operations
 
     private mutating func insert(_ violations: inout Violations) {
+        // Rows may go to the sections of their groups.
+        if goesByGroup { return enter(nodes: edit.operands, nil, &violations) }
         // Without such a place they go anywhere, so that duplicates are found all the same.
         let target = target(moved: [], &violations)
         let gap = target.map(gap) ?? Gap(parent: EditedTree.root)
+        if let target, !areElementsRead(below: target.parent, &violations) { return doubts.noteAll() }
         defer { if target == nil { doubtInserted() } }
         if edit.subject == .sections {
             for section in edit.operands { enter(section: section, gap, &violations) }
@@ -376,24 +419,32 @@ extension EditedState {
         } else {
             enter(new)
             place(new, in: gap)
+            followInsertion(of: new, &violations)
         }
         enter(nodes: Int(record.firstItem)..<Int(record.endItem), Gap(parent: existing ?? new), &violations)
     }
 
-    /// Puts in whole subtrees of the batch.
-    private mutating func enter(nodes: Range<Int>, _ gap: Gap, _ violations: inout Violations) {
+    /// Puts in whole subtrees of the batch; without a gap, each to the end of its group's section.
+    private mutating func enter(nodes: Range<Int>, _ gap: Gap?, _ violations: inout Violations) {
         // What has the id of a node already, and takes its children.
         var existing: [Int: Int] = [:]
-        for node in nodes where batch.nodes[node].idCount > 0 {
+        // Elements may have no ids; what else has none was refused.
+        let hasIDs = !edit.isOfElements || elementReader?.matchesElements != true
+        for node in nodes where batch.nodes[node].idCount > 0 || !hasIDs {
             let (record, new) = (batch.nodes[node], vertex(.newItem(node)))
-            if let found = find(.items, EditID(record)) {
+            let parent = Int(record.parent)
+            let target =
+                parent < 0
+                ? gap ?? groupGap(of: new) : Gap(parent: existing[parent] ?? vertex(.newItem(parent)))
+            let given = givenID(of: new, in: target, &violations)
+            if let found = given.map({ find(.items, $0) }) ?? find(.items, EditID(record)) {
                 noteDuplicate(new, found, &violations)
                 existing[node] = found
                 continue
             }
-            enter(new)
-            let parent = Int(record.parent)
-            place(new, in: parent < 0 ? gap : Gap(parent: existing[parent] ?? vertex(.newItem(parent))))
+            if let given { givenIDs.give(given, to: new, .items) } else { enter(new) }
+            place(new, in: target)
+            followInsertion(of: new, &violations)
         }
     }
 
@@ -417,7 +468,10 @@ extension EditedState {
         }
         for (_, vertex) in operands { detach(vertex) }
         let gap = gap(target)
-        for (_, vertex) in operands { place(vertex, in: gap) }
+        for (id, vertex) in operands {
+            place(vertex, in: gap)
+            sayGroup(of: vertex, at: batch.place(of: id), &violations)
+        }
     }
 
     private mutating func clear(_ violations: inout Violations) {
@@ -434,13 +488,25 @@ extension EditedState {
                 noteUnknown(subject, update.id, &violations)
                 continue
             }
+            let before = reads(vertex) ? readFields(of: vertex) : nil
             if update.content != nil { made[vertex] = nil }
+            if update.kindStart != nil { kinds[vertex] = nil }
             change(vertex) { override in
                 if let content = update.content { override.content = content }
                 if let kind = update.kindStart { override.kindStart = kind }
                 if let isExpanded = update.isExpanded { override.isCollapsed = !isExpanded }
             }
             if update.patch != nil || !update.additions.isEmpty { carryOut(update, on: vertex, &violations) }
+            if let before { follow(update, on: vertex, from: before, &violations) }
+        }
+    }
+
+    private mutating func expand(_ isExpanded: Bool, _ violations: inout Violations) {
+        for (id, vertex) in operands(&violations) {
+            change(vertex) { $0.isCollapsed = !isExpanded }
+            guard reads(vertex) else { continue }
+            let before = readFields(of: vertex)
+            follow(Said(isExpanded: isExpanded), on: vertex, from: before, at: batch.place(of: id), &violations)
         }
     }
 
@@ -480,7 +546,7 @@ extension EditedState {
     /// Notes an id that exists already and, if the batch itself inserted it, where.
     private mutating func noteDuplicate(_ new: Int, _ existing: Int, _ violations: inout Violations) {
         guard !violations.isFull, !isDoubtful(existing) else { return }
-        let isInserted = existing >= firstNew
+        let isInserted = (firstNew..<firstMade).contains(existing)
         let detail = isInserted ? "is inserted more than once" : "already exists; move or update it"
         for vertex in (isInserted ? [existing] : []) + [new] where reported.insert(vertex).inserted {
             let (what, id) = (

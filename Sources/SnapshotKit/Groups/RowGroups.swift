@@ -4,14 +4,14 @@
 // known state) knows nothing of groups.
 //
 // If the document's order is another one, a state remembers it (`Columns.documentOrder`), since the next document most
-// likely resembles this one: `KnownState` walks through it in that order. Rows taken over from there stay where they
-// are until their places are known (`TakenRows`), so each is copied once; and they keep their group, so a group's value
-// is read once for each section, not once for each row. If a document has the same rows in the same groups, which is
-// most common, not even that: its records are those of the known state, with other offsets (`arrangeAsKnown`).
+// likely resembles this one: `IncrementalParse` walks through it in that order. Rows taken over from there stay where
+// they are until their places are known (`TakenRows`), so each is copied once; and they keep their group, so a group's
+// value is read once for each section, not once for each row. If a document has the same rows in the same groups, which
+// is most common, not even that: its records are those of the known state, with other offsets (`arrangeAsKnown`).
 
 /// The groups of a document's rows, numbered in the order of their first rows.
 package struct RowGroups: Sendable {
-    /// The id of each group, and the place of its first row in the document.
+    /// The id of each group, and the ordinal of its first row in the document.
     private(set) var ids: [FoundID] = []
     private(set) var starts: [Int] = []
     /// The group of each row that was read, in the document's order.
@@ -48,12 +48,12 @@ package struct RowGroups: Sendable {
     private func place(ofText group: Int) -> Range<Int> { (group == 0 ? 0 : ends[group - 1])..<ends[group] }
 
     /// Adds a new group; returns its number.
-    mutating func insert(_ text: UnsafeRawBufferPointer, _ id: FoundID, at place: Int) -> Int {
+    mutating func insert(_ text: UnsafeRawBufferPointer, _ id: FoundID, at ordinal: Int) -> Int {
         var table = exchange(&self.table, with: nil) ?? NameTable(0)
         _ = table.insert(UInt64(idHash(text.baseAddress!, text.count)), ids.count)
         self.table = table
         ids.append(id)
-        starts.append(place)
+        starts.append(ordinal)
         texts.append(contentsOf: text)
         ends.append(texts.count)
         return ids.count - 1
@@ -64,9 +64,9 @@ package struct RowGroups: Sendable {
         insert(text, FoundID(start: 0, count: text.count, flags: []), at: count)
     }
 
-    /// Notes that a group has a row at a place, with its id written as in `id`.
-    mutating func note(_ group: Int, _ id: FoundID, at place: Int) {
-        if place < starts[group] { (ids[group], starts[group]) = (id, place) }
+    /// Notes that a group has a row at an ordinal, with its id written as in `id`.
+    mutating func note(_ group: Int, _ id: FoundID, at ordinal: Int) {
+        if ordinal < starts[group] { (ids[group], starts[group]) = (id, ordinal) }
     }
 
     /// The text of a group's id.
@@ -98,7 +98,7 @@ package struct RowGroups: Sendable {
 }
 
 /// Rows that a document with groups has in common with a known state; they have no children. Their runs are
-/// `StateParser.reusedRuns`, by places in both documents.
+/// `StateParser.sharedRuns`, by ordinals in both documents.
 struct TakenRows: Sendable {
     /// How much further on the text of each run is.
     var shifts: [UInt32] = []

@@ -29,11 +29,11 @@ extension ColumnsBuilder {
     ///
     /// - Parameters:
     ///   - known: the state that rows were taken over from.
-    ///   - documents: the runs of these, by their places in both documents.
+    ///   - documents: the runs of these, by their ordinals in both documents.
     /// - Returns: the runs of the same rows as items of both states, and the items in the document's order.
     mutating func arrange(
-        by groups: RowGroups, with taken: TakenRows, of known: ColumnsView, _ documents: [Kinship.Run]
-    ) -> (runs: [Kinship.Run], order: [UInt32]) {
+        by groups: RowGroups, with taken: TakenRows, of known: ColumnsView, _ documents: [SharedRuns.Run]
+    ) -> (runs: [SharedRuns.Run], order: [UInt32]) {
         var next = [UInt32](filled: 0, count: sections.count)
         forEachRow(of: groups) { section, items in next[section] += UInt32(truncatingIfNeeded: items.count) }
         for section in taken.sections where section.count > 0 {
@@ -71,13 +71,13 @@ extension ColumnsBuilder {
         if placement.flags.contains(.isCollapsed) { hasCollapsed = true }
         if placement.flags.contains(.escapedID) { isFlat = false }
         // Without it, later documents are read as if nothing were known.
-        if !placement.isInOrder, self.place.shape.places?.element.isInPlace == true { documentOrder = order }
+        if !placement.isInOrder, self.settings.shape.mapping?.element.isInPlace == true { documentOrder = order }
         return (taken.count == 0 ? [] : Placement.runs(partners), order)
     }
 
     /// Places the rows that were read and those taken over, in the order of the document.
     private func place(
-        _ runs: [Kinship.Run], by groups: RowGroups, _ taken: TakenRows, _ known: ColumnsView,
+        _ runs: [SharedRuns.Run], by groups: RowGroups, _ taken: TakenRows, _ known: ColumnsView,
         with placement: inout Placement, into memory: Placement.Memory
     ) {
         var run = 0
@@ -147,7 +147,7 @@ private struct Placement {
 
     /// Places rows of the known state. Where a document changed little, this is most of the work; so records are moved
     /// as words.
-    mutating func append(_ run: Kinship.Run, of known: ColumnsView, shiftedBy shift: UInt32, into memory: Memory) {
+    mutating func append(_ run: SharedRuns.Run, of known: ColumnsView, shiftedBy shift: UInt32, into memory: Memory) {
         let (nodes, payloads, first) = (known.nodes.baseAddress!, known.payloads.baseAddress!, count)
         let (placed, shown, partners) = (memory.nodes, memory.payloads, memory.partners)
         let places = memory.order + first
@@ -185,15 +185,15 @@ private struct Placement {
     }
 
     /// Items of two states as runs, given the item of the old one at each place of the new one, or -1.
-    static func runs(_ partners: [Int32]) -> [Kinship.Run] {
+    static func runs(_ partners: [Int32]) -> [SharedRuns.Run] {
         partners.withUnsafeBufferPointer { partners in
-            var (runs, item) = ([Kinship.Run](), 0)
+            var (runs, item) = ([SharedRuns.Run](), 0)
             while item < partners.count {
                 let first = item
                 item += 1
                 if partners[first] < 0 { continue }
                 while item < partners.count, partners[item] == partners[item - 1] &+ 1 { item += 1 }
-                runs.append(Kinship.Run(old: Int(partners[first]), new: first, count: item - first))
+                runs.append(SharedRuns.Run(old: Int(partners[first]), new: first, count: item - first))
             }
             return runs
         }

@@ -2,7 +2,7 @@
 struct FoundList {
     enum Elements {
         case objects, lists, texts
-        /// Strings or numbers, all of one type.
+        /// Strings or numbers, all of one type; in an array that is the document, of any.
         case values
     }
 
@@ -18,13 +18,16 @@ struct FoundList {
     /// How likely this is the intended list, by its size and name.
     let weight: Int
 
-    /// Calls `body` with a cursor at each of the first `limit` elements, or at those of the lists at `inner` in them.
-    func forEach(at inner: JSONPointer? = nil, upTo limit: Int = .max, _ body: (inout JSONCursor) -> Void) {
+    /// Calls `body` with a cursor at each of the first `limit` elements, or at those of the lists at `inner` in them;
+    /// and with the number of the list.
+    func forEach(at inner: JSONPointer? = nil, upTo limit: Int = .max, _ body: (inout JSONCursor, Int) -> Void) {
         let places = inner.map { PointerSet([$0]) }
         var left = limit
+        var outer = 0
         Self.forEach(in: start) { element in
+            outer += 1
             guard let places else {
-                body(&element)
+                body(&element, outer)
                 left -= 1
                 return left > 0
             }
@@ -32,7 +35,7 @@ struct FoundList {
             element.skipValue()
             guard let list, list.load(as: UInt8.self) == UInt8(ascii: "[") else { return true }
             Self.forEach(in: list) { element in
-                body(&element)
+                body(&element, outer)
                 left -= 1
                 return left > 0
             }
@@ -41,7 +44,7 @@ struct FoundList {
     }
 
     /// Calls `body` with a cursor at each element or member's value, which it takes, until it returns false.
-    private static func forEach(in list: UnsafeRawPointer, _ body: (inout JSONCursor) -> Bool) {
+    static func forEach(in list: UnsafeRawPointer, _ body: (inout JSONCursor) -> Bool) {
         var cursor = JSONCursor(list)
         let isObject = cursor.byte == UInt8(ascii: "{")
         guard cursor.enter() else { return }
@@ -63,6 +66,8 @@ struct ListFinder {
     private var cursor: JSONCursor
     private var path: [JSONString] = []
     private var found: [FoundList] = []
+    /// Whether a list may be empty: an array is, or the whole document.
+    private(set) var hasEmptyList = false
 
     /// - Parameter start: where accepted JSON begins.
     init(_ start: UnsafeRawPointer) {
@@ -72,6 +77,7 @@ struct ListFinder {
 
     /// The likeliest lists. O(bytes of the document).
     mutating func lists() -> [FoundList] {
+        if cursor.byte == UInt8(ascii: "n") { hasEmptyList = true }
         takeValue()
         return found
     }
@@ -93,7 +99,10 @@ struct ListFinder {
                 cursor.skipValue()
             } while cursor.takesComma()
         }
-        guard let elements = tally.elements, elements == .objects || elements == .texts else { return }
+        if tally.count == 0 { hasEmptyList = true }
+        // Elsewhere, numbers are more likely coordinates or measures.
+        let elements = tally.elements ?? .values
+        guard tally.count > 0, elements != .values || path.isEmpty else { return }
         note(start, tally, elements, isMap: false)
     }
 
@@ -109,6 +118,7 @@ struct ListFinder {
                 path.removeLast()
             } while cursor.takesComma()
         }
+        if tally.count == 0, path.isEmpty { hasEmptyList = true }
         // Two objects or lists side by side are hardly a list, unless their names are keys.
         guard let elements = tally.elements, tally.count > 1, tally.hasKeys || elements != .values else { return }
         guard tally.hasKeys || elements == .lists || tally.count > 2 else { return }
@@ -122,7 +132,7 @@ struct ListFinder {
         let bytes = cursor.at - start
         // No name with a weight is longer.
         let name = path.last.flatMap { $0.count < 32 ? $0.string : nil }
-        let weight = FoundList.weight(bytes, named: name, elements)
+        let weight = FoundList.weight(bytes, named: name, elements) - (elements == .lists && !isMap ? 30 : 0)
         if found.count >= Self.maxLists {
             guard let least = found.indices.min(by: { found[$0].weight < found[$1].weight }),
                 found[least].weight < weight
@@ -205,6 +215,11 @@ extension FoundList {
         }
     }
 
+    /// Whether its name is that of things beside a list.
+    var isAside: Bool {
+        pointer.tokens.contains { Self.aside.contains(String(decoding: $0, as: UTF8.self).lowercased()) }
+    }
+
     /// Names of the list in a document that has one.
     private static let usual: Set<String> = [
         "data", "items", "item", "results", "result", "features", "edges", "nodes", "entries", "entry", "records",
@@ -212,7 +227,8 @@ extension FoundList {
     ]
     /// Names of things beside a list.
     private static let aside: Set<String> = [
-        "included", "errors", "warnings", "links", "link", "facets", "filters", "aggregations", "meta", "metadata",
+        "included", "includes", "errors", "warnings", "links", "link", "facets", "filters", "aggregations", "meta",
+        "metadata",
         "pagination", "headers", "namespaces", "authors", "fields", "columns",
     ]
 }

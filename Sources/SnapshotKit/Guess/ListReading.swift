@@ -3,43 +3,56 @@ struct ListReading {
     let shape: StateShape
     let score: Int
 
-    /// The ways to read a list, the best first. O(bytes).
+    /// How much less likely another reading of a list is than its first.
+    static let alternate = 30
+
+    /// The ways to read the lists of a document, the best first. O(bytes).
     ///
     /// - Parameter maxItems: a list of more elements is not looked at, and its shape is guessed without that.
-    static func readings(of list: FoundList, maxItems: Int) -> [ListReading] {
-        var places = StateShape.Places()
-        places.itemsAt = list.pointer
-        guard list.count <= maxItems else {
-            places.element.isMap = list.isMap
-            return [ListReading(places, list.weight)]
-        }
+    static func readings(of lists: [FoundList], maxItems: Int) -> [ListReading] {
+        let (short, long) = (lists.filter { $0.count <= maxItems }, lists.filter { $0.count > maxItems })
+        let objects = short.filter { $0.elements == .objects }.map { ObjectReadings($0) }
+        var readings = objects.flatMap { $0.readings }
+        for list in short where list.elements != .objects { readings += Self.readings(of: list) }
+        readings += ObjectReadings.joined(objects)
+        readings += long.map { ListReading($0.mapping, $0.weight) }
+        return readings.enumerated().sorted { ($1.element.score, $0.offset) < ($0.element.score, $1.offset) }
+            .map(\.element)
+    }
+
+    /// The ways to read a list of lists or of values.
+    private static func readings(of list: FoundList) -> [ListReading] {
+        var matched = list.mapping
+        matched.element.idAt = []
         switch list.elements {
-        case .objects: return ObjectReadings(list).readings(places)
-        case .lists: return grouped(list)
-        case .texts:
-            places.element.idAt = [.root]
-            let profile = ElementProfile(of: list)
-            guard let identity = profile.identity() else { return [] }
-            places.keepsFirst = !identity.isUnique
-            return [ListReading(places, list.weight)]
-        case .values:
-            places.element.isMap = true
-            return [ListReading(places, list.weight)]
+        case .lists:
+            let grouped = grouped(list)
+            return (grouped.map { [$0] } ?? [])
+                + (list.isMap ? [] : [ListReading(matched, list.weight - (grouped == nil ? 0 : alternate))])
+        case .values where list.isMap: return [ListReading(list.mapping, list.weight)]
+        default:
+            var mapping = list.mapping
+            mapping.element.idAt = [.root]
+            let isUnique = ElementProfile(of: list).identities.contains { $0.isUnique }
+            return [ListReading(isUnique ? mapping : matched, list.weight)]
         }
     }
 
-    /// An object of lists is read as sections if their elements are alike.
-    private static func grouped(_ list: FoundList) -> [ListReading] {
+    /// An object or an array of lists is read as sections if their elements are alike. Sections by name or by index
+    /// need elements with ids.
+    private static func grouped(_ list: FoundList) -> ListReading? {
         let profile = ElementProfile(of: list, at: .root)
-        guard let identity = profile.identity(), list.listsAreAlike else { return [] }
-        var places = StateShape.Places()
-        (places.sectionsAt, places.sectionsAreMap, places.itemsAt) = (list.pointer, true, .root)
-        places.take(identity, profile)
-        return [ListReading(places, list.weight + identity.score / 2)]
+        guard let identity = profile.identities.first, identity.isUnique, identity.idAt != [.root] else { return nil }
+        var mapping = StateShape.FieldMapping()
+        (mapping.sectionsAt, mapping.sectionsAreMap, mapping.itemsAt) = (list.pointer, true, .root)
+        mapping.take(identity, profile)
+        // Where names are keys, none of the lists is the one that was meant.
+        let isLikely = list.hasKeys || identity.isSure && (list.listsAreAlike || !list.isMap)
+        return ListReading(mapping, list.weight + identity.score / 2 - (isLikely ? 0 : alternate))
     }
 
-    init(_ places: StateShape.Places, _ score: Int) {
-        (shape, self.score) = (StateShape(places), score - 2 * places.depth)
+    init(_ mapping: StateShape.FieldMapping, _ score: Int) {
+        (shape, self.score) = (StateShape(mapping), score - 2 * mapping.depth)
     }
 }
 
@@ -48,74 +61,139 @@ private struct ObjectReadings {
     private let list: FoundList
     private let profile: ElementProfile
     private let sample: ElementProfile
-    private let identity: ElementProfile.Identity?
+    /// What may tell elements apart, the surest first.
+    private let identities: [ElementProfile.Identity]
 
     init(_ list: FoundList) {
         self.list = list
         profile = ElementProfile(of: list)
         sample = ElementProfile(sampleOf: list)
-        identity = profile.identity()
+        identities = profile.identities.filter { !$0.isTime }
     }
 
-    /// - Parameter flat: with the place of the list.
-    func readings(_ flat: StateShape.Places) -> [ListReading] {
-        var flat = flat
-        var score = list.weight
-        var readings: [ListReading] = []
-        let isOutline = identity.map { outline($0) } ?? nil
-        if isOutline == nil, let sections { readings.append(sections) }
-        if list.isMap {
-            guard sample.likeness >= (list.hasKeys ? 20 : 60) else { return readings }
-            flat.element.isMap = true
-            flat.element.kindAt = profile.kind(besides: nil)
-            score += list.hasKeys ? 40 : 25
-        } else {
-            guard let identity else { return readings }
-            flat.take(identity, profile)
-            score += identity.score / 2
+    private var identity: ElementProfile.Identity? { identities.first { $0.isSure } }
+    /// How likely it is that this is the list, and that its elements are told apart so.
+    private var score: Int { list.weight + (identity?.score ?? 20) / 2 }
+
+    /// Sections come before outlines, unless children have children themselves, or some elements have none at all.
+    var readings: [ListReading] {
+        if list.isMap { return (sections.map { [$0] } ?? []) + map }
+        var nested = [sections, outline].compactMap(\.self)
+        if let children = nested.last?.shape.mapping?.element.childrenAt,
+            hasGrandchildren(at: children) || !sample.haveLists(at: children, all: true)
+        {
+            nested.reverse()
         }
-        if let isOutline, !list.isMap {
-            var places = flat
-            places.element.childrenAt = isOutline
-            readings.append(ListReading(places, score + 5))
-        }
-        if !readings.isEmpty { score = min(score, readings[0].score - 1) }
-        return readings + [ListReading(flat, score)]
+        return nested.enumerated().map { ListReading($1, score: score + 6 - $0) } + flat
+    }
+
+    /// Whatever tells the elements apart, and the next best.
+    private var flat: [ListReading] {
+        let best = ListReading(mapping(identity), score)
+        let other = identities.first { identity == nil || $0.place != identity?.place }
+        guard identity != nil || other != nil else { return [best] }
+        return [best, ListReading(mapping(other), score - ListReading.alternate)]
+    }
+
+    private func mapping(_ identity: ElementProfile.Identity?) -> StateShape.FieldMapping {
+        var mapping = list.mapping
+        mapping.take(identity, profile)
+        return mapping
+    }
+
+    /// An object of objects, whose names are their ids: they are alike, or their names are keys, or they are many.
+    private var map: [ListReading] {
+        let isLikely = sample.likeness >= (list.hasKeys ? 20 : 60)
+        guard isLikely || list.count >= (list.hasKeys ? 3 : 8) else { return [] }
+        var mapping = list.mapping
+        mapping.element.kindAt = profile.kind(besides: nil)
+        let nested = sections.map { $0.score - 1 } ?? .max
+        return [ListReading(mapping, min(nested, list.weight + (!isLikely ? 0 : list.hasKeys ? 40 : 25)))]
     }
 
     /// Where elements contain elements like themselves.
-    private func outline(_ identity: ElementProfile.Identity) -> JSONPointer? {
-        profile.lists.lazy.map(profile.pointer).first {
+    private var outline: ListReading? {
+        guard let identity, !list.isMap else { return nil }
+        let children = profile.lists.lazy.map(profile.pointer).first {
             sample.resembles(ElementProfile(sampleOf: list, at: $0), identity)
         }
+        return children.map { children in
+            var mapping = mapping(identity)
+            (mapping.element.childrenAt, mapping.element.expandedAt) = (children, profile.expansion)
+            return ListReading(mapping, score)
+        }
+    }
+
+    private func hasGrandchildren(at children: JSONPointer) -> Bool {
+        ElementProfile(sampleOf: list, at: children).haveLists(at: children)
     }
 
     /// The list as sections, if each element is little more than a list: a header and its rows, rather than a post and
     /// its comments.
     private var sections: ListReading? {
         guard profile.lists.count == 1, let place = profile.lists.first, profile.memberNames.count <= 8,
-            profile.places[place].longest > 1, profile.places[place].innerBytes * 3 >= profile.bytes
+            profile.places[place].found.longest > 1 || outline != nil
         else { return nil }
-        var places = StateShape.Places()
-        (places.sectionsAt, places.itemsAt) = (list.pointer, profile.pointer(place))
+        let innerBytes = profile.places[place].found.innerBytes
+        var mapping = StateShape.FieldMapping()
+        (mapping.sectionsAt, mapping.itemsAt) = (list.pointer, profile.pointer(place))
+        mapping.sectionExpandedAt = profile.expansion
         if list.isMap {
-            places.sectionsAreMap = true
+            mapping.sectionsAreMap = true
         } else {
-            guard let identity, identity.isUnique, identity.idAt.count == 1, identity.score >= 20 else { return nil }
-            places.sectionIDAt = identity.idAt[0]
+            guard let identity = profile.sectionIdentity else { return nil }
+            mapping.sectionIDAt = identity.idAt[0]
         }
         let inner = ElementProfile(of: list, at: profile.pointer(place))
-        guard let identity = inner.identity(), identity.isUnique else { return nil }
-        places.take(identity, inner)
-        return ListReading(places, list.weight + identity.score / 2)
+        let identity = inner.identities.first { $0.isSure }
+        // Rows that are not told apart everywhere may be labels, of which there are less than of all else.
+        let isWhole = identity.map { !$0.isScoped } ?? false
+        guard innerBytes * (isWhole ? 3 : 2) >= profile.bytes, identity != nil || !list.isMap else { return nil }
+        mapping.take(identity, inner)
+        return ListReading(mapping, list.weight + (identity?.score ?? 20) / 2)
+    }
+
+    /// Rows of one list that refer to the sections of another: most likely if the reference is called after that.
+    static func joined(_ all: [ObjectReadings]) -> [ListReading] {
+        all.flatMap { rows in all.compactMap { rows.joined(with: $0) } }
+    }
+
+    private func joined(with sections: ObjectReadings) -> ListReading? {
+        guard !list.isMap, !sections.list.isMap, list.start != sections.list.start, !sections.list.isAside,
+            let key = sections.identity, key.idAt.count == 1,
+            let ids = sections.profile.references.first(where: { $0.pointer == key.idAt[0] })?.values
+        else { return nil }
+        let reference = profile.references.first { reference in
+            identity?.idAt.contains(reference.pointer) != true && reference.values.isSubset(of: ids)
+                && sections.list.isReferredTo(as: reference.name)
+        }
+        return reference.map { reference in
+            var mapping = mapping(identity)
+            (mapping.sectionsAt, mapping.sectionIDAt) = (sections.list.pointer, key.idAt[0])
+            (mapping.element.groupAt, mapping.sectionExpandedAt) = (reference.pointer, sections.profile.expansion)
+            return ListReading(mapping, max(score, sections.score) + 10)
+        }
+    }
+}
+
+extension ListReading {
+    fileprivate init(_ reading: ListReading, score: Int) {
+        (shape, self.score) = (reading.shape, score - 2 * (reading.shape.mapping?.depth ?? 0))
     }
 }
 
 extension FoundList {
+    /// With the place of the list.
+    fileprivate var mapping: StateShape.FieldMapping {
+        var mapping = StateShape.FieldMapping()
+        (mapping.itemsAt, mapping.element.isMap) = (pointer, isMap)
+        return mapping
+    }
+
     /// Whether the elements of the first lists in it have mostly the same members.
     fileprivate var listsAreAlike: Bool {
         var names: [Set<[UInt8]>] = []
-        forEach(upTo: ElementProfile.sample) { cursor in
+        forEach(upTo: ElementProfile.sample) { cursor, _ in
             let list = FoundList(
                 pointer: .root, start: cursor.at, bytes: 0, count: 0, elements: .objects, isMap: false, hasKeys: false,
                 weight: 0)
@@ -126,14 +204,28 @@ extension FoundList {
         let all = names.reduce(into: Set()) { $0.formUnion($1) }
         return names.allSatisfy { $0.count * 4 >= all.count * 3 }
     }
+
+    /// Whether a member's name refers to an element of this list: `sectionId` or `idSection`, if it is `sections`.
+    fileprivate func isReferredTo(as name: String) -> Bool {
+        var words = IDName.words(of: name)
+        if let id = words.firstIndex(where: { ["id", "key", "ref"].contains($0) }) { words.remove(at: id) }
+        let stem = words.joined()
+        let own = pointer.tokens.last.map { IDName.words(of: String(decoding: $0, as: UTF8.self)).joined() } ?? ""
+        return !stem.isEmpty && [stem, stem + "s", stem + "es", String(stem.dropLast()) + "ies"].contains(own)
+    }
 }
 
-extension StateShape.Places {
-    /// Adopts what tells elements apart.
-    fileprivate mutating func take(_ identity: ElementProfile.Identity, _ profile: ElementProfile) {
+extension StateShape.FieldMapping {
+    /// Adopts what tells elements apart; nothing does if nil.
+    fileprivate mutating func take(_ identity: ElementProfile.Identity?, _ profile: ElementProfile) {
+        guard let identity else {
+            element.idAt = []
+            element.kindAt = profile.kind(besides: nil)
+            return
+        }
         element.idAt = identity.idAt
         if identity.idAt.count == 1 { element.kindAt = profile.kind(besides: identity) }
-        keepsFirst = !identity.isUnique
+        (keepsFirst, element.scopesIDs) = (!identity.isUnique, identity.isScoped)
     }
 
     /// The number of objects around the list.

@@ -3,7 +3,10 @@
 // them apart; `ListReading` turns that into shapes, each with a score. The best are tried with the parser, so that
 // every shape offered is accepted, and its rows are counted rather than estimated.
 //
-// The work is bounded, whatever the document: one pass to find lists, at most two over each of six lists, and five
+// A member is only sure to tell elements apart if its name says so and no two share its value: a measure or a title may
+// be unique by accident. Where no member is sure, elements are matched with those before them (`idBy=match`).
+//
+// The work is bounded, whatever the document: one pass to find lists, at most three over each of six lists, and five
 // readings. The walk enters six levels of objects, a profile three, and neither calls itself any deeper.
 //
 // Rejected: a schema for each known kind of document (GeoJSON, JSON:API, …). Names and common members find those as
@@ -39,38 +42,75 @@ public struct ShapeGuess: Sendable, Equatable {
 }
 
 extension StateDocument {
-    /// The shapes that the document seems to have, best first, each of them tried. A document that can be read natively
-    /// has no other, and neither has one that only repeats ids.
+    /// The shapes that the document seems to have, best first, each of them tried. None if it has no elements, of which
+    /// a guess could be made, or is a state that only repeats ids. A state has no other shape than the native one,
+    /// unless its items are ids alone.
     ///
     /// O(bytes).
     ///
     /// - Throws: `StateError.json`, or `.limitExceeded` if the only lists are larger than `limits`.
     public mutating func shapes(_ limits: StateLimits = StateLimits()) throws(StateError) -> [ShapeGuess] {
         try check(limits)
-        do throws(StateError) {
-            return [ShapeGuess(.native, try state(.native, limits: limits))]
-        } catch {
+        let native: StateReading
+        do throws(StateError) { native = try state(.native, limits: limits) } catch {
             switch error {
-            case .invalid(let violations) where violations.allSatisfy({ $0.code == "duplicate-id" }): return []
+            case _ where error.isOfDuplicates: return []
             case .limitExceeded: throw error
-            default: break
+            default: return try foreignShapes(limits, upTo: ShapeGuess.maxCount, trying: ShapeGuess.maxCount)
             }
         }
-        return try foreignShapes(limits: limits, upTo: ShapeGuess.maxCount, trying: ShapeGuess.maxCount)
+        guard native.snapshot.itemCount > 0 else { return [] }
+        let others = ShapeGuess.maxCount - 1
+        return [ShapeGuess(.native, native)]
+            + (holdsOnlyIDs ? try foreignShapes(limits, upTo: others, trying: others) : [])
+    }
+
+    /// The same for a document whose successors may have more: ids alone are a list like any other, also repeated ones.
+    /// None if its list is empty; one that has none throws.
+    package mutating func listShapes(_ limits: StateLimits) throws(StateError) -> [ShapeGuess] {
+        try check(limits)
+        let foreign =
+            holdsOnlyIDs ? try foreignShapes(limits, upTo: ShapeGuess.maxCount, trying: ShapeGuess.maxCount) : []
+        let found = foreign.isEmpty ? try shapes(limits) : foreign
+        guard found.isEmpty, !isEmptyList else { return found }
+        do throws(StateError) {
+            _ = try state(.native, limits: limits)
+            return []
+        } catch {
+            throw error.isOfDuplicates ? error : .noList
+        }
+    }
+
+    /// Whether the document is a state, or one that only repeats ids. O(bytes).
+    mutating func isState(_ limits: StateLimits) -> Bool {
+        do throws(StateError) {
+            _ = try state(.native, limits: limits)
+            return true
+        } catch { return error.isOfDuplicates }
     }
 
     /// The best guess for a document that is JSON but was refused as a state; nil without one. O(bytes).
     package mutating func likelyShape(_ limits: StateLimits) -> ShapeGuess? {
-        (try? foreignShapes(limits: limits, upTo: 1, trying: 2))?.first
+        (try? foreignShapes(limits, upTo: 1, trying: 2))?.first
+    }
+
+    /// Whether the document has no list with elements, but an empty array, or nothing at all.
+    private var isEmptyList: Bool {
+        withStart { start in
+            var finder = ListFinder(start)
+            return finder.lists().isEmpty && finder.hasEmptyList
+        }
     }
 
     private mutating func foreignShapes(
-        limits: StateLimits, upTo most: Int, trying trials: Int
+        _ limits: StateLimits, upTo most: Int, trying trials: Int
     ) throws(StateError) -> [ShapeGuess] {
         var guesses: [ShapeGuess] = []
         var excess: StateError?
-        for shape in candidates(limits).prefix(trials) where guesses.count < most {
-            do throws(StateError) { guesses.append(ShapeGuess(shape, try state(shape, limits: limits))) } catch {
+        for reading in candidates(limits).prefix(trials) where guesses.count < most {
+            do throws(StateError) {
+                guesses.append(ShapeGuess(reading.shape, try state(reading.shape, limits: limits)))
+            } catch {
                 if case .limitExceeded = error { excess = excess ?? error }
             }
         }
@@ -79,14 +119,60 @@ extension StateDocument {
     }
 
     /// Shapes that the document may have, best first. It must be JSON.
-    private func candidates(_ limits: StateLimits) -> [StateShape] {
+    func candidates(_ limits: StateLimits) -> [ListReading] {
         withStart { start in
             var finder = ListFinder(start)
-            return finder.lists().flatMap { ListReading.readings(of: $0, maxItems: limits.maxItems) }
-                .enumerated().sorted { ($1.element.score, $0.offset) < ($0.element.score, $1.offset) }
-                .map(\.element.shape)
+            return ListReading.readings(of: finder.lists(), maxItems: limits.maxItems)
         }
     }
+
+    /// Whether it is an array, or an object with `items` alone, of ids and of objects with an `id` alone. It must be
+    /// JSON.
+    private var holdsOnlyIDs: Bool {
+        guard isArray || names(among: ["items"]) == ["items"] else { return false }
+        let items = PointerSet(isArray ? [.root] : [JSONPointer(tokens: [Array("items".utf8)])])
+        return withStart { start in
+            var cursor = JSONCursor(start)
+            cursor.skipSpace()
+            guard let list = items.value(in: cursor.at, entersArrays: false) else { return false }
+            var isBare = true
+            FoundList.forEach(in: list) { element in
+                isBare = element.takesOnlyID()
+                return isBare
+            }
+            return isBare
+        }
+    }
+}
+
+extension JSONCursor {
+    /// Takes a value; whether it is a string, a number, or an object with an `id` and nothing else.
+    fileprivate mutating func takesOnlyID() -> Bool {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            skipValue()
+            return true
+        case UInt8(ascii: "{"):
+            guard enter(), takeName().isText("id") else { return false }
+            skipValue()
+            return !takesComma()
+        default: return false
+        }
+    }
+}
+
+extension StateError {
+    /// Whether nothing is wrong but that ids repeat.
+    fileprivate var isOfDuplicates: Bool {
+        if case .invalid(let violations) = self { violations.allSatisfy { $0.code == "duplicate-id" } } else { false }
+    }
+
+    /// A document in which no list was found.
+    static let noList = StateError.wrongShape([
+        Violation(
+            pointer: "", code: "wrong-shape",
+            detail: "no list was found in it: no array of objects or texts, and no object whose members are alike")
+    ])
 }
 
 extension ShapeGuess {

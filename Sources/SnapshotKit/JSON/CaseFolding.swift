@@ -5,7 +5,7 @@
 // times as much.
 
 /// The simple lower-case mappings.
-struct LowerCase: Sendable {
+private struct LowerCase: Sendable {
     /// Made at first use, in a few milliseconds.
     static let mappings = LowerCase()
 
@@ -99,7 +99,7 @@ extension OrderedValue {
     ///
     /// - Parameter room: keeps its text.
     package func withoutCase(in room: TextRoom) -> OrderedValue {
-        guard sort == .string else { return self }
+        guard rank == .string else { return self }
         let size = LowerCase.room(for: text.count)
         let start = room.start(of: isEscaped ? size + text.count + JSONScanner.padding : size)
         let count = LowerCase.mappings.fold(isEscaped ? resolved(to: start + size) : text, to: start)

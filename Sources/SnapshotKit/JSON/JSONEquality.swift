@@ -88,6 +88,46 @@ private func takesSameObject(_ left: inout JSONCursor, _ right: inout JSONCursor
         && (!hasRight || takesIgnored(&right, isObject: true, ignored))
 }
 
+/// Whether two objects have an equal member, or two arrays an equal element at one index, apart from `ignored`. O(n).
+func shareMember(
+    _ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, ignoring ignored: PointerSet
+) -> Bool {
+    guard one.isContainer, one.first == other.first, let first = one.baseAddress, let second = other.baseAddress
+    else { return false }
+    var (left, right) = (JSONCursor(first), JSONCursor(second))
+    guard left.enter(), right.enter() else { return false }
+    return ignored.withRoot { takeSharedMember(&left, &right, isObject: one.first == UInt8(ascii: "{"), $0) }
+}
+
+/// Takes members or elements in step, up to the first equal one, or to the first other name.
+private func takeSharedMember(
+    _ left: inout JSONCursor, _ right: inout JSONCursor, isObject: Bool, _ ignored: PointerPlace
+) -> Bool {
+    var index = 0
+    repeat {
+        var place = ignored.below(index)
+        if isObject {
+            let (leftMember, rightMember) = (left, right)
+            let name = left.takeName()
+            guard name == right.takeName() else {
+                (left, right) = (leftMember, rightMember)
+                let hash = ValueHash(by: .process)
+                var marks: Set<UInt64> = []
+                hash.takeMembers(&left, ignored) { marks.insert($0) }
+                var isShared = false
+                hash.takeMembers(&right, ignored) { isShared = isShared || marks.contains($0) }
+                return isShared
+            }
+            place = ignored.below(name)
+        }
+        let (one, other) = (left.takeValue(), right.takeValue())
+        var (inner, second) = (JSONCursor(one.baseAddress!), JSONCursor(other.baseAddress!))
+        if !place.isEnd, one.hasSameBytes(as: other) || takesSameValue(&inner, &second, place) { return true }
+        index += 1
+    } while left.takesComma() && right.takesComma()
+    return false
+}
+
 // MARK: - Hashes
 //
 // A hash of a JSON value that ignores what equality ignores: members are summed, so their order cannot matter; strings
@@ -164,6 +204,13 @@ private struct ValueHash {
     /// sums, in any order.
     func takeMembers(_ cursor: inout JSONCursor, _ ignored: PointerPlace) -> UInt64 {
         var sum: UInt64 = 0
+        takeMembers(&cursor, ignored) { sum &+= $0 }
+        return sum
+    }
+
+    /// The same; calls `body` with the hash of each member.
+    @inline(__always)
+    func takeMembers(_ cursor: inout JSONCursor, _ ignored: PointerPlace, _ body: (UInt64) -> Void) {
         repeat {
             let name = cursor.takeName()
             let place = ignored.below(name)
@@ -171,9 +218,8 @@ private struct ValueHash {
                 cursor.skipValue()
             } else {
                 let mark = fingerprint(of: name, by: hash)
-                sum &+= hash.mixed(mark, takeValue(&cursor, place))
+                body(hash.mixed(mark, takeValue(&cursor, place)))
             }
         } while cursor.takesComma()
-        return sum
     }
 }

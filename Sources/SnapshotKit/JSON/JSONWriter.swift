@@ -133,7 +133,13 @@ public struct JSONWriter: Sendable {
     /// Appends text as a JSON string, quoted and escaped.
     public mutating func append(string text: String) {
         var text = text
-        text.withUTF8 { append(string: UnsafeRawBufferPointer($0)) }
+        text.withUTF8 { text in
+            let isPlain = text.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+            guard isPlain else { return append(string: UnsafeRawBufferPointer(text)) }
+            append(byte: UInt8(ascii: "\""))
+            append(UnsafeRawBufferPointer(text))
+            append(byte: UInt8(ascii: "\""))
+        }
     }
 
     /// Appends UTF-8 as a JSON string, quoted and escaped.

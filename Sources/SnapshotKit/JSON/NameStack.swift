@@ -117,28 +117,28 @@ struct NameStack {
 struct NameTable {
     /// The hash in the upper half, the text's number plus one in the lower; zero where there is none. Another hash
     /// nearly always rules a text out, so that it is not fetched.
-    private var slots: [UInt64]
+    private var buckets: [UInt64]
     private var count = 0
 
     /// An empty table with room for so many.
     init(_ names: Int) {
-        slots = [UInt64](filled: 0, count: 1 << (Int.bitWidth - (2 * names | 15).leadingZeroBitCount))
+        buckets = [UInt64](filled: 0, count: 1 << (Int.bitWidth - (2 * names | 15).leadingZeroBitCount))
     }
 
     /// Memory held, in bytes.
-    var footprint: Int { slots.capacity * 8 }
+    var footprint: Int { buckets.capacity * 8 }
 
     /// 32 bits of a hash of the text, so a name has the same hash with and without escapes.
     static func hash(_ name: JSONString) -> UInt64 { fingerprint(of: name, by: .process) >> 32 }
 
-    /// The slot of the number with this hash that `matches` accepts, else the empty one where it belongs.
+    /// The bucket of the number with this hash that `matches` accepts, else the empty one where it belongs.
     @inline(__always)
-    private func slot(_ hash: UInt64, where matches: (Int) -> Bool) -> Int {
-        var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
-        while slots[slot] != 0, slots[slot] >> 32 != hash || !matches(Self.number(slots[slot])) {
-            slot = (slot + 1) & (slots.count - 1)
+    private func bucket(_ hash: UInt64, where matches: (Int) -> Bool) -> Int {
+        var bucket = Int(truncatingIfNeeded: hash) & (buckets.count - 1)
+        while buckets[bucket] != 0, buckets[bucket] >> 32 != hash || !matches(Self.number(buckets[bucket])) {
+            bucket = (bucket + 1) & (buckets.count - 1)
         }
-        return slot
+        return bucket
     }
 
     private static func number(_ entry: UInt64) -> Int { Int(truncatingIfNeeded: entry & 0xFFFF_FFFF) - 1 }
@@ -146,23 +146,23 @@ struct NameTable {
     /// The number with this hash that `matches` accepts. Expected O(1).
     @inline(__always)
     func first(_ hash: UInt64, where matches: (Int) -> Bool) -> Int? {
-        let entry = slots[slot(hash, where: matches)]
+        let entry = buckets[bucket(hash, where: matches)]
         return entry == 0 ? nil : Self.number(entry)
     }
 
     /// Enters a number under its hash; false if `matches` accepts one already there. Amortised O(1).
     @inline(__always)
     mutating func insert(_ hash: UInt64, _ number: Int, unless matches: (Int) -> Bool = { _ in false }) -> Bool {
-        if (count + 1) * 2 > slots.count { grow() }
-        let slot = slot(hash, where: matches)
-        guard slots[slot] == 0 else { return false }
-        slots[slot] = hash << 32 | UInt64(truncatingIfNeeded: number + 1)
+        if (count + 1) * 2 > buckets.count { grow() }
+        let bucket = bucket(hash, where: matches)
+        guard buckets[bucket] == 0 else { return false }
+        buckets[bucket] = hash << 32 | UInt64(truncatingIfNeeded: number + 1)
         count += 1
         return true
     }
 
     private mutating func grow() {
-        let entries = exchange(&slots, with: [UInt64](filled: 0, count: slots.count * 4))
-        for entry in entries where entry != 0 { slots[slot(entry >> 32) { _ in false }] = entry }
+        let entries = exchange(&buckets, with: [UInt64](filled: 0, count: buckets.count * 4))
+        for entry in entries where entry != 0 { buckets[bucket(entry >> 32) { _ in false }] = entry }
     }
 }

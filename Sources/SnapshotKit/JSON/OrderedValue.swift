@@ -5,18 +5,18 @@
 
 /// A JSON value, for comparison with others by value.
 package struct OrderedValue {
-    package enum Sort: UInt8 {
+    package enum TypeRank: UInt8 {
         case absent, null, no, yes, number, string, container
     }
 
-    package let sort: Sort
+    package let rank: TypeRank
     /// For a number the token, for a string the bytes between its quotes.
     package let text: UnsafeRawBufferPointer
     /// Whether a string holds escapes.
     package let isEscaped: Bool
 
-    private init(_ sort: Sort, _ text: UnsafeRawBufferPointer, isEscaped: Bool = false) {
-        (self.sort, self.text, self.isEscaped) = (sort, text, isEscaped)
+    private init(_ rank: TypeRank, _ text: UnsafeRawBufferPointer, isEscaped: Bool = false) {
+        (self.rank, self.text, self.isEscaped) = (rank, text, isEscaped)
     }
 
     package static var absent: OrderedValue { OrderedValue(.absent, UnsafeRawBufferPointer(start: nil, count: 0)) }
@@ -50,11 +50,11 @@ package struct OrderedValue {
     /// A hash, by the process's key, that is the same for equal values: numbers by value, at any depth. Two different
     /// values collide with a chance of 1 in 2^64. O(bytes).
     package var hash: UInt64 {
-        switch sort {
+        switch rank {
         case .number: DecimalToken(text).hashed(by: .process)
         case .string: fingerprint(of: string, by: .process)
         case .container: numericHash(at: text.baseAddress!)
-        case .absent, .null, .no, .yes: KeyedHash.process.mixed(UInt64(sort.rawValue))
+        case .absent, .null, .no, .yes: KeyedHash.process.mixed(UInt64(rank.rawValue))
         }
     }
 
@@ -63,8 +63,8 @@ package struct OrderedValue {
 
     /// Below, at or above zero as the first comes before, with or after the second. O(bytes).
     package static func compare(_ one: OrderedValue, _ other: OrderedValue) -> Int {
-        guard one.sort == other.sort else { return one.sort.rawValue < other.sort.rawValue ? -1 : 1 }
-        switch one.sort {
+        guard one.rank == other.rank else { return one.rank.rawValue < other.rank.rawValue ? -1 : 1 }
+        switch one.rank {
         case .number: return DecimalToken.compare(DecimalToken(one.text), DecimalToken(other.text))
         case .string: return compareStrings(one, other)
         case .absent, .null, .no, .yes, .container: return 0
@@ -88,7 +88,7 @@ package struct OrderedValue {
 
 extension UnsafeRawBufferPointer {
     /// Whether it is the text of a JSON integer: `-?(0|[1-9][0-9]*)`.
-    fileprivate var isInteger: Bool {
+    package var isInteger: Bool {
         let digits = first == UInt8(ascii: "-") ? dropFirst() : self[...]
         return digits.first.map { $0.isDigit && ($0 != UInt8(ascii: "0") || digits.count == 1) } == true
             && digits.allSatisfy(\.isDigit)
@@ -107,28 +107,28 @@ package struct OrderKey {
     /// - Parameter offset: bytes to leave out at the start of a string.
     package init(_ value: OrderedValue, from offset: Int = 0) {
         let rest: UInt64
-        switch value.sort {
+        switch value.rank {
         case .number: rest = Self.bits(ofNumber: value.text)
         case .string: rest = Self.bits(ofText: value, from: offset)
         case .absent, .null, .no, .yes, .container: rest = 0
         }
-        bits = UInt64(value.sort.rawValue) << 61 | rest
+        bits = UInt64(value.rank.rawValue) << 61 | rest
     }
 
-    private var sort: UInt8 { UInt8(truncatingIfNeeded: bits >> 61) }
+    private var rank: UInt8 { UInt8(truncatingIfNeeded: bits >> 61) }
 
     /// Whether two values with this key may differ.
     package var isPrefix: Bool {
-        switch sort {
-        case OrderedValue.Sort.string.rawValue: return bits & 15 == 8
-        case OrderedValue.Sort.number.rawValue:
+        switch rank {
+        case OrderedValue.TypeRank.string.rawValue: return bits & 15 == 8
+        case OrderedValue.TypeRank.number.rawValue:
             let isNegative = bits & Self.positive == 0
             return (bits & 1 == 1) != isNegative
         default: return false
         }
     }
 
-    package var isString: Bool { sort == OrderedValue.Sort.string.rawValue }
+    package var isString: Bool { rank == OrderedValue.TypeRank.string.rawValue }
 
     // MARK: Strings
 

@@ -173,7 +173,7 @@ extension [UInt8] {
     /// (U+FFFD, the replacement character). O(n).
     ///
     /// - Returns: how many were replaced.
-    package mutating func replaceLoneSurrogates() -> Int {
+    mutating func replaceLoneSurrogates() -> Int {
         guard contains(UInt8(ascii: "\\")) else { return 0 }
         return withUnsafeMutableBufferPointer { text in
             var replaced = 0

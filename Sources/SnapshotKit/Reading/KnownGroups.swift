@@ -6,21 +6,21 @@ extension StateParser {
     /// Takes the records of the known state, if the document has the same rows in the same places, with the same ids
     /// and groups, and with contents and kinds where they had them: only these and the offsets of texts may differ.
     /// O(rows that were read + sections · log items), and O(items) as memory.
-    mutating func arrangeAsKnown(_ known: KnownState) -> Bool {
+    mutating func arrangeAsKnown(_ known: IncrementalParse) -> Bool {
         guard builder.sections.isEmpty, skipped.isEmpty, itemCount == known.view.nodes.count,
-            reusedRuns.allSatisfy(\.isInPlace), let firstPlaces = known.placesOfGroups,
+            sharedRuns.allSatisfy(\.isInPlace), let firstOrdinals = known.ordinalsOfGroups,
             let items = itemsOfKnown(known)
         else { return false }
         let (view, read, rows) = (known.view, builder, Dictionary(uniqueKeysWithValues: zip(items, items.indices)))
         (builder.nodes, builder.payloads) = (Array(view.nodes), Array(view.payloads))
         builder.sections = Array(view.sections)
-        for (index, place) in firstPlaces.enumerated() {
+        for (index, ordinal) in firstOrdinals.enumerated() {
             let section = view.sections[index]
             builder.sections[index].setID(
                 rows[Int(section.firstItem)].map { groups.ids[Int(groups.ofRow[$0])] }
-                    ?? id(ofKnown: section, known.element(at: place), movedWith: place))
+                    ?? id(ofKnown: section, known.element(at: ordinal), movedWith: ordinal))
         }
-        for (run, shift) in zip(reusedRuns, taken.shifts) where shift != 0 {
+        for (run, shift) in zip(sharedRuns, taken.shifts) where shift != 0 {
             known.order.withUnsafeBufferPointer { order in
                 builder.shift(order.isEmpty ? nil : order.baseAddress! + run.old, run.old, run.count, by: shift)
             }
@@ -31,21 +31,21 @@ extension StateParser {
             (builder.nodes[item], builder.payloads[item]) = (node, read.payloads[row])
         }
         (builder.documentOrder, builder.showsAnything) = (known.order, true)
-        reusedRuns = []
+        sharedRuns = []
         var next = 0
         for item in items.sorted() + [view.nodes.count] {
-            if item > next { reusedRuns.append(Kinship.Run(old: next, new: next, count: item - next)) }
+            if item > next { sharedRuns.append(SharedRuns.Run(old: next, new: next, count: item - next)) }
             next = item + 1
         }
         return true
     }
 
     /// The known state's items of the rows that were read; nil if any has another id or another group.
-    private func itemsOfKnown(_ known: KnownState) -> [Int]? {
+    private func itemsOfKnown(_ known: IncrementalParse) -> [Int]? {
         let view = known.view
         var (items, row) = ([Int](), 0)
-        let areSame = reusedRuns.allOthers(of: view.nodes.count) { place in
-            let (item, node) = (known.item(at: place), builder.nodes[row])
+        let areSame = sharedRuns.allOthers(of: view.nodes.count) { ordinal in
+            let (item, node) = (known.item(at: ordinal), builder.nodes[row])
             let old = view.nodes[item]
             let section = view.text.bytes(ofID: view.sections[Int(old.section)])
             // Nothing is collapsed in the known state.
@@ -60,10 +60,10 @@ extension StateParser {
     }
 
     /// The id, here, of a section of the known state whose first row was taken over: in the row's element, or stored.
-    private mutating func id(ofKnown section: SectionNode, _ element: Range<Int>, movedWith place: Int) -> FoundID {
+    private mutating func id(ofKnown section: SectionNode, _ element: Range<Int>, movedWith ordinal: Int) -> FoundID {
         let flags = section.flags.intersection(.integerID)
         if element.contains(Int(section.idStart)), !section.flags.contains(.escapedID) {
-            let run = reusedRuns.firstIndex(endingBehind: place)
+            let run = sharedRuns.firstIndex(endingBehind: ordinal)
             let start = Int(section.idStart &+ taken.shifts[run])
             return FoundID(start: start, count: Int(section.idCount), flags: flags)
         }
@@ -88,20 +88,21 @@ extension ColumnsBuilder {
     }
 }
 
-extension KnownState {
-    /// The places of the first rows of all sections, if these are the groups of the rows in their order, and nothing is
-    /// collapsed; else nil.
-    fileprivate var placesOfGroups: [Int]? {
+extension IncrementalParse {
+    /// The ordinals of the first rows of all sections, if these are the groups of the rows in their order, and nothing
+    /// is collapsed; else nil.
+    fileprivate var ordinalsOfGroups: [Int]? {
         guard view.allVisible, !view.columns.hasCollapsed,
-            view.sections.allSatisfy({ $0.firstItem < $0.endItem && !$0.flags.contains(.hasContent) })
+            view.columns.settings.shape.mapping?.sectionsAt == nil,
+            view.sections.allSatisfy({ $0.firstItem < $0.endItem })
         else { return nil }
-        let places = view.sections.map { place(ofItem: Int($0.firstItem)) }
-        return zip(places, places.dropFirst()).allSatisfy(<) ? places : nil
+        let ordinals = view.sections.map { ordinal(ofItem: Int($0.firstItem)) }
+        return zip(ordinals, ordinals.dropFirst()).allSatisfy(<) ? ordinals : nil
     }
 
-    /// Where the element of the row at a place is.
-    fileprivate func element(at place: Int) -> Range<Int> {
-        let payload = view.payloads[item(at: place)]
+    /// Where the element of the row at an ordinal is.
+    fileprivate func element(at ordinal: Int) -> Range<Int> {
+        let payload = view.payloads[item(at: ordinal)]
         return Int(payload.contentStart)..<Int(payload.contentStart) + Int(payload.contentCount)
     }
 }

@@ -1,63 +1,27 @@
 // The value at `groupAt`: which group a row that is read belongs to, and the rows that were taken over.
 
 extension StateParser {
-    /// Takes the value that determines a row's group; returns the group's number, or nil, with a violation noted, if
-    /// the value cannot be an id.
-    mutating func readGroup(prefix: Int?, ofElementAt element: Int, depth: Int) throws(JSONError) -> Int? {
-        if try takeNull() { return groupOfNone(at: element) }
+    /// Takes the value that determines a row's group; returns the group's number, or nil if there is no room for it.
+    mutating func readGroup(ofElementAt element: Int, depth: Int) throws(JSONError) -> Int? {
+        scanner.skipSpace()
         let start = scanner.at
-        switch scanner.byte(start) {
-        case UInt8(ascii: "\""):
-            let token = try scanner.takeString()
-            if token.isEscaped {
-                let text = Array(StringText(scanner.base + token.start, token.count))
-                return text.withUnsafeBytes { group(of: $0, prefix, nil, at: start, element) }
-            }
-            let text = scanner.text(token.start..<token.start + token.count)
-            return group(
-                of: text, prefix, FoundID(start: token.start, count: token.count, flags: []), at: start, element)
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            if try scanner.takeNumber() {
-                let text = scanner.text(start..<scanner.at)
-                return group(
-                    of: text, prefix, FoundID(start: start, count: text.count, flags: .integerID), at: start, element)
-            }
-        default: try scanner.skipValue(depth: depth)
-        }
-        refuseGroup(at: DocumentPlace(start))
-        return nil
-    }
-
-    mutating func refuseGroup(at place: DocumentPlace) {
-        note("invalid-group", "the value at groupAt must be a string or an integer that is a valid id", at: place)
+        try scanner.skipValue(depth: depth)
+        let value = OrderedValue(at: scanner.base + start)
+        return GroupValue.of(value, prefix: groupPrefix) { number(of: $0, value, ofElementAt: element) }
     }
 
     /// The group of the rows without one.
     mutating func groupOfNone(at element: Int) -> Int {
-        Array("none".utf8).withUnsafeBytes { group(of: $0, nil, nil, at: element, element) } ?? 0
+        GroupValue.of(.absent, prefix: nil) { number(of: $0, .absent, ofElementAt: element) } ?? 0
     }
 
-    /// The group of a text, or of its first scalars.
-    ///
-    /// - Parameters:
-    ///   - whole: where the text is in the document, if it is written there as it is.
-    ///   - start: where the value is, and `element`, where the row is.
-    private mutating func group(
-        of text: UnsafeRawBufferPointer, _ prefix: Int?, _ whole: FoundID?, at start: Int, _ element: Int
-    ) -> Int? {
-        if text.isEmpty { return groupOfNone(at: element) }
-        let id = UnsafeRawBufferPointer(rebasing: text.prefix(ofScalars: prefix ?? text.count))
-        let place = groupedRow ?? itemCount - 1
-        if let number = groups.number(of: id) {
-            if place < groups.starts[number] {
-                let found = whole.flatMap { id.count == text.count ? $0 : nil } ?? store.append(idText: id)
-                groups.note(number, found, at: place)
-            }
+    /// The number of a group.
+    private mutating func number(of group: GroupValue, _ value: OrderedValue, ofElementAt element: Int) -> Int? {
+        if group.form == .unusable { hasUnusableGroups = true }
+        let ordinal = groupedRow ?? itemCount - 1
+        if let number = groups.number(of: group.id) {
+            if ordinal < groups.starts[number] { groups.note(number, id(of: group, value), at: ordinal) }
             return number
-        }
-        guard id.canBeID else {
-            refuseGroup(at: DocumentPlace(start))
-            return nil
         }
         // Omitted rows make no sections: if there may be any, sections are counted at the end.
         guard groups.count < limits.maxSections || keepsFirst || skipsInvalid else {
@@ -65,33 +29,44 @@ extension StateParser {
                 "sections", limit: limits.maxSections, actual: limits.maxSections + 1, at: DocumentPlace(element))
             return nil
         }
-        guard takesRoom(for: id.count, at: element) else { return nil }
-        let found = whole.flatMap { id.count == text.count ? $0 : nil } ?? store.append(idText: id)
-        return groups.insert(id, found, at: place)
+        // For the id and the content.
+        guard takesRoom(for: 2 * group.id.count + GroupValue.headerBytes, at: element) else { return nil }
+        return groups.insert(group.id, id(of: group, value), at: ordinal)
     }
 
-    /// Ends a document with groups: finds the groups of the rows taken over, unless all rows are in their known places
-    /// and groups.
+    /// The id of a group's section: in the document if it is written there as it is, else stored.
+    private mutating func id(of group: GroupValue, _ value: OrderedValue) -> FoundID {
+        let flags: NodeFlags
+        switch group.form {
+        case .literal where group.id.isInteger: flags = .integerID
+        case .string where value.rank == .string && !value.isEscaped && group.id.count == value.text.count: flags = []
+        default: return store.append(idText: group.id)
+        }
+        return FoundID(start: group.id.baseAddress! - scanner.base, count: group.id.count, flags: flags)
+    }
+
+    /// Ends a document with groups: finds the groups of the rows taken over, unless every row kept its index and its
+    /// group, so that the known arrangement is reused.
     mutating func endGroups() throws(JSONError) {
-        guard let known, taken.count > 0, let element = builder.place.shape.places?.element else { return }
+        guard let known, taken.count > 0 else { return }
         // Then its rows are in their sections, as in a document without groups.
         isArranged = arrangeAsKnown(known)
-        if !isArranged { try findGroups(ofKnown: known, prefix: element.groupPrefix) }
+        if !isArranged { try findGroups(ofKnown: known) }
     }
 
     /// Finds the groups of rows taken over from the known state: those of one section have one group, whose id the
     /// first of them tells. O(rows).
-    private mutating func findGroups(ofKnown known: KnownState, prefix: Int?) throws(JSONError) {
+    private mutating func findGroups(ofKnown known: IncrementalParse) throws(JSONError) {
         defer { groupedRow = nil }
-        for (run, shift) in zip(reusedRuns, taken.shifts) {
-            var place = run.old
+        for (run, shift) in zip(sharedRuns, taken.shifts) {
+            var ordinal = run.old
             while true {
-                place = known.count(from: place, to: run.old + run.count, in: &taken)
-                guard place < run.old + run.count else { break }
-                let section = known.section(ofRowAt: place)
-                groupedRow = place - run.old + run.new
+                ordinal = known.count(from: ordinal, to: run.old + run.count, in: &taken)
+                guard ordinal < run.old + run.count else { break }
+                let section = known.section(ofRowAt: ordinal)
+                groupedRow = ordinal - run.old + run.new
                 let element = section.element + Int(Int32(bitPattern: shift))
-                let group = try readGroup(inElementAt: element, prefix: prefix)
+                let group = try readGroup(inElementAt: element)
                 if taken.sections.count <= section.index {
                     let unknown = repeatElement((group: Int32(-1), count: UInt32(0)), count: section.index + 1)
                     taken.sections += unknown.dropFirst(taken.sections.count)
@@ -101,14 +76,70 @@ extension StateParser {
         }
     }
 
-    private mutating func readGroup(
-        inElementAt start: Int, prefix: Int?
-    ) throws(JSONError) -> Int? {
+    private mutating func readGroup(inElementAt start: Int) throws(JSONError) -> Int? {
         guard let value = groupPlace.value(in: scanner.base + start, entersArrays: true) else { return nil }
         let end = scanner.at
         scanner.at = value - scanner.base
-        let group = try readGroup(prefix: prefix, ofElementAt: start, depth: 0)
+        let group = try readGroup(ofElementAt: start, depth: 0)
         scanner.at = end
         return group
+    }
+}
+
+// MARK: - Headers
+//
+// A section's content says what its first row does, so it is made once all rows are in their sections, alike for rows
+// that were read and rows that were taken over.
+
+extension StateParser {
+    /// Gives the sections from one on, which groups have made, their contents; and notes the first rows whose values
+    /// could be no group. O(sections), and O(rows without a group) if there are or were such values.
+    ///
+    /// - Returns: the text, with the contents.
+    mutating func addHeaders(
+        to builder: inout ColumnsBuilder, from first: Int, over text: TextRope
+    ) -> TextRope {
+        guard !groupPlace.isEmpty else { return text }
+        var buffer = TokenBuffer(base: text.count)
+        unusableGroups = []
+        text.withView { view in
+            for index in builder.sections.indices {
+                let (section, row) = (builder.sections[index], Int(builder.sections[index].firstItem))
+                let id = view.bytes(ofID: section)
+                if index >= first {
+                    let form = formOfGroup(of: builder.nodes[row], builder.payloads[row], in: view)
+                    builder.sections[index].setContent(buffer.append(headerOf: id, form))
+                }
+                if hasUnusableGroups, id.elementsEqual(GroupValue.none) {
+                    noteUnusableGroups(in: section, of: builder, view)
+                }
+            }
+        }
+        builder.settings.hasUnusableGroups = !unusableGroups.isEmpty
+        return text.appending(buffer)
+    }
+
+    /// What a row, whose content is its element, says of its group.
+    private func formOfGroup(of row: Node, _ payload: Payload, in text: TextView) -> GroupValue.Form {
+        guard row.flags.contains(.hasContent),
+            let value = groupPlace.value(in: text.at(payload.contentStart), entersArrays: true)
+        else { return .missing }
+        return GroupValue.of(OrderedValue(at: value), prefix: groupPrefix) { $0.form }
+    }
+
+    private mutating func noteUnusableGroups(in section: SectionNode, of builder: ColumnsBuilder, _ text: TextView) {
+        var row = Int(section.firstItem)
+        while row < Int(section.endItem), unusableGroups.count < StateWarning.maxCount {
+            if formOfGroup(of: builder.nodes[row], builder.payloads[row], in: text) == .unusable {
+                // Rows without ids of their own, which are yet to be matched, are their elements.
+                let offset =
+                    elements == nil && builder.nodes[row].idCount > 0
+                    ? idOffsets[Int(builder.nodes[row].idStart)] : Int(builder.payloads[row].contentStart)
+                let place = DocumentPlace(
+                    offset, levelsUp: builder.settings.levelsUpFromID, rest: groupPlace.pointers[0].description)
+                unusableGroups.append(place)
+            }
+            row = Int(builder.nodes[row].end)
+        }
     }
 }

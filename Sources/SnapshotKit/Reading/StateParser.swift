@@ -9,46 +9,60 @@ struct StateParser {
     let limits: StateLimits
     var builder = ColumnsBuilder()
     var store: TokenBuffer
-    private(set) var violations: Violations
+    var violations: Violations
     private(set) var excess: Excess?
     /// Where the state starts in the document.
     var root = 0
     /// Whether it reads edits, or what may be edits without their envelope.
-    var (isOfEdits, isOfOperations) = (false, false)
+    var isOfEdits = false, isOfOperations = false
     /// The state the document is compared with.
-    var known: KnownState?
+    var known: IncrementalParse?
     /// Items taken over from it.
-    var reusedRuns: [Kinship.Run] = []
+    var sharedRuns: [SharedRuns.Run] = []
     /// The records that the document says are expanded; nil if that makes no difference.
     var mentioned: Set<RecordIndex>?
     /// Where the ids in `store` are written.
-    var origins = IDOrigins()
+    var idOffsets = IDOffsets()
     /// Whether the first of several elements with one id is taken; otherwise they are violations.
     var keepsFirst = false
     /// Whether an element without a usable id is left out; otherwise it is a violation.
     var skipsInvalid = false
+    /// Whether, besides both, whatever cannot be read of an element is left out; and whether anything was.
+    private var isLenient = false
+    private(set) var hasOmissions = false
+    /// What is being read, if parts of it may be left out.
+    private var scope = Scope.document
     var skipped = SkippedElements()
     /// Where the sections without items are, in a document with pointers, and the number of sections with items.
     var sectionsWithoutItems: [Int] = []
     var sectionsWithItems = 0
-    /// The groups of the rows so far, in a document with a place for them; that place in an element, and the rows taken
-    /// over from the known state.
+    /// The groups of the rows so far, in a document with a place for them; that place in an element, how much of the
+    /// value counts, and the rows taken over from the known state.
     var groups = RowGroups()
     var groupPlace = PointerSet.none
+    var groupPrefix: Int?
     var taken = TakenRows()
     /// The ordinal of the row whose group is being read; nil if it is the last one.
     var groupedRow: Int?
+    /// The elements, in a document in which they have no ids.
+    var elements: ElementReading?
     /// Whether the rows are in the sections of their groups already.
     var isArranged = false
+    /// Whether there are, or may be, rows whose values could be no group, and where the first of them are.
+    var hasUnusableGroups = false
+    var unusableGroups: [DocumentPlace] = []
     /// Bytes stored beside the document so far, in all its states.
     var madeBytes = 0
 
+}
+
+extension StateParser {
     /// A reader of padded memory, the first `count` bytes of which are the document.
     init(base: UnsafeRawPointer, count: Int, limits: StateLimits) {
-        scanner = JSONScanner(base: base, count: count, maxDepth: limits.maxDepth)
-        self.limits = limits
-        violations = Violations(limit: limits.maxViolations)
-        store = TokenBuffer(base: count + DocumentText.trailer.count)
+        self.init(
+            scanner: JSONScanner(base: base, count: count, maxDepth: limits.maxDepth), limits: limits,
+            store: TokenBuffer(base: count + DocumentText.trailer.count),
+            violations: Violations(limit: limits.maxViolations))
     }
 
     /// The number of items so far.
@@ -78,6 +92,11 @@ struct StateParser {
     ) {
         // Those of an element that is left out for them are not reported: a document may have many.
         if skipsInvalid, code == "missing-id" || code == "invalid-id" { return }
+        // A section whose rows are no list may be an error page.
+        if isLenient, scope == .item || code == "unknown-member" || code == "wrong-type" && scope == .section {
+            hasOmissions = true
+            return
+        }
         violations.note(code, detail(), advice: advice(), at: place)
     }
 
@@ -101,7 +120,7 @@ struct StateParser {
 
     /// What to say if an object is where a list should be.
     private func adviceIfObject(_ what: String) -> String? {
-        guard scanner.byte(scanner.at) == UInt8(ascii: "{"), builder.place.shape != .native else { return nil }
+        guard scanner.byte(scanner.at) == UInt8(ascii: "{"), builder.settings.shape != .native else { return nil }
         let pointer: StateShape.Member = what == "sections" ? .sectionsAt : .itemsAt
         return "name the list in this object with \(pointer.rawValue), or add map=true if its members are the \(what)"
     }
@@ -156,11 +175,11 @@ struct StateParser {
             return try scanner.skipValue(depth: depth)
         }
         builder.beginSection()
-        let start = skipsInvalid ? ElementStart(self) : nil
+        let start = begin(.section)
         try reading(&self)
         builder.endSection()
         let section = builder.openSection
-        if let start, builder.sections[section].idCount == 0 { skip(.section(section), from: start) }
+        if let start { end(.section(section), hasID: builder.sections[section].idCount > 0, from: start) }
     }
 
     /// Takes null, if it is next.
@@ -213,12 +232,17 @@ struct StateParser {
     mutating func readTopItems(
         depth: Int, reading: (inout StateParser, Int) throws(JSONError) -> Void
     ) throws(JSONError) {
-        builder.place.room = scanner.maxDepth - depth
-        // The kept expansion depends on items in the document's order.
-        let usesKnown = known?.fits(builder.place) ?? false && (groupPlace.isEmpty || mentioned == nil)
+        builder.settings.room = scanner.maxDepth - depth
+        let haveIDs = elements == nil
+        // The kept expansion depends on items in the document's order, and on their ids.
+        let usesKnown = known?.fits(builder.settings) ?? false && (groupPlace.isEmpty && haveIDs || mentioned == nil)
         try readItems(parent: -1, level: 0, depth: depth, usesKnown: usesKnown) { (reader, item) throws(JSONError) in
             try reading(&reader, item)
-            if usesKnown { reader.known?.passed(reader.builder.nodes[item], in: reader.scanner.base) }
+            if !haveIDs {
+                reader.passElement(item, usesKnown: usesKnown)
+            } else if usesKnown {
+                reader.known?.passed(reader.builder.nodes[item], in: reader.scanner.base)
+            }
         }
     }
 
@@ -292,18 +316,38 @@ struct StateParser {
             exceed("items", limit: limits.maxItems, actual: limits.maxItems + 1, at: here)
             try scanner.skipValue(depth: depth)
         } else {
-            let start = skipsInvalid ? ElementStart(self) : nil
+            let start = begin(.item)
             let item = builder.beginItem(parent: parent, level: level)
             try reading(&self, item)
             builder.endItem(item)
-            if let start, builder.nodes[item].idCount == 0 { skip(.item(item), from: start) }
+            if let start { end(.item(item), hasID: builder.nodes[item].idCount > 0 || elements != nil, from: start) }
         }
     }
 
     // MARK: Elements that are left out
 
+    private enum Scope { case document, section, item }
+
+    /// Leaves out what cannot be read of elements. The rest of the document must be as it should.
+    mutating func omitFaults() { (keepsFirst, skipsInvalid, isLenient) = (true, true, true) }
+
+    /// Begins an element; returns nil unless it may be left out.
+    @inline(__always)
+    private mutating func begin(_ scope: Scope) -> ElementStart? {
+        guard skipsInvalid else { return nil }
+        defer { self.scope = scope }
+        return ElementStart(self)
+    }
+
+    /// Ends an element, and leaves it out if it has no id.
+    private mutating func end(_ record: RecordIndex, hasID: Bool, from start: ElementStart) {
+        scope = start.scope
+        if !hasID { skip(record, from: start) }
+    }
+
     /// What had been noted before an element.
     private struct ElementStart {
+        let scope: Scope
         let offset: Int
         let violations: Violations.Mark
         let excess: Excess?
@@ -312,7 +356,8 @@ struct StateParser {
         let sectionsWithItems: Int
 
         init(_ reader: borrowing StateParser) {
-            (offset, violations, excess) = (reader.scanner.at, reader.violations.mark, reader.excess)
+            (scope, offset) = (reader.scope, reader.scanner.at)
+            (violations, excess) = (reader.violations.mark, reader.excess)
             skipped = reader.skipped.count
             sectionsWithoutItems = reader.sectionsWithoutItems.count
             sectionsWithItems = reader.sectionsWithItems
@@ -325,7 +370,7 @@ struct StateParser {
         if hasRoom { excess = start.excess }
         sectionsWithoutItems.removeLast(sectionsWithoutItems.count - start.sectionsWithoutItems)
         sectionsWithItems = start.sectionsWithItems
-        builder.disown(record)
+        builder.clearID(record)
         var record = record
         if case .item(let item) = record { record = .item(item + taken.count) }
         skipped.append(record, at: DocumentPlace(start.offset), behind: start.skipped)
@@ -368,7 +413,7 @@ struct StateParser {
     /// Stores an id that no document contains as such, and notes where it comes from.
     mutating func storeID(_ text: UnsafeRawBufferPointer, writtenAt offset: Int) -> FoundID {
         let id = store.append(idText: text)
-        origins.note(id.start, offset)
+        idOffsets.note(id.start, offset)
         return id
     }
 
@@ -406,7 +451,7 @@ struct StateParser {
             let raw = scanner.text(token.start - 1..<token.start + token.count + 1)
             guard takesRoom(for: raw.count + text.count, at: token.start) else { return nil }
             let start = text.withUnsafeBytes { store.append(escapedID: raw, text: $0) }
-            origins.note(start, token.start)
+            idOffsets.note(start, token.start)
             return FoundID(start: start, count: text.count, flags: .escapedID)
         } else {
             return FoundID(start: token.start, count: token.count, flags: [])

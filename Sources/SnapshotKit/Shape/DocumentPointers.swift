@@ -88,7 +88,7 @@ struct DocumentPointers {
 }
 
 /// Where ids are written that are stored outside of the document.
-struct IDOrigins {
+struct IDOffsets {
     /// In ascending order of the first.
     private var list: [(stored: Int, offset: Int)] = []
 

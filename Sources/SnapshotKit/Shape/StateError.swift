@@ -1,17 +1,26 @@
 /// One place in a document that breaks a rule.
-public struct Violation: Sendable, Equatable {
+public struct Violation: Sendable {
     /// JSON Pointer (RFC 6901) into the document that was read.
     public let pointer: String
     /// A short name for programs, such as `duplicate-id`.
     public let code: String
     /// A readable sentence.
     public let detail: String
+    /// The byte of the document where the place is, if it is in one that was read.
+    package var offset: Int?
 
     /// A violation at a place.
     public init(pointer: String, code: String, detail: String) {
         self.pointer = pointer
         self.code = code
         self.detail = detail
+    }
+}
+
+extension Violation: Equatable {
+    /// Whether both say the same; the offset follows from the pointer.
+    public static func == (one: Violation, other: Violation) -> Bool {
+        (one.pointer, one.code, one.detail) == (other.pointer, other.code, other.detail)
     }
 }
 
@@ -110,7 +119,11 @@ package struct Violations {
         }
         let pointers = DocumentPointers.pointers(to: list.map(\.place), in: text, from: start, root: root)
         return zip(list, pointers).compactMap { noted, pointer in
-            pointer.map { Violation(pointer: $0, code: noted.code, detail: noted.detail) }
+            pointer.map {
+                var violation = Violation(pointer: $0, code: noted.code, detail: noted.detail)
+                violation.offset = noted.place.offset
+                return violation
+            }
         }
     }
 

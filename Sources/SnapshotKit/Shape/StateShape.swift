@@ -1,10 +1,10 @@
 /// Where a state is in a JSON document.
 public struct StateShape: Sendable, Equatable {
     /// One reference, since shapes are copied often and most are native.
-    private let box: Boxed<Places>?
+    private let box: Boxed<FieldMapping>?
 
     /// Pointers into a document of any shape; nil for the library's own.
-    public var places: Places? { box?.value }
+    public var mapping: FieldMapping? { box?.value }
 
     /// The library's own shape: an object with `sections`, an object with `items`, or an array of items.
     public static let native = StateShape()
@@ -12,26 +12,29 @@ public struct StateShape: Sendable, Equatable {
     private init() { box = nil }
 
     /// Any JSON document, with the list at these places: each whole element is an item's content.
-    public init(_ places: Places) {
-        var places = places
+    public init(_ mapping: FieldMapping) {
+        var mapping = mapping
         // A place that is omitted equals its default.
-        places.itemsAt = places.items
-        if places.sectionsAt == nil {
-            (places.sectionIDAt, places.sectionExpandedAt, places.sectionsAreMap) = (.id, nil, false)
+        mapping.itemsAt = mapping.items
+        if mapping.sectionsAt == nil {
+            (mapping.sectionIDAt, mapping.sectionExpandedAt, mapping.sectionsAreMap) = (.id, nil, false)
         }
-        if places.element.groupAt == nil { places.element.groupPrefix = nil }
-        box = Boxed(places)
+        if mapping.element.groupAt == nil { mapping.element.groupPrefix = nil }
+        box = Boxed(mapping)
     }
 
     /// Whether both have the same places.
     public static func == (one: StateShape, other: StateShape) -> Bool {
-        one.box === other.box || one.places == other.places
+        one.box === other.box || one.mapping == other.mapping
     }
 
     /// Whether an element is read the same way in both.
     func hasElements(of other: StateShape) -> Bool {
-        box === other.box || places?.element == other.places?.element
+        box === other.box || mapping?.element == other.mapping?.element
     }
+
+    /// Whether elements have no ids of their own, and continue those of the head.
+    package var continuesHead: Bool { mapping?.element.continuesHead ?? false }
 
     /// Any JSON document: each whole element is an item's content.
     ///
@@ -45,17 +48,17 @@ public struct StateShape: Sendable, Equatable {
         sectionsAt: JSONPointer? = nil, sectionIDAt: JSONPointer? = nil, itemsAt: JSONPointer? = nil,
         idAt: JSONPointer? = nil
     ) -> StateShape {
-        var places = Places()
-        (places.sectionsAt, places.itemsAt) = (sectionsAt, itemsAt)
-        if let sectionIDAt { places.sectionIDAt = sectionIDAt }
-        if let idAt { places.element.idAt = [idAt] }
-        return StateShape(places)
+        var mapping = FieldMapping()
+        (mapping.sectionsAt, mapping.itemsAt) = (sectionsAt, itemsAt)
+        if let sectionIDAt { mapping.sectionIDAt = sectionIDAt }
+        if let idAt { mapping.element.idAt = [idAt] }
+        return StateShape(mapping)
     }
 }
 
 extension StateShape {
     /// Where the list is in a document, and how its elements become items.
-    public struct Places: Sendable, Equatable {
+    public struct FieldMapping: Sendable, Equatable {
         /// The array of sections; nil for one section with the id `main` and no content.
         public var sectionsAt: JSONPointer?
         /// A section's id, from its element.
@@ -89,6 +92,8 @@ extension StateShape {
     /// How an element becomes an item; the pointers start at the element.
     public struct Element: Sendable, Equatable {
         /// The parts of its id. Several are joined by `/`; within each, `~` is then written `~0` and `/` is `~1`.
+        /// Without any, elements have no ids: each continues an item of the head, and has its id, or is new. Then they
+        /// may be any JSON, but have no children.
         public var idAt = [JSONPointer.id]
         /// Its kind: a string or an integer.
         public var kindAt: JSONPointer?
@@ -108,6 +113,9 @@ extension StateShape {
         /// Whether ids are unique within their section only. An item's id is then its section's, a slash and its own,
         /// with `~` in each written `~0` and `/` written `~1`.
         public var scopesIDs = false
+
+        /// Whether elements have no ids of their own, and continue those of the head.
+        package var continuesHead: Bool { idAt.isEmpty }
 
         /// An element with an `id`.
         public init() {}
@@ -136,15 +144,25 @@ extension StateShape {
     public enum Member: String, Sendable, CaseIterable {
         case sectionsAt
         case sectionIDAt = "sectionIdAt"
-        case itemsAt, idAt, kindAt, childrenAt, expandedAt, sectionExpandedAt, groupAt, groupPrefix
+        case itemsAt, idAt, idBy, kindAt, childrenAt, expandedAt, sectionExpandedAt, groupAt, groupPrefix
         case idScope, map, rest, duplicates, missing, invalid
 
-        /// Whether its value is only a place.
+        /// Those that say where sections are: without meaning in a document of one section.
+        package static let ofSections: Set<Member> = [
+            .sectionsAt, .sectionIDAt, .sectionExpandedAt, .groupAt, .groupPrefix,
+        ]
+
+        /// Whether its value is a place, or takes that of an id.
         var isPointer: Bool {
             switch self {
             case .groupPrefix, .idScope, .map, .rest, .duplicates, .missing, .invalid: false
             default: true
             }
+        }
+
+        /// Whether it is about ids that elements have themselves, or about their children.
+        fileprivate var excludesIDBy: Bool {
+            [.idAt, .map, .childrenAt, .idScope, .duplicates, .invalid].contains(self)
         }
     }
 
@@ -172,55 +190,59 @@ extension StateShape {
             let names = Member.allCases.filter(\.isPointer).map(\.rawValue).joined(separator: ", ")
             throw Failure(member: nil, detail: "a shape must have at least one of \(names)")
         }
-        var places = Places()
+        var mapping = FieldMapping()
         for (member, text) in members {
             switch member {
-            case .sectionsAt: places.sectionsAt = try Self.pointer(member, text)
-            case .sectionIDAt: places.sectionIDAt = try Self.pointer(member, text)
-            case .itemsAt: places.itemsAt = try Self.pointer(member, text)
+            case .sectionsAt: mapping.sectionsAt = try Self.pointer(member, text)
+            case .sectionIDAt: mapping.sectionIDAt = try Self.pointer(member, text)
+            case .itemsAt: mapping.itemsAt = try Self.pointer(member, text)
             case .idAt: break
-            case .kindAt: places.element.kindAt = try Self.pointer(member, text)
-            case .childrenAt: places.element.childrenAt = try Self.pointer(member, text)
-            case .expandedAt: places.element.expandedAt = try Self.pointer(member, text)
-            case .sectionExpandedAt: places.sectionExpandedAt = try Self.pointer(member, text)
-            case .groupAt: places.element.groupAt = try Self.pointer(member, text)
-            case .groupPrefix: places.element.groupPrefix = try Self.count(member, text)
-            case .idScope: places.element.scopesIDs = try Self.choice(member, text, ["state", "section"]) == 1
-            case .missing: places.takesMissing = try Self.choice(member, text, ["refuse", "empty"]) == 1
-            case .invalid: places.skipsInvalid = try Self.choice(member, text, ["refuse", "skip"]) == 1
-            case .map: places.element.isMap = try Self.choice(member, text, ["false", "true"]) == 1
+            case .idBy: mapping.element.idAt = try Self.choice(member, text, ["match"]) == 0 ? [] : [.id]
+            case .kindAt: mapping.element.kindAt = try Self.pointer(member, text)
+            case .childrenAt: mapping.element.childrenAt = try Self.pointer(member, text)
+            case .expandedAt: mapping.element.expandedAt = try Self.pointer(member, text)
+            case .sectionExpandedAt: mapping.sectionExpandedAt = try Self.pointer(member, text)
+            case .groupAt: mapping.element.groupAt = try Self.pointer(member, text)
+            case .groupPrefix: mapping.element.groupPrefix = try Self.count(member, text)
+            case .idScope: mapping.element.scopesIDs = try Self.choice(member, text, ["state", "section"]) == 1
+            case .missing: mapping.takesMissing = try Self.choice(member, text, ["refuse", "empty"]) == 1
+            case .invalid: mapping.skipsInvalid = try Self.choice(member, text, ["refuse", "skip"]) == 1
+            case .map: mapping.element.isMap = try Self.choice(member, text, ["false", "true"]) == 1
             case .rest:
-                places.rest =
+                mapping.rest =
                     text.hasPrefix("/")
-                    ? try places.rest.adding(Self.pointer(member, text))
+                    ? try mapping.rest.adding(Self.pointer(member, text))
                     : try Self.choice(member, text, ["false", "true"]) == 1 ? .all : .none
-            case .duplicates: places.keepsFirst = try Self.choice(member, text, ["refuse", "first"]) == 1
+            case .duplicates: mapping.keepsFirst = try Self.choice(member, text, ["refuse", "first"]) == 1
             }
         }
-        if case .members(let pointers) = places.rest, pointers.count > Self.maxRest {
+        if case .members(let pointers) = mapping.rest, pointers.count > Self.maxRest {
             throw Failure(member: .rest, detail: "rest may name at most \(Self.maxRest) places")
         }
-        if places.element.groupPrefix != nil, places.element.groupAt == nil {
+        if mapping.element.groupPrefix != nil, mapping.element.groupAt == nil {
             throw Failure(member: .groupPrefix, detail: "groupPrefix needs groupAt, whose value it shortens")
         }
-        if places.element.groupAt != nil, places.sectionsAt != nil, places.itemsAt == nil {
+        if mapping.element.groupAt != nil, mapping.sectionsAt != nil, mapping.itemsAt == nil {
             throw Failure(
                 member: .groupAt, detail: "itemsAt is required with groupAt and sectionsAt")
         }
+        if mapping.element.continuesHead, let other = members.first(where: { $0.0.excludesIDBy }) {
+            throw Failure(member: .idBy, detail: "idBy cannot be combined with \(other.0.rawValue)")
+        }
         // With a place for ids, lists stay lists.
-        let isMap = places.element.isMap
-        places.sectionsAreMap = isMap && !members.contains { $0.0 == .sectionIDAt }
+        let isMap = mapping.element.isMap
+        mapping.sectionsAreMap = isMap && !members.contains { $0.0 == .sectionIDAt }
         let parts = members.filter { $0.0 == .idAt }
-        places.element.isMap = isMap && parts.isEmpty
+        mapping.element.isMap = isMap && parts.isEmpty
         if !parts.isEmpty {
             guard parts.count <= Self.maxParts else {
                 throw Failure(member: .idAt, detail: "an id may have at most \(Self.maxParts) parts")
             }
             var pointers: [JSONPointer] = []
             for (member, text) in parts { pointers.append(try Self.pointer(member, text)) }
-            places.element.idAt = pointers
+            mapping.element.idAt = pointers
         }
-        self.init(places)
+        self.init(mapping)
     }
 
     private static func shown(_ text: String) -> String { Violations.shown(Array(text.utf8)) }
@@ -345,37 +367,41 @@ extension StateShape {
 
     /// Its members, with their values as text. `itemsAt` is always among them.
     private var members: [(Member, [String])] {
-        guard let places else { return [] }
-        let element = places.element
-        var members: [(Member, [String])] = [(.itemsAt, [places.items.description])]
+        guard let mapping else { return [] }
+        let element = mapping.element
+        var members: [(Member, [String])] = [(.itemsAt, [mapping.items.description])]
         let add = { (member: Member, pointer: JSONPointer?) in
             if let pointer { members.append((member, [pointer.description])) }
         }
-        add(.sectionsAt, places.sectionsAt)
-        if places.sectionsAt != nil, !places.sectionsAreMap { add(.sectionIDAt, places.sectionIDAt) }
-        add(.sectionExpandedAt, places.sectionExpandedAt)
+        add(.sectionsAt, mapping.sectionsAt)
+        if mapping.sectionsAt != nil, !mapping.sectionsAreMap { add(.sectionIDAt, mapping.sectionIDAt) }
+        add(.sectionExpandedAt, mapping.sectionExpandedAt)
         add(.kindAt, element.kindAt)
         add(.childrenAt, element.childrenAt)
         add(.expandedAt, element.expandedAt)
         add(.groupAt, element.groupAt)
         if let prefix = element.groupPrefix { members.append((.groupPrefix, ["\(prefix)"])) }
         if element.scopesIDs { members.append((.idScope, ["section"])) }
-        if element.isMap || places.sectionsAreMap { members.append((.map, ["true"])) }
-        if !element.isMap { members.append((.idAt, element.idAt.map(\.description))) }
-        switch places.rest {
+        if element.isMap || mapping.sectionsAreMap { members.append((.map, ["true"])) }
+        if element.continuesHead {
+            members.append((.idBy, ["match"]))
+        } else if !element.isMap {
+            members.append((.idAt, element.idAt.map(\.description)))
+        }
+        switch mapping.rest {
         case .none: break
         case .all: members.append((.rest, ["true"]))
         case .members(let pointers): members.append((.rest, pointers.map(\.description)))
         }
-        if places.keepsFirst { members.append((.duplicates, ["first"])) }
-        if places.takesMissing { members.append((.missing, ["empty"])) }
-        if places.skipsInvalid { members.append((.invalid, ["skip"])) }
+        if mapping.keepsFirst { members.append((.duplicates, ["first"])) }
+        if mapping.takesMissing { members.append((.missing, ["empty"])) }
+        if mapping.skipsInvalid { members.append((.invalid, ["skip"])) }
         return members
     }
 
     /// Its members, one for each value, without a place of items that is the default.
     package var essentials: [(Member, String)] {
-        let isList = places.map { $0.sectionsAt == nil && !$0.element.isMap } ?? true
+        let isList = mapping.map { $0.sectionsAt == nil && !$0.element.isMap } ?? true
         return members.flatMap { member, texts in texts.map { (member, $0) } }
             .filter { !isList || $0.0 != .itemsAt || !$0.1.isEmpty }
     }
@@ -392,6 +418,7 @@ extension StateShape.Member {
         switch self {
         case .map: "true or false"
         case .groupPrefix: "a whole number, 1 or more"
+        case .idBy: "\"match\""
         case .idScope: "\"state\" or \"section\""
         case .idAt: "a JSON Pointer or an array of up to \(StateShape.maxParts) of them"
         case .rest: "true, a JSON Pointer or an array of JSON Pointers"

@@ -55,8 +55,8 @@ public struct Envelope: Sendable {
         (self.states, self.values, self.isBareState, self.text) = (States(found: states), values, isBareState, text)
     }
 
-    /// What the last state reused of the known one, if anything.
-    public var reused: Kinship? { states.found.lazy.compactMap(\.reading.reused).last }
+    /// What the last state shares with the known one, if anything.
+    public var shared: SharedRuns? { states.found.lazy.compactMap(\.reading.shared).last }
     /// What was left out of the states, at most 20 elements.
     public var warnings: [StateWarning] {
         Array(states.found.flatMap(\.reading.warnings).prefix(StateWarning.maxCount))
@@ -82,7 +82,7 @@ struct EnvelopeParser {
     private let members: Envelope.Members
     private let shape: StateShape
     private let limits: StateLimits
-    private let known: KnownState
+    private let known: IncrementalParse
     private var scanner: JSONScanner
     private(set) var violations: Violations
     /// What was found. Later, only the memory that was read may be gone.
@@ -99,7 +99,8 @@ struct EnvelopeParser {
     private var (tail, madeBytes) = (0, 0)
 
     init(
-        members: Envelope.Members, shape: StateShape, limits: StateLimits, known: KnownState, text: UnsafeRawPointer,
+        members: Envelope.Members, shape: StateShape, limits: StateLimits, known: IncrementalParse,
+        text: UnsafeRawPointer,
         count: Int
     ) {
         (self.members, self.shape, self.limits, self.known) = (members, shape, limits, known)
@@ -161,6 +162,12 @@ struct EnvelopeParser {
             noteUnknown(name, at: scanner.at)
             try scanner.skipValue(depth: 1)
         }
+    }
+
+    /// Puts the states into the order of the members that may hold them.
+    mutating func orderStates() {
+        let names = members.states
+        states.sort { names.firstIndex(of: $0.name) ?? 0 < names.firstIndex(of: $1.name) ?? 0 }
     }
 
     private mutating func noteUnknown(_ name: String, at offset: Int) {

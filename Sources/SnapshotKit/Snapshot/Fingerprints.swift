@@ -41,20 +41,20 @@ public final class Fingerprints: Sendable {
     /// - Parameters:
     ///   - ignored: places inside items' contents to ignore, the same as before.
     ///   - known: fingerprints of an earlier state.
-    ///   - reused: items that show the same in both states.
+    ///   - shared: items that show the same in both states.
     public convenience init(
         of snapshot: Snapshot, ignoring ignored: [JSONPointer] = [], from known: Fingerprints,
-        reusing reused: Kinship
+        reusing shared: SharedRuns
     ) {
-        guard reused.new === snapshot.columns else {
+        guard shared.new === snapshot.columns else {
             self.init(of: snapshot, by: known.hash, ignoring: ignored)
             return
         }
-        let (items, sections, list, sum) = reused.old.withViews(of: snapshot.columns) { old, new in
+        let (items, sections, list, sum) = shared.old.withViews(of: snapshot.columns) { old, new in
             let list =
                 old.listContent.hasSameBytes(as: new.listContent)
                 ? known.list : known.hash.fingerprint(ofListOf: new)
-            let others = known.carried(over: reused, from: old, to: new, PointerSet(ignored))
+            let others = known.carried(over: shared, from: old, to: new, PointerSet(ignored))
             return (others.items, others.sections, list, others.sum)
         }
         self.init(items: items, sections: sections, list: list, hash: known.hash, sum: sum)
@@ -74,9 +74,9 @@ public final class Fingerprints: Sendable {
 
     /// The fingerprints of a new state, with the old sum adjusted for the links that differ.
     private func carried(
-        over kinship: Kinship, from old: ColumnsView, to new: ColumnsView, _ ignored: PointerSet
+        over shared: SharedRuns, from old: ColumnsView, to new: ColumnsView, _ ignored: PointerSet
     ) -> (items: [Fingerprint], sections: [UInt64], sum: UInt64) {
-        let runs = kinship.runs
+        let runs = shared.runs
         var items: [Fingerprint] = []
         items.reserveCapacity(new.nodes.count)
         for run in runs {
@@ -98,19 +98,19 @@ public final class Fingerprints: Sendable {
         let others = new.nodes.count - runs.reduce(0) { $0 + $1.count - 1 }
         guard others * 2 < new.nodes.count else { return (items, sections, hash.sum(items, sections, new)) }
         var sum = sum
-        let hasSameLinks = kinship.hasSameLinks
+        let hasSameStructure = shared.hasSameStructure
         // Otherwise the first item of a run may have another predecessor.
-        let first = hasSameLinks ? 0 : 1
-        let linked = { (run: Kinship.Run) in
-            Kinship.Run(old: run.old + first, new: run.new + first, count: run.count - first)
+        let first = hasSameStructure ? 0 : 1
+        let linked = { (run: SharedRuns.Run) in
+            SharedRuns.Run(old: run.old + first, new: run.new + first, count: run.count - first)
         }
         runs.lazy.map(linked).forOthers(of: new.nodes.count) { sum &+= hash.summand(ofItem: $0, new, items[$0]) }
-        kinship.reversedRuns.lazy.map(linked).forOthers(of: old.nodes.count) {
+        shared.reversedRuns.lazy.map(linked).forOthers(of: old.nodes.count) {
             sum &-= hash.summand(ofItem: $0, old, self.items[$0])
         }
         for section in 0..<max(old.sections.count, new.sections.count) {
             if section < old.sections.count, section < new.sections.count, self.sections[section] == sections[section],
-                hasSameLinks || old.hasSameLinks(section: section, as: new)
+                hasSameStructure || old.hasSameStructure(section: section, as: new)
             {
                 continue
             }
@@ -145,7 +145,7 @@ extension ColumnsView {
 
     /// Whether the section at the same index is the same apart from its content, starts with the same item and follows
     /// the same section.
-    fileprivate func hasSameLinks(section: Int, as other: ColumnsView) -> Bool {
+    fileprivate func hasSameStructure(section: Int, as other: ColumnsView) -> Bool {
         let (one, two) = (sections[section], other.sections[section])
         guard one.flags == two.flags, one.hasSameID(as: two, text, other.text) else { return false }
         switch (start(ofSection: section), other.start(ofSection: section)) {

@@ -4,9 +4,9 @@
 
 /// A compact form of a state that is not in use, with its fingerprints.
 public struct PackedSnapshot: Sendable {
-    private let text: StateText
+    private let text: TextRope
     private let records: [UInt8]
-    private let place: ParseSettings
+    private let settings: ParseSettings
     /// Whether the document had its rows in another order, which their elements tell.
     private let hasDocumentOrder: Bool
     private let hash: KeyedHash
@@ -14,7 +14,7 @@ public struct PackedSnapshot: Sendable {
     /// Packs a state. O(items); the text is shared.
     public init(_ snapshot: Snapshot, _ fingerprints: Fingerprints) {
         text = snapshot.columns.text
-        place = snapshot.columns.place
+        settings = snapshot.columns.settings
         hasDocumentOrder = !snapshot.columns.documentOrder.isEmpty
         hash = fingerprints.hash
         records = snapshot.columns.withView { view in
@@ -51,7 +51,7 @@ public struct PackedSnapshot: Sendable {
         let items = reader.take()
         var builder = ColumnsBuilder()
         builder.expect(items: items)
-        builder.place = place
+        builder.settings = settings
         builder.list = content
         var fingerprints = [Fingerprint](filled: Fingerprint(), count: items)
         var ofSections = [UInt64](filled: 0, count: sections)

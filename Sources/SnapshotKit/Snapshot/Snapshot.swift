@@ -23,7 +23,7 @@ public struct Snapshot: Sendable {
     }
 
     /// A state without sections.
-    public static let empty = Snapshot(Columns(text: StateText(DocumentText.trailer), nodes: [], sections: []))
+    public static let empty = Snapshot(Columns(text: TextRope(DocumentText.trailer), nodes: [], sections: []))
 
     /// Reads a state from a JSON document. O(n); about 1.5 GB per second and core.
     ///
@@ -44,13 +44,14 @@ public struct Snapshot: Sendable {
     /// - Parameter known: a state that it probably resembles, such as the previous one. Items with the same text are
     ///   not read again; it affects only speed.
     /// - Parameter keepsExpanded: whether sections and items without `expanded` are as in the known state.
+    /// - Parameter head: what elements without ids need to know of the known state, which they continue.
     /// - Returns: the state, and what is known to be the same in both.
     public static func reading(
         json: consuming [UInt8], shape: StateShape, limits: StateLimits = StateLimits(), upon known: Snapshot?,
-        keepsExpanded: Bool = false
+        keepsExpanded: Bool = false, continuing head: ElementHead? = nil
     ) throws(StateError) -> StateReading {
         var document = StateDocument(json)
-        return try document.state(shape, limits: limits, upon: known, keepsExpanded: keepsExpanded)
+        return try document.state(shape, limits: limits, upon: known, keepsExpanded: keepsExpanded, continuing: head)
     }
 
     /// Reads a state from JSON text.
@@ -70,7 +71,7 @@ public struct Snapshot: Sendable {
     /// The number of visible items.
     public var rowCount: Int { columns.rowCount }
     /// Bytes of text that it refers to, about the size of its document.
-    public var textBytes: Int { columns.text.count - columns.text.dead }
+    public var textBytes: Int { columns.text.count - columns.text.garbageBytes }
     /// Memory held, in bytes.
     public var footprint: Int { columns.footprint }
     /// The same without the text, which states of one list usually share.

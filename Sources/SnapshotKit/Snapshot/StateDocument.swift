@@ -32,16 +32,22 @@ public struct StateDocument: Sendable {
     ///   - known: a state that it probably resembles, such as the previous one. Items with the same text are not read
     ///     again; it affects only speed.
     ///   - keepsExpanded: whether sections and items without `expanded` are as in the known state.
+    ///   - omitsFaults: whether only the list must be where it should: the first of several elements with one id is
+    ///     taken, one without a usable id is left out, and so is what cannot be read of another.
+    ///   - head: what elements without ids need to know of the known state, which they continue.
     public mutating func state(
-        _ shape: StateShape, limits: StateLimits, upon known: Snapshot? = nil, keepsExpanded: Bool = false
+        _ shape: StateShape, limits: StateLimits, upon known: Snapshot? = nil, keepsExpanded: Bool = false,
+        omitsFaults: Bool = false, continuing head: @autoclosure () -> ElementHead? = nil
     ) throws(StateError) -> StateReading {
         removeTail()
+        let head = shape.continuesHead ? head().map(Boxed.init) : nil
         var parser = try (known ?? .empty).columns.withView { (known) throws(StateError) in
-            try scan(shape, limits: limits, upon: KnownState(known, keepsExpanded: keepsExpanded))
+            try scan(
+                shape, limits: limits, upon: IncrementalParse(known, keepsExpanded: keepsExpanded, head: head),
+                omitsFaults: omitsFaults)
         }
-        var text: StateText?
-        try appendTail(of: &parser, to: &text)
-        return try parser.finish(over: text ?? StateText(bytes), upon: known?.columns)
+        let text = try takeText(of: &parser)
+        return try parser.finish(over: text, upon: known?.columns)
     }
 
     /// Whether the document is an array, if it is JSON.
@@ -56,10 +62,11 @@ public struct StateDocument: Sendable {
     /// The document as an envelope: an object, or what `members` allows instead.
     public mutating func envelope(
         _ members: Envelope.Members, shape: StateShape = .native, limits: StateLimits = StateLimits(),
-        known: Snapshot? = nil, keepsExpanded: Bool = false
+        known: Snapshot? = nil, keepsExpanded: Bool = false, continuing head: ElementHead? = nil
     ) throws(StateError) -> Envelope {
         guard members.allowsBareState, isArray else {
-            return try readEnvelope(members, shape: shape, limits: limits, known: known, keepsExpanded: keepsExpanded)
+            return try readEnvelope(
+                members, shape: shape, limits: limits, known: known, keepsExpanded: keepsExpanded, head: head)
         }
         if members.refusesStates { throw .unwanted }
         let reading = try state(.native, limits: limits, upon: known, keepsExpanded: keepsExpanded)
@@ -143,12 +150,14 @@ public struct StateDocument: Sendable {
 
     /// Reads the document as one state, up to the check for duplicate ids.
     func scan(
-        _ shape: StateShape, limits: StateLimits, upon known: KnownState? = nil
+        _ shape: StateShape, limits: StateLimits, upon known: consuming IncrementalParse? = nil,
+        omitsFaults: Bool = false
     ) throws(StateError) -> StateParser {
         try checkSize()
         return try withStart { (start) throws(StateError) -> StateParser in
             var reader = StateParser(base: start, count: count, limits: limits)
             if let known { reader.expect(known) }
+            if omitsFaults { reader.omitFaults() }
             do throws(JSONError) {
                 try reader.read(shape, depth: 0)
                 try reader.scanner.finish()
@@ -157,22 +166,29 @@ public struct StateDocument: Sendable {
         }
     }
 
-    private func checkSize() throws(StateError) { if count > StateLimits.maxBytes { throw Self.tooLarge(count) } }
+    func checkSize() throws(StateError) { if count > StateLimits.maxBytes { throw Self.tooLarge(count) } }
 
-    private static func tooLarge(_ count: Int) -> StateError {
+    static func tooLarge(_ count: Int) -> StateError {
         .limitExceeded(what: "bytes", limit: StateLimits.maxBytes, actual: count, pointer: "")
+    }
+
+    /// The text of a state that was read: the document, and what its reader had to store.
+    mutating func takeText(of parser: inout StateParser) throws(StateError) -> TextRope {
+        var text: TextRope?
+        try appendTail(of: &parser, to: &text)
+        return text ?? TextRope(bytes)
     }
 
     /// Appends what a reader had to store, and releases it there: to the document, or, so that a large one need not be
     /// there twice, to a text that begins with it.
-    private mutating func appendTail(of parser: inout StateParser, to text: inout StateText?) throws(StateError) {
+    private mutating func appendTail(of parser: inout StateParser, to text: inout TextRope?) throws(StateError) {
         guard parser.excess == nil, parser.store.count > 0 else { return }
         let tail = exchange(&parser.store, with: TokenBuffer())
         let size = tail.end + JSONScanner.padding
         // Records hold offsets of 32 bits.
         guard size <= UInt32.max else { throw Self.tooLarge(size) }
-        if text != nil || StateText.keepsApart(tail.count) {
-            return text = (text ?? StateText(bytes)).appending(tail)
+        if text != nil || TextRope.keepsApart(tail.count) {
+            return text = (text ?? TextRope(bytes)).appending(tail)
         }
         bytes.reserveExactly(size)
         bytes.append(contentsOf: tail.bytes)
@@ -180,42 +196,50 @@ public struct StateDocument: Sendable {
     }
 
     /// Removes what an earlier reading stored.
-    private mutating func removeTail() {
+    mutating func removeTail() {
         let tail = bytes.count - count - DocumentText.trailer.count
         if tail > 0 { bytes.removeLast(tail) }
     }
 
     private mutating func readEnvelope(
-        _ members: Envelope.Members, shape: StateShape, limits: StateLimits, known: Snapshot?, keepsExpanded: Bool
+        _ members: Envelope.Members, shape: StateShape, limits: StateLimits, known: Snapshot?, keepsExpanded: Bool,
+        head: ElementHead?
     ) throws(StateError) -> Envelope {
         try checkSize()
         removeTail()
+        let boxed = shape.continuesHead ? head.map(Boxed.init) : nil
         var read = try (known ?? .empty).columns.withView { (known) throws(StateError) in
             try withStart { (start) throws(StateError) in
                 var reader = EnvelopeParser(
                     members: members, shape: shape, limits: limits,
-                    known: KnownState(known, keepsExpanded: keepsExpanded), text: start, count: count)
+                    known: IncrementalParse(known, keepsExpanded: keepsExpanded, head: boxed), text: start, count: count
+                )
                 do throws(JSONError) { try reader.read() } catch { throw .json(error) }
                 return reader
             }
         }
         if read.metState { throw .unwanted }
-        if let name = members.shape, let range = read.values[name] {
+        if let name = members.shape, let range = read.values[name], bytes[range.lowerBound] != UInt8(ascii: "n") {
             // The shape may come after the state: read everything again with it.
             var members = members
             members.shape = nil
             let shape = try StateShape(JSONSlice(bytes: bytes, range: range), at: "/" + name)
-            return try readEnvelope(members, shape: shape, limits: limits, known: known, keepsExpanded: keepsExpanded)
+            return try readEnvelope(
+                members, shape: shape, limits: limits, known: known, keepsExpanded: keepsExpanded, head: head)
         }
         if !read.violations.isEmpty { throw .wrongShape(withStart { read.violations.reported(in: $0) }) }
-        var whole: StateText?
+        var whole: TextRope?
         for index in read.states.indices { try appendTail(of: &read.states[index].parser, to: &whole) }
         var states: [(name: String, reading: StateReading)] = []
         var failures: [Violation] = []
+        // Without ids, the elements of each state continue those of the one before it, whose ids they need.
+        if shape.continuesHead { read.orderStates() }
         for index in read.states.indices {
             do throws(StateError) {
+                if index > 0 { read.states[index].parser.elements?.sequence = UInt64(index) }
                 let reading = try read.states[index].parser.finish(
-                    over: whole ?? StateText(bytes), upon: known?.columns)
+                    over: whole ?? TextRope(bytes),
+                    upon: known?.columns ?? (shape.continuesHead ? states.last?.reading.snapshot.columns : nil))
                 states.append((read.states[index].name, reading))
             } catch {
                 guard case .invalid(let violations) = error else { throw error }
@@ -252,8 +276,8 @@ extension StateParser {
     mutating func read(_ shape: StateShape, depth: Int) throws(JSONError) {
         scanner.skipSpace()
         root = scanner.at
-        if let places = shape.places {
-            try readDocument(shape, places, depth: depth)
+        if let mapping = shape.mapping {
+            try readDocument(shape, mapping, depth: depth)
         } else {
             try readState(depth: depth)
         }

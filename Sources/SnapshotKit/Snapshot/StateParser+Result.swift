@@ -7,17 +7,25 @@ extension StateParser {
     /// - Parameters:
     ///   - text: the document, its padding and what was stored.
     ///   - known: the state that the document was compared with.
-    mutating func finish(over text: StateText, upon known: Columns? = nil) throws(StateError) -> StateReading {
-        if let excess { throw Self.error(excess, text) }
-        if let mentioned, let known { builder.keepExpanded(of: known, but: mentioned, reusedRuns, in: text) }
+    mutating func finish(over read: TextRope, upon known: Columns? = nil) throws(StateError) -> StateReading {
+        if let excess { throw Self.error(excess, read) }
+        if let mentioned, let known, elements == nil {
+            builder.keepExpanded(of: known, but: mentioned, sharedRuns, in: read)
+        }
         var builder = exchange(&self.builder, with: ColumnsBuilder())
-        let place = builder.place
-        var runs = reusedRuns
+        // A strict reading of the same text must find what this one has passed over.
+        if hasOmissions { builder.settings.room = .max }
+        let shape = builder.settings.shape
+        var runs = sharedRuns
         // With groups, the items in the document's order, and the sections that it lists.
         var (order, listed): ([UInt32]?, [SectionNode]) = (nil, [])
         if !groupPlace.isEmpty, !isArranged {
             listed = builder.sections.map { $0.holding(0..<0) }
-            (runs, order) = arrange(&builder, by: groups, with: taken, reusedRuns, in: text, upon: known)
+            (runs, order) = arrange(&builder, by: groups, with: taken, sharedRuns, in: read, upon: known)
+        }
+        var text = addHeaders(to: &builder, from: listed.count, over: read)
+        if let elements {
+            text = try match(&builder, elements, &runs, order, in: text, upon: known)
         }
         let sectionOfGroup = builder.sectionOfGroup
         // Called on the moved value, so that no second reference forces a copy.
@@ -25,22 +33,41 @@ extension StateParser {
         if result.duplicates.isEmpty, skipped.isEmpty {
             try checkSections(of: result.columns)
             try checkViolations(text)
-            return StateReading(Snapshot(result.columns), reused: result.kinship)
+            return StateReading(
+                Snapshot(result.columns), shared: result.shared, warnings: warnings(of: unusableGroups, in: text))
         }
         // Violations and omissions are reported in the document's own order.
-        let read =
+        let whole =
             order.map { order in
                 result.columns.withView { ColumnsBuilder(of: $0, order, in: listed).finish(text: text) }
             } ?? result
-        if !read.duplicates.isEmpty, !keepsFirst { note(read.duplicates, in: read.columns, place.shape) }
+        if !whole.duplicates.isEmpty, !keepsFirst { note(whole.duplicates, in: whole.columns, shape) }
         try checkViolations(text)
         let ofRows = order.map { groups.all(in: result.columns, $0, sectionOfGroup) }
-        let reading = distinct(read.columns, read.duplicates, ofRows, text, upon: known)
+        let reading = distinct(whole.columns, whole.duplicates, ofRows, text, upon: known)
         try checkSections(of: reading.snapshot.columns)
         return reading
     }
 
-    private func checkViolations(_ text: StateText) throws(StateError) {
+    /// Gives elements without ids those of a known state's items; see `match(_:_:with:_:order:in:)`.
+    private func match(
+        _ builder: inout ColumnsBuilder, _ elements: ElementReading, _ runs: inout [SharedRuns.Run], _ order: [UInt32]?,
+        in text: TextRope, upon known: Columns?
+    ) throws(StateError) -> TextRope {
+        let head = known ?? Snapshot.empty.columns
+        let text = match(&builder, elements, with: head, &runs, order: order, in: text)
+        guard text.count <= UInt32.max else { throw StateDocument.tooLarge(text.count) }
+        if let mentioned, let known {
+            let isMentioned = mentioned.map { record in
+                guard case .item(let item) = record, let order else { return record }
+                return .item(Int(order[item]))
+            }
+            builder.keepExpanded(of: known, but: Set(isMentioned), runs, in: text)
+        }
+        return text
+    }
+
+    private func checkViolations(_ text: TextRope) throws(StateError) {
         guard violations.isEmpty else { throw .invalid(text.withView { violations.reported(in: $0.first) }) }
     }
 
@@ -54,7 +81,7 @@ extension StateParser {
         }
     }
 
-    private static func error(_ excess: Excess, _ text: StateText) -> StateError {
+    private static func error(_ excess: Excess, _ text: TextRope) -> StateError {
         let pointers = text.withView { DocumentPointers.pointers(to: [excess.place], in: $0.first) }
         return .limitExceeded(
             what: excess.what, limit: excess.limit, actual: excess.actual, pointer: pointers[0] ?? "")
@@ -62,9 +89,9 @@ extension StateParser {
 
     /// Puts rows into the sections of their groups; see `ColumnsBuilder.arrange`.
     private func arrange(
-        _ builder: inout ColumnsBuilder, by groups: RowGroups, with taken: TakenRows, _ runs: [Kinship.Run],
-        in text: StateText, upon known: Columns?
-    ) -> (runs: [Kinship.Run], order: [UInt32]) {
+        _ builder: inout ColumnsBuilder, by groups: RowGroups, with taken: TakenRows, _ runs: [SharedRuns.Run],
+        in text: TextRope, upon known: Columns?
+    ) -> (runs: [SharedRuns.Run], order: [UInt32]) {
         text.withView { builder.beginSections(of: groups, in: $0, keepingExpandedOf: mentioned == nil ? nil : known) }
         return (known ?? Snapshot.empty.columns).withView { builder.arrange(by: groups, with: taken, of: $0, runs) }
     }
@@ -73,7 +100,7 @@ extension StateParser {
     private mutating func note(
         _ duplicates: [ColumnsBuilder.Duplicate], in columns: Columns, _ shape: StateShape
     ) {
-        let hasOneID = (shape.places?.element.idAt.count ?? 0) == 1
+        let hasOneID = (shape.mapping?.element.idAt.count ?? 0) == 1
         columns.withView { view in
             var noted: Set<RecordIndex> = []
             for duplicate in duplicates {
@@ -94,8 +121,8 @@ extension StateParser {
     /// Where the id of a section or an item is in the document.
     private func place(of record: RecordIndex, _ view: ColumnsView) -> DocumentPlace {
         switch record {
-        case .section(let section): DocumentPlace(origins[Int(view.sections[section].idStart)])
-        case .item(let item): DocumentPlace(origins[Int(view.nodes[item].idStart)])
+        case .section(let section): DocumentPlace(idOffsets[Int(view.sections[section].idStart)])
+        case .item(let item): DocumentPlace(idOffsets[Int(view.nodes[item].idStart)])
         }
     }
 
@@ -105,8 +132,8 @@ extension StateParser {
     /// - Parameters:
     ///   - columns: what was read, in the order of the document.
     ///   - groups: those of all its rows, if they have groups.
-    private func distinct(
-        _ columns: Columns, _ duplicates: [ColumnsBuilder.Duplicate], _ groups: RowGroups?, _ text: StateText,
+    private mutating func distinct(
+        _ columns: Columns, _ duplicates: [ColumnsBuilder.Duplicate], _ groups: RowGroups?, _ text: TextRope,
         upon known: Columns?
     ) -> StateReading {
         columns.withView { view in
@@ -122,7 +149,43 @@ extension StateParser {
             if let groups = groups?.keeping(kept.items, of: view) {
                 _ = arrange(&builder, by: groups, with: TakenRows(), [], in: text, upon: known)
             }
-            return StateReading(Snapshot(builder.finish(text: text).columns), warnings: warnings)
+            let whole = addHeaders(to: &builder, from: kept.sections.count, over: text)
+            let room = StateWarning.maxCount - warnings.count
+            return StateReading(
+                Snapshot(builder.finish(text: whole).columns),
+                warnings: warnings + self.warnings(of: unusableGroups.prefix(room), in: whole))
+        }
+    }
+
+    private func warnings(of unusable: some Collection<DocumentPlace>, in text: TextRope) -> [StateWarning] {
+        if unusable.isEmpty { return [] }
+        return text.withView { DocumentPointers.pointers(to: Array(unusable), in: $0.first) }
+            .map { StateWarning(code: "no-group", $0 ?? "", nil) }
+    }
+}
+
+extension ElementHead {
+    /// A write of a sequence that continues a state with these fingerprints, which leave out the ignored places.
+    public init(sequence: UInt64, _ fingerprints: Fingerprints, ignoring ignored: [JSONPointer]) {
+        self.init(sequence: sequence, prints: fingerprints.items, hash: fingerprints.hash, ignored: ignored)
+    }
+}
+
+extension Snapshot {
+    /// Whether its elements had no ids, so that these depend on the state before it.
+    public var continuesHead: Bool { columns.settings.shape.continuesHead }
+
+    /// The same state as a write of another sequence makes it, if its elements had no ids and continue nothing. O(n).
+    public func numbered(_ sequence: UInt64) -> Snapshot {
+        columns.withView { view in
+            var builder = ColumnsBuilder(of: view, view.nodes.indices.map { UInt32($0) }, in: Array(view.sections))
+            builder.settings = columns.settings
+            builder.documentOrder = columns.documentOrder
+            var store = TokenBuffer(base: columns.text.count)
+            Snapshot.empty.columns.withView {
+                builder.setIDs([], of: $0, sequence, in: &store)
+            }
+            return Snapshot(builder.finishDistinct(text: columns.text.appending(store, garbageBytes: store.count)))
         }
     }
 }
@@ -191,11 +254,11 @@ public struct StateReading: Sendable {
     /// The state.
     public let snapshot: Snapshot
     /// What is known to be the same in it and in the state it was compared with.
-    public let reused: Kinship?
+    public let shared: SharedRuns?
     /// What was left out of it, at most 20 elements.
     public let warnings: [StateWarning]
 
-    package init(_ snapshot: Snapshot, reused: Kinship? = nil, warnings: [StateWarning] = []) {
-        (self.snapshot, self.reused, self.warnings) = (snapshot, reused, warnings)
+    package init(_ snapshot: Snapshot, shared: SharedRuns? = nil, warnings: [StateWarning] = []) {
+        (self.snapshot, self.shared, self.warnings) = (snapshot, shared, warnings)
     }
 }

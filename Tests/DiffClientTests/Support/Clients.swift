@@ -46,15 +46,26 @@ final class Statuses: Sendable {
     /// Whether the client has had an answer.
     var isLive: Bool { all.withLock { $0.contains(.live) } }
 
+    /// For each answer, for how many seconds the list was stale.
+    var silences: [Int?] {
+        all.withLock {
+            $0.compactMap { status -> Int?? in
+                switch status {
+                case .live: .some(nil)
+                case .stale(let seconds): seconds
+                default: nil
+                }
+            }
+        }
+    }
+
     /// The pause after each problem.
     var delays: [TimeInterval] {
         all.withLock { $0.compactMap { if case .waiting(_, let delay) = $0 { delay } else { nil } } }
     }
 
     /// Waits until the client has met a problem with this status.
-    func met(_ status: Int?) async throws {
-        while !problems.contains(where: { $0.status == status }) { try await Task.sleep(for: .milliseconds(5)) }
-    }
+    func met(_ status: Int?) async { await eventually { problems.contains { $0.status == status } } }
 }
 
 extension ListUpdate {

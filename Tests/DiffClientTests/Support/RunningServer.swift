@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// The built server, running on the loopback until it is stopped. Its process is touched by one test at a time.
 final class RunningServer: @unchecked Sendable {
@@ -49,4 +50,11 @@ final class RunningServer: @unchecked Sendable {
         .appendingPathComponent("diffserver").path ?? "diffserver"
 
     private static let environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("DIFFSERVER_") }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// For tests of the built server, which DIFFSERVER_SERVER=0 leaves out of the package.
+    static var realServer: Self {
+        .enabled(if: ProcessInfo.processInfo.environment["DIFFSERVER_SERVER"] != "0", "the server is left out")
+    }
 }

@@ -67,7 +67,7 @@ final class ScriptedServer: Sendable {
         for part in script(head, number) {
             switch part {
             case .send(let text): _ = send(client, text, text.utf8.count, Int32(MSG_NOSIGNAL))
-            case .pause(let milliseconds): usleep(milliseconds * 1_000)
+            case .pause(let milliseconds): pauseThread(.milliseconds(milliseconds), "the scripted server")
             case .silence: while recv(client, &room, room.count, 0) > 0 {}
             }
         }

@@ -214,8 +214,8 @@ final class World: Sendable {
         if request.httpMethod == "POST" {
             (status, body) = try post(request)
         } else {
-            let end = ContinuousClock.now + .seconds(Int(parameters["wait"] ?? "0") ?? 0)
-            while parameters["since"] == revision, .now < end { try await Task.sleep(for: .milliseconds(4)) }
+            let wait = Duration.seconds(Int(parameters["wait"] ?? "0") ?? 0)
+            await eventually(within: wait) { parameters["since"] != revision }
             try await delay()
             if once(roughness.readLost) { throw URLError(.networkConnectionLost) }
             (status, body) = (200, try answer(parameters))
@@ -229,7 +229,7 @@ final class World: Sendable {
 
     private func delay() async throws {
         let milliseconds = state.withLock { $0.chance.below(roughness.latency) }
-        try await Task.sleep(for: .milliseconds(milliseconds))
+        try await pause(.milliseconds(milliseconds), "the network")
     }
 
     private func once(_ percent: Int) -> Bool { state.withLock { $0.chance.below(100) < percent } }

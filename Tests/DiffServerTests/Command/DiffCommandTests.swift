@@ -14,7 +14,7 @@ struct DiffCommandTests {
     @Test func `each member of a shape has a flag`() throws {
         #expect(
             StateShape.Member.allCases.map(\.flag) == [
-                "--sections-at", "--section-id-at", "--items-at", "--id-at", "--kind-at", "--children-at",
+                "--sections-at", "--section-id-at", "--items-at", "--id-at", "--id-by", "--kind-at", "--children-at",
                 "--expanded-at", "--section-expanded-at", "--group-at", "--group-prefix", "--id-scope", "--map",
                 "--rest",
                 "--duplicates", "--missing", "--invalid",

@@ -22,6 +22,7 @@ import Testing
         #expect(
             sections == [
                 "NAME", "SYNOPSIS", "SERVE", "DIFF", "KEY", "TOKEN", "HEALTHCHECK", "CHECK\\-LISTS", "SHAPE", "WATCH",
+                "COMPLETION",
             ])
     }
 

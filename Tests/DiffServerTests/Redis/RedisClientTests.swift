@@ -96,7 +96,7 @@ struct RedisClientTests {
             return
         }
         try server.start()
-        #expect(await test.eventually(.text("OK"), "SET", "a", "2"))
+        #expect(await test.answers(.text("OK"), "SET", "a", "2"))
     }
 
     @Test func nobodyThereIsKnownAtOnce() async throws {
@@ -132,7 +132,7 @@ struct RedisClientTests {
             ($0.commandTimeout, $0.connectTimeout) = (.seconds(3), .seconds(3))
             $0.health = StoreHealth { line, _ in notices.withLock { $0.append(line) } }
         }
-        #expect(await test.eventually(.text("PONG"), "PING"))
+        #expect(await test.answers(.text("PONG"), "PING"))
         notices.withLock { $0 = [] }
         server.pause()
         guard case .failure(.lost) = await test.send("PING") else {
@@ -144,7 +144,7 @@ struct RedisClientTests {
             return
         }
         server.resume()
-        #expect(await test.eventually(.text("PONG"), "PING"))
+        #expect(await test.answers(.text("PONG"), "PING"))
         let said = notices.withLock { $0 }
         let expected = [
             "store unavailable: redis: connection lost: no answer within",

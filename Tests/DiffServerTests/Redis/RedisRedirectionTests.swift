@@ -7,10 +7,10 @@ import Testing
     private static let responder = ConnectAddress.tcp(host: "asked", port: 1)
 
     @Test(arguments: [
-        ("MOVED 3999 10.0.0.1:6381", RedisRedirection.moved(slot: 3999, .tcp(host: "10.0.0.1", port: 6381))),
-        ("MOVED 0 ::1:6381", .moved(slot: 0, .tcp(host: "::1", port: 6381))),
-        ("MOVED 7 :6381", .moved(slot: 7, .tcp(host: "asked", port: 6381))),
-        ("MOVED 7 ?:6381", .moved(slot: 7, .tcp(host: "asked", port: 6381))),
+        ("MOVED 3999 10.0.0.1:6381", RedisRedirection.moved(hashSlot: 3999, .tcp(host: "10.0.0.1", port: 6381))),
+        ("MOVED 0 ::1:6381", .moved(hashSlot: 0, .tcp(host: "::1", port: 6381))),
+        ("MOVED 7 :6381", .moved(hashSlot: 7, .tcp(host: "asked", port: 6381))),
+        ("MOVED 7 ?:6381", .moved(hashSlot: 7, .tcp(host: "asked", port: 6381))),
         ("ASK 16383 redis-2.local:6379", .ask(.tcp(host: "redis-2.local", port: 6379))),
         ("TRYAGAIN Multiple keys request during rehashing of slot", .later),
         ("CLUSTERDOWN The cluster is down", .down),

@@ -1,4 +1,3 @@
-import HTTPCore
 import SnapshotKit
 import Testing
 
@@ -39,7 +38,7 @@ import Testing
         let past = try past(1)
         retire(past, in: &history, bounds: bounds)
         let now = start + .seconds(seconds)
-        #expect((history.place(of: past.revision, at: now, bounds: bounds) != nil) == isThere)
+        #expect((history.index(of: past.revision, at: now, bounds: bounds) != nil) == isThere)
         #expect((history.oldest(at: now, bounds: bounds) != nil) == isThere)
         history.trim(at: now, bounds: bounds)
         #expect(history.entries.isEmpty == !isThere)
@@ -101,7 +100,7 @@ import Testing
         #expect(history.isOversize(bounds))
         for (seconds, isThere) in [(0, true), (5, true), (6, false)] {
             let now = start + .seconds(seconds)
-            #expect((history.place(of: large.revision, at: now, bounds: bounds) != nil) == isThere)
+            #expect((history.index(of: large.revision, at: now, bounds: bounds) != nil) == isThere)
             #expect((history.oldest(at: now, bounds: bounds) != nil) == isThere)
         }
         var (later, next) = (history, history)
@@ -138,8 +137,8 @@ import Testing
         }
         for (asked, found) in [(1, 1), (3, 3), (5, 5), (4, 5), (99, 5)] as [(UInt64, UInt64)] {
             let revision = Revision(sequence: asked, digest: past.revision.digest)
-            let place = try #require(history.place(of: revision, at: start, bounds: .init()))
-            #expect(history.entries[place].revision.sequence == found)
+            let index = try #require(history.index(of: revision, at: start, bounds: .init()))
+            #expect(history.entries[index].revision.sequence == found)
         }
     }
 }

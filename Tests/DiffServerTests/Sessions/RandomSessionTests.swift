@@ -1,5 +1,4 @@
 import Foundation
-import HTTPCore
 import SnapshotKit
 import Testing
 

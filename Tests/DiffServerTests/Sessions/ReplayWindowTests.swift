@@ -1,4 +1,3 @@
-import HTTPCore
 import SnapshotKit
 import Testing
 

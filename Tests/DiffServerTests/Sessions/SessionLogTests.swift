@@ -1,4 +1,3 @@
-import HTTPCore
 import SnapshotKit
 import Testing
 
@@ -87,10 +86,10 @@ import Testing
         let transition = transition()
         let state = try rows(3)
         let fresh = transition.firstSession(state, settings: settings, after: nil, maker: nil)
-        let origin = Session.Head.Origin(
+        let provenance = Session.Head.Provenance(
             revision: Revision(sequence: 4, digest: 0x0123_4567_89ab_cdef), marks: .none, parent: nil, maker: nil,
             made: .now, hasOldDigest: true)
-        let old = Session.Head(origin, snapshot: state, fingerprints: fresh.head.fingerprints)
+        let old = Session.Head(provenance, snapshot: state, fingerprints: fresh.head.fingerprints)
         var kept = try KeptSession(fresh.with(head: old), by: hash)
         #expect(try kept.found(by: transition).head.revision.digest == 0x0123_4567_89ab_cdef)
         let marks = try state.applying(EditBatch(json: #"[{"op":"reload","items":[1]}]"#)).marks

@@ -1,4 +1,3 @@
-import HTTPCore
 import SnapshotKit
 import Testing
 
@@ -59,6 +58,15 @@ struct SessionRecordTests {
             .firstSession(try Snapshot(json: "[1]"), settings: settings, after: nil, maker: nil)
         let record = SessionRecord(session, by: hash)
         #expect(String(decoding: record.meta, as: UTF8.self).hasPrefix(#"{"format":7,"#))
+        #expect(try record.session(named: "a", hash: hash, isHead: true).settings == settings)
+    }
+
+    @Test func `of how many answers a shape was guessed is read again`() throws {
+        var settings = Session.Settings(timeToLive: .seconds(60), ignored: [], shape: .pointers(idAt: .root))
+        settings.guessedAnswers = 2
+        let session = SessionTransition(name: "a", bounds: .init(), hash: hash, now: .now)
+            .firstSession(try Snapshot(json: "[1]"), settings: settings, after: nil, maker: nil)
+        let record = SessionRecord(session, by: hash)
         #expect(try record.session(named: "a", hash: hash, isHead: true).settings == settings)
     }
 

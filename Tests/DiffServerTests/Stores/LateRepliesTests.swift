@@ -27,7 +27,7 @@ extension SessionTableTests {
         #expect(table.adopt(old, as: "a", inPlaceOf: last) != nil)
         // A late reply that there is none.
         #expect(!table.foundNothing(of: "a", at: nil))
-        #expect(table.registry.withLock { $0.turnovers["a"]?.askers } == 3)
+        #expect(table.registry.withLock { $0.generations["a"]?.askers } == 3)
         withExtendedLifetime((known, later, last)) {}
     }
 
@@ -35,10 +35,10 @@ extension SessionTableTests {
         let table = SessionTable(bounds: .init(), maxBody: 1024, hash: nil)
         for name in ["a", "b", "a"] {
             let (one, other) = (table.known(name), table.known(name))
-            #expect(table.registry.withLock { $0.turnovers[name]?.askers } == 2)
+            #expect(table.registry.withLock { $0.generations[name]?.askers } == 2)
             withExtendedLifetime((one, other)) {}
         }
-        #expect(table.registry.withLock { $0.turnovers.isEmpty })
+        #expect(table.registry.withLock { $0.generations.isEmpty })
     }
 
     @Test func `a session made again with the same revision is another one`() throws {

@@ -45,7 +45,7 @@ import Testing
         let later = try fixture.later(than: store)
         let records = later.table.account.records
         var view = try await later.opened("s")
-        #expect(view?.lease != nil && records.inUse >= 2_000_000)
+        #expect(view?.share != nil && records.inUse >= 2_000_000)
         let next = Task { try await later.opened("t")?.session.rows }
         let waits = await eventually { records.waiterCount == 1 }
         #expect(waits)

@@ -182,7 +182,7 @@ import Testing
         guard case .past(let place, _) = reading.resumePoint(base) else { throw Missing() }
         let past = try #require(reading.session.state(at: place))
         #expect(past.snapshot.documentJSON() == (try Snapshot(json: states[0]).documentJSON()))
-        let changes = Changeset(from: past.snapshot, to: reading.session.head.snapshot, reused: past.reused).json(
+        let changes = Changeset(from: past.snapshot, to: reading.session.head.snapshot, shared: past.shared).json(
             .keyed)
         let expected = Changeset(from: try Snapshot(json: states[0]), to: try Snapshot(json: states[2])).json(.keyed)
         #expect(String(decoding: changes, as: UTF8.self) == String(decoding: expected, as: UTF8.self))
@@ -296,7 +296,7 @@ import Testing
         defer { fixture.close() }
         var store = try fixture.store()
         _ = try await store.created("s", try store.first("s", "[0]", ttl: .milliseconds(300)))
-        try await Task.sleep(for: .milliseconds(400))
+        try await letPass(.milliseconds(400), "the session's ttl")
         store.sweep()
         #expect(try await store.opened("s") == nil)
         store = try fixture.later(than: store)

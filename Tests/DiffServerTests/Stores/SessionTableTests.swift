@@ -417,31 +417,31 @@ import Testing
         var held: SessionSlot? = try table.create("a", session("a")).get()
         for name in ["b", "c", "d"] { _ = try table.create(name, session(name)).get() }
         _ = table.sweep(at: .now)
-        #expect(table.registry.withLock { Array($0.away.keys) } == ["a"])
-        #expect(table.awaySlot("a") === held)
+        #expect(table.registry.withLock { Array($0.evicted.keys) } == ["a"])
+        #expect(table.evictedSlot("a") === held)
         held = nil
         _ = table.sweep(at: .now)
-        #expect(table.registry.withLock { $0.away.isEmpty })
+        #expect(table.registry.withLock { $0.evicted.isEmpty })
     }
 
-    @Test func `a session that does not exist is awaited in a slot that it comes into`() throws {
+    @Test func `a session that does not exist is placeholder in a slot that it comes into`() throws {
         let table = table(.init(sessions: 2))
         let reader = Reader()
-        var awaited = table.slotToAwait("a")
-        #expect(awaited?.add(reader, limit: 1) == .added)
-        #expect(awaited?.isAwaited == true && awaited?.revision == nil && awaited?.version == nil)
-        #expect(table.slotToAwait("a") === awaited)
+        var placeholder = table.slotToAwait("a")
+        #expect(placeholder?.add(reader, limit: 1) == .added)
+        #expect(placeholder?.isPlaceholder == true && placeholder?.revision == nil && placeholder?.version == nil)
+        #expect(table.slotToAwait("a") === placeholder)
         #expect(table.slot("a") == nil && !table.holds("a") && !table.isInUse("a"))
         #expect(table.readWhileAway().isEmpty)
-        // Not more awaited slots than there may be sessions.
+        // Not more placeholders than there may be sessions.
         let other = table.slotToAwait("b")
         #expect(table.slotToAwait("c") == nil)
         withExtendedLifetime(other) {}
         let slot = try table.create("a", session("a")).get()
-        #expect(slot === awaited && !slot.isAwaited)
+        #expect(slot === placeholder && !slot.isPlaceholder)
         #expect(reader.lines == ["changed"])
         table.remove(reader, from: slot)
-        awaited = nil
+        placeholder = nil
         _ = table.sweep(at: .now)
         #expect(table.slotToAwait("a") === slot)
         #expect(table.slotToAwait("c") != nil)

@@ -81,19 +81,6 @@ final class StoreFixture {
     }
 }
 
-/// Counts what a reader is told: changes, and ends.
-final class Listener: SessionReader {
-    let counts = Locked([0, 0])
-    private let admission: @Sendable () -> Bool
-
-    init(while admission: @escaping @Sendable () -> Bool = { true }) { self.admission = admission }
-
-    var isAdmitted: Bool { admission() }
-    func sessionChanged() { counts.withLock { $0[0] += 1 } }
-    func sessionEnded(_ end: SessionEnd) { counts.withLock { $0[1] += 1 } }
-    func serverEnds(after time: Duration) {}
-}
-
 extension SessionStore {
     func opened(_ name: String) async throws -> SessionView? {
         try await load(name, again: false, on: .ofTests).value
@@ -136,7 +123,7 @@ extension SessionStore {
 
 extension WallClock {
     /// A clock that is ahead of this one, or behind it by a negative span.
-    func set(by span: Duration) -> WallClock { WallClock(origin: origin + span.components.seconds * 1_000_000_000) }
+    func set(by span: Duration) -> WallClock { WallClock(epoch: epoch + span.components.seconds * 1_000_000_000) }
 }
 
 private let loopOfTests = try! EventLoop.standalone(polling: .preferred)

@@ -91,9 +91,9 @@ import Testing
                 origins: []),
             journal: journal, workers: Workers(count: 2))
         let head = try RequestHead(parsing: "GET /v1/sessions/s HTTP/1.1\r\nHost: a\r\n\r\n")
-        guard case .found(let route, let place) = routes.match(head) else { throw Missing() }
+        guard case .found(let route, let captures) = routes.match(head) else { throw Missing() }
         return Call(
-            head: head, loop: .ofTests, route: route, place: place, session: "s", identity: .anyone,
+            head: head, loop: .ofTests, route: route, captures: captures, session: "s", identity: .anyone,
             peer: Peer(remote: .v4(address: 0x7F00_0001, port: 1)), projection: Projection(of: .anyone, in: "s"),
             parameters: try Parameters([], known: []), acceptance: Acceptance(head), service: service)
     }
@@ -187,7 +187,7 @@ import Testing
 
     @Test func `no answer about a large session is written on the loop`() async throws {
         let store = ScriptedStore(hash, isLate: false)
-        let content = String(repeating: "x", count: WorkCost.turn.bytes)
+        let content = String(repeating: "x", count: WorkCost.iteration.bytes)
         _ = store.table.create("s", try session(#"[{"id":1,"content":"\#(content)"}]"#))
         let loop = EventLoop.ofTests
         for _ in 0..<200 {

@@ -45,10 +45,7 @@ final class RedisServer: @unchecked Sendable {
     /// Starts it, again if it was killed, and waits until it answers.
     func start() throws {
         process = try ChildProcess(["redis-server", configuration] + mode)
-        for _ in 0..<6000 {
-            if cli("PING").contains(/PONG|NOAUTH|LOADING|MASTERDOWN/) { return }
-            usleep(10_000)
-        }
+        if eventually({ cli("PING").contains(/PONG|NOAUTH|LOADING|MASTERDOWN/) }) { return }
         throw Failure(log: (try? String(contentsOfFile: "\(directory)/log", encoding: .utf8)) ?? "no log")
     }
 
@@ -87,10 +84,13 @@ final class RedisServer: @unchecked Sendable {
         }
     }
 
-    /// A free port, outside the range from which the kernel gives ports to others.
+    /// A free port, outside the range from which the kernel gives ports to others. This file is part of two targets
+    /// whose tests run beside each other, so each has pairs of ports of its own.
     static func freePort() -> UInt16 {
+        let parity = #fileID.hasPrefix("DiffRedisTests") ? 1 : 0
         while true {
-            let port = UInt16(20_000 + (Int(getpid()) * 7 + next.add(1, ordering: .relaxed).newValue * 2) % 10_000)
+            let count = Int(getpid()) * 7 + next.add(1, ordering: .relaxed).newValue
+            let port = UInt16(20_000 + (count * 4 + parity * 2) % 10_000)
             let probe = CDiffSystem.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             defer { close(probe) }
             var address = sockaddr_in(loopback: port)
@@ -104,64 +104,4 @@ final class RedisServer: @unchecked Sendable {
     }
 
     private static let next = Atomic<Int>(0)
-}
-
-/// A server on a Unix socket, or on a port of this machine, with scripted answers, for one client after the other.
-final class FakeServer: @unchecked Sendable {
-    let path: String
-    let port: UInt16
-    private let descriptor: Int32
-    private let answer: @Sendable (_ connection: Int, _ request: String) -> String?
-
-    /// - Parameters:
-    ///   - port: to listen to in place of a Unix socket; 0 for that.
-    ///   - answer: to what came in one read; nil closes. Called with the connection's number, from 0.
-    init(port: UInt16 = 0, _ answer: @escaping @Sendable (_ connection: Int, _ request: String) -> String?) {
-        self.answer = answer
-        self.port = port
-        path = "/tmp/diffserver-fake-\(getpid())-\(UInt32.random(in: 0 ... .max))"
-        descriptor = CDiffSystem.socket(port == 0 ? AF_UNIX : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        if port == 0 {
-            var address = sockaddr_un()
-            address.sun_family = sa_family_t(AF_UNIX)
-            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
-            _ = withUnsafePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-                }
-            }
-        } else {
-            var address = sockaddr_in(loopback: port)
-            _ = withUnsafePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
-        }
-        listen(descriptor, 16)
-        let listening = descriptor
-        Thread.detachNewThread { [answer] in
-            for number in 0... {
-                let client = accept(listening, nil, nil)
-                guard client >= 0 else { return }
-                Thread.detachNewThread { Self.serve(client, number, answer) }
-            }
-        }
-    }
-
-    deinit {
-        shutdown(descriptor, Int32(SHUT_RDWR))
-        close(descriptor)
-        unlink(path)
-    }
-
-    private static func serve(_ client: Int32, _ number: Int, _ answer: (Int, String) -> String?) {
-        defer { close(client) }
-        var room = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = recv(client, &room, room.count, 0)
-            guard count > 0, let text = answer(number, String(decoding: room[..<count], as: UTF8.self)) else { return }
-            _ = text.withCString { send(client, $0, strlen($0), Int32(MSG_NOSIGNAL)) }
-        }
-    }
 }

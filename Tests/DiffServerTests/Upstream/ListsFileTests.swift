@@ -44,11 +44,14 @@ import Testing
             """)
         #expect(file.lists.map(\.name.text) == ["board", "orders:{user}", "notes"])
         let (board, orders, notes) = (file.lists[0], file.lists[1], file.lists[2])
-        #expect(board.source?.every == .seconds(5) && board.source?.timeout == .seconds(10))
-        #expect(board.source?.headers == [] && board.hook == nil && board.settings == Session.SettingsChange())
-        #expect(orders.source?.every == .milliseconds(2500) && orders.source?.timeout == .seconds(30))
+        #expect(board.feeds.first?.source.every == .seconds(5) && board.feeds.first?.source.timeout == .seconds(10))
+        #expect(
+            board.feeds.first?.source.headers == [] && board.hook == nil && board.settings == Session.SettingsChange())
+        #expect(
+            orders.feeds.first?.source.every == .milliseconds(2500)
+                && orders.feeds.first?.source.timeout == .seconds(30))
         let headers = [("Authorization", "Bearer hidden"), ("Accept", "application/json")]
-        #expect(orders.source?.headers == headers.map { RequestHeader(name: $0, value: $1) })
+        #expect(orders.feeds.first?.source.headers == headers.map { RequestHeader(name: $0, value: $1) })
         #expect(orders.hook?.timeout == .milliseconds(500))
         var settings = Session.SettingsChange()
         settings.timeToLive = .seconds(60)
@@ -56,7 +59,7 @@ import Testing
         settings.shape = .pointers(itemsAt: JSONPointer("/data")!)
         settings.keepsExpanded = true
         #expect(orders.settings == settings)
-        #expect(notes.source == nil && notes.hook?.timeout == .seconds(2))
+        #expect(notes.feeds.isEmpty && notes.hook?.timeout == .seconds(2))
     }
 
     @Test func `a session is of the list of its name, else of the first that matches`() throws {
@@ -76,7 +79,7 @@ import Testing
         for (session, name, url) in table {
             let match = file.list(of: session)
             #expect(match?.definition.name.text == name, "\(session)")
-            #expect(match?.sourceURL == url, "\(session)")
+            #expect(match.map { match in match.url(of: match.definition.feeds[0]) } == url, "\(session)")
             #expect(match?.hookURL == nil)
         }
         #expect(try self.file("{}").list(of: "a") == nil)
@@ -92,16 +95,55 @@ import Testing
         #expect(one != (try file(list("5", "SHORT")).lists[0]))
     }
 
+    @Test func `a shape is guessed where the file says so`() throws {
+        let list = { (shape: String) in "{\"a\":{\"source\":{\"url\":\"http://h/\"},\"shape\":\(shape)}}" }
+        let (guessed, said) = (try file(list("\"guess\"")), try file(list("{\"idAt\":\"/id\"}")))
+        #expect(guessed.lists[0].guessesShape && guessed.lists[0].settings.shape == nil)
+        #expect(!said.lists[0].guessesShape && guessed.lists[0] != said.lists[0])
+        // A node whose file says otherwise fetches by itself.
+        let origins = [guessed, said, try file(list("{\"idAt\":\"/k\"}"))].map {
+            $0.list(of: "a").map { $0.sourceHash(of: $0.definition.feeds[0], by: .digests("tests")) }
+        }
+        #expect(Set(origins).count == 3)
+    }
+
     @Test(arguments: [
         ("0.1", 100), ("1", 1000), ("5", 5000), ("3600", 3_600_000), ("3.6e3", 3_600_000), ("1.0001", 1000),
     ])
     func `a time is a number of seconds`(_ text: String, _ milliseconds: Int) throws {
         let list = try file("{\"a\":{\"source\":{\"url\":\"http://h/\",\"every\":\(text)}}}").lists[0]
-        #expect(list.source?.every == .milliseconds(milliseconds))
+        #expect(list.feeds.first?.source.every == .milliseconds(milliseconds))
+    }
+
+    @Test func `each section has a source, a shape and a content of its own, in the file's order`() throws {
+        let list = try file(
+            """
+            {"a:{b}": {"sections": {
+              "z": {"source": {"url": "http://h/{b}/z"}},
+              "a/é": {"source": {"url": "http://h/a", "every": 9}, "content": {"title": "A"},
+                "shape": {"itemsAt": "/rows", "rest": true}},
+              "m": {"source": {"url": "http://h/m"}, "shape": {"idAt": "/no", "idScope": "state"}}
+            }, "ttl": 9}}
+            """
+        ).lists[0]
+        #expect(list.outlines?.map(\.id) == ["z", "a/é", "m"])
+        #expect(list.feeds.map(\.scopesIDs) == [true, true, false])
+        #expect(list.feeds.map { $0.shape?.mapping?.itemsAt?.description } == [nil, "/rows", ""])
+        #expect(list.feed(of: "a/é")?.source.every == .seconds(9) && list.feed(of: "a") == nil)
+        #expect(list.outlines?[1].content?.bytes == Array(#"{"title": "A"}"#.utf8))
+        // Edits follow these.
+        #expect(
+            list.sectionShapes.mapValues { $0.mapping?.element.scopesIDs } == [
+                Array("a/é".utf8): true, Array("m".utf8): false,
+            ])
+        let match = try #require(try file("{\"x\":{\(Self.sections)}}").list(of: "x"))
+        let origins = match.definition.feeds.map { match.sourceHash(of: $0, by: .digests("tests")) }
+        #expect(Set(origins).count == 2)
     }
 
     // MARK: What is wrong
 
+    private static let sections = "\"sections\":{\"a\":{\(good)},\"b\":{\(good)}}"
     private static let name =
         "a name may only contain letters, digits, ._~:- and segments in braces, such as \"orders:{user}\""
     private static let session =
@@ -121,8 +163,13 @@ import Testing
         ("{}\n ^x", ["not valid JSON: \"x\" after the end of the value"]),
         ("{\"a\":{\(good)},^\"a\":{\(good)}}", ["not valid JSON: \(twice)"]),
         ("{\"a\":{\(good)},^\"\\u0061\":{\(good)}}", ["not valid JSON: \(twice)"]),
-        ("{\"a\":^5}", ["a list must be an object"]), ("{^\"a\":{}}", ["a list needs a source, a hook, or both"]),
-        ("{^\"a\":{\"ttl\":5}}", ["a list needs a source, a hook, or both"]),
+        (
+            "{\"a\":{\"hook\":{\"url\":\"http://h/\",\"secret\":\"env:SECRET\"},\"shape\":^\"guess\"}}",
+            ["a shape can only be guessed of what a source answers"]
+        ),
+        ("{\"a\":^5}", ["a list must be an object"]),
+        ("{^\"a\":{}}", ["a list needs a source or sections, a hook, or both"]),
+        ("{^\"a\":{\"ttl\":5}}", ["a list needs a source or sections, a hook, or both"]),
         ("{\"a\":{\(good),^\"sorce\":{}}}", ["a list has no member \"sorce\""]),
         ("{\"a\":{\(good),^\"x\\ny\\u202e\":{}}}", ["a list has no member \"x\u{FFFD}y\u{FFFD}\""]),
         ("{^\"a b\":{\(good)}}", [name]), ("{^\"\":{\(good)}}", [session]), ("{^\"..\":{\(good)}}", [session]),
@@ -211,7 +258,7 @@ import Testing
         (
             "{\"a\":{\(good),\"shape\":^{}}}",
             [
-                "a shape must have at least one of sectionsAt, sectionIdAt, itemsAt, idAt, kindAt, childrenAt, "
+                "a shape must have at least one of sectionsAt, sectionIdAt, itemsAt, idAt, idBy, kindAt, childrenAt, "
                     + "expandedAt, sectionExpandedAt, groupAt"
             ]
         ),
@@ -232,6 +279,46 @@ import Testing
             ["invalid must be one of refuse, skip, not \"first\""]
         ),
     ]
+
+    /// The same for sections: the text between the braces.
+    static let faultySections: [(String, [String])] = [
+        ("\"sections\":^{}", ["a list must have 1 to 100 sections"]),
+        ("\"sections\":^[]", ["the value of sections must be an object"]),
+        (
+            "\"source\":{\"url\":\"http://h/\"},^\"sections\":{\"a\":{\(good)}}",
+            ["a list has a source, or sections that have one each, not both"]
+        ),
+        (
+            "\"sections\":{\"a\":{\(good)}},^\"shape\":{\"idAt\":\"/id\"}",
+            ["in a list of sections, each section has its own shape"]
+        ),
+        ("\"sections\":{\"a\":^5}", ["a section must be an object"]),
+        ("\"sections\":{\"a\":^{}}", ["a section needs a member \"source\""]),
+        ("\"sections\":{\"a\":{\(good),^\"ttl\":5}}", ["a section has no member \"ttl\""]),
+        (
+            "\"sections\":{^\"\":{\(good)}}",
+            ["a section's id must be 1 to 2,048 bytes without control characters"]
+        ),
+        (
+            "\"sections\":{\"a\":{\(good),\"shape\":^\"guess\"}}",
+            ["the shape of one section is not guessed: `diffserver shape` prints one to write here"]
+        ),
+        (
+            "\"sections\":{\"a\":{\(good),\"shape\":{\"idAt\":\"\",^\"groupAt\":\"/g\"}}}",
+            ["groupAt has no place in the shape of one section"]
+        ),
+        (
+            "\"sections\":{\"a\":{\(good),\"shape\":{\"idAt\":\"\",\"map\":^1}}}", ["map must be true or false"]
+        ),
+        (
+            "\"sections\":{\"a\":{\"source\":{\"url\":^\"http://h/{b}\"}}}", ["the list's name has no segment {b}"]
+        ),
+    ]
+
+    @Test(arguments: faultySections)
+    func `what is wrong with sections is told with its place`(_ marked: String, _ messages: [String]) {
+        expect("{\"a\":{\(marked)}}", messages)
+    }
 
     /// The same for headers: the text between the braces.
     static let faultyHeaders: [(String, [String])] = [

@@ -36,7 +36,7 @@ private struct World {
 
     var surroundings: SourceLife.Surroundings {
         SourceLife.Surroundings(
-            now: now, list: isInFile ? ("list", .seconds(5), 1) : nil, head: nil, hasReaders: readers > 0,
+            now: now, list: isInFile ? ("list", .seconds(5), 1) : nil, base: nil, hasReaders: readers > 0,
             hasSlot: readers > 0, isSole: isSole, jitter: 0.5)
     }
 
@@ -108,7 +108,7 @@ private struct World {
                 case 5: .overtaken
                 case 6: .outdated
                 case 7: .unusable(Problem(.malformedRequest, "no list"))
-                default: .succeeded(Self.answer, at: Revision("1-0123456789abcdef"))
+                default: .succeeded(Self.answer, at: Self.base)
                 }
             if case .succeeded = outcome { happen(.heard) }
             let before = removals
@@ -124,9 +124,12 @@ private struct World {
     private var note: SourceNote {
         SourceNote(
             outcome: .fetched, age: .seconds(1), interval: .seconds(5), failures: 0, validators: SourceValidators(),
-            origin: 1)
+            sourceHash: 1)
     }
 
+    static let base = Revision("1-0123456789abcdef").map {
+        SourceBase($0, Session.FetchGround($0), SourceName("list"))
+    }
     static let answer = Transfer.Answer(
         status: 200, body: [], received: 0, etag: nil, lastModified: nil, cacheControl: nil, age: nil, retryAfter: nil,
         share: MemoryShare(of: MemoryBudget()))
@@ -207,15 +210,15 @@ private struct World {
     }
 }
 
-@Suite struct HookTurnsTests {
+@Suite struct HookQueueTests {
     /// Plays random events; now and then another node holds the lease.
     @Test(arguments: 0..<300 as Range<UInt64>)
     func `each edit has its turn or is refused, one at a time`(seed: UInt64) {
-        var (random, turns, now) = (SplitMix64(seed: seed), HookTurns(), Instant.now)
+        var (random, turns, now) = (SplitMix64(seed: seed), HookQueue(), Instant.now)
         var (waiting, calling, isAsked, isReleased): (Set<Int>, Int?, Bool, Bool) = ([], nil, false, false)
         var (arrivals, isForgotten) = (0, true)
 
-        func happen(_ event: HookTurns.Event) {
+        func happen(_ event: HookQueue.Event) {
             for action in turns.happen(event, now) {
                 switch action {
                 case .acquire:

@@ -16,12 +16,13 @@ class SQLiteCase(unittest.TestCase):
     """Has the node, the database's path, and a client."""
 
     options = ()
+    variables = None
 
     def setUp(self):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="diffserver-sqlite-"))
         self.addCleanup(shutil.rmtree, self.directory)
         self.path = self.directory / "sessions.db"
-        self.node = Node("--store", f"sqlite:{self.path}", *self.options)
+        self.node = Node("--store", f"sqlite:{self.path}", *self.options, variables=self.variables)
         self.addCleanup(self.node.stop)
         self.client = Client(self.node)
         self.addCleanup(self.client.close)

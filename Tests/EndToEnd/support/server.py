@@ -11,6 +11,7 @@ import time
 
 from .store import Store
 
+TIME_AT_START = r"(?m)^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z "
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
@@ -44,8 +45,13 @@ def certify(folder, days):
                     "-subj", "/CN=localhost", "-keyout", f"{folder}/key", "-out", f"{folder}/certificate"], check=True, capture_output=True)
 
 
+def untimed(text):
+    """Lines of the log without their times."""
+    return re.sub(TIME_AT_START, "", text)
+
+
 class Server:
-    """A server process and the lines of its log."""
+    """A server process and the lines of its log, those of text without their times; `log` has them as they are."""
 
     def __init__(self, *options, listen="127.0.0.1:0", variables=None, descriptors=None):
         """`descriptors`: how many the process may have open. While `reads_log` is clear, its log is not read."""
@@ -61,7 +67,7 @@ class Server:
         self.process = subprocess.Popen(
             arguments + words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE, env=environment(variables), preexec_fn=limit)
-        self.lines = []
+        self.lines, self.log = [], []
         self._told = threading.Condition()
         self._ended = False
         self.reads_log = threading.Event()
@@ -84,7 +90,8 @@ class Server:
         for line in self.process.stderr:
             self.reads_log.wait()
             with self._told:
-                self.lines.append(line.decode("utf-8", "replace").rstrip("\n"))
+                self.log.append(line.decode("utf-8", "replace").rstrip("\n"))
+                self.lines.append(untimed(self.log[-1]))
                 self._told.notify_all()
         with self._told:
             self._ended = True

@@ -13,7 +13,7 @@ from .client import Client, session_path, target
 from .clock import wait_for
 from .events import Stream
 from .tokens import SECRET
-from .upstream import Upstream
+from .upstream import Upstream, says
 
 # None of these may say where a test's upstream is, or who is trusted.
 QUIET = {name: "" for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")}
@@ -141,6 +141,22 @@ class SourceCase(ServiceCase):
     def wait_for_lines(self, count, *parts):
         wait_for(lambda: len(self.lines(*parts)) >= count,
                  lambda: f"{count} lines with {parts}; there are:\n" + "\n".join(self.server.lines))
+
+
+class EditableCase(SourceCase):
+    """Edits of `h:NAME`, which is fetched from `/h/NAME`, are always agreed to."""
+
+    variables = {"HOOK_SECRET": WEBHOOK_SECRET}
+
+    @classmethod
+    def lists(cls, url):
+        hook = {"url": f"{url}/hook", "secret": "env:HOOK_SECRET"}
+        return {**super().lists(url), "h:{name}": {"source": {"url": f"{url}/h/{{name}}", "every": cls.interval, "timeout": 5}, "hook": hook}}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.upstream.set("/hook", says(b"", 204))
 
 
 class Asked(threading.Thread):

@@ -7,29 +7,35 @@ over each store, or has stores of its own, and runs in the round in memory alone
 from . import store
 
 # What sessions answer: run in memory, over SQLite and over Redis.
-SESSIONS = """awaited changes compressed_streams concurrency conditions counts draining edits events everything groups history hooks
-    idempotency ignored_places intents keep limits list_content listing long_poll long_work lookups many_lists model reload replay
-    revocation scrolling sessions settings shapes shared_answers since_and_resets smallest source_faults source_readers sources
-    tokens_and_keys view_readers view_spelling view_tokens views windows""".split()
+SESSIONS = """awaited changes compressed_streams concurrency conditions counts draining edits elements_without_ids events
+    everything groups history hooks idempotency ignored_places intents keep limits list_content listing long_poll long_work
+    lookups many_lists model reload replay revocation scrolling section_sources sections sessions settings shaped_edits shapes
+    shared_answers since_and_resets smallest source_faults source_readers sources tokens_and_keys view_readers view_spelling
+    view_tokens views windows""".split()
 
 # The same over each store: what is read before a session is looked at, and what is around the service.
-ONCE = """check_lists command_line container_engine cors diff example_upstream guesses hostile kubernetes least_privilege libcurl
+ONCE = """check_lists command_line container_engine cors counted_work diff example_upstream guessed_lists guesses hostile kubernetes least_privilege libcurl
     lists_as_they_come logs loopback_rule memory metrics mistakes negotiation nginx observing options page_headers peers
-    pointers_own_json problems small traps upstreams version watchdog watching""".split()
+    pointers_own_json problems row_types traps upstreams version watchdog watching""".split()
+
+# Of a server that has no other store.
+MEMORY = ("small",)
 
 # With stores of their own.
 STORES = """cut_off descriptors hot_list lost_nodes reading_elsewhere redis_compaction redis_damage redis_faults rolling_restart shared
     shared_sources sqlite sqlite_calls sqlite_faults store_cache""".split()
 
 # Too long for each change: run by `make test FULL=1`.
-LONG = ("test_memory.DefaultBudget",)
+LONG = ("test_memory.DefaultBudget", "test_counted_work.LongList")
 
 
 def belongs(name, runs_all):
     """Whether a class, `module.Class`, is part of this round."""
     module = name.partition(".")[0].removeprefix("test_")
-    if module not in {*SESSIONS, *ONCE, *STORES}:
+    if module not in {*SESSIONS, *ONCE, *MEMORY, *STORES}:
         raise ValueError(f"say in Tests/EndToEnd/support/suites.py in which rounds test_{module} runs")
+    if module in MEMORY:
+        return store.KIND == "memory"
     if runs_all:
         return True
     return name not in LONG and (store.KIND == "memory" or module in SESSIONS)

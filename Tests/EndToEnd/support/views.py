@@ -3,6 +3,7 @@
 States are as GET writes them, read by `jsontext.exact`: numbers are tokens, compared by their exact values.
 """
 
+import json
 import re
 
 from .appliers import rows
@@ -53,23 +54,26 @@ def grouped(items, group):
     """Sections of the items, in the order of their first ones."""
     made = {}
     for item in items:
-        identity = group_of(item, group)
-        made.setdefault(key(identity), {"id": identity, "items": []})["items"].append(item)
+        value = key(item["id"]) if group["at"] == "/id" else next(iter(values_at(item, group["at"])), None)
+        identity, told, _ = group_of(value, plain(group["prefix"]) if "prefix" in group else None)
+        made.setdefault(key(identity), {"id": identity, "content": {"group": told}, "items": []})["items"].append(item)
     return list(made.values())
 
 
-def group_of(item, group):
-    """The id of the section that it goes into, with its value's notation."""
-    value = key(item["id"]) if group["at"] == "/id" else next(iter(values_at(item, group["at"])), None)
-    if isinstance(value, str):
-        text = value
-    elif isinstance(value, (int, Number)) and not isinstance(value, bool) and re.fullmatch(r"-?\d+", key(value)):
-        text = key(value)
-    else:
-        return "none"
-    cut_text = text[:plain(group["prefix"])] if "prefix" in group else text
-    is_id = 0 < len(octets(cut_text)) <= 2048 and not re.search(r"[\x00-\x1f\x7f-\x9f]", cut_text)
-    return "none" if not is_id else value if cut_text == text else cut_text
+def group_of(value, prefix):
+    """The id of the section that an item with this value goes into; what that says of the group where the item is its first; and
+    whether the value could be a group, or is none."""
+    if value is None or value == "":
+        return "none", None, True
+    if not isinstance(value, (bool, str, int, Number)):
+        return "none", None, False
+    text = value if isinstance(value, str) else json.dumps(value) if isinstance(value, bool) else key(value)
+    if prefix is not None:
+        value = text = text[:prefix]
+    if len(octets(text)) > 2048 or re.search(r"[\x00-\x1f\x7f-\x9f]", text):
+        return "none", None, False
+    is_number = not isinstance(value, (bool, str)) and re.fullmatch(r"-?\d+", text)
+    return value if is_number else text, value, True
 
 
 def collapsed(each, ids):

@@ -59,14 +59,14 @@ import Testing
         transport.endsInput = false
         let scripted = try ScriptedConnection(transport)
         var sent: [Int] = []
-        for turn in 0..<4 {
+        for iteration in 0..<4 {
             let before = transport.output.count
-            scripted.loop.turn(at: scripted.now) {
-                if turn == 0 { scripted.connection?.receive(.input) }
+            scripted.loop.iterate(at: scripted.now) {
+                if iteration == 0 { scripted.connection?.receive(.input) }
             }
             sent.append((transport.output.count - before) / 1024)
         }
-        // Twice in the first turn: for the event, and as a marked receiver.
+        // Twice in the first iteration: for the event, and as a marked receiver.
         #expect(sent == [512, 256, 208, 0] && scripted.isOpen)
     }
 
@@ -74,7 +74,7 @@ import Testing
         let transport = ScriptedTransport(Array("GET /bytes/1000000 HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
         transport.endsInput = false
         let scripted = try ScriptedConnection(transport) { $0.outgoing = MemoryBudget(limit: -1) }
-        scripted.loop.turn(at: scripted.now) { scripted.connection?.receive(.input) }
+        scripted.loop.iterate(at: scripted.now) { scripted.connection?.receive(.input) }
         scripted.loop.runJobs()
         #expect(transport.output.count > 1_000_000 && scripted.isOpen)
     }
@@ -85,13 +85,13 @@ import Testing
         transport.endsInput = false
         let scripted = try ScriptedConnection(transport)
         var answered: [Int] = []
-        for turn in 0..<6 {
-            scripted.loop.turn(at: scripted.now) {
-                if turn == 0 { scripted.connection?.receive(.input) }
+        for iteration in 0..<6 {
+            scripted.loop.iterate(at: scripted.now) {
+                if iteration == 0 { scripted.connection?.receive(.input) }
             }
             answered.append(scripted.output.split(separator: "HTTP/1.1 200").count)
         }
-        // Twice in the first turn: for the event, and as a marked receiver.
+        // Twice in the first iteration: for the event, and as a marked receiver.
         #expect(answered == [128, 192, 256, 300, 300, 300])
     }
 

@@ -12,7 +12,7 @@ import Testing
         return ends
     }
 
-    /// Descriptors that are always ready, whose events take longer than one turn has for them.
+    /// Descriptors that are always ready, whose events take longer than one iteration has for them.
     @Test func nobodyStandsBehindOldEventsOfABusyDescriptor() throws {
         let loop = try EventLoop.standalone(polling: .ofTests)
         defer { loop.end() }
@@ -23,7 +23,7 @@ import Testing
         loop.execute {
             for each in busy {
                 let watch = DescriptorWatch(each[0], on: loop) { _ in
-                    usleep(1000)
+                    pauseThread(.milliseconds(1), "a handler that is slow")
                     let isTime = handled.withLock {
                         $0.count += 1
                         if $0.count == 300 { $0.since = $0.count }

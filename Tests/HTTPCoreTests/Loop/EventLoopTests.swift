@@ -23,7 +23,7 @@ import Testing
         for _ in 0..<given {
             let work = Ended { gone.count.add(1, ordering: .relaxed) }
             loop.execute { work.keep() }
-            usleep(100)
+            pauseThread(.microseconds(100), "whoever gives work")
         }
         #expect(eventually { gone.count.load(ordering: .relaxed) == given })
     }

@@ -193,7 +193,7 @@ import Testing
             let pair = Pair()
             pair.write()
             #expect(poller.add(pair.near, for: .edges(forOutput: true)))
-            if round % 2 == 0 { usleep(200) }
+            if round % 2 == 0 { pauseThread(.microseconds(200), "the writer, until Dispatch has seen the event") }
             close(pair.near)
             let next = Pair()
             #expect(poller.add(next.near, for: .edges(forOutput: false)))

@@ -69,16 +69,16 @@ import Testing
         let clock = Clock(step: .milliseconds(1))
 
         for pending in pendings.prefix(500) { pending.answer(Response(status: 200)) }
-        first.turn(clock.look)
+        first.iterate(clock.look)
         #expect(answered() == 32, "a slice")
         // A connection answered now does not wait for them.
         pendings[500].answer(Response(status: 200))
-        first.turn(clock.look)
+        first.iterate(clock.look)
         #expect(!late.output.isEmpty && answered() == 64)
         for job in 0..<500 {
             first.connection?.loop.execute { if job == 499 { pendings[501].answer(Response(status: 200)) } }
         }
-        for _ in 0..<20 { first.turn(clock.look) }
+        for _ in 0..<20 { first.iterate(clock.look) }
         #expect(answered() == 500)
         first.settle()
         #expect(!later.output.isEmpty)

@@ -43,17 +43,17 @@ import Testing
         let end = stuck(busy)
         let dog = Watchdog([idle, busy], limit: .seconds(8))
         for second in 0..<8 {
-            let turns = idle.turns
+            let iterations = idle.iterations
             // A loop that was just woken may need one more check for that, so it is checked until it turns.
             #expect(
-                eventually { look(dog, at: Int64(second) * 1000).isEmpty && idle.turns > turns },
+                eventually { look(dog, at: Int64(second) * 1000).isEmpty && idle.iterations > iterations },
                 "an idle loop is woken")
         }
         let findings = look(dog, at: 8000)
         #expect(findings.map(\.time) == [.seconds(8)] && findings[0].request == nil)
-        let turns = busy.turns
+        let iterations = busy.iterations
         end.signal()
-        #expect(eventually { busy.turns > turns })
+        #expect(eventually { busy.iterations > iterations })
         #expect(look(dog, at: 9000).isEmpty)
     }
 
@@ -89,11 +89,11 @@ import Testing
                 && found.first?.request?.method == .post)
         server.service.goOn.signal()
         #expect(client.receive(until: "unstuck").contains("unstuck"))
-        let turns = server.server.loops[0].turns
+        let iterations = server.server.loops[0].iterations
         server.server.loops[0].wake()
-        #expect(eventually { server.server.loops[0].turns > turns })
+        #expect(eventually { server.server.loops[0].iterations > iterations })
         #expect(
-            server.server.loops[0].request(inTurn: server.server.loops[0].turns) == nil,
+            server.server.loops[0].request(inIteration: server.server.loops[0].iterations) == nil,
             "what is over is not what it does")
     }
 }

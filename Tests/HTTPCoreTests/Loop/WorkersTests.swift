@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPCore
 
 @Suite struct WorkersTests {
-    @Test func `clients take turns, and the jobs of each keep their order`() {
+    @Test func `clients take iterations, and the jobs of each keep their order`() {
         let workers = Workers(count: 1)
         let (go, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let order = Locked<[String]>([])

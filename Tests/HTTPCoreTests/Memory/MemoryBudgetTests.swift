@@ -191,7 +191,7 @@ import Testing
         #expect(scripted.shard.options.incoming.inUse == 9000)
         scripted.transport.give(String(repeating: "x", count: 21_000))
         scripted.settle()
-        // The body is complete at the end of the turn, so no part of it waits for more.
+        // The body is complete at the end of the iteration, so no part of it waits for more.
         #expect(scripted.output.contains(" 200 ") && scripted.shard.options.incoming.inUse == 0)
     }
 

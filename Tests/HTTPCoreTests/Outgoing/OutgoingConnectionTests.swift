@@ -64,6 +64,22 @@ import Testing
         }
     }
 
+    @Test func theSystemsAuthoritiesAreTheFirstThatAreThere() {
+        let files = TestCertificates()
+        defer { files.remove() }
+        let (one, other) = (files.authorityFile, files.certificateFile)
+        for (named, places, found) in [
+            (nil, ["/no/such/file", one, other], one), (nil, ["/no/such/file"], nil), ("", [other, one], other),
+            ("/named", [one], "/named"),
+        ] as [(String?, [String], String?)] {
+            #expect(SystemAuthorities.file(named, or: places) == found)
+        }
+        // Debian's, Fedora's and Alpine's.
+        for part in ["ssl/certs/ca-certificates.crt", "pki/tls/certs/ca-bundle.crt", "ssl/cert.pem"] {
+            #expect(SystemAuthorities.files.contains("/etc/\(part)"))
+        }
+    }
+
     @Test func aServerThatWantsACertificateSaysSo() throws {
         let files = TestCertificates()
         defer { files.remove() }

@@ -41,48 +41,48 @@ import Testing
 
     /// Slots that are held until the value is released.
     private final class Places {
-        private(set) var slots: [Held] = []
+        private(set) var permits: [Held] = []
 
         final class Held {
-            let slot: PeerSlot
-            init(_ slot: consuming PeerSlot) { self.slot = slot }
+            let permit: PeerPermit
+            init(_ permit: consuming PeerPermit) { self.permit = permit }
         }
 
         /// Takes one more slot; returns whether it is for a served connection, or nil if there is none.
         func take(_ connections: PeerConnections, _ network: PeerNetwork) -> Bool? {
-            guard let slot = connections.slot(for: network) else { return nil }
-            slots.append(Held(slot))
-            return slots.last?.slot.isServed
+            guard let permit = connections.permit(for: network) else { return nil }
+            permits.append(Held(permit))
+            return permits.last?.permit.isServed
         }
 
-        func giveBack(_ count: Int) { slots.removeFirst(count) }
+        func giveBack(_ count: Int) { permits.removeFirst(count) }
     }
 
     @Test(arguments: [1, 3, 100]) func `so many are served, some are told, and more are not heard`(_ limit: Int) {
         let connections = PeerConnections(limit: limit)
-        let (slots, others) = (Places(), Places())
+        let (permits, others) = (Places(), Places())
         let one = PeerNetwork.v4(1)
-        for _ in 0..<limit { #expect(slots.take(connections, one) == true) }
-        for _ in 0..<PeerConnections.overflow { #expect(slots.take(connections, one) == false) }
-        for _ in 0..<3 { #expect(slots.take(connections, one) == nil) }
+        for _ in 0..<limit { #expect(permits.take(connections, one) == true) }
+        for _ in 0..<PeerConnections.overflow { #expect(permits.take(connections, one) == false) }
+        for _ in 0..<3 { #expect(permits.take(connections, one) == nil) }
         #expect(connections.inUse == (limit + PeerConnections.overflow, 1), "what was not heard takes nothing")
         #expect(others.take(connections, .v4(2)) == true, "another's room is its own")
         #expect(others.take(connections, .v6(prefix: 1, scope: 0)) == true)
-        slots.giveBack(1)
-        #expect(slots.take(connections, one) == true, "those that are told so take no slot of one that is served")
-        #expect(slots.take(connections, one) == nil)
-        slots.giveBack(slots.slots.count)
+        permits.giveBack(1)
+        #expect(permits.take(connections, one) == true, "those that are told so take no slot of one that is served")
+        #expect(permits.take(connections, one) == nil)
+        permits.giveBack(permits.permits.count)
         #expect(connections.inUse == (2, 2), "who has none is forgotten")
-        #expect(slots.take(connections, one) == true)
+        #expect(permits.take(connections, one) == true)
     }
 
-    @Test func `slots are taken and given back on many threads`() {
+    @Test func `permits are taken and given back on many threads`() {
         let connections = PeerConnections(limit: 5)
         DispatchQueue.concurrentPerform(iterations: 4) { thread in
-            let slots = Places()
+            let permits = Places()
             for round in 0..<5000 {
-                _ = slots.take(connections, .v4(UInt32(round % 3)))
-                if round % 4 == thread { slots.giveBack(slots.slots.count / 2) }
+                _ = permits.take(connections, .v4(UInt32(round % 3)))
+                if round % 4 == thread { permits.giveBack(permits.permits.count / 2) }
             }
         }
         #expect(connections.inUse == (0, 0))
@@ -117,7 +117,7 @@ import Testing
     }
 
     /// Opens and closes connections in every possible way, then checks that just as many as before can be served.
-    @Test func `each connection gives its slot back, however it ends`() throws {
+    @Test func `each connection gives its permit back, however it ends`() throws {
         let limit = 4
         let server = try TestServer {
             $0.maxPeerConnections = limit

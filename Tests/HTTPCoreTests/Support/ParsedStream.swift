@@ -18,13 +18,13 @@ struct ParsedStream: Equatable, CustomStringConvertible {
         var body: [UInt8] = []
         var start = 0
         for end in cuts + [bytes.count] where refusal == nil {
-            var isStarved = false
-            while !isStarved, refusal == nil {
+            var needsRead = false
+            while !needsRead, refusal == nil {
                 let given = Array(bytes[start..<end])  // moved each time, so that a kept pointer would show
                 given.withUnsafeBytes { input in
                     guard var current = decoder else {
                         switch parser.parse(input) {
-                        case .incomplete: isStarved = true
+                        case .incomplete: needsRead = true
                         case .refused(let refusal): self.refusal = refusal
                         case .complete(let head, let consumed):
                             start += consumed
@@ -45,7 +45,7 @@ struct ParsedStream: Equatable, CustomStringConvertible {
                     case .more(let consumed, let content):
                         body += input[content]
                         start += consumed
-                        isStarved = start == end
+                        needsRead = start == end
                     case .end(let consumed, let content):
                         body += input[content]
                         start += consumed

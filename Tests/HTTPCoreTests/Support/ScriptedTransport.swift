@@ -100,8 +100,8 @@ final class ScriptedConnection {
         shard = Shard(
             loop: loop, options: options, capacity: ConnectionCapacity(for: options.maxConnections, free: .max)!,
             service: service, workers: Self.workers,
-            relief: BacklogRelief(budget: options.outgoing))
-        loop.turn(at: now)
+            outputLimit: OutputBufferLimit(budget: options.outgoing))
+        loop.iterate(at: now)
         connect(isTLS: isTLS)
     }
 
@@ -127,7 +127,7 @@ final class ScriptedConnection {
     /// happens.
     func settle() {
         for _ in 0..<64 where isOpen {
-            loop.turn(at: now) { connection?.receive([.input, .output]) }
+            loop.iterate(at: now) { connection?.receive([.input, .output]) }
             loop.runJobs()
         }
     }
@@ -135,18 +135,18 @@ final class ScriptedConnection {
     /// Shuts down the peer's side.
     func hangUp() {
         transport.endsInput = true
-        loop.turn(at: now) { connection?.receive([.input, .inputEnd]) }
+        loop.iterate(at: now) { connection?.receive([.input, .inputEnd]) }
     }
 
-    /// A turn of the loop without events, with its own clock.
-    func turn(_ clock: () -> Instant) { loop.turn(at: now, clock: clock) }
+    /// An iteration of the loop without events, with its own clock.
+    func iterate(_ clock: () -> Instant) { loop.iterate(at: now, clock: clock) }
 
     func pass(_ duration: Duration) {
         // In steps, like a loop: an alarm may rearm itself.
         let end = now + duration
         while now < end {
             now = min(end, now + .milliseconds(100))
-            loop.turn(at: now)
+            loop.iterate(at: now)
         }
     }
 }

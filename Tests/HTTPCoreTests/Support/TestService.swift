@@ -136,12 +136,3 @@ struct TestServer {
         return client.receiveToEnd()
     }
 }
-
-/// Waits until `condition` holds, at most a minute.
-func eventually(_ condition: () -> Bool) -> Bool {
-    for _ in 0..<6000 {
-        if condition() { return true }
-        usleep(10_000)
-    }
-    return false
-}

@@ -8,8 +8,6 @@ import kotlinx.coroutines.CoroutineScope
 @Target(AnnotationTarget.FUNCTION, AnnotationTarget.TYPE, AnnotationTarget.PROPERTY_GETTER)
 annotation class Composable
 
-annotation class Stable
-
 interface State<out T> {
     val value: T
 }

@@ -3,10 +3,15 @@
 package androidx.lifecycle
 
 import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.suspendCancellableCoroutine
 
-abstract class ViewModel
+abstract class ViewModel {
+    internal val scope = CoroutineScope(Dispatchers.Default)
+}
+
+val ViewModel.viewModelScope: CoroutineScope get() = scope
 
 open class Lifecycle {
     enum class State { CREATED, STARTED }

@@ -13,8 +13,8 @@ PAGE = ROOT / "Sources/DiffServer/Page"
 CLIENT = ROOT / "Clients/js"
 SCRIPT = "text/javascript; charset=utf-8"
 # What the server serves: the page, and the client's package.
-FILES = {"index.html": ("text/html; charset=utf-8", PAGE / "index.html"),
-         **{name: (SCRIPT, CLIENT / name) for name in ("client.js", "apply.js", "bind.js", "edits.js", "updates.js")},
+FILES = {"index.html": ("text/html; charset=utf-8", PAGE / "index.html"), "page": ("text/html; charset=utf-8", PAGE / "page.html"),
+         **{name: (SCRIPT, CLIENT / name) for name in ("client.js", "apply.js", "bind.js", "edits.js", "updates.js", "live-list.js")},
          "client.d.ts": ("text/plain; charset=utf-8", CLIENT / "client.d.ts"),
          **{f"playground/{path.name}": (SCRIPT, path) for path in sorted((PAGE / "playground").glob("*.js"))}}
 

@@ -3,7 +3,7 @@
 import { apply, connect, eventParser, ProblemError, type Answer, type ID, type State } from 'diffserver-client';
 import { share } from 'diffserver-client/share';
 import { list } from 'diffserver-client/svelte';
-import { useList } from 'diffserver-client/react';
+import { useGlide, useList } from 'diffserver-client/react';
 
 interface Fire { name: string; acres: number; note?: string }
 interface Day { date: string }
@@ -236,6 +236,16 @@ seen.post([{ id: 1, content: 'Ash' }]);
 seen.rows.push({ id: 1 });
 // @ts-expect-error: null before the first answer
 seen.state.sections;
+const silence: number | undefined = seen.stale;
+const waits: boolean = seen.pending.has(1, 'items') || seen.pending.has(1) || fires.pending.has('s', 'sections');
+// @ts-expect-error: rows or sections
+seen.pending.has(1, 'rows');
+// @ts-expect-error: it says itself what changes
+useList(url, { session: 'a', onChange() {} });
+useGlide(seen.rows, { duration: 100 }).current;
+// @ts-expect-error: the rows themselves
+useGlide(seen);
+void [silence, waits];
 // @ts-expect-error: one dialect only
 useList(url, { session: 'a', dialect: 'staged' });
 list<Fire>(url, { session: 'a' }).subscribe(({ rows, status }) => `${status} ${rows[0].content?.acres}`)();

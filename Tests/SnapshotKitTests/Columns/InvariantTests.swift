@@ -18,7 +18,7 @@ struct InvariantTests {
         var (nodes, sections, payloads) = (state.nodes, state.sections, state.payloads)
         change(&nodes, &sections, &payloads)
         return Columns(
-            text: StateText(bytes ?? state.text.bytes), nodes: nodes, sections: sections, payloads: payloads,
+            text: TextRope(bytes ?? state.text.bytes), nodes: nodes, sections: sections, payloads: payloads,
             itemTable: state.itemTable, sectionTable: state.sectionTable, rowOfItem: state.rowOfItem,
             itemOfRow: state.itemOfRow
         ).firstBrokenInvariant

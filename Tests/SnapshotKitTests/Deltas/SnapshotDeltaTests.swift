@@ -25,9 +25,9 @@ struct SnapshotDeltaTests {
                 on.append(SnapshotDelta(over: change) ?? SnapshotDelta(whole: states.last!))
             }
             for (steps, state) in states.reversed().enumerated() {
-                let (made, reused) = try #require(states.last!.applying(back.prefix(steps), isIndexed: seed % 2 == 0))
+                let (made, shared) = try #require(states.last!.applying(back.prefix(steps), isIndexed: seed % 2 == 0))
                 #expect(made.documentJSON() == state.documentJSON(), "seed \(seed), \(steps) back")
-                try requireSameChanges(from: made, state, to: states.last!, reused.reversed)
+                try requireSameChanges(from: made, state, to: states.last!, shared.reversed)
             }
             for (steps, state) in states.enumerated() {
                 let made = try #require(states[0].applying(on.prefix(steps), isIndexed: true)).snapshot
@@ -37,23 +37,23 @@ struct SnapshotDeltaTests {
     }
 
     private func requireSameChanges(
-        from made: Snapshot, _ state: Snapshot, to head: Snapshot, _ reused: Kinship
+        from made: Snapshot, _ state: Snapshot, to head: Snapshot, _ shared: SharedRuns
     ) throws {
-        let (change, expected) = (Changeset(from: made, to: head, reused: reused), Changeset(from: state, to: head))
+        let (change, expected) = (Changeset(from: made, to: head, shared: shared), Changeset(from: state, to: head))
         #expect(change.counts == expected.counts)
         for dialect in Dialect.allCases {
             #expect(change.json(dialect, content: .patch) == expected.json(dialect, content: .patch), "\(dialect)")
         }
         let carried = Fingerprints(
-            of: head, from: Fingerprints(of: made, by: Self.hash), reusing: change.reused)
+            of: head, from: Fingerprints(of: made, by: Self.hash), reusing: change.shared)
         #expect(carried.areOfSameState(as: Fingerprints(of: head, by: Self.hash)))
     }
 
     @Test("An id of several parts and one that was written as such are the same, and are kept apart")
     func partsOfIDs() throws {
-        var places = StateShape.Places()
-        places.element.idAt = [JSONPointer("/type")!, JSONPointer("/no")!]
-        let shape = StateShape(places)
+        var mapping = StateShape.FieldMapping()
+        mapping.element.idAt = [JSONPointer("/type")!, JSONPointer("/no")!]
+        let shape = StateShape(mapping)
         let written = try Snapshot(json: #"[{"id":"post/1","content":{"type":"post","no":1}},"post/2"]"#)
         let parts = try Snapshot(json: #"[{"type":"post","no":1},{"type":"post","no":2}]"#, shape: shape)
         for (old, new) in [(written, parts), (parts, written)] {
@@ -72,10 +72,10 @@ struct SnapshotDeltaTests {
 
     @Test("fits the same state read from a record, where ids of several parts are stored otherwise")
     func partsOfIDsInRecords() throws {
-        var places = StateShape.Places()
-        places.element.idAt = [JSONPointer("/type")!, JSONPointer("/no")!]
-        places.element.expandedAt = JSONPointer("/open")!
-        let shape = StateShape(places)
+        var mapping = StateShape.FieldMapping()
+        mapping.element.idAt = [JSONPointer("/type")!, JSONPointer("/no")!]
+        mapping.element.expandedAt = JSONPointer("/open")!
+        let shape = StateShape(mapping)
         let states = try [
             #"[{"type":"post","no":1},{"type":"é","no":2,"open":true}]"#,
             #"[{"type":"post","no":1,"open":false},{"type":"é","no":2,"open":false}]"#,
@@ -117,9 +117,9 @@ struct SnapshotDeltaTests {
         let change = Changeset(from: old, to: new)
         #expect(SnapshotDelta(backOver: change).bytes.count < 100)
         #expect(try #require(SnapshotDelta(over: change)).bytes.count < 100)
-        let (past, reused) = try #require(new.applying([SnapshotDelta(backOver: change)]))
+        let (past, shared) = try #require(new.applying([SnapshotDelta(backOver: change)]))
         #expect(past.documentJSON() == old.documentJSON())
-        #expect(reused.runs.reduce(0) { $0 + $1.count } == count - 3)
+        #expect(shared.runs.reduce(0) { $0 + $1.count } == count - 3)
     }
 
     @Test("takes the memory of one state over any number of changes to a long content")
@@ -172,13 +172,13 @@ struct SnapshotDeltaTests {
         for (one, other) in [(forms[0], forms[1]), (forms[1], forms[0])] {
             let (old, new) = (try Snapshot(json: one), try Snapshot(json: other))
             let back = SnapshotDelta(backOver: Changeset(from: old, to: new))
-            let (past, reused) = try #require(new.applying([back], isIndexed: true))
-            let carried = Fingerprints(of: past, from: Fingerprints(of: new, by: Self.hash), reusing: reused)
+            let (past, shared) = try #require(new.applying([back], isIndexed: true))
+            let carried = Fingerprints(of: past, from: Fingerprints(of: new, by: Self.hash), reusing: shared)
             #expect(carried.areOfSameState(as: Fingerprints(of: old, by: Self.hash)))
         }
     }
 
-    @Test("one after the other makes no text that is mostly dead")
+    @Test("one after the other makes no text that needs compaction")
     func textOfFollowers() throws {
         let rows = (0..<50).map { #"{"id":\#($0),"content":"\#(Self.text)"}"# }
         var (state, leader) = (try Snapshot(json: "[\(rows.joined(separator: ","))]"), Snapshot.empty)
@@ -218,7 +218,7 @@ struct SnapshotDeltaTests {
         #expect(Snapshot.empty.applying([delta]) == nil)
     }
 
-    @Test("A state after many edits refers to text that is at most half dead")
+    @Test("A state after many edits refers to text of which at most half is garbage")
     func textOfEdits() throws {
         let rows = (0..<200).map { #"{"id":\#($0),"content":"\#(Self.text)"}"# }
         var state = try Snapshot(json: "[\(rows.joined(separator: ","))]")

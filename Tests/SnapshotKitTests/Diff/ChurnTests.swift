@@ -50,9 +50,9 @@ struct ChurnTests {
             ("[1,2]", "[3,4]", [[]], false),
         ])
     func inContent(old: String, new: String, ids: [[String]], churns: Bool) throws {
-        var places = StateShape.Places()
-        places.element.idAt = ids.map { JSONPointer(tokens: $0.map { Array($0.utf8) }) }
-        let states = try [old, new].map { try Snapshot(json: $0, shape: StateShape(places)) }
+        var mapping = StateShape.FieldMapping()
+        mapping.element.idAt = ids.map { JSONPointer(tokens: $0.map { Array($0.utf8) }) }
+        let states = try [old, new].map { try Snapshot(json: $0, shape: StateShape(mapping)) }
         #expect(Changeset(from: states[0], to: states[1]).showsIdentityChurn == churns)
     }
 }

@@ -7,12 +7,12 @@ struct IncreasingRunTests {
     /// The places that are kept in a list of old positions.
     private func kept(_ values: [Int], shift: Int, goesOn: Bool) -> Set<Int> {
         var run = IncreasingRun()
-        var place = 0
-        while place < values.count {
+        var position = 0
+        while position < values.count {
             var count = 1
-            while place + count < values.count, values[place + count] == values[place] + count { count += 1 }
-            run.append(Int32(values[place]), at: place, count: count)
-            place += count
+            while position + count < values.count, values[position + count] == values[position] + count { count += 1 }
+            run.append(Int32(values[position]), at: position, count: count)
+            position += count
         }
         var kept: Set<Int> = []
         run.find(fixedShift: shift, goesOn: goesOn) { kept.formUnion($0) }
@@ -22,21 +22,21 @@ struct IncreasingRunTests {
     /// The same, element by element: O(n²).
     private func expected(_ values: [Int], shift: Int, goesOn: Bool) -> Set<Int> {
         var best: [(length: Int, fixed: Int, previous: Int)] = []
-        for (place, value) in values.enumerated() {
-            let last = (0..<place).filter { values[$0] < value }
+        for (position, value) in values.enumerated() {
+            let last = (0..<position).filter { values[$0] < value }
                 .max { (best[$0].length, best[$0].fixed, $0) < (best[$1].length, best[$1].fixed, $1) }
             let (length, fixed) = last.map { (best[$0].length, best[$0].fixed) } ?? (0, 0)
-            best.append((length + 1, fixed + (place - value == shift ? 1 : 0), last ?? -1))
+            best.append((length + 1, fixed + (position - value == shift ? 1 : 0), last ?? -1))
         }
-        var place =
+        var position =
             best.indices.max {
                 let (one, other) = (best[$0], best[$1])
                 return (one.length, one.fixed, goesOn ? $0 : -$0) < (other.length, other.fixed, goesOn ? $1 : -$1)
             } ?? -1
         var kept: Set<Int> = []
-        while place >= 0 {
-            kept.insert(place)
-            place = best[place].previous
+        while position >= 0 {
+            kept.insert(position)
+            position = best[position].previous
         }
         return kept
     }

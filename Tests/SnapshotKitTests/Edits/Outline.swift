@@ -54,10 +54,13 @@ func result(of edits: String, on state: String, limits: StateLimits = StateLimit
 }
 
 /// A batch read as the server reads one.
-func batch(_ edits: String, _ limits: StateLimits = StateLimits()) throws(EditError) -> EditBatch {
+func batch(
+    _ edits: String, _ limits: StateLimits = StateLimits(), shape: StateShape? = nil,
+    ofSections sections: SectionShapes = [:]
+) throws(EditError) -> EditBatch {
     let members = Envelope.Members(states: [], values: ["edits"], required: ["edits"])
     let envelope = try! Envelope(json: Array("{\"edits\":\(edits)}".utf8), members: members)
-    return try EditBatch(envelope.values["edits"]!, limits: limits)
+    return try EditBatch(envelope.values["edits"]!, shape: shape, ofSections: sections, limits: limits)
 }
 
 extension EditError {

@@ -31,11 +31,12 @@ private struct EditWriter {
         let state = "{\"sections\":[\(texts.joined(separator: ","))]}"
         #expect(try Snapshot(json: state).outline == naive.outline)
 
-        var edits: [String] = []
+        var (edits, typed) = ([String](), [ListEdit]())
         var expected: String?
         for index in 0..<Int.random(in: 1...6, using: &random) {
-            let (edit, apply) = edit()
+            let (edit, same, apply) = edit()
             edits.append(edit)
+            typed += same
             do {
                 if expected == nil { try apply(&naive) }
             } catch let refusal as NaiveState.Refusal {
@@ -49,6 +50,16 @@ private struct EditWriter {
             #expect(result == naive.outline, "\(state) \(edits)")
             try breakOnce(edits, on: state)
         }
+        try compare(typed, with: "[\(edits.joined(separator: ","))]", on: state)
+    }
+
+    /// Typed edits do what their JSON does. One update in JSON may be several typed ones: only codes are compared.
+    private func compare(_ typed: [ListEdit], with json: String, on state: String) throws {
+        let list = try Snapshot(json: state)
+        let codes = { (effect: EditBatch.Effect) in effect.description.replacing(/\ \/\d[^,]*/, with: "") }
+        let one = EditBatch.Effect(of: { try list.applying(typed) })
+        let other = EditBatch.Effect(of: { try list.applying(EditBatch(json: json)) })
+        #expect(codes(one) == codes(other), "\(state) \(json)")
     }
 
     /// Breaks one edit of a batch that fits in several ways: whatever the others go on with, only that one is told of.
@@ -85,9 +96,10 @@ private struct EditWriter {
         (0..<Int.random(in: 0...3, using: &random)).map { _ in ids.randomElement(using: &random)! }
     }
 
-    private mutating func edit() -> (String, (inout NaiveState) throws -> Void) {
+    private mutating func edit() -> (String, [ListEdit], (inout NaiveState) throws -> Void) {
         let isSections = Int.random(in: 0..<4, using: &random) == 0
         let named = some(isSections ? sectionIDs : ids)
+        let of = { (edit: ListEdit) in isSections ? ListEdit.sections(edit) : edit }
         let list = "\"\(isSections ? "sections" : "items")\":[\(named.map { "\"\($0)\"" }.joined(separator: ","))]"
         switch Int.random(in: 0..<9, using: &random) {
         case 0, 1:
@@ -101,31 +113,42 @@ private struct EditWriter {
             }
             let member = "\"\(isSections ? "sections" : "items")\":[\(new.map(\.json).joined(separator: ","))]"
             return (
-                "{\(member),\"op\":\"insert\"\(text)}",
+                "{\(member),\"op\":\"insert\"\(text)}", [of(.insert(new.map(NewElement.init), to: place))],
                 { try $0.insert(new, isSections: isSections, at: place) }
             )
         case 2, 3, 4:
             let (place, text) = place(isSections)
-            return ("{\"op\":\"move\",\(list)\(text)}", { try $0.move(named, isSections: isSections, to: place) })
-        case 5: return ("{\"op\":\"delete\",\(list)}", { $0.delete(named, isSections: isSections) })
+            return (
+                "{\"op\":\"move\",\(list)\(text)}", [of(.move(named, to: place))],
+                { try $0.move(named, isSections: isSections, to: place) }
+            )
+        case 5:
+            return (
+                "{\"op\":\"delete\",\(list)}", [of(.remove(named))], { $0.delete(named, isSections: isSections) }
+            )
         case 6:
             let updates = named.map { "{\"content\":9,\"id\":\"\($0)\"}" }.joined(separator: ",")
             return (
                 "{\"op\":\"update\",\"\(isSections ? "sections" : "items")\":[\(updates)]}",
+                named.map { of(.update($0, 9)) },
                 { try $0.change(named, isSections: isSections) { $0.content = "9" } }
             )
         case 7:
             let collapses = Bool.random(using: &random)
             return (
                 "{\"op\":\"\(collapses ? "collapse" : "expand")\",\(list)}",
+                [of(collapses ? .collapse(named) : .expand(named))],
                 { try $0.change(named, isSections: isSections) { $0.isCollapsed = collapses } }
             )
         default:
             guard Int.random(in: 0..<4, using: &random) == 0 else {
-                return ("{\"op\":\"reload\",\(list)}", { try $0.change(named, isSections: isSections) { _ in } })
+                return (
+                    "{\"op\":\"reload\",\(list)}", [of(.reload(named))],
+                    { try $0.change(named, isSections: isSections) { _ in } }
+                )
             }
             return (
-                "{\"op\":\"clear\",\(list)}",
+                "{\"op\":\"clear\",\(list)}", [of(.clear(named))],
                 { naive in
                     // All names are looked up before anything is removed.
                     try naive.change(named, isSections: isSections) { _ in }
@@ -149,6 +172,40 @@ private struct EditWriter {
         case 5 where !isSections: return (.section(section, atStart), ",\"into\":{\"section\":\"\(section)\"}\(at)")
         case 6 where !isSections: return (.item(anchor, atStart), ",\"into\":{\"item\":\"\(anchor)\"}\(at)")
         default: return (.unsaid, "")
+        }
+    }
+}
+
+extension NewElement {
+    fileprivate init(_ item: NaiveState.Item) {
+        self.init(
+            item.id, item.content.flatMap { try? JSONText($0) }, isExpanded: item.isCollapsed ? false : nil,
+            items: item.items.isEmpty ? nil : item.items.map(NewElement.init))
+    }
+}
+
+extension ListEdit {
+    fileprivate static func insert(_ elements: [NewElement], to place: NaiveState.Place) -> ListEdit {
+        switch place {
+        case .unsaid: .insert(elements)
+        case .start: .insert(elements, at: .start)
+        case .end: .insert(elements, at: .end)
+        case .before(let id): .insert(elements, before: id)
+        case .after(let id): .insert(elements, after: id)
+        case .section(let id, let atStart): .insert(elements, into: .section(id), at: atStart ? .start : .end)
+        case .item(let id, let atStart): .insert(elements, into: .item(id), at: atStart ? .start : .end)
+        }
+    }
+
+    fileprivate static func move(_ ids: [String], to place: NaiveState.Place) -> ListEdit {
+        switch place {
+        case .unsaid: .move(ids)
+        case .start: .move(ids, at: .start)
+        case .end: .move(ids, at: .end)
+        case .before(let id): .move(ids, before: id)
+        case .after(let id): .move(ids, after: id)
+        case .section(let id, let atStart): .move(ids, into: .section(id), at: atStart ? .start : .end)
+        case .item(let id, let atStart): .move(ids, into: .item(id), at: atStart ? .start : .end)
         }
     }
 }

@@ -11,6 +11,11 @@ struct GroupTests {
         #"{"id":\#(id)\#(content.map { #","content":\#($0)"# } ?? ""),"items":[\#(items)]}"#
     }
 
+    /// A section that a group makes; `value` is the group's, if its id is written in another way.
+    private static func group(_ id: String, _ items: String, _ value: String? = nil) -> String {
+        section(id, items, #"{"group":\#(value ?? id)}"#)
+    }
+
     private static func state(_ sections: String..., content: String? = nil) -> String {
         #"{\#(content.map { #""content":\#($0),"# } ?? "")"sections":[\#(sections.joined(separator: ","))]}"#
     }
@@ -19,77 +24,118 @@ struct GroupTests {
         .init(
             json: #"[{"id":1,"g":"b"},{"id":2,"g":"a"},{"id":3,"g":"b"}]"#, shape: #"{"groupAt":"/g"}"#,
             document: state(
-                section(#""b""#, #"{"id":1,"content":{"id":1,"g":"b"}},{"id":3,"content":{"id":3,"g":"b"}}"#),
-                section(#""a""#, #"{"id":2,"content":{"id":2,"g":"a"}}"#))),
+                group(#""b""#, #"{"id":1,"content":{"id":1,"g":"b"}},{"id":3,"content":{"id":3,"g":"b"}}"#),
+                group(#""a""#, #"{"id":2,"content":{"id":2,"g":"a"}}"#))),
         // No group, an empty one and one with that very name.
         .init(
             json: #"[{"id":1},{"id":2,"g":null},{"id":3,"g":""},{"id":4,"g":"none"}]"#, shape: #"{"groupAt":"/g"}"#,
             document: state(
-                section(
+                group(
                     #""none""#,
                     #"{"id":1,"content":{"id":1}},{"id":2,"content":{"id":2,"g":null}},"#
-                        + #"{"id":3,"content":{"id":3,"g":""}},{"id":4,"content":{"id":4,"g":"none"}}"#))),
+                        + #"{"id":3,"content":{"id":3,"g":""}},{"id":4,"content":{"id":4,"g":"none"}}"#, "null"))),
         .init(json: "[]", shape: #"{"groupAt":"/g"}"#, document: state()),
         .init(json: "null", shape: #"{"groupAt":"/g"}"#, document: state()),
         // An integer and its text are one section; a notation with escapes is the same text.
         .init(
             json: #"["7",7,"\u0061","a"]"#, shape: #"{"idAt":"","groupAt":"","idScope":"state","duplicates":"first"}"#,
             document: state(
-                section(#""7""#, #"{"id":"7","content":"7"}"#),
-                section(#""a""#, #"{"id":"\u0061","content":"\u0061"}"#))),
+                group(#""7""#, #"{"id":"7","content":"7"}"#),
+                group(#""a""#, #"{"id":"\u0061","content":"\u0061"}"#))),
         .init(
             json: #"[{"id":1,"d":"2026-11-25T10"},{"id":2,"d":"2026-11-26"},{"id":3,"d":"2026-11-25"}]"#,
             shape: #"{"groupAt":"/d","groupPrefix":10}"#,
             document: state(
-                section(
+                group(
                     #""2026-11-25""#,
                     #"{"id":1,"content":{"id":1,"d":"2026-11-25T10"}},{"id":3,"content":{"id":3,"d":"2026-11-25"}}"#),
-                section(#""2026-11-26""#, #"{"id":2,"content":{"id":2,"d":"2026-11-26"}}"#))),
+                group(#""2026-11-26""#, #"{"id":2,"content":{"id":2,"d":"2026-11-26"}}"#))),
         // Scalars, not bytes; digits are text.
         .init(
             json: #"["éa","éb","\u00e9\"",123,"12"]"#, shape: #"{"idAt":"","groupAt":"","groupPrefix":2}"#,
             document: state(
-                section(#""éa""#, #"{"id":"éa","content":"éa"}"#), section(#""éb""#, #"{"id":"éb","content":"éb"}"#),
-                section(#""é\"""#, #"{"id":"\u00e9\"","content":"\u00e9\""}"#),
-                section(#""12""#, #"{"id":123,"content":123},{"id":"12","content":"12"}"#))),
+                group(#""éa""#, #"{"id":"éa","content":"éa"}"#), group(#""éb""#, #"{"id":"éb","content":"éb"}"#),
+                group(#""é\"""#, #"{"id":"\u00e9\"","content":"\u00e9\""}"#),
+                group(#""12""#, #"{"id":123,"content":123},{"id":"12","content":"12"}"#))),
         // Children stay with their parents.
         .init(
             json: #"[{"id":1,"g":"a","k":[{"id":2,"g":"b"}]},{"id":3,"g":"b"},{"id":4,"g":"a","k":[{"id":5,"g":[]}]}]"#,
             shape: #"{"groupAt":"/g","childrenAt":"/k"}"#,
             document: state(
-                section(
+                group(
                     #""a""#,
                     #"{"id":1,"content":{"id":1,"g":"a"},"items":[{"id":2,"content":{"id":2,"g":"b"}}]},"#
                         + #"{"id":4,"content":{"id":4,"g":"a"},"items":[{"id":5,"content":{"id":5,"g":[]}}]}"#),
-                section(#""b""#, #"{"id":3,"content":{"id":3,"g":"b"}}"#))),
+                group(#""b""#, #"{"id":3,"content":{"id":3,"g":"b"}}"#))),
         .init(
             json: #"{"x":{"g":2},"y":{"g":1},"z":{"g":"2"}}"#, shape: #"{"itemsAt":"","map":true,"groupAt":"/g"}"#,
             document: state(
-                section("2", #"{"id":"x","content":{"g":2}},{"id":"z","content":{"g":"2"}}"#),
-                section("1", #"{"id":"y","content":{"g":1}}"#))),
+                group("2", #"{"id":"x","content":{"g":2}},{"id":"z","content":{"g":"2"}}"#),
+                group("1", #"{"id":"y","content":{"g":1}}"#))),
         // Omitted rows make no section.
         .init(
             json: #"[{"id":1,"g":"a"},{"id":2,"g":"b"},{"id":1,"g":"c"},{"id":3,"g":"b"},{"id":4,"g":"a"}]"#,
             shape: #"{"groupAt":"/g","duplicates":"first"}"#,
             document: state(
-                section(#""a""#, #"{"id":1,"content":{"id":1,"g":"a"}},{"id":4,"content":{"id":4,"g":"a"}}"#),
-                section(#""b""#, #"{"id":2,"content":{"id":2,"g":"b"}},{"id":3,"content":{"id":3,"g":"b"}}"#))),
+                group(#""a""#, #"{"id":1,"content":{"id":1,"g":"a"}},{"id":4,"content":{"id":4,"g":"a"}}"#),
+                group(#""b""#, #"{"id":2,"content":{"id":2,"g":"b"}},{"id":3,"content":{"id":3,"g":"b"}}"#))),
         .init(
             json: #"[{"g":"z"},{"id":2,"g":"b"},null,{"id":1,"g":"a"},{"id":3,"g":"b"}]"#,
             shape: #"{"groupAt":"/g","invalid":"skip"}"#,
             document: state(
-                section(#""b""#, #"{"id":2,"content":{"id":2,"g":"b"}},{"id":3,"content":{"id":3,"g":"b"}}"#),
-                section(#""a""#, #"{"id":1,"content":{"id":1,"g":"a"}}"#))),
+                group(#""b""#, #"{"id":2,"content":{"id":2,"g":"b"}},{"id":3,"content":{"id":3,"g":"b"}}"#),
+                group(#""a""#, #"{"id":1,"content":{"id":1,"g":"a"}}"#))),
         // The first in the document is kept, not the first in the state.
         .init(
             json: #"[{"id":1,"g":"a"},{"id":2,"g":"b"},{"id":2,"g":"a"}]"#,
             shape: #"{"groupAt":"/g","duplicates":"first"}"#,
             document: state(
-                section(#""a""#, #"{"id":1,"content":{"id":1,"g":"a"}}"#),
-                section(#""b""#, #"{"id":2,"content":{"id":2,"g":"b"}}"#))),
+                group(#""a""#, #"{"id":1,"content":{"id":1,"g":"a"}}"#),
+                group(#""b""#, #"{"id":2,"content":{"id":2,"g":"b"}}"#))),
         .init(
-            json: #"[{"id":1,"g":1.5},{"id":2,"g":{}},{"id":3,"g":true},{"id":4,"g":"\u0007"},{"id":5,"g":[]}]"#,
-            shape: #"{"groupAt":"/g"}"#, violations: (0..<5).map { "invalid-group /\($0)/g" }),
+            json: #"[{"id":1,"g":1.5},{"id":2,"g":{}},{"id":3,"g":true},{"id":4,"g":"\u0007"},{"id":5,"g":[]},"#
+                + #"{"id":6}]"#,
+            shape: #"{"groupAt":"/g"}"#,
+            document: state(
+                group(#""1.5""#, #"{"id":1,"content":{"id":1,"g":1.5}}"#, "1.5"),
+                group(
+                    #""none""#,
+                    #"{"id":2,"content":{"id":2,"g":{}}},{"id":4,"content":{"id":4,"g":"\u0007"}},"#
+                        + #"{"id":5,"content":{"id":5,"g":[]}},{"id":6,"content":{"id":6}}"#, "null"),
+                group(#""true""#, #"{"id":3,"content":{"id":3,"g":true}}"#, "true"))),
+        // Numbers by their text, whatever their value; the first row says how the header has it.
+        .init(
+            json: #"[[1,1],[2,1.0],[3,"1"],[4,1e2],[5,100],[6,-0],[7,"1.0"],[8,false],[9,"false"]]"#,
+            shape: #"{"idAt":"/0","groupAt":"/1"}"#,
+            document: state(
+                group("1", #"{"id":1,"content":[1,1]},{"id":3,"content":[3,"1"]}"#),
+                group(#""1.0""#, #"{"id":2,"content":[2,1.0]},{"id":7,"content":[7,"1.0"]}"#, "1.0"),
+                group(#""1e2""#, #"{"id":4,"content":[4,1e2]}"#, "1e2"), group("100", #"{"id":5,"content":[5,100]}"#),
+                group("-0", #"{"id":6,"content":[6,-0]}"#),
+                group(#""false""#, #"{"id":8,"content":[8,false]},{"id":9,"content":[9,"false"]}"#, "false"))),
+        .init(
+            json: #"[[1,"1"],[2,1],[3,"\u0074rue"],[4,true],[5,9007199254740993]]"#,
+            shape: #"{"idAt":"/0","groupAt":"/1"}"#,
+            document: state(
+                group(#""1""#, #"{"id":1,"content":[1,"1"]},{"id":2,"content":[2,1]}"#),
+                group(#""true""#, #"{"id":3,"content":[3,"\u0074rue"]},{"id":4,"content":[4,true]}"#),
+                group(#""9007199254740993""#, #"{"id":5,"content":[5,9007199254740993]}"#, "9007199254740993"))),
+        // What is cut is text.
+        .init(
+            json: #"[[1,true],[2,"t"],[3,20.5],[4,20],[5,"\u0007x"],[6,"ab\u0007"]]"#,
+            shape: #"{"idAt":"/0","groupAt":"/1","groupPrefix":2}"#,
+            document: state(
+                group(#""tr""#, #"{"id":1,"content":[1,true]}"#), group(#""t""#, #"{"id":2,"content":[2,"t"]}"#),
+                group(#""20""#, #"{"id":3,"content":[3,20.5]},{"id":4,"content":[4,20]}"#),
+                group(#""none""#, #"{"id":5,"content":[5,"\u0007x"]}"#, "null"),
+                group(#""ab""#, #"{"id":6,"content":[6,"ab\u0007"]}"#))),
+        // The first row that is kept.
+        .init(
+            json: #"[{"id":1,"g":"a"},{"id":1,"g":"5"},{"g":"5"},{"id":2,"g":5}]"#,
+            shape: #"{"groupAt":"/g","duplicates":"first","invalid":"skip"}"#,
+            document: state(
+                group(#""a""#, #"{"id":1,"content":{"id":1,"g":"a"}}"#),
+                group(#""5""#, #"{"id":2,"content":{"id":2,"g":5}}"#, "5"))),
         .init(
             json: #"{"d":[{"id":1,"g":"a"},{"id":2,"g":"b"},{"id":1,"g":"c"}]}"#,
             shape: #"{"itemsAt":"/d","groupAt":"/g"}"#, violations: ["duplicate-id /d/0/id", "duplicate-id /d/2/id"]),
@@ -106,7 +152,7 @@ struct GroupTests {
             document: state(
                 section(#""A""#, #"{"id":3,"content":{"id":3,"g":"A"}}"#, #"{"id":"A","t":"Eggs"}"#),
                 section(#""B""#, #"{"id":1,"content":{"id":1,"g":"B"}}"#, #"{"id":"B"}"#),
-                section(#""C""#, #"{"id":2,"content":{"id":2,"g":"C"}}"#))),
+                group(#""C""#, #"{"id":2,"content":{"id":2,"g":"C"}}"#))),
         // In either order, and with everything else as the list's content.
         .init(
             json: #"{"n":1,"i":[{"id":1,"g":"B"}],"s":[{"k":"A"},{"k":"B","o":false}]}"#,
@@ -141,7 +187,7 @@ struct GroupTests {
         .init(
             json: #"{"i":[{"id":1,"g":"A"}]}"#,
             shape: #"{"sectionsAt":"/s","itemsAt":"/i","groupAt":"/g","missing":"empty"}"#,
-            document: state(section(#""A""#, #"{"id":1,"content":{"id":1,"g":"A"}}"#))),
+            document: state(group(#""A""#, #"{"id":1,"content":{"id":1,"g":"A"}}"#))),
         .init(
             json: #"{"i":[],"s":7}"#, shape: #"{"sectionsAt":"/s/x","itemsAt":"/i","groupAt":"/g","missing":"empty"}"#,
             violations: ["not-found /s/x"]),
@@ -165,7 +211,14 @@ struct GroupTests {
             document: state(
                 section(#""A""#, "", #"{"id":"A","g":"B"}"#),
                 section(#""B""#, #"{"id":"A","content":{"id":"A","g":"B"}}"#, #"{"id":"B"}"#),
-                section(#""none""#, #"{"id":"B","content":{"id":"B"}}"#))),
+                group(#""none""#, #"{"id":"B","content":{"id":"B"}}"#, "null"))),
+        // A listed section keeps its element, whatever its rows say.
+        .init(
+            json: #"{"s":[{"id":"none"},{"id":true},{"id":"true"}],"i":[{"id":1,"g":[]},{"id":2,"g":true}]}"#,
+            shape: #"{"sectionsAt":"/s","itemsAt":"/i","groupAt":"/g","invalid":"skip"}"#,
+            document: state(
+                section(#""none""#, #"{"id":1,"content":{"id":1,"g":[]}}"#, #"{"id":"none"}"#),
+                section(#""true""#, #"{"id":2,"content":{"id":2,"g":true}}"#, #"{"id":"true"}"#))),
     ]
 
     static let scoped: [ShapeCase] = [
@@ -201,9 +254,9 @@ struct GroupTests {
         .init(
             json: #"[{"id":1,"g":"a"},{"id":1,"g":"b"},{"id":1}]"#, shape: #"{"groupAt":"/g","idScope":"section"}"#,
             document: state(
-                section(#""a""#, #"{"id":"a/1","content":{"id":1,"g":"a"}}"#),
-                section(#""b""#, #"{"id":"b/1","content":{"id":1,"g":"b"}}"#),
-                section(#""none""#, #"{"id":"none/1","content":{"id":1}}"#))),
+                group(#""a""#, #"{"id":"a/1","content":{"id":1,"g":"a"}}"#),
+                group(#""b""#, #"{"id":"b/1","content":{"id":1,"g":"b"}}"#),
+                group(#""none""#, #"{"id":"none/1","content":{"id":1}}"#, "null"))),
         .init(
             json: #"[{"id":1}]"#, shape: #"{"itemsAt":"","idScope":"section"}"#,
             document: state(section(#""main""#, #"{"id":"main/1","content":{"id":1}}"#))),
@@ -224,7 +277,7 @@ struct GroupTests {
         .init(
             json: #"[{"id":1,"g":"A"},{"id":"\#(String(repeating: "/", count: 1_024))","g":"A"}]"#,
             shape: #"{"groupAt":"/g","idScope":"section","invalid":"skip"}"#,
-            document: state(section(#""A""#, #"{"id":"A/1","content":{"id":1,"g":"A"}}"#))),
+            document: state(group(#""A""#, #"{"id":"A/1","content":{"id":1,"g":"A"}}"#))),
     ]
 
     @Test("are read as the contract says", arguments: flat + joined + scoped)
@@ -362,8 +415,8 @@ struct GroupTests {
         for (shape, bytes) in [
             (#"{"idAt":["/id","/id"]}"#, 2_100), (#"{"idAt":["/id","/id"],"invalid":"skip"}"#, 2_100),
             (#"{"idAt":"/id","idScope":"section"}"#, 2_400), (#"{"idAt":["/id","/g"],"idScope":"section"}"#, 4_800),
-            (#"{"groupAt":"/g"}"#, 1), (#"{"groupAt":"/g","idScope":"section"}"#, 1_501),
-            (#"{"groupAt":"/g","idScope":"section","duplicates":"first","invalid":"skip"}"#, 1_501),
+            (#"{"groupAt":"/g"}"#, 14), (#"{"groupAt":"/g","idScope":"section"}"#, 1_514),
+            (#"{"groupAt":"/g","idScope":"section","duplicates":"first","invalid":"skip"}"#, 1_514),
         ] {
             var limits = StateLimits()
             let shape = try StateShape(text: shape)
@@ -454,11 +507,16 @@ struct GroupTests {
             var random = SplitMix64(seed: seed)
             let shape = try StateShape(text: shapes[Int(seed) % 4])
             let isSorted = random.below(3) == 0
-            var rows = (0..<14).map { (id: $0, group: random.below(6), n: 0) }
+            let names = [
+                #""aa""#, #""ab""#, "7", #""\u0061a""#, "null", #""b\"/""#, #""7""#, "7.0", "true", #""true""#, "[]",
+                #""\u0007""#, #""""#, "none",
+            ].map { $0 == "none" ? "" : #","g":\#($0)"# }
+            // Some lists have few groups, so that their sections stay.
+            let groupCount = seed % 3 == 0 ? 6 : names.count
+            var rows = (0..<14).map { (id: $0, group: random.below(groupCount), n: 0) }
             func document() -> [UInt8] {
                 if isSorted { rows.sort { $0.group < $1.group } }
-                let names = [#""aa""#, #""ab""#, "7", #""\u0061a""#, "null", #""b\"/""#]
-                let elements = rows.map { #"{"n":\#($0.n),"id":\#($0.id),"g":\#(names[$0.group])}"# }
+                let elements = rows.map { #"{"n":\#($0.n),"id":\#($0.id)\#(names[$0.group])}"# }
                 var sections = ["ab", "7", "zz"]
                 sections.swapAt(0, random.below(3))
                 let list = sections.map { #"{"id":"\#($0)","n":\#(random.below(2))}"# }.joined(separator: ",")
@@ -472,9 +530,9 @@ struct GroupTests {
                 switch random.below(6) {
                 case 0: rows[row].n += 1
                 case 1: rows.insert(rows.remove(at: row), at: random.below(rows.count))
-                case 2: rows[row].group = random.below(6)
-                case 3: rows.insert((id: 100 * step + Int(seed), group: random.below(6), n: 0), at: row)
-                case 4: rows.insert((id: rows[row].id, group: random.below(6), n: 1), at: row)
+                case 2: rows[row].group = random.below(groupCount)
+                case 3: rows.insert((id: 100 * step + Int(seed), group: random.below(groupCount), n: 0), at: row)
+                case 4: rows.insert((id: rows[row].id, group: random.below(groupCount), n: 1), at: row)
                 default: if rows.count > 5 { rows.remove(at: row) }
                 }
                 let text = document()
@@ -486,7 +544,8 @@ struct GroupTests {
                     }
                     #expect(readings[0] == readings[1], "seed \(seed)")
                     if case .state = readings[0] { Issue.record("seed \(seed)") }
-                    rows.remove(at: row)
+                    var ids: Set<Int> = []
+                    rows = rows.filter { ids.insert($0.id).inserted }
                     continue
                 }
                 let plainly = try Snapshot.reading(json: text, shape: shape, upon: nil)
@@ -500,8 +559,8 @@ struct GroupTests {
                 try #require(reading.snapshot.columns.rowOfItem == plain.columns.rowOfItem)
                 #expect(reading.snapshot.columns.documentOrder == plain.columns.documentOrder)
                 reading.snapshot.columns.checkInvariants()
-                taken += reading.reused?.runs.reduce(0) { $0 + $1.count } ?? 0
-                let change = Changeset(from: known, to: reading.snapshot, reused: reading.reused)
+                taken += reading.shared?.runs.reduce(0) { $0 + $1.count } ?? 0
+                let change = Changeset(from: known, to: reading.snapshot, shared: reading.shared)
                 #expect(change.json(.keyed) == Changeset(from: known, to: plain).json(.keyed), "seed \(seed)")
                 let (opened, _) = PackedSnapshot(
                     reading.snapshot, Fingerprints(of: reading.snapshot, by: KeyedHash(key: [1, 2, 3]))
@@ -511,6 +570,66 @@ struct GroupTests {
             }
         }
         #expect(taken > 4_000, "\(taken)")
+    }
+
+    @Test("rows whose values could be no group are warned of, in each document that has them")
+    func unusable() throws {
+        let long = String(repeating: "x", count: 2_049)
+        let digits = String(repeating: "1", count: 2_049)
+        for (row, values, shape, pointer) in [
+            (#"{"id":*,"n":#,"g":@}"#, ["[]", #""a""#], #"{"groupAt":"/g"}"#, "/g"),
+            (#"{"k":{"id":"i*"},"n":#,"g":@}"#, [#""\u0007""#, "7"], #"{"groupAt":"/g","idAt":"/k/id"}"#, "/g"),
+            (
+                #"{"id":*,"n":#,"g":{"h":@}}"#, [#""\#(long)""#, "true"], #"{"groupAt":"/g/h","idAt":["/id","/n"]}"#,
+                "/g/h"
+            ),
+            (
+                #"{"id":*,"n":#,"c":[],"g":@}"#, ["{}", "null"],
+                #"{"groupAt":"/g","childrenAt":"/c","idScope":"section"}"#, "/g"
+            ),
+            (#"{"id":*,"n":#,"g":[@]}"#, [digits, "1.5"], #"{"groupAt":"/g/0","invalid":"skip"}"#, "/g/0"),
+        ] {
+            let shape = try StateShape(text: shape)
+            var known: Snapshot?
+            // A negative number is a row with a usable value.
+            for numbers in [[1, -2, 3], [1, -2, 3], [-2, 1, 4, 3], [-1, -2, -3], [-1, -2, 3], [3]] {
+                for n in 0..<2 {
+                    let rows = numbers.map { number in
+                        row.replacing("*", with: "\(abs(number))").replacing("#", with: "\(number % 2 == 0 ? n : 0)")
+                            .replacing("@", with: values[number > 0 ? 0 : 1])
+                    }
+                    let text = Array("[\(rows.joined(separator: ","))]".utf8)
+                    let reading = try Snapshot.reading(json: text, shape: shape, upon: known)
+                    let expected = numbers.indices.filter { numbers[$0] > 0 }.map { "no-group /\($0)\(pointer)" }
+                    #expect(reading.warnings.map { "\($0.code) \($0.pointer)" } == expected)
+                    known = reading.snapshot
+                }
+            }
+        }
+        let many = (0..<30).map { #"{"id":\#($0 / 2),"g":[]}"# }.joined(separator: ",")
+        let shape = try StateShape(text: #"{"groupAt":"/g","duplicates":"first"}"#)
+        let codes = try Snapshot.reading(json: Array("[\(many)]".utf8), shape: shape, upon: nil).warnings.map(\.code)
+        #expect(codes == Array(repeating: "duplicate-id", count: 15) + Array(repeating: "no-group", count: 5))
+    }
+
+    @Test("a section's header is what its first row says, in every document that follows")
+    func headers() throws {
+        let shape = try StateShape(text: #"{"groupAt":"/g"}"#)
+        var known: Snapshot?
+        for (first, header) in [("1", "1"), (#""1""#, #""1""#), ("1", "1"), (#""1""#, #""1""#)] {
+            let text = #"[{"id":1,"g":\#(first)},{"id":2,"g":"1"},{"id":3,"g":"b"}]"#
+            let reading = try Snapshot.reading(json: Array(text.utf8), shape: shape, upon: known)
+            let contents = reading.snapshot.columns.withView { view in
+                view.sections.indices.map { String(decoding: view.content(ofSection: $0), as: UTF8.self) }
+            }
+            #expect(contents == [#"{"group":\#(header)}"#, #"{"group":"b"}"#])
+            if let known {
+                let change = Changeset(from: known, to: reading.snapshot, shared: reading.shared).json(.keyed)
+                #expect(change == Changeset(from: known, to: try Snapshot(json: text, shape: shape)).json(.keyed))
+                #expect(String(decoding: change, as: UTF8.self).contains(#""group":\#(header)"#))
+            }
+            known = reading.snapshot
+        }
     }
 
     @Test("a collapsed group stays so where expansion is kept")

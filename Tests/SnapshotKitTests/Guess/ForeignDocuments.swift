@@ -13,8 +13,8 @@ struct ForeignDocument: Sendable, CustomTestStringConvertible {
 }
 
 extension ForeignDocument {
-    /// Of more than ten kinds. The first five are published: by California's fire department, and in specifications.
-    static let all = published + made + without
+    /// The first five are published: by California's fire department, and in specifications.
+    static let all = published + made + without + misread
 }
 
 // MARK: - Published
@@ -179,7 +179,7 @@ private let made = [
             {"cells":[{"id":1,"type":"ad","x":1},{"id":2,"type":"story","x":2},{"id":3,"type":"story","x":3},
             {"id":2,"type":"story","x":2}]}
             """,
-        shape: #"{"itemsAt":"/cells","idAt":"/id","kindAt":"/type","duplicates":"first"}"#, rows: 3),
+        shape: #"{"itemsAt":"/cells","idBy":"match","kindAt":"/type"}"#, rows: 4),
     ForeignDocument(
         name: "ids that are objects, beside tags that change",
         json: """
@@ -210,9 +210,9 @@ private let made = [
         name: "tags in an envelope",
         json: #"{"ok":true,"tags":["swift","linux","lists"]}"#, shape: #"{"itemsAt":"/tags","idAt":""}"#, rows: 3),
     ForeignDocument(
-        name: "rows without an id, but with a title of their own",
+        name: "rows without an id, whose titles are unique by accident",
         json: #"{"songs":[{"title":"A","plays":3,"rating":5},{"title":"B","plays":4,"rating":5}]}"#,
-        shape: #"{"itemsAt":"/songs","idAt":"/title"}"#, rows: 2),
+        shape: #"{"itemsAt":"/songs","idBy":"match"}"#, rows: 2),
     ForeignDocument(
         name: "a state of our own", json: #"{"content":{"title":"T"},"items":["a",{"id":"b","content":1}]}"#,
         shape: "{}",
@@ -243,7 +243,8 @@ private let without = [
             """,
         shape: nil),
     ForeignDocument(name: "a list of which nothing is known", json: #"{"data":[]}"#, shape: nil),
-    ForeignDocument(name: "rows that nothing tells apart", json: #"{"data":[{"v":1.5},{"v":2.5}]}"#, shape: nil),
+    ForeignDocument(name: "a state without items", json: #"{"sections":[{"id":"a","items":[]}]}"#, shape: nil),
+    ForeignDocument(name: "an empty array", json: "[]", shape: nil),
     ForeignDocument(name: "a number", json: "1", shape: nil),
     ForeignDocument(name: "null", json: " null ", shape: nil),
 ]

@@ -39,7 +39,7 @@ struct ShapeGuessTests {
     @Test("name other lists, too")
     func several() throws {
         let json = #"{"users":[{"id":1,"name":"A","mail":"a"}],"posts":[{"id":1,"title":"B","body":"b"}],"tags":["x"]}"#
-        let places = try guesses(json).compactMap(\.shape.places?.itemsAt?.description)
+        let places = try guesses(json).compactMap(\.shape.mapping?.itemsAt?.description)
         #expect(Set(places) == ["/users", "/posts", "/tags"])
         #expect(places.last == "/tags")
     }
@@ -59,6 +59,60 @@ struct ShapeGuessTests {
     @Test("are not made of a state that only repeats ids")
     func duplicates() throws {
         #expect(try guesses(#"[{"id":"a"},{"id":"b"},{"id":"a"}]"#).isEmpty)
+    }
+
+    @Test(
+        "name the runners-up within an element",
+        arguments: [
+            (#"[{"id":1,"name":"a"},{"id":2,"name":"b"}]"#, [#"{"idAt":"/id"}"#, #"{"idAt":"/name"}"#]),
+            (#"[{"id":1,"n":1},{"id":2,"n":1}]"#, [#"{"idAt":"/id"}"#, #"{"idBy":"match"}"#]),
+            (#"[{"title":"x","n":1},{"title":"y","n":1}]"#, [#"{"idBy":"match"}"#, #"{"idAt":"/title"}"#]),
+            (#"[{"id":1,"n":1},{"id":1,"n":2}]"#, [#"{"idBy":"match"}"#, #"{"idAt":"/id","duplicates":"first"}"#]),
+            (#"["a","b"]"#, ["{}", #"{"idAt":""}"#]),
+            (#"[{"id":1},{"id":2}]"#, ["{}", #"{"idAt":"/id"}"#, #"{"idBy":"match"}"#]),
+        ])
+    func runnersUp(json: String, shapes: [String]) throws {
+        #expect(try guesses(json).map(\.shape) == shapes.map(shape))
+    }
+
+    @Test("offer sections and outlines, whichever comes first")
+    func nested() throws {
+        let children = #"[{"id":1,"t":"a","list":[{"id":2,"t":"b"},{"id":3,"t":"c"}]}]"#
+        let grandchildren = #"[{"id":1,"t":"a","list":[{"id":2,"t":"b","list":[{"id":3,"t":"c"}]}]}]"#
+        let sections = try shape(#"{"sectionsAt":"","itemsAt":"/list"}"#)
+        let outline = try shape(#"{"childrenAt":"/list"}"#)
+        #expect(try guesses(children).prefix(2).map(\.shape) == [sections, outline])
+        #expect(try guesses(grandchildren).prefix(2).map(\.shape) == [outline, sections])
+    }
+
+    @Test(
+        "of a list whose next document may have more are never only for ids alone",
+        arguments: [
+            ("[]", ""), (#"{"total":0,"items":[]}"#, ""), ("{}", ""), ("null", ""), (#"{"items":null}"#, ""),
+            (#"["a","b"]"#, #"{"idAt":""}"#), (#"["a","a"]"#, #"{"idBy":"match"}"#),
+            (#"[{"id":1},{"id":2}]"#, #"{"idAt":"/id"}"#),
+            (#"[{"id":1},{"id":1}]"#, #"{"idBy":"match"}"#), ("[1,1.5,null]", #"{"idBy":"match"}"#),
+            (#"[{"id":"a","content":1}]"#, "{}"),
+        ])
+    func ofLists(json: String, best: String) throws {
+        var document = StateDocument(Array(json.utf8))
+        let found = try document.listShapes(StateLimits()).first?.shape
+        #expect(found == (try best.isEmpty ? nil : shape(best)))
+    }
+
+    @Test(
+        "of a list are refused where there is none, and where a state repeats ids",
+        arguments: [
+            (#"{"error":{"code":404}}"#, "no list was found"),
+            (#"[{"id":"a","content":1},{"id":"a"}]"#, "duplicate id"), ("1", "no list was found"),
+        ])
+    func noList(json: String, words: String) throws {
+        var document = StateDocument(Array(json.utf8))
+        #expect {
+            try document.listShapes(StateLimits())
+        } throws: {
+            "\($0)".contains(words)
+        }
     }
 
     @Test("keep to the limits")

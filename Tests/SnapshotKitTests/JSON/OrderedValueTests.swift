@@ -47,7 +47,7 @@ struct OrderedValueTests {
                     } else {
                         #expect((first.bits < second.bits) == (sign < 0), "keys of \(one.text) and \(other.text)")
                     }
-                    guard left.sort != .container else { return }
+                    guard left.rank != .container else { return }
                     #expect((hash(one.text) == hash(other.text)) == (sign == 0), "hashes of \(one.text), \(other.text)")
                 }
             }
@@ -133,7 +133,7 @@ struct OrderedValueTests {
             ("٣", false), ("a1", false), ("1a", false),
         ] {
             Array(text.utf8).withUnsafeBytes {
-                #expect((OrderedValue(id: $0).sort == .number) == isNumber, "\(text)")
+                #expect((OrderedValue(id: $0).rank == .number) == isNumber, "\(text)")
             }
         }
     }

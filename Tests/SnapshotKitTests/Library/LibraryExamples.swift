@@ -56,8 +56,11 @@ struct LibraryExamples {
         let change = Changeset(from: old, to: new)
         let counts = change.counts  // 1 deletion, 1 insertion, 1 move, 1 update
 
-        let forTheBrowser = change.json(.keyed)
+        let forTheBrowser = change.json(.keyed)  // bytes; as a String: change.text(.keyed)
         let forUIKit = change.json(.staged, staging: .compact)
+
+        print(new)  // a line for each section and item
+        print(change)  // a line for each operation
 
         #expect(
             counts.deletions == 1 && counts.insertions == 1 && counts.moves == 1 && counts.updates == 1
@@ -74,6 +77,23 @@ struct LibraryExamples {
         }
 
         #expect(next == RowList(new))
+    }
+
+    @Test("editing")
+    func edit() throws {
+        let old = try Snapshot(json: #"[{"id":"a","content":1},"b","c"]"#)
+
+        struct Note: Codable {
+            var title: String
+            var likes = 0
+        }
+
+        let (liked, _, _) = try old.applying(
+            .insert(NewElement("x", Note(title: "New")), after: "a"), .add("x", "/likes", 1), .move("c", at: .start),
+            .remove("b"))
+        print(Changeset(from: old, to: liked))
+
+        #expect("\(liked)" == "main\n  c\n  a 1\n  x {\"title\":\"New\",\"likes\":1}")
 
         let batch = try EditBatch(
             json: #"""
@@ -86,7 +106,70 @@ struct LibraryExamples {
 
         #expect(edited.sections[0].rows.map(\.id) == ["c", "a", "x", "b"])
         #expect(drawn.counts.updates == 1)
-        #expect(throws: EditError.self) { try new.applying(batch) }
+        #expect(throws: EditError.self) { try liked.applying(batch) }
+
+        let answer = try Snapshot(json: #"[{"no":"c","n":4},{"no":"e"}]"#, shape: .pointers(idAt: JSONPointer("/no")))
+        let (screen, _, _) = try old.replacing(itemsOf: "main", by: answer)
+
+        #expect("\(screen)" == "main\n  c {\"no\":\"c\",\"n\":4}\n  e {\"no\":\"e\"}")
+    }
+
+    @Test("the mutators of Apple's snapshots")
+    func mutators() throws {
+        struct Note: Codable {
+            var title: String
+        }
+        let list = try Snapshot(json: #"{"sections":[{"id":"today","items":["a","b"]}]}"#)
+
+        let edits: [ListEdit] = [
+            .sections(.insert(["late", "done"])),  // appendSections(["late", "done"])
+            .sections(.insert("soon", before: "late")),  // insertSections(["soon"], beforeSection: "late")
+            .sections(.move("done", after: "today")),  // moveSection("done", afterSection: "today")
+            .sections(.remove("late")),  // deleteSections(["late"])
+            .insert(["x", "y"]),  // appendItems(["x", "y"])
+            .insert(NewElement("z", Note(title: "Z")), into: .section("today")),  // appendItems(_:toSection:)
+            .insert("w", before: "x"),  // insertItems(["w"], beforeItem: "x")
+            .insert("v", after: "x"),  // insertItems(["v"], afterItem: "x")
+            .move("a", before: "x"),  // moveItem("a", beforeItem: "x")
+            .move("b", after: "a"),  // moveItem("b", afterItem: "a")
+            .remove(["w", "v"]),  // deleteItems(["w", "v"])
+            .reload("y"),  // reloadItems(["y"])
+            .reconfigure("z"),  // reconfigureItems(["z"])
+            .sections(.reload("soon")),  // reloadSections(["soon"])
+            .update("a", Note(title: "Apple")),  // no method: Apple's items have no contents
+        ]
+
+        #expect(
+            "\(try list.applying(edits).snapshot)" == """
+                today
+                  z {"title":"Z"}
+                done
+                soon
+                  a {"title":"Apple"}
+                  b
+                  x
+                  y
+                """)
+
+        let outline: [ListEdit] = [
+            .insert("e", into: .section("today")),  // append(["e"])
+            .insert(["f", "g"], into: .item("e")),  // append(["f", "g"], to: "e")
+            .insert(NewElement("h", items: [NewElement("i")]), before: "g"),  // insert(h, before: "g"), a tree
+            .insert("j", after: "g"),  // insert(["j"], after: "g")
+            .remove("f"),  // delete(["f"])
+            .clear("e"), .insert(["k", "l"], into: .item("e")),  // replace(childrenOf: "e", using: …)
+            .expand("e"),  // expand(["e"])
+            .collapse("e"),  // collapse(["e"])
+            .sections(.clear("soon")),  // deleteAll()
+            .clear(), .insert("last", into: .section("done")),  // deleteAllItems(), but that the sections stay
+        ]
+
+        let edited = try list.applying(edits + outline)
+        let answer = try Snapshot(json: #"["m",{"id":"n","items":["o"]}]"#)
+        let applied = try edited.snapshot.replacing(itemsOf: "today", by: answer)
+        print(Changeset(from: list, to: applied.snapshot, marks: edited.marks))
+
+        #expect("\(applied.snapshot)" == "today\n  m\n  n\n    o\ndone\n  last\nsoon")
     }
 
     @Test("showing a part")
@@ -113,16 +196,18 @@ struct LibraryExamples {
         let seen = ViewedState(cheap, of: shop)
         let batch = try EditBatch(json: #"[{"op":"update","items":[{"id":2,"content":{"name":"Pot","price":39}}]}]"#)
         let priced = try shop.applying(batch)
-        let step = StateStep(Changeset(from: shop, to: priced.snapshot, reused: priced.reused))
+        let step = StateStep(Changeset(from: shop, to: priced.snapshot, shared: priced.shared))
         let (now, isSame) = seen.advanced(over: step)  // the same: nobody sees the pot
-        let page = now.window(StateWindow(.start), since: WindowOrigin(seen, at: window.place))
+        let page = now.window(StateWindow(.start), since: WindowBase(seen, at: window.position))
 
         #expect(isSame && page.anchor == 3)
     }
 
     @Test(
         "page and comments show this code",
-        arguments: [("docs/library.md", 7), ("Sources/SnapshotKit/Diff/Changeset.swift", 1)])
+        arguments: [
+            ("docs/library.md", 9), ("docs/coming-from-uikit.md", 3), ("Sources/SnapshotKit/Diff/Changeset.swift", 1),
+        ])
     func page(path: String, count: Int) throws {
         let here = URL(fileURLWithPath: #filePath)
         var root = here

@@ -50,7 +50,7 @@ struct KeptExpansionTests {
         let again = try read(row.text, upon: reading.snapshot)
         #expect(document(again.snapshot) == row.expected)
         let plain = try read(row.text, upon: reading.snapshot, keeps: false)
-        #expect(document(plain.snapshot) == document(try Snapshot(json: row.text)) && plain.reused == nil)
+        #expect(document(plain.snapshot) == document(try Snapshot(json: row.text)) && plain.shared == nil)
     }
 
     @Test func `in a shape, none and null say nothing`() throws {
@@ -76,9 +76,9 @@ struct KeptExpansionTests {
 
     @Test func `upon a state of which all is expanded all is taken over that can be`() throws {
         let known = try Snapshot(json: #"["a","b","c"]"#)
-        #expect(try read(#"["a","b","c"]"#, upon: known).reused != nil)
+        #expect(try read(#"["a","b","c"]"#, upon: known).shared != nil)
         let collapsed = try read(#"[{"id":"a","expanded":false},"b","c"]"#, upon: known).snapshot
-        #expect(try read(#"[{"id":"a","expanded":false},"b","c"]"#, upon: collapsed).reused != nil)
+        #expect(try read(#"[{"id":"a","expanded":false},"b","c"]"#, upon: collapsed).shared != nil)
     }
 
     @Test func `any state upon any other is as if all had been said`() throws {
@@ -93,12 +93,12 @@ struct KeptExpansionTests {
                 let expected = try Snapshot(json: said.settled(by: &flags).json)
                 let reading = try read(said.text, upon: known)
                 #expect(document(reading.snapshot) == document(expected), "seed \(seed): \(said.text)")
-                let change = Changeset(from: known, to: reading.snapshot, reused: reading.reused)
+                let change = Changeset(from: known, to: reading.snapshot, shared: reading.shared)
                 let plain = Changeset(from: known, to: expected)
                 #expect(change.counts == plain.counts && change.items.oldOfNew == plain.items.oldOfNew)
                 let hash = KeyedHash(key: [1, 2, 3])
                 let carried = Fingerprints(
-                    of: reading.snapshot, from: Fingerprints(of: known, by: hash), reusing: change.reused)
+                    of: reading.snapshot, from: Fingerprints(of: known, by: hash), reusing: change.shared)
                 #expect(carried.digest(salt: "") == Fingerprints(of: expected, by: hash).digest(salt: ""))
                 known = reading.snapshot
                 model = generator.next(after: model)

@@ -5,10 +5,10 @@ import Testing
 struct RestTests {
     private func content(_ document: String, _ rest: StateShape.Rest, itemsAt: String = "/data/items") throws -> String?
     {
-        var places = StateShape.Places()
-        places.itemsAt = JSONPointer(itemsAt)
-        places.rest = rest
-        let state = try Snapshot(json: document, shape: StateShape(places))
+        var mapping = StateShape.FieldMapping()
+        mapping.itemsAt = JSONPointer(itemsAt)
+        mapping.rest = rest
+        let state = try Snapshot(json: document, shape: StateShape(mapping))
         // It is the same as if it had been written as a state.
         let again = try Snapshot(json: state.documentJSON())
         #expect(again.documentJSON() == state.documentJSON())

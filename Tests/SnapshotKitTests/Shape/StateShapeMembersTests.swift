@@ -38,6 +38,12 @@ struct StateShapeMembersTests {
         .init(
             json: #"[{"id":1,"t":{"of":"\u0061d"}}]"#, shape: #"{"kindAt":"/t/of"}"#,
             document: main(#"{"id":1,"kind":"\u0061d","content":{"id":1,"t":{"of":"\u0061d"}}}"#)),
+        // Elements without ids may be anything.
+        .init(
+            json: #"[{"t":"ad"},7,null,["x"]]"#, shape: #"{"idBy":"match","kindAt":"/t"}"#,
+            document: main(
+                #"{"id":"0.0","kind":"ad","content":{"t":"ad"}},{"id":"0.1","content":7},"#
+                    + #"{"id":"0.2","content":null},{"id":"0.3","content":["x"]}"#)),
         // One place may have several roles.
         .init(
             json: #"["a",7]"#, shape: #"{"idAt":"","kindAt":""}"#,
@@ -295,8 +301,8 @@ struct StateShapeMembersTests {
                 let upon = try Snapshot.reading(json: Array(json.utf8), shape: shape, upon: known)
                 #expect(upon.snapshot.documentJSON() == plain.snapshot.documentJSON(), "seed \(seed)")
                 #expect(upon.warnings == plain.warnings)
-                taken += upon.reused?.runs.count ?? 0
-                let change = Changeset(from: known, to: upon.snapshot, reused: upon.reused)
+                taken += upon.shared?.runs.count ?? 0
+                let change = Changeset(from: known, to: upon.snapshot, shared: upon.shared)
                 let other = Changeset(from: known, to: plain.snapshot)
                 #expect(change.json(.keyed) == other.json(.keyed), "seed \(seed)")
                 known = upon.snapshot
@@ -383,8 +389,8 @@ struct StateShapeMembersTests {
 
     @Test("what is not said is the default")
     func defaults() throws {
-        #expect(try StateShape(text: #"{"kindAt":"/t"}"#).places?.items == .root)
-        #expect(try StateShape(text: #"{"sectionsAt":"/g"}"#).places?.items == JSONPointer("/items"))
+        #expect(try StateShape(text: #"{"kindAt":"/t"}"#).mapping?.items == .root)
+        #expect(try StateShape(text: #"{"sectionsAt":"/g"}"#).mapping?.items == JSONPointer("/items"))
         #expect(try StateShape(text: #"{"idAt":"/k"}"#) == .pointers(idAt: JSONPointer("/k")))
         #expect(try StateShape(text: #"{"idAt":"/k","rest":false}"#) == .pointers(idAt: JSONPointer("/k")))
         #expect(try StateShape(text: #"{"itemsAt":"","sectionIdAt":"/x"}"#) == .pointers())

@@ -23,7 +23,7 @@ struct FingerprintTests {
             for _ in 0..<4 {
                 let new = try State(generator.next(after: old.model))
                 let change = Changeset(from: old.snapshot, to: new.snapshot)
-                known = Fingerprints(of: new.snapshot, from: known, reusing: change.reused)
+                known = Fingerprints(of: new.snapshot, from: known, reusing: change.shared)
                 let fresh = Fingerprints(of: new.snapshot, by: Self.hash)
                 #expect(known.digest(salt: "") == fresh.digest(salt: ""), "seed \(seed)")
                 #expect(known.items == fresh.items && known.sections == fresh.sections)

@@ -82,7 +82,7 @@ extension Model.Section {
 }
 
 extension Model.Item {
-    fileprivate var tree: Tree {
+    var tree: Tree {
         var members: [Text: Tree] = ["id": .string(id)]
         members["content"] = content
         members["kind"] = kind.map { .string($0) }

@@ -46,7 +46,7 @@ struct AdvancingTests {
                     ? try Snapshot.reading(json: Array(json.utf8), shape: .native, upon: snapshot)
                     : StateReading(try Snapshot(json: json))
                 let respelled = try Snapshot(json: spelled(model.json, by: &spelling))
-                let change = StateStep(Changeset(from: snapshot, to: next.snapshot, reused: next.reused))
+                let change = StateStep(Changeset(from: snapshot, to: next.snapshot, shared: next.shared))
                 steps += 1
                 followed += change.parts == nil ? 0 : 1
                 for index in all.indices {

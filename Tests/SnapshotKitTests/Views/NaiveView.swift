@@ -19,8 +19,10 @@ struct NaiveView {
             let items = sorted(model.sections.flatMap(\.items))
             model.sections = []
             for item in items {
-                let id = Self.group(of: item, group)
-                if !model.sections.contains(where: { $0.id == id }) { model.sections.append(Model.Section(id: id)) }
+                let (id, value) = Self.group(of: item, group)
+                if !model.sections.contains(where: { $0.id == id }) {
+                    model.sections.append(Model.Section(id: id, content: .object(["group": value])))
+                }
                 model.sections[model.sections.firstIndex { $0.id == id }!].items.append(item)
             }
         } else {
@@ -46,24 +48,27 @@ struct NaiveView {
 
     // MARK: sections
 
-    /// The id of the section that an item goes into.
-    private static func group(of item: Model.Item, _ group: [Text: Tree]) -> Text {
+    /// The id of the section that an item goes into, and what it says of the group if the item is its first.
+    private static func group(of item: Model.Item, _ group: [Text: Tree]) -> (id: Text, value: Tree) {
         guard case .string(let pointer) = group["at"] else { fatalError("no group") }
+        let value = pointer == "/id" ? .string(item.id) : value(at: pointer.description, in: item)
         let text: String
-        switch pointer == "/id" ? .string(item.id) : value(at: pointer.description, in: item) {
+        switch value {
         case .string(let string): text = string.description
-        case .token(let token) where token.allSatisfy({ "-0123456789".contains($0) }):
-            text = token
-        default: return "none"
+        case .token(let token) where token != "null": text = token
+        default: return ("none", .token("null"))
         }
-        var id = text
+        var (id, told) = (text, value!)
         if case .token(let prefix) = group["prefix"] {
             id = String(String.UnicodeScalarView(text.unicodeScalars.prefix(Int(prefix)!)))
+            told = .string(Text(id))
         }
-        if id.isEmpty || id.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
-            return "none"
+        if id.isEmpty || id.utf8.count > 2_048
+            || id.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        {
+            return ("none", .token("null"))
         }
-        return Text(id)
+        return (Text(id), told)
     }
 
     private func sorted(_ sections: [Model.Section]) -> [Model.Section] {

@@ -43,10 +43,10 @@ struct StateWindowTests {
     }
 
     @Test("places are read as they are written, and no others")
-    func places() {
-        let place = WindowPosition(above: 7, rows: 3, anchor: 9)
-        #expect(place?.description == "7.3.9")
-        #expect(WindowPosition("7.3.9") == place)
+    func positions() {
+        let position = WindowPosition(above: 7, rows: 3, anchor: 9)
+        #expect(position?.description == "7.3.9")
+        #expect(WindowPosition("7.3.9") == position)
         #expect(WindowPosition("0.0.0") != nil)
         for text in [
             "", "7", "7.3", "7.3.9.1", "7.3.10", "7.3.6", "7.0.7", "0.2002.0", "a.3.9", "-7.3.9", "7..9", "7.3.+9",

@@ -17,6 +17,7 @@ struct ViewGenerator {
     private static let places = [
         "/id", "/kind", "/expanded", "/content", "/content/n", "/content/n", "/content/n", "/content/s", "/content/s",
         "/content/flag", "/content/deep", "/content/deep/n", "/content/deep/s", "/content/changed/n", "/content/none",
+        "/content/group",
     ]
 
     private static let sectionPlaces = places.filter { $0.hasPrefix("/content") }

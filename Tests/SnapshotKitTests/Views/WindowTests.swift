@@ -20,7 +20,7 @@ struct WindowTests {
                 window, of: model,
                 since: base.map { (forgets ? Model() : $0.model, $0.naive.anchorRow) })
             self.window = seen.window(
-                window, since: base.map { WindowOrigin(forgets ? nil : $0.seen, at: $0.window.place) })
+                window, since: base.map { WindowBase(forgets ? nil : $0.seen, at: $0.window.position) })
             state = State(rows: naive.rows, list: model.content, snapshot: self.window.state)
             (self.model, self.seen) = (model, seen)
         }
@@ -29,8 +29,8 @@ struct WindowTests {
             let rows = try readRows(window.state.rowsJSON())
             try require(rows == naive.rows, "the rows are \(rows.summary), not \(naive.rows.summary)")
             try require(window.anchor.map { Text($0.text) } == naive.anchor, "the anchor is \(window.anchor as Any)")
-            try require(window.above == naive.above && window.below == naive.below, "outside are \(window.place)")
-            guard let again = seen.window(at: window.place) else { throw Refusal("no window at its place") }
+            try require(window.above == naive.above && window.below == naive.below, "outside are \(window.position)")
+            guard let again = seen.window(at: window.position) else { throw Refusal("no window at its place") }
             try require(again.state.rowsJSON() == window.state.rowsJSON(), "another window at its place")
             try require(again.anchor == window.anchor && again.below == window.below, "another anchor at its place")
         }

@@ -14,6 +14,27 @@ export function make(tag, className, ...children) {
   return element;
 }
 
+let clock;
+
+/** Says how a connection is; of a source that is silent, for how long by now. */
+export function tellStatus(place, { status, transport, stale, problem, delay }) {
+  clearInterval(clock);
+  const since = performance.now() - stale * 1_000;
+  const words = {
+    live: () => stale ? `silent for ${Math.round((performance.now() - since) / 1_000)} s`
+      : transport === 'poll' ? 'live, by polling' : 'live',
+    waiting: () => `${problem.title ?? 'waiting'}${delay ? `; again in ${Math.ceil(delay / 1_000)} s` : ''}`,
+    stopped: () => problem.title ?? 'stopped',
+  }[status];
+  const write = () => { if (place.textContent !== words()) place.textContent = words(); };
+  place.ariaLive = 'polite';
+  place.dataset.status = stale ? 'stale' : status;
+  write();
+  if (!stale) return;
+  place.ariaLive = 'off'; // that it is silent is said once
+  clock = setInterval(write, 1_000);
+}
+
 /** In another order, if possible: a button that does nothing looks broken. */
 export function shuffled(list) {
   const other = [...list];
@@ -37,10 +58,12 @@ export const titleOf = (content) => titles.find((name) => isPlain(content[name])
 /** A title and a subtitle for whatever content a row has. */
 export function words({ id, content }) {
   if (typeof content !== 'object' || content === null) return [String(content === undefined ? id : content), ''];
-  const more = scalars(content).slice(0, 4).map(([name, value]) => {
+  const inner = Object.values(content).find((it) => it && typeof it === 'object' && titleOf(it)) ?? {};
+  const title = String(content[titleOf(content)] ?? inner[titleOf(inner)] ?? id);
+  const more = scalars(content).filter(([, value]) => String(value) !== title).slice(0, 4).map(([name, value]) => {
     if (typeof value === 'string') return value;
     const amount = value.toLocaleString('en');
     return /[a-z]s$/.test(name) ? `${amount} ${value === 1 ? name.slice(0, -1) : name}` : `${name} ${amount}`;
   });
-  return [String(content[titleOf(content)] ?? id), more.join(' · ')];
+  return [title, more.join(' · ')];
 }

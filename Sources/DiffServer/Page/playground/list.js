@@ -366,7 +366,7 @@ export function makeList(view, edit, lit = () => {}) {
       const anchors = near.length ? near : everyRow().filter(fits);
       return anchors.length ? [{ op: 'move', items: [mover.id], [pick(['before', 'after'])]: pick(anchors).id }] : null;
     },
-    Fold() {
+    Collapse() {
       const parents = everyRow().filter(({ children }) => children);
       const isHead = layout.byKey.get(selected)?.isHead;
       const parent = row(selected)?.children ? row(selected) : isHead ? null : pick(parents);
@@ -379,7 +379,8 @@ export function makeList(view, edit, lit = () => {}) {
       return subject && retitled(subject, pick(titles.filter((title) => title !== words(subject)[0])));
     },
   };
-  const act = (name) => name === 'Edit' && row(selected) ? write() : edit(actions[name]);
+  let isFixed = false; // takes no edits
+  const act = (name) => isFixed ? null : name === 'Edit' && row(selected) ? write() : edit(actions[name]);
 
   function retitled({ id, content }, title) {
     const isObject = typeof content === 'object' && content !== null && !Array.isArray(content);
@@ -417,7 +418,7 @@ export function makeList(view, edit, lit = () => {}) {
   }
 
   const tools = view.querySelector('.tools');
-  const describe = { Move: 'To another section, or another place', Fold: 'Collapse, or expand again',
+  const describe = { Move: 'To another section, or another place', Collapse: 'Or expand again',
     Edit: "The selected row's title, or any" };
   for (const name of Object.keys(actions)) {
     const button = make('button', '', name);
@@ -430,7 +431,7 @@ export function makeList(view, edit, lit = () => {}) {
   playing.onclick = () => {
     player = player ? clearInterval(player) : setInterval(() => {
       select(null);
-      act(pick(['Shuffle', 'Insert', 'Delete', 'Move', 'Move', 'Move', 'Edit', 'Edit', 'Fold']));
+      act(pick(['Shuffle', 'Insert', 'Delete', 'Move', 'Move', 'Move', 'Edit', 'Edit', 'Collapse']));
     }, 1100);
     playing.ariaPressed = String(Boolean(player));
   };
@@ -440,7 +441,7 @@ export function makeList(view, edit, lit = () => {}) {
     const box = boxOf(event.target);
     if (!box || event.target.isContentEditable) return;
     select(box.key, true);
-    if (event.target.closest('.twist')) act('Fold');
+    if (event.target.closest('.twist')) act('Collapse');
   };
   const tell = (event) => {
     const box = boxOf(event.target);
@@ -484,7 +485,7 @@ export function makeList(view, edit, lit = () => {}) {
   tree.onpointerdown = (event) => {
     const element = event.target.closest('.row');
     const isTouch = event.pointerType === 'touch';
-    if (event.button || !element || event.target.closest('.twist, [role=textbox]')
+    if (event.button || isFixed || !element || event.target.closest('.twist, [role=textbox]')
       || isTouch && !event.target.closest('.grip')) return;
     drag = { element, key: element.box.key, x: event.clientX, y: event.clientY };
   };
@@ -532,11 +533,11 @@ export function makeList(view, edit, lit = () => {}) {
     ArrowDown: (at) => stop(at + 1), ArrowUp: (at) => stop(at - 1), Home: () => stop(0), End: () => stop(Infinity),
     PageDown: (at) => stop(at + 10), PageUp: (at) => stop(at - 10),
     ArrowRight(at, isOpen) {
-      if (isOpen === 'false') return act('Fold');
+      if (isOpen === 'false') return act('Collapse');
       if (isOpen) stop(at + 1);
     },
     ArrowLeft(at, isOpen) {
-      if (isOpen === 'true') return act('Fold');
+      if (isOpen === 'true') return act('Collapse');
       const parent = layout.boxes.slice(0, at).findLast((box) => box.level < layout.boxes[at].level);
       if (parent) select(parent.key, true);
     },
@@ -548,7 +549,7 @@ export function makeList(view, edit, lit = () => {}) {
     if (!box || event.ctrlKey || event.metaKey) return;
     const { index } = layout.byKey.get(box.key);
     if (selected !== box.key) select(box.key);
-    if (event.altKey) {
+    if (event.altKey && !isFixed) {
       const mover = row(selected);
       const list = sectionAt(selected)?.items.filter(({ parent }) => String(parent) === String(mover?.parent)) ?? [];
       const place = list.indexOf(mover);
@@ -565,6 +566,10 @@ export function makeList(view, edit, lit = () => {}) {
 
   return {
     show, light,
+    fix(is) {
+      isFixed = tools.hidden = is;
+      tree.classList.toggle('fixed', is);
+    },
     get state() { return state; },
     summary: () => plural(everyRow().length, 'row'),
     stop: () => { if (player) playing.click(); },

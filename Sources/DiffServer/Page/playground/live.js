@@ -28,12 +28,13 @@ export const live = (() => {
       $('create').hidden = true;
       say(answer, bytes);
     },
-    status({ status, problem, delay }) {
+    status({ status, stale, problem, delay }) {
       $('create').hidden = problem?.status !== 404;
-      const text = status === 'live' ? ''
+      const text = stale ? 'the source is silent' : status === 'live' ? ''
         : `${problem.title}${delay ? `; again in ${Math.ceil(delay / 1000)} s` : ''}`;
-      if (text && problem.title !== last) entry('–', make('span', 'quiet', text), '');
-      last = text ? problem.title : '';
+      const kind = problem?.title ?? text;
+      if (text && kind !== last) entry('–', make('span', stale ? 'reset' : 'quiet', text), '');
+      last = kind;
     },
   });
 
@@ -155,6 +156,7 @@ export const live = (() => {
       showCurl();
     },
     close: () => follow.stop(),
+    fix: list.fix,
     reconnect: () => follow.reconnect(),
   };
 })();

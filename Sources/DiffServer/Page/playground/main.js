@@ -9,6 +9,7 @@ import { live } from './live.js';
 import { flat, marks } from './marks.js';
 import { samples } from './samples.js';
 import { ask, base, chips, curlLine, follower, onKey, pathOf, say, showProblem, tally } from './server.js';
+import { sentences } from './sentences.js';
 import { guess, parameters, query } from './shape.js';
 import { languages } from './snippets.js';
 import { starting } from './start.js';
@@ -163,15 +164,14 @@ function showFault(problem, sent) {
 const shape = (() => {
   let isOwn = false; // corrected by hand
   const fields = new Map();
-  const labels = { itemsAt: 'the list', idAt: 'the id', kindAt: 'the kind', childrenAt: 'children',
-    expandedAt: 'whether expanded',
-    sectionsAt: 'the sections', sectionIdAt: "a section's id", map: 'an object of elements',
-    rest: 'what else to keep', duplicates: 'the same id twice' };
-  const options = { map: ['', 'true'], duplicates: ['', 'refuse', 'first'] };
+  const labels = { itemsAt: 'the list', idAt: 'up to four pointers, with spaces between', idBy: 'without ids',
+    map: 'an object of elements', rest: 'what else to keep',
+    duplicates: 'the same id twice' };
+  const options = { map: ['', 'true'], duplicates: ['', 'first'], idBy: ['', 'match'], idScope: ['', 'section'] };
   for (const name of parameters) {
     const choices = options[name]?.map((value) => new Option(value || '–', value));
     const field = choices ? make('select', 'field', ...choices) : make('input', 'field');
-    Object.assign(field, { name, title: labels[name], autocapitalize: 'off', autocomplete: 'off', spellcheck: false });
+    Object.assign(field, { name, title: labels[name] ?? name, autocapitalize: 'off', autocomplete: 'off', spellcheck: false });
     field.addEventListener('input', () => {
       isOwn = true;
       $('guessed').textContent = 'Corrected by hand.';
@@ -180,7 +180,6 @@ const shape = (() => {
     fields.set(name, field);
     $('shape').querySelector('details > div').append(make('label', '', name, field));
   }
-  fields.get('idAt').title += ': up to four pointers, with spaces between';
 
   function show(found) {
     $('shape').hidden = !found;
@@ -391,19 +390,25 @@ const playground = (() => {
 
   const both = ({ old, new: next }) => JSON.stringify({ old, new: next.state });
 
+  let wasFaulty = false; // and a problem of this is shown
   async function showChanges() {
     if (!step) return;
     const turn = turns += 1;
     const shown = step;
     const { method, where, body } = request(dialect);
-    const [{ json, bytes, problem }, indexed] = await Promise.all([
-      ask(method, where, body),
-      dialect === 'staged' && shown.old ? ask('POST', '/v1/diff?dialect=indexed', both(shown)) : null,
+    const other = (name) => shown.old ? ask('POST', `/v1/diff?dialect=${name}`, both(shown)) : null;
+    const [{ json, bytes, problem }, indexed, keyed] = await Promise.all([
+      ask(method, where, body), dialect === 'staged' ? other('indexed') : null,
+      dialect === 'keyed' ? null : other('keyed'),
     ]);
     if (turn !== turns) return; // asked again meanwhile
-    if (problem) return showProblem(problem);
+    if (problem || wasFaulty) showProblem(problem);
+    wasFaulty = Boolean(problem);
+    if (problem) return;
     const [before, after] = [once(() => shown.old && flat(shown.old)), once(() => flat(shown.new.state))];
     showJSON(json, before, after);
+    const { changes } = (dialect === 'keyed' ? json : keyed?.json) ?? {};
+    $('steps').replaceChildren(...sentences(changes ?? [], before(), after()));
     showNaive(json.reset ? null : indexed?.json?.changes, before, after);
     const whole = shown.new.bytes;
     const meter = make('span', 'meter', make('i', ''));
@@ -463,15 +468,17 @@ const playground = (() => {
     return [...parts, shown.slice(end)];
   }
 
-  const operations = () => [...$('changes').querySelectorAll('.op')];
+  const operations = () => [...document.querySelectorAll('#changes .op, #steps .op')];
   const opOf = (event) => event.target.closest('.op');
   const lightRows = (op) => list.light(op?.names.ids ?? [], op?.names.sections ?? []);
-  $('changes').onpointerover = (event) => lightRows(opOf(event));
-  $('changes').onpointerleave = () => lightRows(null);
+  for (const place of [$('changes'), $('steps')]) {
+    place.onpointerover = (event) => lightRows(opOf(event));
+    place.onpointerleave = () => lightRows(null);
+  }
   $('changes').addEventListener('focusin', (event) => lightRows(opOf(event)));
   $('changes').addEventListener('focusout', () => lightRows(null));
   $('changes').onkeydown = (event) => {
-    const all = operations();
+    const all = [...$('changes').querySelectorAll('.op')];
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const next = by && opOf(event) && all[all.indexOf(opOf(event)) + by];
     if (!next) return;
@@ -596,7 +603,7 @@ const playground = (() => {
     return sendTyped((problem, body) => {
       if (problem.type !== '/problems/wrong-shape' || shape.query()) return showFault(problem, body);
       showProblem({ title: 'No list was found in this JSON',
-        detail: 'A list is an array, or an object, of elements that each have something no other has.' });
+        detail: 'A list is an array of objects or texts, or an object of such.' });
     });
   }
 
@@ -619,7 +626,7 @@ const playground = (() => {
       lines = {};
       showLine();
       showScrub();
-      for (const id of ['sums', 'changes']) $(id).replaceChildren();
+      for (const id of ['sums', 'steps', 'changes']) $(id).replaceChildren();
       $('naive').hidden = true;
       if (planned) return plant(planned);
       const { json, problem } = await ask('GET', path());
@@ -632,6 +639,7 @@ const playground = (() => {
       follow.start(session);
     },
     close: () => follow.stop(),
+    resize: () => showChanges(), // JSON is broken into lines that fit
     reconnect: () => doc ? follow.reconnect() : playground.open(follow.session),
   };
 })();
@@ -672,19 +680,45 @@ async function route() {
 }
 
 function enter() {
-  const [, view = 'play', name] = /^#(play|live)(?::(.*))?$/.exec(location.hash) ?? [];
+  // A list that `diffserver watch` follows takes no edits; its link says so.
+  const [, asked = 'play', name] = /^#(play|live|watch)(?::(.*))?$/.exec(location.hash) ?? [];
+  const view = asked === 'play' ? 'play' : 'live';
   try { session = decodeURIComponent(name || session || newName()); } catch { session = newName(); }
   for (const link of document.querySelectorAll('[data-view]')) {
-    link.href = `#${link.dataset.view}:${encodeURIComponent(session)}`;
-    link.ariaCurrent = link.dataset.view === view ? 'page' : null;
+    const isCurrent = link.dataset.view === view;
+    link.href = asked === 'watch' && !isCurrent ? '#play:'
+      : `#${isCurrent ? asked : link.dataset.view}:${encodeURIComponent(session)}`;
+    link.ariaCurrent = isCurrent ? 'page' : null;
   }
-  for (const link of document.querySelectorAll('.other')) link.href = `#live:${encodeURIComponent(session)}`;
+  for (const link of document.querySelectorAll('.other')) {
+    link.href = `#${asked === 'watch' ? asked : 'live'}:${encodeURIComponent(session)}`;
+  }
+  $('own').href = `page#${encodeURIComponent(session)}`;
+  live.fix(asked === 'watch');
   $('play').hidden = view !== 'play';
   $('live').hidden = view !== 'live';
   current?.close();
   showProblem();
   current = view === 'play' ? playground : live;
   current.open(session);
+}
+
+// What only some need to know: JSON, dialects, commands.
+const showMore = (isOpen) => {
+  document.body.classList.toggle('more', isOpen);
+  for (const button of document.querySelectorAll('[data-more]')) {
+    button.ariaExpanded = String(isOpen);
+    button.textContent = isOpen ? 'Less' : 'More';
+  }
+};
+const memory = (() => { try { return localStorage; } catch { return {}; } })();
+showMore(memory.more === 'true');
+for (const button of document.querySelectorAll('[data-more]')) {
+  button.onclick = () => {
+    showMore(!document.body.classList.contains('more'));
+    try { memory.more = document.body.classList.contains('more'); } catch { /* no storage here */ }
+    current?.resize?.();
+  };
 }
 
 addEventListener('hashchange', route);

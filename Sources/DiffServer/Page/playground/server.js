@@ -1,7 +1,7 @@
 // The server: requests with the visitor's key, their errors, and following a session.
 
 import { connect } from '../client.js';
-import { $, make, plural } from './dom.js';
+import { $, make, plural, tellStatus } from './dom.js';
 import { bytesOf } from './json.js';
 
 export const base = new URL('..', import.meta.url).href.replace(/\/$/, '');
@@ -140,9 +140,10 @@ export function say(answer, bytes) {
 
 // MARK: Following
 
-/** Follows a session for one view, and reports its status. */
+/** Follows a session for one view. */
 export function follower(list, told) {
   let connection = null;
+  let wasStopped = false; // and the reason is shown
   function start(session, resume = {}) {
     connection?.close();
     const token = secret || undefined;
@@ -152,18 +153,21 @@ export function follower(list, told) {
         if (!told.isLookingBack?.()) list.show(state, answer.reset ? null : answer.changes);
         told.change?.(answer, state);
       },
+      onPending: ({ count }) => { $('pending').textContent = count ? `${plural(count, 'edit')} not sent yet` : ''; },
       onStatus(status) {
-        showStatus(status);
+        tellStatus($('status'), status);
         told.status?.(status);
         if (status.status === 'stopped' && status.problem.status === 401) {
           askSecret(token).then((isGiven) => { if (isGiven) reconnect(); });
         } else if (status.status === 'stopped') showProblem(status.problem);
+        else if (status.status === 'live' && wasStopped) showProblem();
+        wasStopped = status.status === 'stopped';
       },
     });
     follow.session = session;
   }
 
-  /** Edits what is shown: shows the edit at once, and takes it back if the server refuses. */
+  /** Shows an edit at once, and takes it back if the server refuses. */
   async function edit(plan) {
     const edits = plan();
     if (!edits?.length || !connection) return;
@@ -183,21 +187,11 @@ export function follower(list, told) {
     forget() {
       follow.stop();
       connection = null;
-      $('status').textContent = 'nothing to follow yet';
+      tellStatus($('status'), { status: 'stopped', problem: { title: 'nothing to follow yet' } });
       delete $('status').dataset.status;
     },
   };
   return follow;
-}
-
-function showStatus({ status, transport, problem, delay }) {
-  const text = {
-    live: () => transport === 'poll' ? 'live, by polling' : 'live',
-    waiting: () => `${problem.title ?? 'waiting'}${delay ? `; again in ${Math.ceil(delay / 1000)} s` : ''}`,
-    stopped: () => problem.title ?? 'stopped',
-  }[status]();
-  if ($('status').textContent !== text) $('status').textContent = text;
-  $('status').dataset.status = status;
 }
 
 for (const button of document.querySelectorAll('[data-copy]')) {

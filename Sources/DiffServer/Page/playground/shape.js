@@ -1,26 +1,27 @@
-// Where a list is in somebody's JSON. The server guesses; a guess is shown, and can be corrected.
+// Where a list is in somebody's JSON: the server guesses, and the visitor corrects.
 
 import { plural } from './dom.js';
 import { ask } from './server.js';
 
-export const parameters = ['itemsAt', 'idAt', 'kindAt', 'childrenAt', 'expandedAt', 'sectionsAt', 'sectionIdAt', 'map',
-  'rest', 'duplicates'];
+export const parameters = ['itemsAt', 'idAt', 'idBy', 'kindAt', 'childrenAt', 'expandedAt', 'sectionsAt', 'sectionIdAt',
+  'sectionExpandedAt', 'groupAt', 'idScope', 'map', 'rest', 'duplicates'];
 
-/**
- * The likeliest shape of a document, as the texts of parameters, and what was guessed in words; `null` where none is
- * needed, or none is found.
- */
+const texts = (shape) => Object.fromEntries(Object.entries(shape)
+  .map(([name, value]) => [name, [value].flat().join(' ')]));
+
+/** The likeliest shape, as texts of parameters, and all of them in words; `null` if none is needed or found. */
 export async function guess(text) {
   const { json } = await ask('POST', '/v1/shape', text);
-  const { shape = {}, rows, sections } = json?.shapes[0] ?? {};
-  const members = Object.entries(shape).map(([name, value]) => [name, [value].flat().join(' ')]);
-  if (!members.length) return null;
-  const { itemsAt, idAt, childrenAt, sectionsAt, map } = Object.fromEntries(members);
+  const [{ shape, rows, sections } = {}, ...others] = json?.shapes ?? [];
+  const fields = texts(shape ?? {});
+  const { itemsAt, idAt, idBy, childrenAt, sectionsAt } = fields;
+  if (itemsAt === undefined) return null;
   const place = sectionsAt === undefined ? `at ${itemsAt || 'the top'}`
     : `in ${plural(sections, 'section')} at ${sectionsAt || 'the top'}`;
-  const words = `Guessed: ${plural(rows, 'row')} ${place}, told apart by ${idAt ?? (map ? 'their names' : '/id')}`
-    + `${childrenAt ? `, with children at ${childrenAt}` : ''}.`;
-  return { fields: Object.fromEntries(members), words };
+  const words = `Guessed: ${plural(rows, 'row')} ${place}, told apart by ${idAt ?? `their ${idBy ? 'content' : 'name'}s`}`
+    + `${childrenAt ? `, with children at ${childrenAt}` : ''}.`
+    + others.map((other) => ` Or ${query(texts(other.shape)).slice(1)}.`).join('');
+  return { fields, words };
 }
 
 /** A shape as the end of a query; several ids and members share one field, separated by spaces. */
@@ -29,7 +30,10 @@ export function query(shape) {
   const isMap = shape.map === 'true';
   return parameters.flatMap((name) => {
     const text = (shape[name] ?? '').trim();
-    if (!text) return isMap && (name === 'itemsAt' || name === 'sectionsAt' && shape.idAt) ? [`${name}=`] : [];
+    if (!text) {
+      return isMap && name === 'itemsAt' || name === 'sectionsAt' && (shape.sectionIdAt || isMap && shape.idAt)
+        ? [`${name}=`] : [];
+    }
     return (name === 'idAt' ? text.split(/\s+/) : [text])
       .map((part) => `${name}=${encodeURIComponent(part).replaceAll('%2F', '/')}`);
   }).map((part) => `&${part}`).join('');

@@ -40,7 +40,7 @@ export function starting(begin, again) {
     if (turn !== turns) return; // another began
     if (followed) {
       tell('This server follows that address: here it is, live.');
-      location.hash = `live:${encodeURIComponent(followed.session)}`;
+      location.hash = `watch:${encodeURIComponent(followed.session)}`;
     } else if (problem?.status >= 500) {
       tell('');
       showProblem(problem);
@@ -62,6 +62,7 @@ export function starting(begin, again) {
   $('start').onsubmit = (event) => {
     event.preventDefault();
     turns += 1;
+    showProblem();
     const typed = $('given').value.trim();
     const address = addressOf(typed);
     if (address) return read(address);

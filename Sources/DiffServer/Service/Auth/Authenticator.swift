@@ -81,7 +81,7 @@ package struct Authenticator: Sendable {
         }
         let origin = head["origin"]
         let isNamed = origin.map(origins.contains) ?? false
-        if let origin, !isNamed, !isOwn(origin: origin, head) {
+        if let origin, !admits(origin: origin, head) {
             throw Problem(
                 .forbidden, "the origin \"\(origin)\" is not allowed; allow it with --origin, or configure a key")
         }
@@ -98,6 +98,9 @@ package struct Authenticator: Sendable {
 
     /// Fields of proxies, besides X-Forwarded-* (RFC 7239, RFC 9110 §7.6.3, nginx, Cloudflare).
     private static let proxyFields: [StaticString] = ["forwarded", "via", "x-real-ip", "cf-connecting-ip"]
+
+    /// Whether the pages of an origin may read answers.
+    func admits(origin: String, _ head: RequestHead) -> Bool { origins.contains(origin) || isOwn(origin: origin, head) }
 
     /// Whether the request comes from a page of this server.
     private func isOwn(origin: String, _ head: RequestHead) -> Bool {

@@ -11,6 +11,9 @@ package struct CrossOrigin: Sendable {
         "Accept, Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Prefer, "
         + "Traceparent, X-Request-Id"
 
+    /// For what holds nobody's data: pages of any origin may load it.
+    static let anyOrigin = Field("Access-Control-Allow-Origin", "*")
+
     /// The answer to a preflight, before `decorate`; nil for any other request or origin.
     func preflight(_ head: RequestHead, allow: String) -> Response? {
         guard head.method == .options, allowedOrigin(head) != nil, head["access-control-request-method"] != nil
@@ -44,7 +47,7 @@ package struct CrossOrigin: Sendable {
 
     /// Adds the fields that let a page read an answer.
     func decorate(_ response: inout Response, for head: RequestHead) {
-        guard !origins.isEmpty else { return }
+        guard !origins.isEmpty, !response.fields.contains(Self.anyOrigin) else { return }
         response.fields.append(Field("Vary", "Origin"))
         guard let origin = allowedOrigin(head) else { return }
         response.fields.append(Field("Access-Control-Allow-Origin", origin))

@@ -3,8 +3,8 @@ import HTTPCore
 import SnapshotKit
 import SnapshotViews
 
-/// Who makes a request.
-package enum Identity: Sendable {
+/// Who makes a request. Indirect, since it is passed on often.
+package indirect enum Identity: Sendable {
     /// Anyone, where no credentials are needed, such as on the loopback without keys.
     case anyone
     /// A writer with a key, for sessions whose names start with a prefix.
@@ -87,6 +87,9 @@ package enum Identity: Sendable {
         if case .writer(let key) = self { return key.prefix }
         return ""
     }
+
+    /// Whether it has a key.
+    package var isWriter: Bool { if case .writer = self { true } else { false } }
 
     /// Whether it may send whole states as well as edits.
     var maySendStates: Bool { if case .client = self { false } else { true } }

@@ -41,15 +41,19 @@ struct ChangesOptions: Hashable, Sendable {
     var remarks = Remarks()
 
     var form: ChangesForm { style.form }
+}
 
+extension ChangesOptions {
     /// - Parameter streams: whether the endpoint can stream events.
     /// - Throws: 403 if the caller may not read.
     init(_ call: Call, streams: Bool = false) throws(Problem) {
-        projection = try call.windowedProjection()
-        style = try ChangesStyle(call, streams: streams)
-        if projection.window != nil, form.dialect == .jsonPatch || !form.dialect.isAdopted {
-            throw .malformed("\(form.dialect.rawValue) cannot show a window: leave out at or around")
+        let projection = try call.windowedProjection()
+        let style = try ChangesStyle(call, streams: streams)
+        let dialect = style.form.dialect
+        if projection.window != nil, dialect == .jsonPatch || !dialect.isAdopted {
+            throw .malformed("\(dialect.rawValue) cannot show a window: leave out at or around")
         }
+        self.init(style: style, projection: projection)
     }
 }
 
@@ -78,21 +82,12 @@ package struct ChangesAnswer: Sendable {
     var from: Revision?
     var to: Revision?
     var reset: ResetReason?
-    var counts: OperationCounts
+    var counts = OperationCounts()
     /// The anchor of the new window.
-    let anchor: ElementID?
+    private(set) var anchor: ElementID?
     /// Whether nothing changed; waiting readers do not get such an answer.
     var isOfNothing = false
     let form: ChangesForm
-
-    private init(
-        _ own: [UInt8], _ rest: SharedBody? = nil, from: Revision?, to destination: Destination,
-        reset: ResetReason? = nil, counts: OperationCounts = OperationCounts(), anchor: ElementID? = nil,
-        form: ChangesForm
-    ) {
-        (self.own, self.rest, self.from, self.to, self.reset) = (own, rest, from, destination.revision, reset)
-        (self.counts, self.anchor, self.form) = (counts, anchor, form)
-    }
 
     /// The answer with its body made shareable.
     func shared(in budget: MemoryBudget) -> (answer: ChangesAnswer, body: SharedBody) {
@@ -171,8 +166,8 @@ extension ChangesAnswer {
     init(reset: ResetReason, from: Revision?, to destination: Destination, _ options: ChangesOptions) {
         let start = Self.start(ofReset: reset, from: from, to: destination, options)
         self.init(
-            start + Self.end(ofReset: destination, options.form), from: from, to: destination, reset: reset,
-            anchor: destination.window?.anchor, form: options.form)
+            own: start + Self.end(ofReset: destination, options.form), from: from, to: destination.revision,
+            reset: reset, anchor: destination.window?.anchor, form: options.form)
     }
 
     /// The whole state, with everything but the start shared.
@@ -181,7 +176,8 @@ extension ChangesAnswer {
         sharing end: SharedBody
     ) {
         let start = Self.start(ofReset: reset, from: from, to: destination, options)
-        self.init(start, end, from: from, to: destination, reset: reset, form: options.form)
+        self.init(
+            own: start, rest: end, from: from, to: destination.revision, reset: reset, form: options.form)
     }
 
     /// The part of a reset that differs between readers.
@@ -224,16 +220,21 @@ extension ChangesAnswer {
 
     /// A changeset, or the whole state if the changeset exceeds the limits of the options.
     init(_ changeset: Changeset, from: Revision?, to destination: Destination, _ options: ChangesOptions) {
+        self = Self.answer(changeset, from, destination, options)
+    }
+
+    private static func answer(
+        _ changeset: Changeset, _ from: Revision?, _ destination: Destination, _ options: ChangesOptions
+    ) -> ChangesAnswer {
         if let limit = options.style.maxChanges, changeset.counts.total > limit {
-            self.init(reset: .large, from: from, to: destination, options)
-            return
+            return ChangesAnswer(reset: .large, from: from, to: destination, options)
         }
         let form = options.form
-        var writer = JSONWriter(capacity: Self.capacity(for: changeset, to: destination, options))
-        Self.begin(from, destination, form, &writer)
+        var writer = JSONWriter(capacity: capacity(for: changeset, to: destination, options))
+        begin(from, destination, form, &writer)
         let start = writer.count
         if !form.isBarePatch {
-            Self.writeStart(from, destination, options, &writer)
+            writeStart(from, destination, options, &writer)
             if changeset.changesList, form.dialect.isAdopted, form.dialect != .jsonPatch {
                 writer.append(",\"list\":")
                 changeset.writeList(content: options.style.content, into: &writer)
@@ -243,13 +244,12 @@ extension ChangesAnswer {
         let changes = writer.count
         changeset.write(form.dialect, staging: options.style.staging, content: options.style.content, into: &writer)
         if options.style.smallest, destination.snapshot.isShorter(than: writer.count - changes, in: form.dialect) {
-            self.init(reset: .large, from: from, to: destination, options)
-            return
+            return ChangesAnswer(reset: .large, from: from, to: destination, options)
         }
         if !form.isBarePatch { writer.append(byte: UInt8(ascii: "}")) }
-        self.init(
-            Self.ended(consume writer, jsonFrom: start, form), from: from, to: destination, counts: changeset.counts,
-            anchor: destination.window?.anchor, form: form)
+        return ChangesAnswer(
+            own: ended(consume writer, jsonFrom: start, form), from: from, to: destination.revision,
+            counts: changeset.counts, anchor: destination.window?.anchor, form: form)
     }
 
     /// Enough for most answers: a buffer that grows by doubling takes up to three times as much memory. O(1).

@@ -19,6 +19,11 @@ package enum Event {
     /// A comment, so that proxies do not consider the stream dead.
     static let heartbeat = Array(": \n\n".utf8)
 
+    /// A comment, for a person: nothing else on a stream tells a misspelt session from one that has yet to come.
+    static func missing(_ session: String) -> [UInt8] {
+        Array(": there is no session \"\(session)\" yet; this stream waits for it\n\n".utf8)
+    }
+
     /// The lines before the `data` of an event on a stream of several sessions.
     static func begin(_ cursor: String) -> [UInt8] {
         Array((cursor.isEmpty ? "event: changes\n" : "event: changes\nid: \(cursor)\n").utf8)

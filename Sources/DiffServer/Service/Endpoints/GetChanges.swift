@@ -8,7 +8,7 @@ struct GetChanges: SessionEndpoint {
     /// The longest time that a request is held, in seconds.
     private static let maxWait = 60
 
-    private let call: Call
+    let call: Call
     private let since: Since
     /// Whether the request resumes a broken stream.
     private let isResumed: Bool
@@ -37,8 +37,8 @@ struct GetChanges: SessionEndpoint {
         let view = session.map { SessionView(slot, $0, of: call.service.table) }
         if options.form.isEvent {
             let options = isResumed ? view?.resuming(options, since: since) ?? options : options
-            let followed = FollowedSession(session: call.session, since: since, isRead: true)
-            return .now(try EventStream.response(call, [followed], EventForm(options, pace: pace), first: view))
+            let resume = ResumeRequest(session: call.session, since: since, isRead: true)
+            return .now(try EventStream.response(call, [resume], EventForm(options, pace: pace), first: view))
         }
         let options = call.remarked(options)
         // From here on, the session need not exist yet.

@@ -27,7 +27,7 @@ enum GetManyChanges {
     /// Begins a stream once the store has been asked for every session, as a single one would be: the sessions and
     /// revoked tokens that this process knows may be out of date. Does not wait for sources. A session that cannot be
     /// read is asked for again in its turn, unless none could be read.
-    private static func open(_ call: Call, _ bases: [FollowedSession], _ form: EventForm, _ pending: Pending) {
+    private static func open(_ call: Call, _ bases: [ResumeRequest], _ form: EventForm, _ pending: Pending) {
         let asked = Locked((bases: bases, left: bases.count, problem: Problem?.none))
         for index in bases.indices {
             let name = bases[index].session
@@ -52,7 +52,7 @@ enum GetManyChanges {
     }
 
     /// The sessions in the query, each with the reader's revision: `feed@2-0c4f77d1aa19be02`.
-    private static func bases(_ call: Call) throws(Problem) -> [FollowedSession] {
+    private static func bases(_ call: Call) throws(Problem) -> [ResumeRequest] {
         let items = call.parameters.all(["session"])
         guard !items.isEmpty else { throw .malformed("name the sessions: ?session=a&session=b@2-0c4f77d1aa19be02") }
         guard items.count <= maxSessions else {
@@ -60,14 +60,14 @@ enum GetManyChanges {
                 .limitExceeded, "at most \(maxSessions) sessions are allowed in one request", limit: maxSessions,
                 actual: items.count)
         }
-        var bases: [FollowedSession] = []
+        var bases: [ResumeRequest] = []
         for item in items {
             let (name, since) = try base(item.value)
             try DiffService.check(session: name)
             guard !bases.contains(where: { $0.session == name }) else {
                 throw .malformed("the session \"\(name)\" is given twice")
             }
-            bases.append(FollowedSession(session: name, since: since))
+            bases.append(ResumeRequest(session: name, since: since))
         }
         return bases
     }
@@ -78,7 +78,7 @@ enum GetManyChanges {
     }
 
     /// Resumes from the last event that a reconnecting reader has seen, or from nothing if its id is not a cursor.
-    private static func resume(_ bases: inout [FollowedSession], _ call: Call) {
+    private static func resume(_ bases: inout [ResumeRequest], _ call: Call) {
         guard let id = call.head["last-event-id"], !id.isEmpty else { return }
         guard let revisions = StreamCursor.revisions(id, count: bases.count) else {
             for place in bases.indices { bases[place].since = .unreadable }
@@ -98,7 +98,7 @@ private final class ManyAnswers: @unchecked Sendable {
     private static let maxBytes = 16 << 20
 
     private let call: Call
-    private let bases: [FollowedSession]
+    private let bases: [ResumeRequest]
     private let options: ChangesOptions
     private let pending: Pending
     private let share: MemoryShare
@@ -125,7 +125,7 @@ private final class ManyAnswers: @unchecked Sendable {
         }
     }
 
-    init(_ call: Call, _ bases: [FollowedSession], _ options: ChangesOptions, _ pending: Pending) {
+    init(_ call: Call, _ bases: [ResumeRequest], _ options: ChangesOptions, _ pending: Pending) {
         (self.call, self.bases, self.options, self.pending) = (call, bases, options, pending)
         share = MemoryShare(of: call.service.table.account.outgoing)
     }
@@ -202,9 +202,9 @@ private final class ManyAnswers: @unchecked Sendable {
         }
     }
 
-    private func later(_ base: FollowedSession) -> Part { member(of: base, "later", Array("true".utf8)) }
+    private func later(_ base: ResumeRequest) -> Part { member(of: base, "later", Array("true".utf8)) }
 
-    private func member(of base: FollowedSession, _ name: StaticString, _ value: [UInt8]) -> Part {
+    private func member(of base: ResumeRequest, _ name: StaticString, _ value: [UInt8]) -> Part {
         var object = JSONObject()
         object.text("session", base.session)
         object.json(name, value)

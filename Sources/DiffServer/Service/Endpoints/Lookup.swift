@@ -34,7 +34,7 @@ struct LookupSubject {
             case _ where !projection.showsAll:
                 view.seen(at: revision, projection)?.shown(keptIn: caches)
             case .head: head.snapshot
-            case .past(let place, _): view.session.state(at: place, isIndexed: isAskedOften)?.snapshot
+            case .past(let index, _): view.session.state(at: index, isIndexed: isAskedOften)?.snapshot
             }
         guard let found else { throw Problem(.revisionGone, "the revision \(revision.text) is no longer kept") }
         state = found
@@ -77,7 +77,7 @@ struct GetElement<Element: LookupElement>: ReadingEndpoint {
 
     func reply(_ view: SessionView) throws(Problem) -> Reply {
         let subject = try LookupSubject(view, at: revision, projection, isAskedOften: false)
-        let id = call.place[Element.name]
+        let id = call.captures[Element.name]
         guard let element = Element.element(id, of: subject) else {
             throw Element.missing(id, at: subject.revision)
         }

@@ -38,8 +38,8 @@ enum GetProblem {
 
     @Sendable
     static func answer(_ call: OpenCall) throws(Problem) -> Response {
-        guard let type = ProblemType(name: call.place["name"]) else {
-            throw Problem(.routeNotFound, "no problem is called \"\(call.place["name"])\"")
+        guard let type = ProblemType(name: call.captures["name"]) else {
+            throw Problem(.routeNotFound, "no problem is called \"\(call.captures["name"])\"")
         }
         let page = """
             <!doctype html>
@@ -57,12 +57,14 @@ enum GetProblem {
     }
 }
 
-/// A file in the binary: the playground, the JavaScript client, or the API's description.
+/// A file in the binary: the playground, the page of a list, the JavaScript client, or the API's description.
 struct GetFile: Sendable {
     private let bytes: [UInt8]
     private let type: String
     private let tag: String
     private let fields: [Field]
+    /// Those of a 304, too.
+    private let common: [Field]
 
     /// All of them, by their paths.
     private static let files = Dictionary(
@@ -71,17 +73,27 @@ struct GetFile: Sendable {
             return (String(cString: file.name), GetFile(file))
         })
 
+    /// What each page reads besides its scripts: the playground the address that its visitor enters, and the page of a
+    /// list the pictures of its rows.
+    private static let sources = [
+        "index.html": "img-src data:; connect-src http: https:; ",
+        "page.html": "img-src http: https: data:; connect-src 'self'; ",
+    ]
+
     private init(_ file: page_file) {
-        bytes = Array(UnsafeBufferPointer(start: file.bytes, count: Int(file.count)))
+        let bytes = Array(UnsafeBufferPointer(start: file.bytes, count: Int(file.count)))
+        self.bytes = bytes
         let name = String(cString: file.name)
         type = Self.type(of: name)
-        // The playground also reads the address that its visitor enters.
-        fields =
-            name == "index.html"
-            ? PagePolicy(of: bytes, scripts: "'self'", others: "img-src data:; connect-src http: https:; ").fields : []
+        let others = Self.sources[name]
+        fields = others.map { PagePolicy(of: bytes, scripts: "'self'", others: $0).fields } ?? []
         // Not with the process's own key: the tag must survive a restart.
         let digest = bytes.withUnsafeBytes { KeyedHash(seed: 0, 0).digest(of: $0) }
         tag = String(digest, radix: 16)
+        let isOfClient = name.hasSuffix(".js") && !name.contains("/")
+        common =
+            [Field("ETag", "\"\(tag)\""), Field("Cache-Control", "no-cache")]
+            + (isOfClient ? [CrossOrigin.anyOrigin] : [])
     }
 
     private static func type(of name: String) -> String {
@@ -102,15 +114,21 @@ struct GetFile: Sendable {
     /// One of the playground's own modules.
     @Sendable
     static func module(_ call: OpenCall) throws(Problem) -> Response {
-        guard let file = files["playground/" + call.place["file"]] else {
-            throw Problem(.routeNotFound, "the playground has no file \"\(call.place["file"])\"")
+        guard let file = files["playground/" + call.captures["file"]] else {
+            throw Problem(.routeNotFound, "the playground has no file \"\(call.captures["file"])\"")
         }
         return file.answer(call)
     }
 
+    /// The API's description; with `?profile=client` the part of it that generators of clients understand.
+    @Sendable
+    static func description(_ call: OpenCall) -> Response {
+        let isProfile = call.head.query.contains { $0.name == "profile" && $0.value == "client" }
+        return Self[isProfile ? "openapi-client.json" : "openapi.json"].answer(call)
+    }
+
     @Sendable
     func answer(_ call: OpenCall) -> Response {
-        let common = [Field("ETag", "\"\(tag)\""), Field("Cache-Control", "no-cache")]
         if RevisionTags(call.head, "if-none-match")?.names(tag) == true {
             return .notModified(common, unsent: bytes.count)
         }
@@ -124,7 +142,7 @@ struct GetFile: Sendable {
 // by their hashes, computed from the bytes sent: there is no list to maintain, and nothing injected into a page runs.
 
 /// The policy of one page.
-struct PagePolicy: Sendable {
+private struct PagePolicy: Sendable {
     let fields: [Field]
 
     /// - Parameters:

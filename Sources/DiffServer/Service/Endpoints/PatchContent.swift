@@ -5,7 +5,7 @@ import SnapshotKit
 
 /// A merge patch (RFC 7396) of an item's or a section's content: shorthand for an edit.
 struct PatchContent<Element: LookupElement>: SessionEndpoint {
-    private let call: Call
+    let call: Call
     private let changes: PostChanges
 
     init(_ call: Call) throws(Problem) {
@@ -26,7 +26,7 @@ struct PatchContent<Element: LookupElement>: SessionEndpoint {
         writer.append(#"{"edits":[{"op":"update",""#)
         writer.append(Element.list)
         writer.append(#"":[{"id":"#)
-        writer.append(string: Self.id(call.place[Element.name]))
+        writer.append(string: Self.id(call.captures[Element.name]))
         writer.append(#","patch":"#)
         writer.append(patch.text)
         writer.append("}]}]}")
@@ -45,11 +45,11 @@ struct PatchContent<Element: LookupElement>: SessionEndpoint {
 
     func reply(_ outcome: ChangeSession.Outcome, in slot: SessionSlot?) -> Reply { changes.reply(outcome, in: slot) }
 
-    func problem(_ failure: TransactionFailure, of call: Call) -> Problem {
+    func problem(_ failure: TransactionFailure) -> Problem {
         guard case .refused(.edits(.refused(let violations))) = failure else {
             return Problem(failure, of: call.session)
         }
-        if violations.first?.code == "unknown-id" { return Element.missing(call.place[Element.name], at: nil) }
+        if violations.first?.code == "unknown-id" { return Element.missing(call.captures[Element.name], at: nil) }
         // Pointers are relative to the body, which is the patch.
         let place = "/edits/0/\(Element.list)/0/patch"
         return Problem(

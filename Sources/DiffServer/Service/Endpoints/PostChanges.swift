@@ -5,12 +5,14 @@ import SnapshotKit
 
 /// A new state or edits in, and what changed out.
 final class PostChanges: SessionEndpoint {
-    private let call: Call
+    let call: Call
     /// The shape in the query.
     private let shape: StateShape?
     private let since: Since
     /// How the caller wants the changes; nil if it may not read, and so gets none.
     private let options: ChangesOptions?
+    /// The views that it sees the session through.
+    private let views: [ViewName]
     /// Whether readers must redraw everything, instead of showing changes.
     private let isReload: Bool
     /// Whether the client prefers an answer without changes.
@@ -28,9 +30,10 @@ final class PostChanges: SessionEndpoint {
         isReload = try call.parameters.flag("reload")
         if call.projection == nil {
             _ = try ChangesStyle(call)
-            options = nil
+            (options, views) = (nil, [])
         } else {
-            options = try ChangesOptions(call)
+            let asked = try ChangesOptions(call)
+            (options, views) = (asked, asked.projection.names)
         }
         if isReload, call.identity.operations?.contains(.reload) == false { throw .notPermitted([.reload]) }
         prefersMinimal = call.head.preferences.contains { $0.name == "return" && $0.value == "minimal" }
@@ -38,10 +41,18 @@ final class PostChanges: SessionEndpoint {
 
     // MARK: The request
 
-    func operation(_ bytes: consuming [UInt8]) throws(Problem) -> ChangeSession {
+    func operation(_ bytes: consuming [UInt8]) throws(Problem) -> ChangeSession { try operation(bytes, of: nil) }
+
+    /// - Parameter section: the section that the body is about; nil for the whole state.
+    func operation(
+        _ bytes: consuming [UInt8], of section: PostedBody.SectionTarget?
+    ) throws(Problem) -> ChangeSession {
         let key = try key()
-        let parameters = call.parameters.shapeMembers + (isReload ? ["reload"] : [])
-        let fingerprint = key == nil ? nil : RequestFingerprint(of: copy bytes, parameters, by: call.service.store.hash)
+        var parameters = call.parameters.shapeMembers + (isReload ? ["reload"] : [])
+        if let section { parameters.append("section=\(section.id)") }
+        let fingerprint =
+            key == nil && section == nil
+            ? nil : RequestFingerprint(of: copy bytes, parameters, by: call.service.store.hash)
         let service = call.service
         let list = service.source?.list(of: call.session)
         let consent = list?.consent(for: call, key: key, body: copy bytes)
@@ -50,8 +61,10 @@ final class PostChanges: SessionEndpoint {
             PostedBody.Rules(
                 shape: shape, takesStates: call.identity.maySendStates,
                 hasSource: list?.hasSource ?? false,
+                refusesEdits: list?.hasHook == false && !call.identity.isWriter,
                 operations: call.identity.operations, limits: service.settings.stateLimits,
-                defaults: service.settings.defaultSettings))
+                defaults: service.settings.defaultSettings, section: section,
+                sectionShapes: list?.sectionShapes ?? [:]))
         self.body = body
         // The body is read against the session it will probably meet, which is most likely similar.
         do throws(SessionError) { _ = try body.content(for: call.expected()) } catch {
@@ -62,7 +75,7 @@ final class PostChanges: SessionEndpoint {
             }
         }
         return ChangeSession(
-            body, isReload: isReload, condition: WriteCondition(match: call, through: options?.projection.names ?? []),
+            body, isReload: isReload, condition: WriteCondition(match: call, through: views),
             key: key, fingerprint: fingerprint, parameters: parameters, consent: consent)
     }
 
@@ -104,8 +117,8 @@ final class PostChanges: SessionEndpoint {
         let view = SessionView(slot, session, of: call.service.table)
         let status = isNew ? 201 : 200
         let fields: [Field] = isNew ? [.location(of: call.session)] : []
-        guard let asked = options, !prefersMinimal else { return .now(minimal(from: before, view, status, fields)) }
-        var options = call.remarked(asked)
+        guard var options, !prefersMinimal else { return .now(minimal(from: before, view, status, fields)) }
+        options.remarks.staleness = call.service.staleness(of: call.session)
         if let before, let changeset, !isReload, options.projection.showsAll,
             since == .absent || since == .revision(before)
         {
@@ -127,16 +140,16 @@ final class PostChanges: SessionEndpoint {
     private func minimal(from before: Revision?, _ view: SessionView, _ status: Int, _ fields: [Field]) -> Response {
         let projection = options?.projection
         let name = { (base: ReaderState) in projection.map { view.name(of: base, $0) } ?? base.revision }
-        let place =
+        let position =
             projection?.window == nil
-            ? nil : projection.flatMap { view.destination($0, from: since.place).window?.place }
+            ? nil : projection.flatMap { view.destination($0, from: since.position).window?.position }
         var from = before.map { name(ReaderState(revision: $0)) }
         if case .revision(let revision) = since { from = revision }
         if since == .nothing { from = nil }
         var object = JSONObject()
         object.text("session", call.session)
         object.revision("from", from)
-        object.text("to", name(ReaderState(revision: view.session.head.revision, place: place)).text)
+        object.text("to", name(ReaderState(revision: view.session.head.revision, position: position)).text)
         warnings.write(into: &object.writer)
         return Response(
             status: status, json: object.body(), fields: [Field("Preference-Applied", "return=minimal")] + fields,

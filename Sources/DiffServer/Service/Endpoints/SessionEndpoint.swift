@@ -7,6 +7,8 @@ import HTTPCore
 protocol SessionEndpoint: Sendable {
     associatedtype Operation: SessionOperation
 
+    var call: Call { get }
+
     /// Checks the head, before the client sends the body.
     init(_ call: Call) throws(Problem)
 
@@ -19,7 +21,7 @@ protocol SessionEndpoint: Sendable {
     func reply(_ outcome: Operation.Outcome, in slot: SessionSlot?) throws(Problem) -> Reply
 
     /// The problem to answer with if the operation was not carried out.
-    func problem(_ failure: TransactionFailure, of call: Call) -> Problem
+    func problem(_ failure: TransactionFailure) -> Problem
 
     /// Where to look for a shape if the operation has refused the body.
     var search: ShapeSearch? { get }
@@ -28,7 +30,7 @@ protocol SessionEndpoint: Sendable {
 extension SessionEndpoint {
     var search: ShapeSearch? { nil }
 
-    func problem(_ failure: TransactionFailure, of call: Call) -> Problem { Problem(failure, of: call.session) }
+    func problem(_ failure: TransactionFailure) -> Problem { Problem(failure, of: call.session) }
 }
 
 extension Call {
@@ -60,7 +62,7 @@ extension Call {
         switch result {
         case .success(let done): try endpoint.reply(done.outcome, in: done.slot)
         case .failure(let failure):
-            var problem = endpoint.problem(failure, of: self)
+            var problem = endpoint.problem(failure)
             problem.look(for: endpoint.search)
             throw problem
         }
@@ -69,8 +71,6 @@ extension Call {
 
 /// An endpoint that only reads its session.
 protocol ReadingEndpoint: SessionEndpoint where Operation == ReadSession {
-    var call: Call { get }
-
     func reply(_ view: SessionView) throws(Problem) -> Reply
 }
 
@@ -84,8 +84,8 @@ extension ReadingEndpoint {
 
 extension SessionView {
     /// The session that a transaction has read or written.
-    package init(_ slot: SessionSlot?, _ session: Session, of table: SessionTable, _ lease: MemoryShare? = nil) {
+    package init(_ slot: SessionSlot?, _ session: Session, of table: SessionTable, _ share: MemoryShare? = nil) {
         guard let slot else { preconditionFailure("a session that was read or written has a slot") }
-        self.init(slot, session, of: table, lease: lease)
+        self.init(slot, session, of: table, share: share)
     }
 }

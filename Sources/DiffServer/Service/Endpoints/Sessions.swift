@@ -33,7 +33,7 @@ struct GetSession: ReadingEndpoint {
 
 /// Creates or replaces a session, or changes its settings.
 final class PutSession: SessionEndpoint {
-    private let call: Call
+    let call: Call
     /// The shape in the query.
     private let shape: StateShape?
     /// Set before the operation is carried out, and read afterwards.
@@ -54,9 +54,10 @@ final class PutSession: SessionEndpoint {
             }
             var members = Session.Settings.besideState
             if shape != nil { members.shape = nil }
-            let envelope = try document.envelope(members, shape: shape ?? .native, limits: options.stateLimits)
+            let envelope = try document.envelope(
+                members, shape: shape ?? .native, limits: options.stateLimits, continuing: ElementHead(sequence: 1))
             warnings = Warnings(envelope.warnings)
-            let named = try Session.SettingsChange(envelope)
+            let named = try Session.SettingsChange(envelope, defaults: options.defaultSettings)
             return ReplaceSession(
                 state: envelope.states["state"], settings: named.applied(to: options.defaultSettings), named: named,
                 condition: WriteCondition(call))
@@ -83,11 +84,25 @@ final class PutSession: SessionEndpoint {
     }
 }
 
+/// The settings of a session, as PUT takes them.
+struct GetSettings: ReadingEndpoint {
+    let call: Call
+
+    init(_ call: Call) { self.call = call }
+
+    func reply(_ view: SessionView) -> Reply {
+        var object = JSONObject()
+        object.named(view.session.settings, all: true)
+        return .now(Response(json: object.body()))
+    }
+}
+
 /// Deletes a session, if there is one.
 struct DeleteSession: SessionEndpoint {
+    let call: Call
     private let condition: WriteCondition
 
-    init(_ call: Call) { condition = WriteCondition(call) }
+    init(_ call: Call) { (self.call, condition) = (call, WriteCondition(call)) }
 
     func operation(_ body: consuming [UInt8]) -> RemoveSession { RemoveSession(condition: condition) }
 

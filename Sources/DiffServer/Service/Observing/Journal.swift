@@ -7,12 +7,13 @@ package enum LogFormat: String, Sendable, CaseIterable {
     case text, json, none
 }
 
-/// The log of the service, on standard error. It never contains bodies, keys or tokens.
+/// The log of the service, on standard error. It never contains keys, tokens or clients' bodies; of a source's answer,
+/// what is wrong in its first wrong place.
 package final class Journal: Sendable {
     package let output: LogOutput
     private let format: LogFormat
     private let logsRequests: Bool
-    /// Troubled sessions that are in the log, and how many are remembered.
+    /// Troubled sessions and refused origins that are in the log, and how many are remembered.
     private let troubled = Locked(Set<String>())
     private let mostTroubled: Int
 
@@ -35,21 +36,32 @@ package final class Journal: Sendable {
 
     /// Logs a problem of a session, but once, until many others had problems.
     func logOnce(_ message: String, about session: String) {
-        let isNews = troubled.withLock { troubled in
-            if troubled.count >= mostTroubled, !troubled.contains(session) { troubled.removeAll() }
-            return troubled.insert(session).inserted
+        if isNews(session) { log(message, level: "error", [("session", .text(session))]) }
+    }
+
+    /// Logs, as seldom, that a web page cannot read its answers: the page itself cannot tell why.
+    func logOnce(refusedOrigin origin: String) {
+        if isNews(origin) {
+            log("a page of \(origin) was refused: allow it with --origin \(origin)", level: "warning")
         }
-        if isNews { log(message, level: "error", [("session", .text(session))]) }
+    }
+
+    private func isNews(_ name: String) -> Bool {
+        troubled.withLock { troubled in
+            if troubled.count >= mostTroubled, !troubled.contains(name) { troubled.removeAll() }
+            return troubled.insert(name).inserted
+        }
     }
 
     private func line(_ message: String, _ level: String, _ members: [(String, LogValue)]) -> [UInt8] {
         switch format {
         case .none: []
-        case .text: Array((Self.text(message, level, members) + "\n").utf8)
+        case .text: Array("\(WallTime.presentText) \(Self.text(message, level, members))\n".utf8)
         case .json: Self.json(message, level, members)
         }
     }
 
+    /// A line without its time.
     static func text(_ message: String, _ level: String, _ members: [(String, LogValue)]) -> String {
         let line = message.printable.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : String($0) }
             .joined()
@@ -74,7 +86,9 @@ package final class Journal: Sendable {
 
     /// Writes what must be read even without a log, such as why the process ends; as a line of JSON if the log is JSON.
     package func insist(_ message: String, level: String) {
-        let lines = { message.split(separator: "\n").map { String($0).escaped + "\n" }.joined() }
+        let lines = {
+            message.split(separator: "\n").map { "\(WallTime.presentText) \(String($0).escaped)\n" }.joined()
+        }
         output.append(format == .json ? Self.json(message, level, []) : Array(lines().utf8))
     }
 
@@ -93,10 +107,8 @@ package final class Journal: Sendable {
         if let session = head.flatMap(DiffService.session), SessionName.isWhole(session) {
             members.append(("session", .text(session)))
         }
-        members += [("bytesIn", .number(exchange.bytesIn)), ("bytesOut", .number(exchange.bytesOut))]
-        // Each line of JSON has the time.
-        if format == .text { members.append(("time", .text(WallTime.presentText))) }
         members += [
+            ("bytesIn", .number(exchange.bytesIn)), ("bytesOut", .number(exchange.bytesOut)),
             ("microseconds", .number(Int(exchange.nanoseconds / 1000))), ("peer", .text(exchange.peer.address)),
             ("requestId", .text(exchange.requestID)),
         ]

@@ -23,14 +23,14 @@ final class AnswerCache: HeadCache {
     private struct Entry {
         /// The answer without its body.
         let answer: ChangesAnswer?
-        var body: Releasable<SharedBody>
+        var body: ExpiringReference<SharedBody>
     }
 
     private struct Content {
         var head: Revision?
         var entries: [Key: Entry] = [:]
         /// The changes since a base, for all formats.
-        var changes: [Revision: Releasable<Changeset>] = [:]
+        var changes: [Revision: ExpiringReference<Changeset>] = [:]
         /// Whether `caches` will release this cache.
         var isListed = false
     }
@@ -40,12 +40,12 @@ final class AnswerCache: HeadCache {
 
     private let content = Locked(Content())
     private let caches: AnswerCaches
-    private let seen: SeenStates
+    private let seen: ViewCache
 
-    init(in caches: AnswerCaches) { (self.caches, seen) = (caches, SeenStates(in: caches.views)) }
+    init(in caches: AnswerCaches) { (self.caches, seen) = (caches, ViewCache(in: caches.views)) }
 
     /// The views of the readers.
-    var seenStates: SeenStates {
+    var viewCache: ViewCache {
         list()
         return seen
     }
@@ -96,7 +96,7 @@ final class AnswerCache: HeadCache {
         content.withLock { content in
             if content.head != head { content = Content(head: head, isListed: content.isListed) }
             guard content.changes.count < Self.maxEntries else { return }
-            content.changes[base] = Releasable(changes, isKept: isKept)
+            content.changes[base] = ExpiringReference(changes, isKept: isKept)
         }
         list()
         return changes
@@ -120,7 +120,8 @@ final class AnswerCache: HeadCache {
                 content.entries = content.entries.filter { $0.value.body.object != nil }
             }
             guard content.entries.count < Self.maxEntries else { return old }
-            content.entries[key] = Entry(answer: answer, body: Releasable(body, isKept: caches.keeps(body.count)))
+            content.entries[key] = Entry(
+                answer: answer, body: ExpiringReference(body, isKept: caches.keeps(body.count)))
             return old
         }
         // Freed outside the lock.
@@ -201,7 +202,7 @@ extension SessionSlot {
 }
 
 /// A reference that is strong until it is released, and weak from then on.
-struct Releasable<Object: AnyObject> {
+struct ExpiringReference<Object: AnyObject> {
     private var kept: Object?
     private weak var found: Object?
 

@@ -22,7 +22,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
     private var timers: [Purpose: Timer] = [:]
 
     private enum Purpose {
-        case heartbeat, expiry, life, departure, outage
+        case heartbeat, expiry, life, drain, outage
     }
 
     private init(_ call: Call, _ form: EventForm, _ writer: StreamWriter) {
@@ -34,7 +34,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
     /// - Parameters:
     ///   - bases: the sessions, and what the reader has of each.
     ///   - view: the head of the first session, if it has been read and exists.
-    static func response(_ call: Call, _ bases: [FollowedSession], _ form: EventForm, first view: SessionView? = nil)
+    static func response(_ call: Call, _ bases: [ResumeRequest], _ form: EventForm, first view: SessionView? = nil)
         throws(Problem) -> Response
     {
         let table = call.service.table
@@ -56,9 +56,12 @@ final class EventStream: Subscriber, @unchecked Sendable {
 
     // MARK: Life
 
-    private func begin(_ bases: [FollowedSession], _ view: SessionView?) {
-        lists = bases.map {
-            Subscription(call, $0, .stream(pace: form.pace), form.options, for: self, on: writer.loop)
+    private func begin(_ bases: [ResumeRequest], _ view: SessionView?) {
+        lists = bases.map { base in
+            let holds = call.service.source?.list(of: base.session)?.holdsChanges == true
+            return Subscription(
+                call, base, .stream(pace: form.pace, hold: holds ? EventForm.hold : .zero), form.options, for: self,
+                on: writer.loop)
         }
         writer.shortenHead(to: call.head)
         call.follow(lists[0])
@@ -100,7 +103,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
         let lists = lists
         for index in lists.indices.map({ ($0 + first) % lists.count }) {
             guard room > 0 else { return }
-            room -= lists[index].takeTurn()
+            room -= lists[index].proceed()
             if room <= 0 { first = (index + 1) % lists.count }
         }
     }
@@ -141,9 +144,15 @@ final class EventStream: Subscriber, @unchecked Sendable {
         return event.count
     }
 
+    func isMissing(_ list: Subscription) -> Int {
+        let comment = Event.missing(list.name)
+        writer.write(comment)
+        return comment.count
+    }
+
     func refused(_ list: Subscription, _ problem: Problem) { end(problem) }
 
-    func leave(after time: Duration) { after(time, .departure) { $0.end(.draining) } }
+    func leave(after time: Duration) { after(time, .drain) { $0.end(.draining) } }
 
     func storeChanged(leavingAfter time: Duration?) {
         timers.removeValue(forKey: .outage)?.cancel()
@@ -191,6 +200,8 @@ struct EventForm: Sendable {
 
     /// The shortest and the default pace, in milliseconds.
     private static let minPace = 50
+    /// How long a change of a list of several sources is held back.
+    static let hold = Duration.milliseconds(minPace)
 
     /// - Parameter isOfMany: whether the stream covers several sessions.
     init(_ options: ChangesOptions, pace: Duration, isOfMany: Bool = false) {

@@ -33,7 +33,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
         pending.loop.perform {
             let request = HeldRequest(call, pending, until: .now + time)
             let subscription = Subscription(
-                call, FollowedSession(session: call.session, since: since, isRead: true), .answer, options,
+                call, ResumeRequest(session: call.session, since: since, isRead: true), .answer, options,
                 compared: compared, for: request, on: pending.loop)
             if let problem = subscription.join(at: view?.slot) { return pending.answer(call.refusal(problem)) }
             request.subscription = subscription
@@ -45,7 +45,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
         }
     }
 
-    func isDue(_ subscription: Subscription) { _ = subscription.takeTurn() }
+    func isDue(_ subscription: Subscription) { _ = subscription.proceed() }
 
     func answered(_ subscription: Subscription, _ answer: ChangesAnswer, lag: Duration) -> Int {
         if leave() { finish(answer.response()) }
@@ -55,6 +55,8 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     func renamed(_ subscription: Subscription, _ name: Revision) -> Int {
         preconditionFailure("a held request is answered under a new name")
     }
+
+    func isMissing(_ subscription: Subscription) -> Int { 0 }
 
     func refused(_ subscription: Subscription, _ problem: Problem) {
         if leave() { finish(problem.response(instance: call.instance)) }

@@ -11,7 +11,7 @@ import SnapshotViews
 package struct ReaderState: Hashable, Sendable {
     let revision: Revision
     /// The reader's window; nil if it shows everything that it sees.
-    var place: WindowPosition?
+    var position: WindowPosition?
 }
 
 /// The news for a reader.
@@ -42,8 +42,8 @@ extension SessionView {
         }
         // A lost anchor's neighbours are looked up in the state that was named, which must be recomputed.
         guard case .around(let anchor) = projection.window?.anchor, let named,
-            case .past(let place, _) = resumePoint(named, projection),
-            seen.state(at: session.history.revision(at: place)) == nil
+            case .past(let index, _) = resumePoint(named, projection),
+            seen.state(at: session.history.revision(at: index)) == nil
         else { return false }
         return !self.seen(through: projection.views).head.seen.hasRow(forAnchor: anchor)
     }
@@ -72,7 +72,7 @@ extension SessionView {
 
     /// The revision by which a reader knows a base.
     func name(of base: ReaderState, _ projection: Projection) -> Revision {
-        session.name(of: base.revision, through: projection.names).showing(base.place)
+        session.name(of: base.revision, through: projection.names).showing(base.position)
     }
 
     /// The update for a reader that shows a part of the session.
@@ -90,15 +90,16 @@ extension SessionView {
 
     /// What a reader without a usable base should show of the head.
     ///
-    /// - Parameter place: its last window.
-    func destination(_ projection: Projection, from place: WindowPosition? = nil) -> Destination {
+    /// - Parameter position: its last window.
+    func destination(_ projection: Projection, from position: WindowPosition? = nil) -> Destination {
         let seen = seen(through: projection.views).head
         return destination(
-            projection, seen, projection.window.map { seen.seen.window($0, since: WindowOrigin(nil, at: place)) })
+            projection, seen, projection.window.map { seen.seen.window($0, since: WindowBase(nil, at: position)) })
     }
 
-    fileprivate func destination(_ projection: Projection, _ seen: SeenState, _ window: WindowedState?) -> Destination {
-        let base = ReaderState(revision: session.head.revision, place: window?.place)
+    fileprivate func destination(_ projection: Projection, _ seen: ViewVersion, _ window: WindowedState?) -> Destination
+    {
+        let base = ReaderState(revision: session.head.revision, position: window?.position)
         return Destination(
             session: slot.name, revision: name(of: base, projection),
             snapshot: window?.state ?? seen.shown(keptIn: table.answers), window: window, isPart: true)
@@ -107,8 +108,8 @@ extension SessionView {
     /// The options of a reader that resumes a stream, so that its window keeps its anchor.
     func resuming(_ options: ChangesOptions, since: Since) -> ChangesOptions {
         guard case .around = options.projection.window?.anchor, case .revision(let revision) = since,
-            let place = revision.place, let base = seen(at: revision, options.projection),
-            let anchor = base.seen.window(at: place)?.anchor
+            let position = revision.position, let base = seen(at: revision, options.projection),
+            let anchor = base.seen.window(at: position)?.anchor
         else { return options }
         var options = options
         options.projection.window?.anchor = .around(anchor)
@@ -119,17 +120,17 @@ extension SessionView {
 // MARK: Views
 
 extension SessionView {
-    private var states: SeenStates { slot.answers(in: table.answers).seenStates }
+    private var states: ViewCache { slot.answers(in: table.answers).viewCache }
 
     /// A reader's view, kept up to date while the result is held; nil for a reader of the whole session.
     ///
     /// - Parameter client: the client that follows it.
-    func seen(of projection: Projection, for client: String? = nil) -> SeenView? {
+    func seen(of projection: Projection, for client: String? = nil) -> MaterializedView? {
         projection.showsAll ? nil : states.view(projection.views, for: client)
     }
 
     /// What views show of the head, and what they showed before, if that was at another revision.
-    func seen(through views: [StateView]) -> (head: SeenState, before: SeenState?) {
+    func seen(through views: [StateView]) -> (head: ViewVersion, before: ViewVersion?) {
         let states = states
         let view = states.view(views)
         let known = view.now
@@ -139,9 +140,9 @@ extension SessionView {
         return (next, known)
     }
 
-    private func anew(_ view: SeenView, _ views: [StateView]) -> SeenState {
+    private func anew(_ view: MaterializedView, _ views: [StateView]) -> ViewVersion {
         if view.isLetGo { table.answers.views.countMadeAnew() }
-        return SeenState(
+        return ViewVersion(
             views, of: session.head.snapshot, over: base(of: views), at: session.head.revision,
             in: table.account.views)
     }
@@ -152,43 +153,43 @@ extension SessionView {
     }
 
     /// What views show of a revision that a reader names; nil if it is no longer remembered.
-    func seen(at revision: Revision, _ projection: Projection) -> SeenState? {
+    func seen(at revision: Revision, _ projection: Projection) -> ViewVersion? {
         switch resumePoint(revision, projection) {
         case .none: nil
         case .head: seen(through: projection.views).head
-        case .past(let place, _): seen(through: projection.views, at: place)
+        case .past(let index, _): seen(through: projection.views, at: index)
         }
     }
 
     /// What views show of a past state. O(n) unless it was the head until just now.
-    fileprivate func seen(through views: [StateView], at place: Int, before: SeenState? = nil) -> SeenState? {
-        let revision = session.history.revision(at: place)
+    fileprivate func seen(through views: [StateView], at index: Int, before: ViewVersion? = nil) -> ViewVersion? {
+        let revision = session.history.revision(at: index)
         let known =
             before.flatMap { $0.isSame(since: revision) ? $0 : nil }
             ?? states.view(views).state(at: revision)
         if let known, session.knows(known.revision) { return known }
-        return session.state(at: place).map { past in
-            let base = views.count > 1 ? seen(through: Array(views.dropLast()), at: place) : nil
+        return session.state(at: index).map { past in
+            let base = views.count > 1 ? seen(through: Array(views.dropLast()), at: index) : nil
             return anew(views, past.snapshot, revision, over: base)
         }
     }
 
     /// What views show of the state before a write.
-    fileprivate func seen(through views: [StateView], before write: WriteStep) -> SeenState {
+    fileprivate func seen(through views: [StateView], before write: WriteStep) -> ViewVersion {
         let base = views.count > 1 ? seen(through: Array(views.dropLast()), before: write) : nil
         return anew(views, write.changeset.oldState, write.base, over: base)
     }
 
     /// - Parameter base: what all views but the last one show, if there are several.
     private func anew(
-        _ views: [StateView], _ source: Snapshot, _ revision: Revision, over base: SeenState?
-    ) -> SeenState {
+        _ views: [StateView], _ source: Snapshot, _ revision: Revision, over base: ViewVersion?
+    ) -> ViewVersion {
         let budget = table.account.views
-        return SeenState(views, of: source, over: base?.shared(in: budget), at: revision, in: budget)
+        return ViewVersion(views, of: source, over: base?.shared(in: budget), at: revision, in: budget)
     }
 
     /// Advances what views show from an earlier revision to the head; nil if no changes lead there.
-    private func advanced(_ known: SeenState, _ states: SeenStates) -> SeenState? {
+    private func advanced(_ known: ViewVersion, _ states: ViewCache) -> ViewVersion? {
         let head = session.head
         guard known.revision.sequence < head.revision.sequence else { return nil }
         let marks: Marks
@@ -229,9 +230,9 @@ private struct ProjectedReader {
         guard case .revision(let named) = since else {
             return .changes(view.reset(since == .unreadable ? .unknown : .initial, from: nil, options))
         }
-        let place = base.map(\.place) ?? named.place
+        let position = base.map(\.position) ?? named.position
         // A JSON patch changes documents, and a window is not one.
-        if place != nil, options.form.dialect == .jsonPatch { return reset(.unknown, named) }
+        if position != nil, options.form.dialect == .jsonPatch { return reset(.unknown, named) }
         let point = base.map { view.resumePoint(of: $0.revision) } ?? view.resumePoint(named, projection)
         let marks: Marks
         switch point {
@@ -243,32 +244,32 @@ private struct ProjectedReader {
         }
         let (seen, before) = view.seen(through: projection.views)
         if !always, isSame(seen, point, marks, since: base?.revision ?? named),
-            window(of: seen, since: seen, place)?.place == place
+            window(of: seen, since: seen, position)?.position == position
         {
-            return .nothing(ReaderState(revision: head, place: place))
+            return .nothing(ReaderState(revision: head, position: position))
         }
         let key = AnswerCache.Key.changes(from: named, options)
         let answers = view.slot.answers(in: view.table.answers)
         if let known = answers.answer(key, at: head), always || !known.isOfNothing { return .changes(known) }
-        let past: SeenState? =
+        let past: ViewVersion? =
             switch point {
             case .past(let index, _): view.seen(through: projection.views, at: index, before: before)
             case .head: seen
             case .none: write.map { view.seen(through: projection.views, before: $0) }
             }
         guard let past else { return reset(.expired, named) }
-        let shown = place.map { past.seen.window(at: $0)?.state } ?? past.shown(keptIn: view.table.answers)
+        let shown = position.map { past.seen.window(at: $0)?.state } ?? past.shown(keptIn: view.table.answers)
         guard let shown else { return reset(.unknown, named) }
-        let window = window(of: seen, since: past, place)
+        let window = window(of: seen, since: past, position)
         let destination = view.destination(projection, seen, window)
         let changeset = Changeset(
             from: shown, to: destination.snapshot, marks: marks, ignoring: ignored,
             patchesItems: !view.session.settings.ignoredOthers)
         // A reader that asks for another window is told its position, even if the rows are the same.
-        let isAsked = base == nil && self.window(of: past, since: past, place)?.place != place
+        let isAsked = base == nil && self.window(of: past, since: past, position)?.position != position
         let isOfNothing = isEmpty(changeset)
         if !always, isOfNothing, !isAsked {
-            return .nothing(ReaderState(revision: head, place: window?.place))
+            return .nothing(ReaderState(revision: head, position: window?.position))
         }
         var answer = ChangesAnswer(changeset, from: named, to: destination, options)
         answer.isOfNothing = isOfNothing
@@ -287,12 +288,12 @@ private struct ProjectedReader {
     }
 
     /// Whether the reader sees the same as at its revision.
-    private func isSame(_ seen: SeenState, _ point: ResumePoint, _ marks: Marks, since known: Revision) -> Bool {
+    private func isSame(_ seen: ViewVersion, _ point: ResumePoint, _ marks: Marks, since known: Revision) -> Bool {
         switch point {
         case .head: return marks.isEmpty
-        case .past(let place, _):
+        case .past(let index, _):
             // A later revision may have the same state as a forgotten one, but rows may have been marked in between.
-            let found = view.session.history.revision(at: place)
+            let found = view.session.history.revision(at: index)
             return seen.isSame(since: found) && (marks.isEmpty || found.sequence <= known.sequence)
         case .none: return false
         }
@@ -304,17 +305,17 @@ private struct ProjectedReader {
         changeset.isEmpty && (options.form.dialect != .jsonPatch || changeset.json(.jsonPatch).count == 2)
     }
 
-    private func window(of seen: SeenState, since past: SeenState, _ place: WindowPosition?) -> WindowedState? {
-        projection.window.map { seen.seen.window($0, since: origin(past, place)) }
+    private func window(of seen: ViewVersion, since past: ViewVersion, _ position: WindowPosition?) -> WindowedState? {
+        projection.window.map { seen.seen.window($0, since: windowBase(past, position)) }
     }
 
     /// Where to look for a lost anchor's neighbours: in the revision that the reader named, if it is still remembered.
     /// A later state may look the same in the window and have other rows around it.
-    private func origin(_ past: SeenState, _ place: WindowPosition?) -> WindowOrigin {
+    private func windowBase(_ past: ViewVersion, _ position: WindowPosition?) -> WindowBase {
         guard base != nil, case .revision(let named) = since, let seen = view.seen(at: named, projection) else {
-            return WindowOrigin(past.seen, at: place)
+            return WindowBase(past.seen, at: position)
         }
-        return WindowOrigin(seen.seen, at: named.place)
+        return WindowBase(seen.seen, at: named.position)
     }
 
     private func reset(_ reason: ResetReason, _ named: Revision) -> Update {
@@ -338,7 +339,7 @@ extension SessionView {
     ///   - since: the revision that the reader says it has.
     ///   - base: a state known to show the same.
     func update(since: Since, from base: ReaderState? = nil, _ options: ChangesOptions) -> Update {
-        if options.projection.showsAll, since.place == nil, base?.place == nil {
+        if options.projection.showsAll, since.position == nil, base?.position == nil {
             if hasNothing(since: since) { return .nothing(ReaderState(revision: session.head.revision)) }
             return .changes(answer(since: since, options))
         }
@@ -352,7 +353,7 @@ extension SessionView {
     func answer(
         since: Since, from base: ReaderState? = nil, _ options: ChangesOptions, after write: WriteStep? = nil
     ) -> ChangesAnswer {
-        guard options.projection.showsAll, since.place == nil, base?.place == nil else {
+        guard options.projection.showsAll, since.position == nil, base?.position == nil else {
             switch projectedUpdate(since: since, from: base, options, always: true, after: write) {
             case .changes(let answer): return answer
             case .nothing: preconditionFailure("a reader that always gets changes got none")
@@ -370,9 +371,9 @@ extension SessionView {
         case .head(let marks):
             return shared(from: revision, options) { changes(from: session.head.snapshot, marks) }
                 ?? reset(.expired, from: revision, options)
-        case .past(let place, let marks):
+        case .past(let index, let marks):
             return shared(from: revision, options) {
-                session.state(at: place).map { changes(from: $0.snapshot, marks, $0.reused) }
+                session.state(at: index).map { changes(from: $0.snapshot, marks, $0.shared) }
             } ?? reset(.expired, from: revision, options)
         }
     }
@@ -389,10 +390,10 @@ extension SessionView {
         return answers.remember(answer, key, at: session.head.revision)
     }
 
-    private func changes(from base: Snapshot, _ marks: Marks, _ reused: Kinship? = nil) -> Changeset {
+    private func changes(from base: Snapshot, _ marks: Marks, _ shared: SharedRuns? = nil) -> Changeset {
         Changeset(
             from: base, to: session.head.snapshot, marks: marks, ignoring: session.settings.ignored,
-            patchesItems: !session.settings.ignoredOthers, reused: reused)
+            patchesItems: !session.settings.ignoredOthers, shared: shared)
     }
 
     /// The single write that leads from an earlier value of the session to this one; nil if there were several, or the
@@ -407,7 +408,7 @@ extension SessionView {
     func reset(_ reason: ResetReason, from revision: Revision?, _ options: ChangesOptions) -> ChangesAnswer {
         let form = options.form
         let destination =
-            options.projection.showsAll ? destination : destination(options.projection, from: revision?.place)
+            options.projection.showsAll ? destination : destination(options.projection, from: revision?.position)
         guard options.projection.window == nil, destination.size >= Self.worthSharing else {
             return ChangesAnswer(reset: reason, from: revision, to: destination, options)
         }

@@ -3,12 +3,12 @@ import DiffStores
 import HTTPCore
 import Synchronization
 
-/// A reader's place among the readers of one session: does what its `Follower` decides. Confined to the reader's loop.
+/// One of the readers of one session: does what its `ReaderMachine` decides. Confined to the reader's loop.
 final class Subscription: SessionReader, @unchecked Sendable {
     // Sendable for the slot; everything but `isWoken` and constants is confined to the loop.
 
     let name: String
-    private var follower: Follower
+    private var machine: ReaderMachine
     /// With the current anchor of a window.
     private var options: ChangesOptions
     private let call: Call
@@ -17,9 +17,11 @@ final class Subscription: SessionReader, @unchecked Sendable {
     private var subscriber: (any Subscriber)?
     private var slot: SessionSlot?
     /// Keeps the reader's view up to date.
-    private var seen: SeenView?
+    private var seen: MaterializedView?
     private var timer: Timer?
     private let isWoken = Atomic<Bool>(false)
+    /// Whether the subscriber has been told that there is no session.
+    private var isKnownMissing = false
     /// A held request waits only for the session.
     private let followsSource: Bool
     /// Whether the store has been asked for the session since the request came: what is in memory may be older than
@@ -33,16 +35,16 @@ final class Subscription: SessionReader, @unchecked Sendable {
     ///   - compared: shows the same as what the reader has, if that has been compared.
     ///   - subscriber: all its calls come on `loop`.
     init(
-        _ call: Call, _ followed: FollowedSession, _ purpose: Follower.Purpose, _ options: ChangesOptions,
+        _ call: Call, _ resume: ResumeRequest, _ purpose: ReaderMachine.Purpose, _ options: ChangesOptions,
         compared: ReaderState? = nil, for subscriber: any Subscriber, on loop: EventLoop
     ) {
         (self.call, name, self.options, self.subscriber, self.loop) = (
-            call, followed.session, options, subscriber, loop
+            call, resume.session, options, subscriber, loop
         )
         followsSource = purpose != .answer
-        isRead = followed.isRead
-        follower = Follower(
-            purpose, followed, compared: compared, showsAll: options.projection.showsAll,
+        isRead = resume.isRead
+        machine = ReaderMachine(
+            purpose, resume, compared: compared, showsAll: options.projection.showsAll,
             isAdopted: options.form.dialect.isAdopted)
     }
 
@@ -50,7 +52,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
 
     /// What the reader has, if that differs from the request.
     var moved: Revision? {
-        follower.hasMoved ? follower.since.revision : nil
+        machine.hasMoved ? machine.since.revision : nil
     }
 
     // MARK: Life
@@ -79,12 +81,12 @@ final class Subscription: SessionReader, @unchecked Sendable {
     ///
     /// - Parameter view: nil if there was no session.
     func begin(from view: SessionView?) {
-        guard case .read = follower.handle(.turn(at: .now)) else { return }
+        guard case .read = machine.handle(.ready(at: .now)) else { return }
         if slot?.revision != view?.session.head.revision { _ = read() } else { _ = found(view) }
     }
 
     func leave() {
-        _ = follower.handle(.ended)
+        _ = machine.handle(.ended)
         forgetSlot()
         subscriber = nil
     }
@@ -104,7 +106,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
     func restart() -> Problem? {
         forgetSlot()
         if let problem = join() { return problem }
-        _ = perform(follower.handle(.restarted))
+        _ = perform(machine.handle(.restarted))
         return nil
     }
 
@@ -114,7 +116,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
         guard !isWoken.exchange(true, ordering: .relaxed) else { return }
         loop.execute { [self] in
             isWoken.store(false, ordering: .relaxed)
-            _ = perform(follower.handle(.changed))
+            _ = perform(machine.handle(.changed))
         }
     }
 
@@ -131,37 +133,37 @@ final class Subscription: SessionReader, @unchecked Sendable {
 
     func serverEnds(after time: Duration) { loop.execute { self.subscriber?.leave(after: time) } }
 
-    // MARK: Turns
+    // MARK: Reading
 
     /// Sends the reader any news.
     ///
     /// - Returns: the bytes written so far.
-    func takeTurn() -> Int { perform(follower.handle(.turn(at: .now))) }
+    func proceed() -> Int { perform(machine.handle(.ready(at: .now))) }
 
     /// Keeps the reader's revision from being forgotten while nothing happens.
-    func beat() { _ = perform(follower.handle(.beat)) }
+    func beat() { _ = perform(machine.handle(.beat)) }
 
     /// Answers the reader in any case.
-    func endTime() { _ = perform(follower.handle(.deadline)) }
+    func endTime() { _ = perform(machine.handle(.deadline)) }
 
     /// Performs actions that need no session. Those that follow the reading of one are in `found` and `finish`.
-    private func perform(_ action: Follower.Action, because problem: Problem = .crowded) -> Int {
+    private func perform(_ action: ReaderMachine.Action, because problem: Problem = .crowded) -> Int {
         switch action {
         case .wait: return 0
-        case .askForTurn:
+        case .reportReady:
             subscriber?.isDue(self)
             return 0
         case .pause(let time):
             timer = loop.schedule(after: time) { [weak self] in
                 guard let self else { return }
-                _ = self.perform(self.follower.handle(.pauseEnded))
+                _ = self.perform(self.machine.handle(.pauseEnded))
             }
-            return takeTurn()
+            return proceed()
         case .read: return read()
         case .catchUp(let comparison): return catchUp(comparison)
         case .rename(let name):
             let count = subscriber?.renamed(self, name) ?? 0
-            return count + takeTurn()
+            return count + proceed()
         case .refuse:
             subscriber?.refused(self, problem)
             return 0
@@ -171,7 +173,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
 
     /// Reads the session: from memory, unless that does not have it or the store has not been asked yet.
     private func read() -> Int {
-        guard let slot else { return perform(follower.handle(.worked(.missing))) }
+        guard let slot else { return perform(machine.handle(.worked(.missing))) }
         if isRead, let view = SessionView(slot, of: service.table) { return found(view) }
         // If the session existed before.
         let known = slot.version
@@ -184,7 +186,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
                     // It may have ended without notice.
                     if view == nil, let known { _ = service.table.drop(slot, .version(known)) }
                     _ = found(view)
-                case .failure(let problem): _ = perform(follower.handle(.worked(.failed)), because: problem)
+                case .failure(let problem): _ = perform(machine.handle(.worked(.failed)), because: problem)
                 }
             }
         }
@@ -192,10 +194,14 @@ final class Subscription: SessionReader, @unchecked Sendable {
     }
 
     private func found(_ view: SessionView?) -> Int {
-        guard let view else { return perform(follower.handle(.worked(.missing)), because: notCreated) }
+        guard let view else {
+            let count = exchange(&isKnownMissing, with: true) ? 0 : subscriber?.isMissing(self) ?? 0
+            return count + perform(machine.handle(.worked(.missing)), because: notCreated)
+        }
+        isKnownMissing = false
         seen = view.seen(of: options.projection, for: call.client)
         let staleness = service.staleness(of: name)
-        let action = follower.handle(.worked(.found(view.session.head.revision, isStale: staleness != nil)))
+        let action = machine.handle(.worked(.found(view.session.head.revision, isStale: staleness != nil)))
         guard case .compare(let comparison) = action else { return perform(action) }
         var options = options
         options.remarks.staleness = staleness
@@ -206,14 +212,14 @@ final class Subscription: SessionReader, @unchecked Sendable {
         service.workers.run(for: call.client, isCounted: false) {
             [self, options, slot = view.slot, pinned = view.pinned] in
             guard let view = pinned ?? SessionView(slot, of: service.table) else {
-                return loop.execute { _ = self.perform(self.follower.handle(.worked(.vanished))) }
+                return loop.execute { _ = self.perform(self.machine.handle(.worked(.vanished))) }
             }
             let update = view.hasRoom ? view.update(comparison, options) : nil
             if isCompressed, case .changes(let answer) = update { answer.deflate() }
             loop.execute {
                 _ =
                     update.map { self.finish($0, with: view, isStale: staleness != nil) }
-                    ?? self.perform(self.follower.handle(.worked(.failed)))
+                    ?? self.perform(self.machine.handle(.worked(.failed)))
             }
         }
         return 0
@@ -225,25 +231,25 @@ final class Subscription: SessionReader, @unchecked Sendable {
         case .nothing(let state): return stay(at: state, in: view)
         case .changes(let answer):
             let (head, now) = (view.session.head, Instant.now)
-            let state = ReaderState(revision: head.revision, place: answer.to?.place)
-            let action = follower.handle(.worked(.different(state, name: answer.to, isStale: isStale, at: now)))
+            let state = ReaderState(revision: head.revision, position: answer.to?.position)
+            let action = machine.handle(.worked(.different(state, name: answer.to, isStale: isStale, at: now)))
             guard case .answer = action else { return perform(action) }
             if let anchor = answer.anchor, case .around = options.projection.window?.anchor {
                 options.projection.window?.anchor = .around(anchor)
             }
             let count = subscriber?.answered(self, service.counted(answer), lag: now - head.made) ?? 0
-            return count + takeTurn()
+            return count + proceed()
         }
     }
 
     /// The reader sees what it has. It gets a new name for that if its own will soon be forgotten.
     private func stay(at state: ReaderState, in view: SessionView) -> Int {
         var name: Revision?
-        if !options.projection.showsAll, let known = follower.since.revision, view.isFading(known) {
+        if !options.projection.showsAll, let known = machine.since.revision, view.isFading(known) {
             name = view.name(of: state, options.projection)
             if name == known { name = nil }
         }
-        return perform(follower.handle(.same(state, name: name)))
+        return perform(machine.handle(.same(state, name: name)))
     }
 
     /// Moves the reader on before its revision is forgotten, if it sees nothing of the commits since.
@@ -263,7 +269,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
     /// The session was not created in time. The next request may wait again at once.
     private var notCreated: Problem {
         var problem = Problem.noSession(name)
-        if slot?.isAwaited == true { problem.fields.append(Field("Retry-After", "0")) }
+        if slot?.isPlaceholder == true { problem.fields.append(Field("Retry-After", "0")) }
         return problem
     }
 }
@@ -272,7 +278,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
 protocol Subscriber: AnyObject, Sendable {
     /// Whether answers are compressed.
     var isCompressed: Bool { get }
-    /// A subscription should take a turn as soon as its answer can be sent.
+    /// A subscription should proceed as soon as its answer can be sent.
     func isDue(_ subscription: Subscription)
     /// - Parameter lag: the time since the commit.
     /// - Returns: the bytes written.
@@ -281,6 +287,10 @@ protocol Subscriber: AnyObject, Sendable {
     ///
     /// - Returns: the bytes written.
     func renamed(_ subscription: Subscription, _ name: Revision) -> Int
+    /// There is no session to read, until further notice.
+    ///
+    /// - Returns: the bytes written.
+    func isMissing(_ subscription: Subscription) -> Int
     func refused(_ subscription: Subscription, _ problem: Problem)
     func ended(_ subscription: Subscription, _ problem: Problem)
     /// The server is closing. If called again, the new time holds.

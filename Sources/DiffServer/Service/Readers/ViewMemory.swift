@@ -22,7 +22,7 @@ final class ViewMemory: Sendable {
     }
 
     fileprivate struct Entry {
-        weak var view: SeenView?
+        weak var view: MaterializedView?
         let client: String
         let bytes: Int
     }
@@ -41,7 +41,7 @@ final class ViewMemory: Sendable {
     func countMadeAnew() { madeAnew.wrappingAdd(1, ordering: .relaxed) }
 
     /// Records how much a view holds for a client. O(1).
-    func note(_ view: SeenView, _ bytes: Int, for client: String) {
+    func note(_ view: MaterializedView, _ bytes: Int, for client: String) {
         content.withLock { content in
             content.remove(ObjectIdentifier(view))
             if bytes > 0 { content.add(Entry(view: view, client: client, bytes: bytes), ObjectIdentifier(view)) }
@@ -88,7 +88,7 @@ extension ViewMemory.Content {
 
     /// A view to let go, of the client that holds the most; nil if `client` would then hold as much. O(1), or
     /// O(clients) if the one that held the most has lost some since.
-    fileprivate mutating func next(for bytes: Int, of client: String) -> SeenView? {
+    fileprivate mutating func next(for bytes: Int, of client: String) -> MaterializedView? {
         let most = self.most ?? clients.max { $0.value.bytes < $1.value.bytes }?.key
         self.most = most
         guard let most, most != client, held(by: most) > held(by: client) + bytes else { return nil }

@@ -16,8 +16,8 @@ public final class ChangeSession: SessionOperation {
     private let isReload: Bool
     private let condition: WriteCondition
     private let key: ReplayWindow.Key?
-    /// The fingerprint of a request with a key. Without a key, states are compared, and edits have a fingerprint of
-    /// their own.
+    /// The fingerprint of a request with a key, or about one section. Other states are compared without a key, and
+    /// edits have a fingerprint of their own.
     private let fingerprint: RequestFingerprint?
     /// The request's parameters about the body.
     private let parameters: [String]
@@ -41,7 +41,7 @@ public final class ChangeSession: SessionOperation {
         do throws(SessionError) { content = try body.content(for: session) } catch {
             // Reports the violations against the state, too.
             guard case .edits(.wrongShape) = error, let session,
-                let violations = body.violations(on: session.head.snapshot)
+                let violations = body.violations(on: session)
             else { throw error }
             throw .edits(.wrongShape(violations))
         }
@@ -91,9 +91,17 @@ public final class ChangeSession: SessionOperation {
     private func first(
         _ content: PostedBody.Content, _ transition: SessionTransition
     ) throws(SessionError) -> Decision<Outcome> {
-        guard case .state(let state, let settings) = content.value else { throw .noSession(transition.name) }
+        let snapshot: Snapshot
+        var settings = body.defaults
+        switch content.value {
+        case .state(let state, let named):
+            snapshot = state.snapshot
+            if let named { settings = named }
+        case .section(let section, let limits): snapshot = try Snapshot.empty.with(section, limits: limits).snapshot
+        case .edits: throw .noSession(transition.name)
+        }
         if condition.match != nil { throw .mismatch(current: nil) }
-        let session = transition.firstSession(state.snapshot, settings: settings, after: nil, maker: fingerprint)
+        let session = transition.firstSession(snapshot, settings: settings, after: nil, maker: fingerprint)
         let made = remembering(session, made: true, before: nil, transition) ?? session
         return .swap(made, .made(made))
     }
@@ -105,13 +113,18 @@ public final class ChangeSession: SessionOperation {
         switch content.value {
         case .state(let state, _):
             return transition.session(
-                after: before, state.snapshot, state.reused, marks: whole, maker: fingerprint)
+                after: before, state.snapshot, state.shared, marks: whole, maker: fingerprint)
+        case .section(let section, let limits):
+            let (snapshot, shared) = try before.head.snapshot.with(section, limits: limits)
+            return transition.session(after: before, snapshot, shared, marks: whole, maker: fingerprint)
         case .edits(let batch, let limits, let text):
             let maker = fingerprint(of: text, transition)
             do throws(EditError) {
-                var (snapshot, marks, reused) = try before.head.snapshot.applying(batch, limits: limits)
+                var (snapshot, marks, shared) = try before.head.snapshot.applying(
+                    batch, following: before.settings.shape, keepsExpanded: before.settings.keepsExpanded,
+                    sequence: before.head.revision.sequence + 1, limits: limits)
                 marks.formUnion(whole)
-                return transition.session(after: before, snapshot, reused, marks: marks, maker: maker)
+                return transition.session(after: before, snapshot, shared, marks: marks, maker: maker)
             } catch { throw .edits(error) }
         }
     }
@@ -132,10 +145,18 @@ public final class ChangeSession: SessionOperation {
     private func leads(
         _ content: PostedBody.Content, to head: Session, _ transition: SessionTransition
     ) throws(SessionError) -> Bool {
-        guard case .edits(let batch, _, let text) = content.value else {
+        switch content.value {
+        case .state:
             return try next(content, isReload: false, after: head, transition).0.head.revision == head.head.revision
+        case .section(let section, let limits):
+            if head.head.maker == fingerprint { return true }
+            // Other bytes may say the same of the section. Equal sections are not enough: the rest may be another's.
+            guard let parent = head.parentState(at: transition), let next = try? parent.with(section, limits: limits)
+            else { return false }
+            return transition.session(after: head, next.snapshot, maker: nil).0 === head
+        case .edits(let batch, _, let text):
+            return !batch.accumulates && head.head.maker == fingerprint(of: text, transition)
         }
-        return !batch.accumulates && head.head.maker == fingerprint(of: text, transition)
     }
 
     /// The fingerprint of edits: the request's if it has one, else that of their body.
@@ -152,5 +173,25 @@ public final class ChangeSession: SessionOperation {
         let entry = ReplayWindow.Entry(fingerprint: fingerprint, made: made, before: before, done: transition.now)
         replays.remember(entry, by: key)
         return session.with(replays: replays)
+    }
+}
+
+extension Session {
+    /// The state that the head was made from, if it is remembered.
+    fileprivate func parentState(at transition: SessionTransition) -> Snapshot? {
+        guard let parent = head.parent,
+            let index = history.index(of: parent, at: transition.now, bounds: transition.bounds),
+            history.revision(at: index) == parent
+        else { return nil }
+        return state(at: index, isIndexed: true)?.snapshot
+    }
+}
+
+extension Snapshot {
+    /// The state with one section as a document has it.
+    fileprivate func with(
+        _ section: SectionReading, limits: StateLimits
+    ) throws(SessionError) -> (snapshot: Snapshot, shared: SharedRuns) {
+        do throws(StateError) { return try replacing(section, limits: limits) } catch { throw .unreadable(error) }
     }
 }

@@ -12,17 +12,27 @@ public final class PostedBody: Sendable {
         public let value: Value
         /// Parts of the document that the state lacks.
         let warnings: [StateWarning]
+        /// Whether it has elements without ids, which continue the head's.
+        let continuesHead: Bool
 
         init(_ value: Value) {
             self.value = value
-            if case .state(let reading, _) = value { warnings = reading.warnings } else { warnings = [] }
+            (warnings, continuesHead) =
+                switch value {
+                case .state(let reading, _): (reading.warnings, reading.snapshot.continuesHead)
+                case .section(let reading, _): (reading.warnings, reading.continuesHead)
+                case .edits: ([], false)
+                }
         }
 
         public enum Value: Sendable {
-            /// A state, and the settings if it makes the session.
-            case state(StateReading, Session.Settings)
+            /// A state, and the settings of a session that it makes; nil for the body's defaults, which most posts
+            /// never copy.
+            case state(StateReading, Session.Settings?)
             /// Edits, and the body that holds them.
             case edits(EditBatch, StateLimits, text: ArraySlice<UInt8>)
+            /// One section.
+            case section(SectionReading, StateLimits)
         }
     }
 
@@ -32,33 +42,51 @@ public final class PostedBody: Sendable {
         var shape: StateShape?
         /// Whether a state is accepted at all.
         var takesStates = true
-        /// Whether the session's states come only from its source.
+        /// Whether the session's states come only from its source, and whether it then takes no edits either.
         var hasSource = false
+        var refusesEdits = false
         /// The operations that edits may contain; nil for any.
         var operations: Set<EditOperation>?
         var limits: StateLimits
         /// Settings of a session that the body makes.
         var defaults: Session.Settings
+        /// The section that the body is about; nil for the whole state.
+        var section: SectionTarget?
+        /// The shapes of sections that have their own, which edits follow.
+        var sectionShapes: SectionShapes = [:]
 
-        public init(
+        package init(
             shape: StateShape? = nil, takesStates: Bool = true, hasSource: Bool = false,
-            operations: Set<EditOperation>? = nil, limits: StateLimits, defaults: Session.Settings
+            refusesEdits: Bool = false, operations: Set<EditOperation>? = nil, limits: StateLimits,
+            defaults: Session.Settings,
+            section: SectionTarget? = nil, sectionShapes: SectionShapes = [:]
         ) {
-            (self.shape, self.takesStates, self.hasSource, self.operations, self.limits, self.defaults) = (
-                shape, takesStates, hasSource, operations, limits, defaults
+            (self.shape, self.takesStates, self.operations, self.limits, self.defaults) = (
+                shape, takesStates, operations, limits, defaults
             )
+            (self.hasSource, self.refusesEdits) = (hasSource, refusesEdits)
+            (self.section, self.sectionShapes) = (section, sectionShapes)
         }
+    }
+
+    /// A section that a body is about.
+    public struct SectionTarget: Sendable, Equatable {
+        public let id: String
+        /// Whether its items' ids are unique within it only; nil for what the session's shape says.
+        let scopesIDs: Bool?
+
+        public init(id: String, scopesIDs: Bool?) { (self.id, self.scopesIDs) = (id, scopesIDs) }
     }
 
     /// The inputs of a reading, besides the body.
     private struct ParsingContext: Equatable {
         var shape: StateShape?
-        /// The head, if the session keeps what is expanded there.
+        /// The head, if the session keeps what is expanded there, or if elements continue its own.
         var kept: Session.Head?
 
-        init(_ session: Session?) {
+        init(_ session: Session?, continuesHead: Bool) {
             shape = session?.settings.shape
-            kept = session.flatMap { $0.settings.keepsExpanded ? $0.head : nil }
+            kept = session.flatMap { $0.settings.keepsExpanded || continuesHead ? $0.head : nil }
         }
 
         static func == (one: ParsingContext, other: ParsingContext) -> Bool {
@@ -71,8 +99,15 @@ public final class PostedBody: Sendable {
         let context: ParsingContext
         let outcome: Result<Content, SessionError>
 
-        init(_ context: ParsingContext, _ outcome: Result<Content, SessionError>) {
-            (self.context, self.outcome) = (context, outcome)
+        /// The result for a session.
+        init(_ session: Session?, _ outcome: Result<Content, SessionError>) {
+            self.outcome = outcome
+            context = ParsingContext(session, continuesHead: (try? outcome.get().continuesHead) ?? false)
+        }
+
+        /// Whether it is also the result for another session.
+        func isValid(for session: Session?) -> Bool {
+            context == ParsingContext(session, continuesHead: (try? outcome.get().continuesHead) ?? false)
         }
     }
 
@@ -82,23 +117,26 @@ public final class PostedBody: Sendable {
     private nonisolated(unsafe) var last: ReadContent?
 
     /// A body that is read when its content is requested.
-    public init(_ document: consuming StateDocument, _ rules: Rules) {
+    public init(_ document: consuming StateDocument, _ rules: consuming Rules) {
         self.rules = rules
         self.document = document
     }
 
     /// What the body means for a session; nil for one that does not exist.
     public func content(for session: Session?) throws(SessionError) -> Content {
-        if let last, last.context == ParsingContext(session) { return try last.outcome.get() }
+        if let last, last.isValid(for: session) { return try last.outcome.get() }
         do throws(SessionError) {
             let content = Content(try read(session))
-            last = ReadContent(ParsingContext(session), .success(content))
+            last = ReadContent(session, .success(content))
             return content
         } catch {
-            last = ReadContent(ParsingContext(session), .failure(error))
+            last = ReadContent(session, .failure(error))
             throw error
         }
     }
+
+    /// The settings of a session that the body makes.
+    var defaults: Session.Settings { rules.defaults }
 
     /// Parts of the document that the last reading found and the state lacks.
     public var warnings: [StateWarning] {
@@ -108,7 +146,8 @@ public final class PostedBody: Sendable {
     /// The body, if the last reading refused it as a state, and the shape that the request named for it. Nil if it was
     /// read by the session's shape, which has found a list before.
     public var refused: (document: StateDocument, shape: StateShape?)? {
-        guard let last, rules.takesStates, case .failure(.unreadable(let error)) = last.outcome else { return nil }
+        guard let last, rules.takesStates, rules.section == nil, case .failure(.unreadable(let error)) = last.outcome
+        else { return nil }
         let isKept = rules.shape == nil && last.context.shape ?? .native != .native
         // With a kept shape, the body may still be an envelope.
         let isInEnvelope = last.context.shape != nil && document.names(among: Self.names) != nil
@@ -123,26 +162,75 @@ public final class PostedBody: Sendable {
     private nonisolated(unsafe) var refusedEdits: JSONSlice?
 
     /// All violations of edits that the last reading refused without a state; nil if it refused none.
-    func violations(on state: Snapshot) -> [Violation]? {
+    func violations(on session: Session) -> [Violation]? {
         refusedEdits.flatMap {
-            try? EditBatch.violations(in: $0, on: state, limits: rules.limits, permitted: rules.operations)
+            try? EditBatch.violations(
+                in: $0, on: session.head.snapshot, shape: elementShape(for: session), ofSections: rules.sectionShapes,
+                following: session.settings.shape, keepsExpanded: session.settings.keepsExpanded,
+                sequence: session.head.revision.sequence + 1, limits: rules.limits, permitted: rules.operations)
         }
+    }
+
+    // MARK: Guessing
+
+    /// The body as a state of a shape; see `StateDocument.state`.
+    func state(
+        _ shape: StateShape, for session: Session?, omitsFaults: Bool = false
+    ) throws(SessionError) -> StateReading {
+        do throws(StateError) {
+            return try document.state(
+                shape, limits: rules.limits, upon: session?.head.snapshot,
+                keepsExpanded: session?.settings.keepsExpanded ?? false, omitsFaults: omitsFaults,
+                continuing: ElementHead(session))
+        } catch { throw .unreadable(error) }
+    }
+
+    /// The body, which must be a state.
+    public func state(for session: Session?) throws(SessionError) -> StateReading {
+        guard case .state(let state, _) = try content(for: session).value else {
+            throw .unreadable(.wrongMember("/edits", "a source must answer with a state"))
+        }
+        return state
+    }
+
+    /// The shapes that the body may have, best first; none if its list is empty.
+    func likelyShapes() throws(SessionError) -> [StateShape] {
+        do throws(StateError) { return try document.listShapes(rules.limits).map(\.shape) } catch {
+            throw .unreadable(error)
+        }
+    }
+
+    /// See `StateDocument.correction`.
+    func correction(of shape: StateShape, reading: StateReading?, after known: Snapshot) -> StateShape? {
+        guard (try? document.check(rules.limits)) != nil else { return nil }
+        return document.correction(of: shape, reading: reading, after: known, rules.limits)
     }
 
     // MARK: Reading
 
     private func read(_ session: Session?) throws(SessionError) -> Content.Value {
-        let envelope: Envelope
-        if rules.hasSource, rules.takesStates, document.names(among: ["edits"]) != ["edits"] {
-            do throws(StateError) { try document.check(rules.limits) } catch { throw .unreadable(error) }
-            throw .hasSource
+        guard rules.hasSource else { return try readAccepted(session) }
+        let isEdits = rules.section == nil && document.names(among: ["edits"]) == ["edits"]
+        guard isEdits ? rules.refusesEdits : rules.takesStates else { return try readAccepted(session) }
+        do throws(StateError) { try document.check(rules.limits) } catch { throw .unreadable(error) }
+        // Whoever may not do this is told that, and nothing of the list.
+        if isEdits, rules.operations != nil {
+            do throws(SessionError) { _ = try readAccepted(session) } catch {
+                if case .notPermitted = error { throw error }
+            }
         }
+        throw .hasSource
+    }
+
+    private func readAccepted(_ session: Session?) throws(SessionError) -> Content.Value {
+        let envelope: Envelope
         do throws(StateError) {
+            if let target = rules.section { return .section(try section(target, of: session), rules.limits) }
             guard let found = try self.envelope(for: session) else {
                 let state = try document.state(
                     shape(for: session), limits: rules.limits, upon: session?.head.snapshot,
-                    keepsExpanded: session?.settings.keepsExpanded ?? false)
-                return .state(state, rules.defaults)
+                    keepsExpanded: session?.settings.keepsExpanded ?? false, continuing: ElementHead(session))
+                return .state(state, nil)
             }
             envelope = found
             if envelope.isBareState || envelope.values["edits"] != nil,
@@ -152,12 +240,16 @@ public final class PostedBody: Sendable {
                     "/" + name, "\(name) is only allowed beside \"state\" in the request that creates the session")
             }
             if let state = envelope.states.reading("state") {
-                return .state(state, try Session.SettingsChange(envelope).applied(to: rules.defaults))
+                let named = try Session.SettingsChange(envelope, defaults: rules.defaults)
+                return .state(state, named.applied(to: rules.defaults))
             }
         } catch { throw .unreadable(error) }
         guard let edits = envelope.values["edits"] else { preconditionFailure("an envelope has a state or edits") }
         let batch: EditBatch
-        do throws(EditError) { batch = try EditBatch(edits, limits: rules.limits) } catch {
+        do throws(EditError) {
+            batch = try EditBatch(
+                edits, shape: elementShape(for: session), ofSections: rules.sectionShapes, limits: rules.limits)
+        } catch {
             refusedEdits = edits
             throw .edits(error)
         }
@@ -168,26 +260,47 @@ public final class PostedBody: Sendable {
         return .edits(batch, rules.limits, text: envelope.text)
     }
 
+    /// Reads the body as one section.
+    private func section(_ target: SectionTarget, of session: Session?) throws(StateError) -> SectionReading {
+        let kept = session?.settings.shape?.mapping?.element
+        if kept?.groupAt != nil {
+            try document.check(rules.limits)
+            throw .wrongMember(
+                "", "the session's shape makes its sections of groups: post the whole document to …/changes")
+        }
+        return try document.section(
+            target.id, rules.shape ?? .native, scopesIDs: target.scopesIDs ?? kept?.scopesIDs ?? false,
+            limits: rules.limits, upon: session?.head.snapshot,
+            keepsExpanded: session?.settings.keepsExpanded ?? false, continuing: ElementHead(session))
+    }
+
     /// Reads the body as an envelope; nil if it is a document of its own shape, or a plain array of items, which needs
     /// no envelope.
     private func envelope(for session: Session?) throws(StateError) -> Envelope? {
         let kept = session?.settings.shape
         let (known, keepsExpanded) = (session?.head.snapshot, session?.settings.keepsExpanded ?? false)
         let shape = shape(for: session)
-        // If the session has a shape, a body with no other members than these is an envelope, not a document.
-        let names = kept == nil ? nil : document.names(among: Self.names)
+        // If the session has a shape, a body with no other members than these is an envelope, not a document. So are
+        // edits with a shape in the request, unless its list is in them.
+        let names =
+            kept != nil
+            ? document.names(among: Self.names)
+            : shape == .native || shape.isOfEdits ? nil : document.names(among: ["edits"])
         if shape == .native ? !document.isArray : names == ["edits"] {
             var members = Self.stateOrEdits
             if rules.shape != nil { members.shape = nil }
             members.refusesStates = !rules.takesStates
-            return try document.envelope(members, limits: rules.limits, known: known, keepsExpanded: keepsExpanded)
+            return try document.envelope(
+                members, limits: rules.limits, known: known, keepsExpanded: keepsExpanded,
+                continuing: ElementHead(session))
         }
         if !rules.takesStates { throw .unwanted }
         guard let names, shape != .native, names.contains("state"), !names.contains("edits") else { return nil }
         var members = Session.Settings.besideState
         if rules.shape != nil { members.shape = nil }
         return try document.envelope(
-            members, shape: shape, limits: rules.limits, known: known, keepsExpanded: keepsExpanded)
+            members, shape: shape, limits: rules.limits, known: known, keepsExpanded: keepsExpanded,
+            continuing: ElementHead(session))
     }
 
     /// The shape of the body if it is a document.
@@ -195,9 +308,33 @@ public final class PostedBody: Sendable {
         rules.shape ?? session?.settings.shape ?? .native
     }
 
+    /// The shape of elements that edits insert; nil where sections have their own.
+    private func elementShape(for session: Session?) -> StateShape? {
+        rules.sectionShapes.isEmpty ? shape(for: session) : rules.shape
+    }
+
     /// A shape beside a state says how to read it, unless the request names a shape itself.
     private static let stateOrEdits = Envelope.Members(
         states: ["state"], values: ["edits"] + Session.Settings.members, exactlyOne: ["state", "edits"],
         allowsBareState: true, shape: "shape")
     private static let names = Set(["state", "edits"] + Session.Settings.members)
+}
+
+extension StateShape {
+    /// Whether its list is in a document's member `edits`.
+    fileprivate var isOfEdits: Bool {
+        [mapping?.sectionsAt, mapping?.itemsAt].contains { $0?.tokens.first == Array("edits".utf8) }
+    }
+}
+
+extension ElementHead {
+    /// The head that the next write to a session continues.
+    init(_ session: Session?) {
+        guard let session else {
+            self.init(sequence: 1)
+            return
+        }
+        self.init(
+            sequence: session.head.revision.sequence + 1, session.head.fingerprints, ignoring: session.settings.ignored)
+    }
 }

@@ -1,9 +1,7 @@
-import HTTPCore
 import SnapshotKit
 import Testing
 
 @testable import DiffClock
-@testable import DiffService
 @testable import DiffSessions
 
 /// Edits that need somebody's consent.

@@ -1,4 +1,3 @@
-import HTTPCore
 import SnapshotKit
 import Testing
 
@@ -41,6 +40,16 @@ import Testing
     {
         ChangeSession(
             PostedBody(json: #"{"edits":\#(batch)}"#, settings), condition: condition, key: nil,
+            fingerprint: RequestFingerprint(value: fingerprint))
+    }
+
+    private func section(_ id: String, _ document: String, _ condition: WriteCondition, fingerprint: UInt64 = 9)
+        -> ChangeSession
+    {
+        let rules = PostedBody.Rules(
+            limits: .none, defaults: settings, section: PostedBody.SectionTarget(id: id, scopesIDs: nil))
+        return ChangeSession(
+            PostedBody(StateDocument(Array(document.utf8)), rules), condition: condition, key: nil,
             fingerprint: RequestFingerprint(value: fingerprint))
     }
 
@@ -161,7 +170,8 @@ import Testing
         let shape = StateShape.pointers(idAt: JSONPointer("/k"))
         let changes: [(Session.SettingsChange, (inout Session.Settings) -> Void)] = [
             (.init(timeToLive: .seconds(5)), { $0.timeToLive = .seconds(5) }),
-            (.init(shape: shape), { $0.shape = shape }), (.init(keepsExpanded: true), { $0.keepsExpanded = true }),
+            (.init(shape: shape), { $0.shape = shape }), (.init(shape: .native), { $0.shape = nil }),
+            (.init(keepsExpanded: true), { $0.keepsExpanded = true }),
             (.init(ignored: [JSONPointer("/a")!]), { ($0.ignored, $0.digestEpoch) = ([JSONPointer("/a")!], 1) }),
             (
                 .init(timeToLive: .seconds(6), keepsExpanded: false),
@@ -255,6 +265,34 @@ import Testing
             }
             #expect(words { try write.decide(next, by: transition()) } == expected, "\(batch)")
         }
+    }
+
+    /// The rows of one section bring the state with these rows. Whether that is the head follows from the state before.
+    @Test func `a section that made the head is done, in whichever words`() throws {
+        let first = try session(#"{"sections":[{"id":"a","content":1,"items":[1,2]},{"id":"b","items":[3]}]}"#)
+        let condition = WriteCondition(match: tags(first.head.revision.text))
+        let write = section("a", "[2]", condition, fingerprint: 5)
+        guard case .swap(let next, _) = try write.decide(first, by: transition()) else {
+            Issue.record("nothing was written")
+            return
+        }
+        #expect(words { try write.decide(next, by: transition()) } == "finish again, from 1")
+        let rows = [
+            ("a", " [ 2 ]", "finish again, from 1"), ("a", #"{"items":[{"id":2}]}"#, "finish again, from 1"),
+            ("a", #"{"items":[2],"content":1,"expanded":true}"#, "finish again, from 1"), ("a", "[1,2]", "mismatch 2"),
+            ("a", #"{"items":[2],"content":2}"#, "mismatch 2"), ("a", "{}", "mismatch 2"),
+            // Another section says nothing new now, but is not what was written.
+            ("b", "[3]", "mismatch 2"), ("b", "{}", "mismatch 2"), ("c", "[]", "mismatch 2"),
+            ("b", "[2]", "mismatch 2"),
+        ]
+        for (id, document, expected) in rows {
+            let other = section(id, document, condition)
+            #expect(words { try other.decide(next, by: transition()) } == expected, "\(id) \(document)")
+        }
+        // Once the state before is forgotten, only the same request is known again.
+        let later = transition(after: 2 * 3600)
+        #expect(words { try write.decide(next, by: later) } == "finish again, from 1")
+        #expect(words { try section("a", "[2] ", condition).decide(next, by: later) } == "mismatch 2")
     }
 
     @Test func `a key is answered once, and stands for one request`() throws {

@@ -29,7 +29,8 @@ struct PostedBodyTests {
     private func words(_ body: PostedBody, _ kept: StateShape?) -> String {
         do throws(SessionError) {
             switch try body.content(for: Self.session(kept)).value {
-            case .state(let reading, let settings):
+            case .state(let reading, let named):
+                let settings = named ?? Self.defaults
                 let ids = (0..<reading.snapshot.itemCount).map { "\($0)" }.count
                 let isOther = settings.timeToLive != Self.defaults.timeToLive || settings.shape != nil
                 return "\(ids) items"
@@ -37,6 +38,7 @@ struct PostedBodyTests {
                     + (settings.keepsExpanded ? ", keeping" : "")
                     + (settings.shape == nil ? "" : ", shaped")
             case .edits(let batch, _, let text): return "\(batch.count) edits of \(text.count)"
+            case .section: return "a section"
             }
         } catch {
             switch error {
@@ -118,7 +120,7 @@ struct PostedBodyTests {
             #expect(words(body(text, takesStates: false), nil) == expected)
             #expect(words(body(text, takesStates: false), Self.shape) == expected)
         }
-        #expect(words(body(#"{"edits":[]}"#, asked: Self.shape, takesStates: false), nil) == "unwanted")
+        #expect(words(body(#"{"edits":[]}"#, asked: Self.shape, takesStates: false), nil) == "0 edits of 12")
     }
 
     @Test(

@@ -54,10 +54,10 @@ private func checkReading(_ json: [UInt8], upon known: Snapshot) {
             one.states["state"]?.documentJSON() == other.states["state"]?.documentJSON(),
             "reads as another state upon a known one")
         guard let state = one.states["state"] else { return }
-        let change = Changeset(from: known, to: state, reused: one.reused)
+        let change = Changeset(from: known, to: state, shared: one.shared)
         check(
             change.json(.keyed) == Changeset(from: known, to: state).json(.keyed), "changes differ when some are known")
-        let carried = Fingerprints(of: state, from: Fingerprints(of: known, by: hash), reusing: change.reused)
+        let carried = Fingerprints(of: state, from: Fingerprints(of: known, by: hash), reusing: change.shared)
         check(
             carried.areOfSameState(as: Fingerprints(of: state, by: hash)),
             "fingerprints differ when a state was read upon another")
@@ -152,15 +152,15 @@ private func checkCounts(_ change: Changeset, _ old: Snapshot, _ new: Snapshot) 
 private func checkDeltas(_ old: Snapshot, _ new: Snapshot, _ change: Changeset) {
     let (known, fingerprints) = (Fingerprints(of: old, by: hash), Fingerprints(of: new, by: hash))
     guard let past = new.applying([SnapshotDelta(backOver: change)]),
-        let next = SnapshotDelta(over: change).map({ old.applying([$0], isIndexed: true) }) ?? (new, change.reused)
+        let next = SnapshotDelta(over: change).map({ old.applying([$0], isIndexed: true) }) ?? (new, change.shared)
     else { fatalError("a delta does not fit the state that it was made for") }
     check(past.snapshot.documentJSON() == old.documentJSON(), "the way back misses the state")
     check(next.snapshot.documentJSON() == new.documentJSON(), "the way on misses the state")
-    let later = Changeset(from: past.snapshot, to: new, reused: past.reused.reversed)
+    let later = Changeset(from: past.snapshot, to: new, shared: past.shared.reversed)
     for dialect in Dialect.allCases {
         check(later.json(dialect) == change.json(dialect), "\(dialect) differs from a state that was made again")
     }
-    let updated = Fingerprints(of: new, from: known, reusing: change.reused)
+    let updated = Fingerprints(of: new, from: known, reusing: change.shared)
     check(
         updated.digest(salt: "") == fingerprints.digest(salt: ""),
         "fingerprints differ when some are known")

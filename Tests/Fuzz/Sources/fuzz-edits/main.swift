@@ -29,15 +29,15 @@ private func examine(_ bytes: [UInt8]) {
     do {
         let batch = try EditBatch(json: json)
         check((try? TreeParser.tree(json, maxDepth: 64)) != nil, "took edits that are no JSON")
-        let (edited, marks, reused) = try state.applying(batch)
-        examine(edited, after: state, marks, reused)
+        let (edited, marks, shared) = try state.applying(batch)
+        examine(edited, after: state, marks, shared)
     } catch {
         check(!"\(error)".isEmpty, "an error without a word")
     }
     check(before == (state.documentJSON(), digest(state)), "a state that is a value has changed")
 }
 
-private func examine(_ edited: Snapshot, after state: Snapshot, _ marks: Marks, _ reused: Kinship?) {
+private func examine(_ edited: Snapshot, after state: Snapshot, _ marks: Marks, _ shared: SharedRuns?) {
     let document = edited.documentJSON()
     _ = tree(document, "the result's document")
     var limits = StateLimits()
@@ -46,13 +46,13 @@ private func examine(_ edited: Snapshot, after state: Snapshot, _ marks: Marks, 
         fatalError("the result does not read again")
     }
     check(digest(again) == digest(edited), "the result reads as another")
-    let change = Changeset(from: state, to: edited, marks: marks, reused: reused)
+    let change = Changeset(from: state, to: edited, marks: marks, shared: shared)
     check(
         change.json(.indexed) == Changeset(from: state, to: edited, marks: marks).json(.indexed),
         "changes differ when some are known")
     let known = Fingerprints(of: state, by: hash)
     check(
-        Fingerprints(of: edited, from: known, reusing: change.reused).digest(salt: "") == digest(edited),
+        Fingerprints(of: edited, from: known, reusing: change.shared).digest(salt: "") == digest(edited),
         "fingerprints differ when some are known")
     check(
         edited.applying([SnapshotDelta(backOver: change)])?.snapshot.documentJSON() == state.documentJSON(),

@@ -58,8 +58,8 @@ struct Request {
                 guard let envelope = try? Envelope(json: body, members: members, known: known),
                     let state = envelope.states["state"]
                 else { return 0 }
-                let change = Changeset(from: known, to: state, ignoring: ignored, reused: envelope.reused)
-                let digest = Fingerprints(of: state, ignoring: ignored, from: prints, reusing: change.reused).digest(
+                let change = Changeset(from: known, to: state, ignoring: ignored, shared: envelope.shared)
+                let digest = Fingerprints(of: state, ignoring: ignored, from: prints, reusing: change.shared).digest(
                     salt: "")
                 return write(change) + SnapshotDelta(backOver: change).bytes.count + Int(digest & 1)
             }
@@ -68,8 +68,8 @@ struct Request {
             let back = SnapshotDelta(backOver: Changeset(from: past, to: state))
             count = 200
             run = {
-                guard let (past, reused) = state.applying([back]) else { return 0 }
-                return write(Changeset(from: past, to: state, reused: reused.reversed))
+                guard let (past, shared) = state.applying([back]) else { return 0 }
+                return write(Changeset(from: past, to: state, shared: shared.reversed))
             }
         case .edits:
             let known = Self.snapshot(documents.old)
@@ -78,19 +78,19 @@ struct Request {
             count = body.count
             run = {
                 do {
-                    let (state, marks, reused) = try known.applying(EditBatch(json: body))
-                    let change = Changeset(from: known, to: state, marks: marks, reused: reused)
-                    let digest = Fingerprints(of: state, from: prints, reusing: change.reused).digest(salt: "")
+                    let (state, marks, shared) = try known.applying(EditBatch(json: body))
+                    let change = Changeset(from: known, to: state, marks: marks, shared: shared)
+                    let digest = Fingerprints(of: state, from: prints, reusing: change.shared).digest(salt: "")
                     return write(change) + SnapshotDelta(backOver: change).bytes.count + Int(digest & 1)
                 } catch { return Self.length(of: (error as? EditError)?.told ?? []) }
             }
         case .document:
             let body = Array(documents.document.utf8)
-            let places = Self.places(documents.pointer, recipe)
+            let mapping = Self.mapping(documents.pointer, recipe)
             count = body.count + documents.pointer.utf8.count
             run = {
                 do {
-                    return try Snapshot(json: body, shape: StateShape(places)).rowsJSON().count
+                    return try Snapshot(json: body, shape: StateShape(mapping)).rowsJSON().count
                 } catch { return Self.length(of: (error as? StateError)?.told ?? []) }
             }
         case .head:
@@ -105,16 +105,16 @@ struct Request {
     }
 
     /// A shape whose pointers lead to the same place, or near it.
-    private static func places(_ pointer: String, _ recipe: Recipe) -> StateShape.Places {
+    private static func mapping(_ pointer: String, _ recipe: Recipe) -> StateShape.FieldMapping {
         let there = JSONPointer(pointer)!
         let roles = recipe[.roles]
-        var places = StateShape.Places()
-        places.element.idAt = Array(repeating: there, count: 1 + recipe[.parts])
-        if roles & 1 != 0 { places.element.kindAt = there }
-        if roles & 2 != 0 { places.element.expandedAt = there }
-        if roles & 4 != 0 { places.element.childrenAt = JSONPointer(pointer + "/items") }
-        places.keepsFirst = roles & 8 != 0
-        return places
+        var mapping = StateShape.FieldMapping()
+        mapping.element.idAt = Array(repeating: there, count: 1 + recipe[.parts])
+        if roles & 1 != 0 { mapping.element.kindAt = there }
+        if roles & 2 != 0 { mapping.element.expandedAt = there }
+        if roles & 4 != 0 { mapping.element.childrenAt = JSONPointer(pointer + "/items") }
+        mapping.keepsFirst = roles & 8 != 0
+        return mapping
     }
 
     private static func snapshot(_ json: String) -> Snapshot {

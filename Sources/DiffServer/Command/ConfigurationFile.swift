@@ -1,0 +1,112 @@
+import SnapshotKit
+
+/// The file of `--config`: options of `serve` in JSON, by their names in camel case, such as
+/// `{"listen": [":8080"], "maxBody": "8MiB", "keyFile": "/etc/diffserver/keys"}`.
+///
+/// It stands behind the command line and the environment. Secrets do not belong in it, but the names of their files do.
+package struct ConfigurationFile: Sendable {
+    /// One value of an option.
+    struct Value: Sendable {
+        /// What the command line would have.
+        let text: String
+        /// `FILE:LINE:COLUMN: maxBody`, for messages.
+        let name: String
+    }
+
+    /// The values of each option, by its flag.
+    private let values: [String: [Value]]
+
+    /// The longest file, in bytes.
+    private static let maxBytes = 1 << 20
+
+    /// - Throws: a line `FILE:LINE:COLUMN: message` for the first fault, or why the file cannot be read.
+    init(_ path: String) throws(UsageError) {
+        let bytes: [UInt8]
+        do throws(Files.Failure) { bytes = try Files.read(path, atMost: Self.maxBytes) } catch {
+            throw UsageError("--config \(path): \(error.reason)")
+        }
+        let json = StateDocument.withoutMark(bytes)
+        let place = { (offset: Int) -> String in
+            var position = TextPosition()
+            position.advance(over: json[..<min(offset, json.count)])
+            return "\(path):\(position.line):\(position.column): "
+        }
+        let document: JSONSlice
+        do throws(JSONError) { document = try JSONSlice(document: json, maxDepth: 8) } catch {
+            throw UsageError(place(error.offset) + "not valid JSON: \(error.sentence)", hasPlaces: true)
+        }
+        guard let members = document.orderedMembers else {
+            throw UsageError(place(document.offset) + "a configuration must be an object", hasPlaces: true)
+        }
+        var values: [String: [Value]] = [:]
+        for member in members {
+            do throws(UsageError) {
+                let option = try Self.option(named: member.name)
+                values[option.flag] = try Self.texts(of: member, for: option).map { offset, text in
+                    Value(text: text, name: place(offset) + member.name)
+                }
+            } catch { throw UsageError(place(member.offset) + error.message, hasPlaces: true) }
+        }
+        self.values = values
+    }
+
+    func values(of flag: String) -> [Value] { values[flag] ?? [] }
+
+    /// The members in which it differs from another file, in the order of the options.
+    func differences(from other: ConfigurationFile) -> [String] {
+        Options.all.filter { values(of: $0.flag).map(\.text) != other.values(of: $0.flag).map(\.text) }
+            .map { Self.member($0.flag) }
+    }
+
+    /// The member for a flag: `maxBody` for `--max-body`.
+    private static func member(_ flag: String) -> String {
+        let words = flag.dropFirst(2).split(separator: "-")
+        return words[0] + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+    }
+
+    private static func option(named name: String) throws(UsageError) -> Option<Options> {
+        let known = Options.all.filter { $0.flag != Options.configFlag }
+        guard let option = known.first(where: { member($0.flag) == name }) else {
+            let meant = Spelling.nearest(to: name, among: known.map { member($0.flag) })
+            throw UsageError("there is no option \"\(name)\"" + (meant.map { "; did you mean \"\($0)\"?" } ?? ""))
+        }
+        return option
+    }
+
+    /// The values of a member, and where they are.
+    private static func texts(
+        of member: JSONSlice.Member, for option: Option<Options>
+    ) throws(UsageError) -> [(offset: Int, text: String)] {
+        var texts: [(Int, String)] = []
+        for value in member.value.elements ?? [member.value] {
+            guard let text = value.string ?? value.scalar else {
+                throw UsageError("\(member.name) must be a string, a number, true, false, or an array of strings")
+            }
+            if option.holdsSecret(text) {
+                let file = option.flag == "--store" ? "--store-password-file" : option.flag + "-file"
+                let isFile = Options.all.contains { $0.flag == file }
+                let advice = isFile ? "name its file in \(Self.member(file))" : "set \(option.variable ?? "")"
+                throw UsageError("\(member.name) is a secret, which does not belong in this file: \(advice)")
+            }
+            texts.append((value.offset, text))
+        }
+        return texts
+    }
+}
+
+extension Option<Options> {
+    /// Whether a value is a secret. The store's address is one only with a password.
+    fileprivate func holdsSecret(_ text: String) -> Bool {
+        guard flag == "--store" else { return isSecret }
+        let user = text.prefix { $0 != "@" }
+        return user.endIndex < text.endIndex && user.replacing("://", with: "").contains(":")
+    }
+}
+
+extension JSONSlice {
+    /// The text of a number, `true` or `false`.
+    fileprivate var scalar: String? {
+        let text = String(decoding: text, as: UTF8.self)
+        return number != nil || text == "true" || text == "false" ? text : nil
+    }
+}

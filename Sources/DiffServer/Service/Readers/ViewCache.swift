@@ -1,0 +1,422 @@
+// What readers' views show of a session's head is kept while there are such readers. Each commit advances it, at the
+// cost of the commit's changes. The views of the previous revision are kept for a moment, for all readers whose next
+// answer starts there. Views that do not fit into memory are recomputed when needed (`ViewMemory`).
+//
+// A view refers to the text of the state that it shows. So a state that is no longer the head is charged, once for all
+// its views; without room for it, the views are dropped, and their readers cannot continue from there.
+//
+// Views are stacked, such as a request's on a token's. The lower ones form a view of their own, whose result is a state
+// that all views on top share.
+
+import DiffSessions
+import HTTPCore
+import SnapshotKit
+import SnapshotViews
+import Synchronization
+
+/// The views of one session.
+final class ViewCache: Sendable {
+    private let content = Locked(Content())
+    private let memory: ViewMemory
+
+    private struct Content {
+        /// The newest known revision, and the generation of its state.
+        var head: Revision?
+        weak var generation: Generation?
+        /// Kept until the next release; after that, only their readers keep them.
+        var views: [[StateView]: ExpiringReference<MaterializedView>] = [:]
+        /// Keeps the changes of the last commit until the first view has advanced, since `Head.change` is weak.
+        var arrived: Changeset?
+        /// The steps to the head: of the session, and of the states that views are stacked on.
+        var steps: [StateStep] = []
+
+        var all: [MaterializedView] { views.values.compactMap(\.object) }
+
+        mutating func view(_ views: [StateView], in memory: ViewMemory) -> MaterializedView {
+            let known = self.views[views]?.object
+            let base = known == nil && views.count > 1 ? view(Array(views.dropLast()), in: memory) : nil
+            let view = known ?? MaterializedView(over: base, in: memory)
+            self.views[views] = ExpiringReference(view)
+            return view
+        }
+    }
+
+    /// A state that views show. It is charged once it is no longer the head, until no view shows it.
+    fileprivate final class Generation: Sendable {
+        let bytes: Int
+        private let share: MemoryShare
+
+        init(_ source: Snapshot, in budget: MemoryBudget) {
+            // An upper bound: a state made by edits shares most of its text with the previous one.
+            (bytes, share) = (source.footprint, MemoryShare(of: budget))
+        }
+
+        /// - Returns: false if there is no memory for it.
+        func count() -> Bool { share.resize(to: bytes) }
+    }
+
+    init(in memory: ViewMemory) { self.memory = memory }
+
+    /// Whether there are no readers with views.
+    var isEmpty: Bool { content.withLock { $0.views.isEmpty } }
+
+    /// A view, kept up to date while the result is held.
+    ///
+    /// - Parameter client: the client that follows it; nil for a single look.
+    func view(_ views: [StateView], for client: String? = nil) -> MaterializedView {
+        let view = content.withLock { $0.view(views, in: memory) }
+        if let client { view.isFollowed(by: client) }
+        return view
+    }
+
+    /// Whether a view is kept, so that looking at it costs little.
+    func keeps(_ views: [StateView]) -> Bool { content.withLock { $0.views[views]?.object }?.now != nil }
+
+    /// Adopts a new head.
+    ///
+    /// - Parameter change: the changes from the previous head, if known.
+    func move(to head: Revision, over change: Changeset? = nil) {
+        let (left, old) = content.withLock { content -> (Generation?, (Changeset?, [StateStep])) in
+            guard content.head != head else { return (nil, (nil, [])) }
+            let left = content.generation
+            let change = left == nil ? nil : change
+            let old = (content.arrived, content.steps)
+            (content.head, content.generation, content.arrived, content.steps) = (head, nil, change, [])
+            return (left, old)
+        }
+        withExtendedLifetime(old) {}
+        // Lets go of some views to make room for the state that the other views still show.
+        guard let left, !memory.reserve(left.bytes, for: "a state", left.count) else { return }
+        let (views, change) = content.withLock { ($0.all, $0.head == head ? exchange(&$0.arrived, with: nil) : nil) }
+        withExtendedLifetime(change) {}
+        for view in views { view.forget(left) }
+    }
+
+    /// The limit of steps kept per head. Beyond it, some are computed more than once.
+    private static let maxSteps = 16
+
+    /// The step from a state that views show to the head's state, computed once for all views.
+    ///
+    /// - Parameter change: used if it leads from `old` to `new`.
+    func step(from old: Snapshot, to new: Snapshot, at head: Revision, over change: Changeset?) -> StateStep {
+        let known = content.withLock { content in
+            content.steps.first { $0.old.isIdentical(to: old) && $0.new.isIdentical(to: new) }
+        }
+        if let known { return known }
+        let change =
+            change.flatMap { $0.leads(from: old, to: new) ? $0 : nil } ?? Changeset(from: old, to: new)
+        let step = StateStep(change)
+        content.withLock { content in
+            if content.head == head, content.steps.count < Self.maxSteps { content.steps.append(step) }
+        }
+        return step
+    }
+
+    /// Advances a view to the head, or lets it go if there is no memory for that.
+    func advance(_ view: MaterializedView, to next: ViewVersion) {
+        if content.withLock({ $0.head.map { $0.sequence < next.revision.sequence } ?? true }) {
+            move(to: next.revision)
+        }
+        let generation = content.withLock { content -> Generation? in
+            guard content.head == next.revision else { return nil }
+            let generation = content.generation ?? Generation(next.source, in: memory.budget)
+            content.generation = generation
+            return generation
+        }
+        guard let generation else { return }
+        if memory.reserve(next.footprint, for: view.client, next.reserveMemory) {
+            view.move(to: next, generation)
+        } else if view.now != nil, next.base?.reserveMemory() != false {
+            // The next state takes over the memory of the one it replaces, which is freed once the advancing reader is
+            // done. Its base is charged separately: other views may have another one, if theirs was let go.
+            next.holdMemory()
+            view.move(to: next, generation, keepsBefore: false)
+        } else {
+            view.letGo()
+        }
+    }
+
+    /// Releases views without readers, and states that no reader has continued from since the last release.
+    ///
+    /// - Returns: whether there is anything left for the next release.
+    func release() -> Bool {
+        let (views, old) = content.withLock { content -> ([MaterializedView], (Changeset?, [StateStep])) in
+            let (views, old) = (content.all, (content.arrived, content.steps))
+            (content.arrived, content.steps) = (nil, [])
+            content.views = content.views.compactMapValues { $0.object.map { ExpiringReference($0, isKept: false) } }
+            return (views, old)
+        }
+        withExtendedLifetime(old) {}
+        let head = content.withLock { $0.head }
+        return views.reduce(false) { $1.release(at: head) || $0 }
+    }
+
+    /// Releases everything, since the session leaves memory.
+    func forget() {
+        let (views, old) = content.withLock { content in
+            let old = exchange(&content, with: Content())
+            return (old.all, old)
+        }
+        for view in views { view.forget() }
+        _ = consume old
+    }
+}
+
+/// One view of a session: what it shows now, and what it showed just before.
+final class MaterializedView: Sendable {
+    private let content = Locked(Content())
+    /// The view of all but the last one, if there are several.
+    private let base: MaterializedView?
+    private let memory: ViewMemory
+
+    private struct Content {
+        var now: Kept?
+        var before: Kept?
+        /// The state of `now` at the last release, if it was behind the head then.
+        var stale: ViewVersion?
+        /// The last client that followed the view; empty if none did.
+        var client = ""
+        var isLetGo = false
+
+        var footprint: Int { (now?.state.wholeFootprint ?? 0) + (before?.state.footprint ?? 0) }
+
+        mutating func drop() { (now, before, stale) = (nil, nil, nil) }
+    }
+
+    fileprivate struct Kept {
+        let state: ViewVersion
+        let generation: ViewCache.Generation
+    }
+
+    fileprivate init(over base: MaterializedView?, in memory: ViewMemory) { (self.base, self.memory) = (base, memory) }
+
+    deinit { memory.remove(ObjectIdentifier(self)) }
+
+    /// What the view shows of the newest revision that a reader asked for; nil if it is not kept.
+    var now: ViewVersion? { content.withLock { $0.now?.state } }
+
+    /// Whether it was let go for lack of memory.
+    var isLetGo: Bool { content.withLock { $0.isLetGo } }
+
+    var client: String { content.withLock { $0.client } }
+
+    /// What the view showed of a revision, if that is still known.
+    func state(at revision: Revision) -> ViewVersion? {
+        content.withLock { content in
+            [content.now, content.before].lazy.compactMap { $0?.state }.first { $0.isSame(since: revision) }
+        }
+    }
+
+    fileprivate func isFollowed(by client: String) {
+        base?.isFollowed(by: client)
+        if self.client != client { change { $0.client = client } }
+    }
+
+    fileprivate func move(
+        to next: ViewVersion, _ generation: ViewCache.Generation, keepsBefore: Bool = true
+    ) {
+        change { content in
+            if let now = content.now, now.state.revision.sequence >= next.revision.sequence,
+                now.generation === generation
+            {
+                return
+            }
+            content.before = keepsBefore ? content.now : nil
+            (content.now, content.stale, content.isLetGo) = (Kept(state: next, generation: generation), nil, false)
+        }
+        // The base's memory may have grown: it may share a state by now.
+        base?.change { _ in }
+    }
+
+    /// Drops the view's states for lack of memory.
+    func letGo() {
+        change { content in
+            if !content.isLetGo { memory.countLetGo() }
+            content.drop()
+            content.isLetGo = true
+        }
+    }
+
+    /// - Returns: whether `now` is behind the head.
+    fileprivate func release(at head: Revision?) -> Bool {
+        change { content in
+            content.before = nil
+            let stale = content.now.flatMap { $0.state.revision == head ? nil : $0.state }
+            if let stale, stale === content.stale { content.drop() } else { content.stale = stale }
+        }
+        now?.release()
+        return content.withLock { $0.stale != nil }
+    }
+
+    fileprivate func forget(_ generation: ViewCache.Generation) {
+        if content.withLock({ $0.now?.generation === generation }) { letGo() }
+        change { if $0.before?.generation === generation { $0.before = nil } }
+    }
+
+    fileprivate func forget() { change { $0.drop() } }
+
+    /// Frees the dropped states outside the lock.
+    private func change(_ work: (inout Content) -> Void) {
+        let old = content.withLock { content in
+            let old = content
+            work(&content)
+            memory.note(self, content.footprint, for: content.client)
+            return old
+        }
+        withExtendedLifetime(old) {}
+    }
+}
+
+/// What views show, as a state that other views are stacked on. Those retain it.
+final class SharedState: Sendable {
+    let snapshot: Snapshot
+    private let share: MemoryShare
+    private let isCounted = Atomic<Bool>(false)
+
+    fileprivate init(_ snapshot: Snapshot, in budget: MemoryBudget) {
+        (self.snapshot, share) = (snapshot, MemoryShare(of: budget))
+    }
+
+    /// Includes its text, which the session shares only until the next commit.
+    var footprint: Int { snapshot.footprint }
+
+    /// - Returns: false if there is no memory left.
+    fileprivate func reserveMemory() -> Bool {
+        if isCounted.exchange(true, ordering: .relaxed) || share.resize(to: footprint) { return true }
+        isCounted.store(false, ordering: .relaxed)
+        return false
+    }
+
+    fileprivate func holdMemory() { if !isCounted.exchange(true, ordering: .relaxed) { share.hold(footprint) } }
+}
+
+/// What views show of a session at one revision.
+final class ViewVersion: Sendable {
+    let revision: Revision
+    /// Revisions at which the views show the same, this one last. Sequences would not do: they restart when a session
+    /// is deleted and created again.
+    private let same: [Revision]
+    let views: [StateView]
+    /// The session's state.
+    let source: Snapshot
+    /// What all views but the last one show; nil if there is only one view.
+    let base: SharedState?
+    /// What the last view shows, and the reader sees.
+    let seen: ViewedState
+    /// The result as a separate state, kept while other readers will probably want it.
+    private let whole = Locked<Snapshot?>(nil)
+    /// The result as a separate state, while other views are stacked on it.
+    private let shared = Locked(Shared())
+    private let share: MemoryShare
+
+    private struct Shared {
+        weak var state: SharedState?
+    }
+
+    /// - Parameters:
+    ///   - same: other revisions at which the views show the same.
+    ///   - shared: what the views show, if other views are stacked on it.
+    private init(
+        _ revision: Revision, same: [Revision] = [], _ views: [StateView], of source: Snapshot, over base: SharedState?,
+        _ seen: ViewedState, as shared: SharedState? = nil, in budget: MemoryBudget
+    ) {
+        (self.revision, self.views, self.source, self.base, self.seen) = (revision, views, source, base, seen)
+        self.same = same.suffix(Self.maxSame - 1) + [revision]
+        share = MemoryShare(of: budget)
+        if let shared { self.shared.withLock { $0.state = shared } }
+    }
+
+    /// Applies views to a whole state. O(n), or O(n log n) if the last view sorts.
+    ///
+    /// - Parameter base: what all views but the last one show, if there are several.
+    convenience init(
+        _ views: [StateView], of source: Snapshot, over base: SharedState?, at revision: Revision,
+        in budget: MemoryBudget
+    ) {
+        let seen = ViewedState(views.last ?? .all, of: base?.snapshot ?? source)
+        self.init(revision, views, of: source, over: base, seen, in: budget)
+    }
+
+    /// Its memory in bytes, without what is shared.
+    var footprint: Int { 512 + same.capacity * MemoryLayout<Revision>.stride + seen.footprint }
+
+    /// Its memory in bytes, including what views stacked on it share.
+    fileprivate var wholeFootprint: Int { footprint + (shared.withLock { $0.state }?.footprint ?? 0) }
+
+    /// Reserves memory until this is freed.
+    ///
+    /// - Returns: false if none is left.
+    func reserveMemory() -> Bool { base?.reserveMemory() != false && share.resize(to: footprint) }
+
+    /// Charges the memory regardless of what is left.
+    func holdMemory() {
+        base?.holdMemory()
+        share.hold(footprint)
+    }
+
+    /// Whether the views showed the same at another revision.
+    func isSame(since revision: Revision) -> Bool { same.contains(revision) }
+
+    /// Readers with older bases have their views applied again.
+    private static let maxSame = 32
+
+    /// What the reader sees, as a separate state. O(rows seen), or O(1) if it was requested just now.
+    ///
+    /// - Parameter caches: decides whether the result is kept for the next reader.
+    func shown(keptIn caches: AnswerCaches) -> Snapshot {
+        if let known = shared.withLock({ $0.state })?.snapshot ?? whole.withLock({ $0 }) { return known }
+        let made = seen.snapshot
+        let isCut = views.contains(where: \.cutsContents)
+        if made.isIdentical(to: source) || caches.keeps(isCut ? made.footprint : made.footprintBesidesText) {
+            whole.withLock { $0 = made }
+        }
+        return made
+    }
+
+    /// What the reader sees, as a state for other views to be stacked on.
+    func shared(in budget: MemoryBudget) -> SharedState {
+        if let known = shared.withLock({ $0.state }) { return known }
+        let made = SharedState(whole.withLock { $0 } ?? seen.snapshot, in: budget)
+        return shared.withLock { shared in
+            let state = shared.state ?? made
+            shared.state = state
+            return state
+        }
+    }
+
+    /// Releases what can be recomputed.
+    func release() { _ = whole.withLock { exchange(&$0, with: nil) } }
+
+    /// The views of a later revision, if the last view sees the same state there.
+    ///
+    /// - Parameter source: the session's state.
+    func relabeled(_ revision: Revision, of source: Snapshot, marks: Marks, in budget: MemoryBudget) -> ViewVersion {
+        ViewVersion(
+            revision, same: isMarked(marks) ? [] : same, views, of: source, over: base, seen,
+            as: shared.withLock { $0.state }, in: budget)
+    }
+
+    /// The views of a later revision, see `ViewedState.advanced(over:)`.
+    ///
+    /// - Parameters:
+    ///   - source: the session's state.
+    ///   - base: what all views but the last one show at that revision.
+    ///   - step: leads from the state that the last view sees now to the one that it sees then.
+    ///   - marks: the marks of the revisions in between.
+    func advanced(
+        to revision: Revision, of source: Snapshot, over base: SharedState? = nil, _ step: StateStep, marks: Marks,
+        in budget: MemoryBudget
+    ) -> ViewVersion {
+        let (seen, isSame) = seen.advanced(over: step)
+        let shared = isSame ? shared.withLock { $0.state } : nil
+        let next = ViewVersion(
+            revision, same: isSame ? same : [], views, of: source, over: base, seen, as: shared, in: budget)
+        guard isSame, next.isMarked(marks) else { return next }
+        return ViewVersion(revision, views, of: source, over: base, seen, as: shared, in: budget)
+    }
+
+    /// Whether a visible row must be redrawn.
+    private func isMarked(_ marks: Marks) -> Bool {
+        marks.isReload || !marks.isEmpty && !seen.shown(of: marks).isEmpty
+    }
+}

@@ -1,0 +1,284 @@
+// A state refers to the text that it was read from. One made from another, by edits or by a delta, refers to that
+// state's text and to text of its own: nothing is copied, and no offset changes. So a text is one or more consecutive
+// chunks, in one space of 32-bit offsets; each ends with padding.
+//
+// Chunks are joined like the digits of a binary counter, so each byte is copied only a few times, until they reach a
+// megabyte: joining longer ones would temporarily double their memory. Text that nothing refers to stays until it
+// exceeds the rest; the next state then leaves it out.
+
+/// The text that the records of a state point into.
+package struct TextRope: Sendable {
+    /// The first chunk: a document, most often all there is.
+    let bytes: [UInt8]
+    /// The text appended later; usually nothing.
+    private var rest: RopeTail?
+    /// Bytes known to be referred to by no record of the newest state.
+    package private(set) var garbageBytes = 0
+
+    /// A document with its padding.
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Bytes in all, padding included: where the next chunk starts.
+    package var count: Int { rest?.end ?? bytes.count }
+
+    /// Memory held, in bytes.
+    var footprint: Int { bytes.capacity + (rest?.footprint ?? 0) }
+
+    /// The part of that which another text holds as well: the first chunk, for a past state made from this one.
+    func footprint(sharedWith other: TextRope) -> Int {
+        let isShared = bytes.withUnsafeBufferPointer { bytes in
+            other.bytes.withUnsafeBufferPointer { $0.baseAddress == bytes.baseAddress }
+        }
+        return isShared ? bytes.capacity : 0
+    }
+
+    /// Bytes of the first chunk, padding included.
+    var firstCount: Int { bytes.count }
+    /// Whether so many more bytes belong into a chunk of their own.
+    static func keepsApart(_ count: Int) -> Bool { count > RopeTail.maxJoined }
+
+    /// Whether the next state should copy what it needs rather than refer to all of this.
+    var needsCompaction: Bool { garbageBytes > count / 2 + 4096 }
+
+    /// The text with more appended.
+    ///
+    /// - Parameters:
+    ///   - bytes: appended at `count`; end with padding, unless some is added.
+    ///   - garbageBytes: further bytes that the new state does not refer to.
+    func appending(_ bytes: UnsafeRawBufferPointer, padding: Int = 0, garbageBytes: Int) -> TextRope {
+        var text = self
+        text.garbageBytes = min(text.garbageBytes + garbageBytes, count + bytes.count + padding)
+        if bytes.count > 0 { text.rest = RopeTail(rest, TextChunk(bytes, padding: padding, from: count)) }
+        return text
+    }
+
+    /// The text with tokens and their padding appended.
+    package func appending(_ tokens: TokenBuffer, garbageBytes: Int = 0) -> TextRope {
+        tokens.bytes.withUnsafeBytes { appending($0, padding: JSONScanner.padding, garbageBytes: garbageBytes) }
+    }
+
+    /// Calls `body` with the text as memory, which is valid until it returns.
+    @inline(__always)
+    package func withView<Result, Failure: Error>(_ body: (TextView) throws(Failure) -> Result) throws(Failure)
+        -> Result
+    {
+        try bytes.withUnsafeBufferPointer { (bytes) throws(Failure) in
+            try body(TextView(UnsafeRawPointer(bytes.baseAddress!), count: bytes.count, rest))
+        }
+    }
+}
+
+/// The text after the first chunk.
+private final class RopeTail: Sendable {
+    /// In ascending order.
+    private let chunks: [TextChunk]
+    let end: Int
+
+    /// Chunks of more bytes than this in all are not joined.
+    fileprivate static let maxJoined = 1 << 20
+
+    init(_ others: RopeTail?, _ next: TextChunk) {
+        var chunks = (others?.chunks ?? []) + [next]
+        while chunks.count > 1, chunks[chunks.count - 2].count <= 2 * chunks[chunks.count - 1].count,
+            chunks[chunks.count - 2].count + chunks[chunks.count - 1].count <= Self.maxJoined
+        {
+            let last = chunks.removeLast()
+            chunks.append(TextChunk(chunks.removeLast(), last))
+        }
+        (self.chunks, end) = (chunks, next.end)
+    }
+
+    var footprint: Int { chunks.reduce(0) { $0 + $1.count + 64 } }
+
+    /// The memory at an offset.
+    @inline(never)
+    func memory(at offset: UInt32) -> UnsafeRawPointer {
+        let chunk = chunks[chunks.indices.partitionPoint { chunks[$0].start <= Int(offset) } - 1]
+        return chunk.memory + (Int(offset) - chunk.start)
+    }
+}
+
+/// Part of a text, in separate memory.
+private final class TextChunk: Sendable {
+    let start: Int
+    let count: Int
+    nonisolated(unsafe) let memory: UnsafeRawPointer  // never written again
+
+    var end: Int { start + count }
+
+    /// Copies bytes, and adds so many zeros.
+    init(_ bytes: UnsafeRawBufferPointer, padding: Int, from start: Int) {
+        let count = bytes.count + padding
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
+        memory.copyMemory(from: bytes)
+        for index in bytes.count..<count { memory[index] = 0 }
+        (self.start, self.count, self.memory) = (start, count, UnsafeRawPointer(memory.baseAddress!))
+    }
+
+    /// Joins two consecutive chunks.
+    init(_ one: TextChunk, _ other: TextChunk) {
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: one.count + other.count, alignment: 8)
+        memory.copyMemory(from: one.memory, byteCount: one.count)
+        (memory + one.count).copyMemory(from: other.memory, byteCount: other.count)
+        (start, count, self.memory) = (one.start, one.count + other.count, UnsafeRawPointer(memory))
+    }
+
+    deinit { memory.deallocate() }
+}
+
+/// A text as memory, for as long as a closure runs.
+package struct TextView {
+    /// The first chunk.
+    let first: UnsafeRawPointer
+    private let firstEnd: UInt32
+    private unowned(unsafe) let rest: RopeTail?
+
+    fileprivate init(_ first: UnsafeRawPointer, count: Int, _ rest: RopeTail?) {
+        (self.first, firstEnd, self.rest) = (first, UInt32(truncatingIfNeeded: count), rest)
+    }
+
+    /// The text of a record's id.
+    @inline(__always)
+    package func bytes(ofID record: some IdentifiedRecord) -> UnsafeRawBufferPointer {
+        bytes(at: record.idStart, Int(record.idCount))
+    }
+
+    /// A text of one chunk.
+    init(_ first: UnsafeRawPointer) { (self.first, firstEnd, rest) = (first, .max, nil) }
+
+    /// The memory at an offset.
+    @inline(__always)
+    package func at(_ offset: UInt32) -> UnsafeRawPointer {
+        offset < firstEnd ? first + Int(offset) : rest.unsafelyUnwrapped.memory(at: offset)
+    }
+
+    @inline(__always)
+    package func bytes(at offset: UInt32, _ count: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: at(offset), count: count)
+    }
+}
+
+// MARK: - Tokens
+//
+// Ids, contents and kinds that a state needs but no document contains as such: the text of ids written with escapes,
+// contents that are an element without one member, and everything in a state put together from others.
+//
+// An escaped id is stored as  token · length of the token (2 bytes) · text : its record points at the text, and the
+// token is found just before it.
+
+/// Consecutive tokens, in a buffer of their own or at the end of a document's.
+package struct TokenBuffer {
+    /// Offset of the first byte in the final buffer.
+    private let base: Int
+    private var writer: JSONWriter
+
+    /// A buffer with room for `capacity` bytes before it grows.
+    package init(base: Int = 0, capacity: Int = 0) { (self.base, writer) = (base, JSONWriter(capacity: capacity)) }
+
+    /// Bytes so far.
+    var count: Int { writer.count }
+
+    /// The position of the first byte.
+    var start: Int { base }
+
+    /// The position of the next byte.
+    var end: Int { base + writer.count }
+
+    /// What was appended.
+    var bytes: ArraySlice<UInt8> { writer.written }
+
+    /// Appends an id as it was written; returns where its text starts.
+    @inline(__always)
+    mutating func append(_ id: IDText) -> Int {
+        let token = id.token
+        if id.flags.contains(.escapedID) { return append(escapedID: token, text: id.text) }
+        writer.append(token)
+        return base + writer.count - id.count - (id.flags.contains(.integerID) ? 0 : 1)
+    }
+
+    /// Appends an id that was written with escapes; returns where its text starts.
+    mutating func append(escapedID token: UnsafeRawBufferPointer, text: UnsafeRawBufferPointer) -> Int {
+        writer.append(token)
+        writer.append(byte: UInt8(truncatingIfNeeded: token.count))
+        writer.append(byte: UInt8(truncatingIfNeeded: token.count >> 8))
+        return append(text)
+    }
+
+    /// Appends an id that no document contains as such; its text has no control characters.
+    package mutating func append(idText text: UnsafeRawBufferPointer) -> FoundID {
+        if !text.contains(where: { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) {
+            return FoundID(start: append(string: text), count: text.count, flags: [])
+        }
+        var token = JSONWriter(capacity: text.count + 8)
+        token.append(string: text)
+        let start = token.bytes().withUnsafeBytes { append(escapedID: $0, text: text) }
+        return FoundID(start: start, count: text.count, flags: .escapedID)
+    }
+
+    /// The token of an escaped id whose text starts at `text`.
+    static func token(before text: UnsafeRawPointer) -> UnsafeRawBufferPointer {
+        let low = Int(text.load(fromByteOffset: -2, as: UInt8.self))
+        let count = low | Int(text.load(fromByteOffset: -1, as: UInt8.self)) << 8
+        return UnsafeRawBufferPointer(start: text - 2 - count, count: count)
+    }
+
+    /// The hash of an id's text that was appended.
+    func idHash(at start: Int, _ count: Int) -> UInt32 {
+        bytes[start - base..<start - base + count].withUnsafeBytes { SnapshotKit.idHash($0.baseAddress!, $0.count) }
+    }
+
+    /// Appends a JSON value; returns where it starts. The comma after it ends a number for a cursor.
+    @inline(__always)
+    mutating func append(value: UnsafeRawBufferPointer) -> Int {
+        defer { endValue() }
+        return append(value)
+    }
+
+    /// Ends a JSON value that was appended in parts.
+    @inline(__always)
+    mutating func endValue() { writer.append(byte: UInt8(ascii: ",")) }
+
+    /// Appends the JSON value that `body` writes; nil if it returns false because there is none.
+    mutating func append(writing body: (inout JSONWriter) -> Bool) -> Range<Int>? {
+        let start = writer.count
+        guard body(&writer) else {
+            writer.truncate(to: start)
+            return nil
+        }
+        defer { endValue() }
+        return base + start..<base + writer.count
+    }
+
+    /// Appends an id that is a number; returns where it is.
+    package mutating func append(idDigits text: UnsafeRawBufferPointer) -> FoundID {
+        FoundID(start: append(text), count: text.count, flags: .integerID)
+    }
+
+    /// Appends a string without escapes, in quotes; returns where its text starts.
+    mutating func append(string text: UnsafeRawBufferPointer) -> Int {
+        writer.append(byte: UInt8(ascii: "\""))
+        let start = append(text)
+        writer.append(byte: UInt8(ascii: "\""))
+        return start
+    }
+
+    /// Bytes that were appended.
+    func bytes(at start: Int, _ count: Int) -> [UInt8] { Array(bytes[start - base..<start - base + count]) }
+
+    /// Appends bytes unchanged; returns where they start.
+    @inline(__always)
+    mutating func append(_ bytes: UnsafeRawBufferPointer) -> Int {
+        defer { writer.append(bytes) }
+        return base + writer.count
+    }
+
+    /// The bytes and their padding, without spare room.
+    consuming func padded() -> [UInt8] {
+        let count = writer.count
+        return Array(unsafeUninitializedCapacity: count + JSONScanner.padding) { room, used in
+            _ = room.initialize(from: writer.written)
+            room[count...].initialize(repeating: 0)
+            used = count + JSONScanner.padding
+        }
+    }
+}

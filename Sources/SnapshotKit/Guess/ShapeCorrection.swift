@@ -1,0 +1,103 @@
+// One document may mislead: an id may have been unique by accident, children may have been missing, or the list itself.
+// So the shape of a list that is fetched again and again is guessed of several documents.
+
+extension StateDocument {
+    /// A better shape for a list's documents than the one guessed of those before; nil if that stays.
+    ///
+    /// A list stays where it was found unless another one is far more likely, and what tells its elements apart stays.
+    /// A shape is only corrected where it refuses the document, changes ids of elements that are the same, or
+    /// misses sections, children or kinds. A state remains one if an id repeats in it: the members of its elements are
+    /// no accident.
+    ///
+    /// - Parameters:
+    ///   - reading: what the document is by that shape; nil if it refuses the document.
+    ///   - known: the state before, by that shape.
+    package mutating func correction(
+        of shape: StateShape, reading: StateReading?, after known: Snapshot, _ limits: StateLimits
+    ) -> StateShape? {
+        let all = candidates(limits)
+        let own = all.filter { $0.shape.listAt == shape.listAt }
+        guard let mapping = shape.mapping, let likely = own.first else {
+            return reading != nil || shape == .native && isState(limits) ? nil : accepted(all, limits)
+        }
+        let alike = own.filter { $0.shape.tellsApart(like: shape) }
+        guard let reading else {
+            return accepted(alike, limits) ?? accepted(mapping.matched + all, limits)
+        }
+        if let other = all.first, other.score > likely.score + 40 { return accepted([other], limits) }
+        if reading.snapshot.hasOtherIDs(than: known, at: mapping.element) {
+            return accepted(mapping.matched, limits)
+        }
+        if shape.isFlat, !likely.shape.isFlat { return accepted([likely], limits) }
+        guard mapping.element.kindAt == nil,
+            let kind = alike.lazy.compactMap(\.shape.mapping?.element.kindAt).first
+        else { return nil }
+        var next = mapping
+        next.element.kindAt = kind
+        return accepted([ListReading(next, 0)], limits)
+    }
+
+    /// The first shape that reads the document.
+    private mutating func accepted(_ readings: [ListReading], _ limits: StateLimits) -> StateShape? {
+        for reading in readings.prefix(ShapeGuess.maxCount) {
+            if (try? state(reading.shape, limits: limits)) != nil { return reading.shape }
+        }
+        return nil
+    }
+}
+
+extension StateShape {
+    /// The outermost list.
+    fileprivate var listAt: JSONPointer? {
+        mapping.map { $0.element.groupAt == nil ? $0.sectionsAt ?? $0.items : $0.items }
+    }
+
+    fileprivate var isFlat: Bool {
+        mapping.map { $0.sectionsAt == nil && $0.element.childrenAt == nil && $0.element.groupAt == nil } ?? false
+    }
+
+    /// Whether the elements of the same lists are told apart in the same way.
+    fileprivate func tellsApart(like other: StateShape) -> Bool {
+        guard let one = mapping, let other = other.mapping, !one.keepsFirst else { return false }
+        return one.sectionsAt == other.sectionsAt && one.items == other.items
+            && one.element.groupAt == other.element.groupAt && one.element.idAt == other.element.idAt
+            && one.element.isMap == other.element.isMap
+    }
+}
+
+extension StateShape.FieldMapping {
+    /// The same list with elements without ids, unless its sections are found by name or index, which need them.
+    fileprivate var matched: [ListReading] {
+        guard !sectionsAreMap else { return [] }
+        var mapping = self
+        (mapping.element, mapping.keepsFirst) = (StateShape.Element(), false)
+        (mapping.element.idAt, mapping.element.groupAt) = ([], element.groupAt)
+        return [ListReading(mapping, 0)]
+    }
+}
+
+extension Snapshot {
+    /// Whether most elements that are the same but for their ids have other ones than in another state: what is there
+    /// is no id, but a position or a number drawn for each answer. O(bytes).
+    fileprivate func hasOtherIDs(than known: Snapshot, at element: StateShape.Element) -> Bool {
+        guard !element.isMap, !element.continuesHead, element.idAt != [.root] else { return false }
+        let mapping = PointerSet(element.idAt)
+        let (before, now) = (known.ids(byContent: mapping), ids(byContent: mapping))
+        let pairs = now.compactMap { content, id in before[content].map { $0 == id } }
+        let changed = pairs.count { !$0 }
+        return changed > 1 && changed * 2 > pairs.count
+    }
+
+    /// Hashes of ids, by those of contents without them; 0 if several have one content.
+    private func ids(byContent ignored: PointerSet) -> [UInt64: UInt64] {
+        columns.withView { view in
+            var ids: [UInt64: UInt64] = [:]
+            for item in view.nodes.indices {
+                let content = fingerprint(of: view.content(ofItem: item), by: .process, ignoring: ignored)
+                let id = KeyedHash.process.digest(of: view.id(ofItem: item).text)
+                ids[content] = ids[content] == nil ? id : 0
+            }
+            return ids.filter { $0.value != 0 }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+../../DiffServerTests/Support/Clock.swift

@@ -1,0 +1,1 @@
+../../Support/sockaddr_in+Loopback.swift

@@ -1,0 +1,1 @@
+../../Support/HistoryBounds+Arguments.swift

@@ -1,0 +1,1 @@
+../../../SnapshotKitTests/Support/SplitMix64.swift

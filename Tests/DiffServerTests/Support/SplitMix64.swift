@@ -1,1 +1,0 @@
-../../SnapshotKitTests/Support/SplitMix64.swift

@@ -1,0 +1,80 @@
+import SnapshotKit
+import Testing
+
+@Suite("Corrections of a guessed shape")
+struct ShapeCorrectionTests {
+    private func shape(_ json: String) throws -> StateShape {
+        try StateShape(JSONSlice(document: Array(json.utf8)))
+    }
+
+    /// The shape after a second document; nil if that of the first stays.
+    private func correction(_ first: String, _ second: String) throws -> StateShape? {
+        var (one, other) = (StateDocument(Array(first.utf8)), StateDocument(Array(second.utf8)))
+        let guess = try #require(try one.listShapes(StateLimits()).first).shape
+        let known = try one.state(guess, limits: StateLimits()).snapshot
+        let reading = try? other.state(guess, limits: StateLimits(), upon: known)
+        return other.correction(of: guess, reading: reading, after: known, StateLimits())
+    }
+
+    @Test(
+        "are made where the guess was wrong, and nowhere else",
+        arguments: [
+            // Nothing new.
+            (#"[{"id":1,"n":1},{"id":2,"n":1}]"#, #"[{"id":2,"n":1},{"id":3,"n":2}]"#, nil),
+            (#"[{"t":"a","n":1},{"t":"b","n":1}]"#, #"[{"t":"b","n":1},{"t":"c","n":1}]"#, nil),
+            (#"[{"id":1},{"id":2}]"#, #"[{"id":3},{"id":4}]"#, nil), (#"["a","b"]"#, #"["b","c"]"#, nil),
+            (#"{"A":1.5,"B":2,"C":3}"#, #"{"error":"no"}"#, nil),
+            // What tells elements apart does so no longer.
+            (#"[{"id":1,"n":1},{"id":2,"n":1}]"#, #"[{"id":2,"n":1},{"id":2,"n":2}]"#, #"{"idBy":"match"}"#),
+            (#"[{"id":1,"n":1},{"id":2,"n":1}]"#, #"[{"id":2,"n":1},{"n":2}]"#, #"{"idBy":"match"}"#),
+            (#"["a","b"]"#, #"["b","b"]"#, #"{"idBy":"match"}"#),
+            (#"["a","b"]"#, #"[{"id":1,"n":2}]"#, #"{"idBy":"match"}"#),
+            (
+                #"{"list":[{"id":1,"x":[{"id":2},{"id":3}]}]}"#, #"{"list":[{"id":1,"x":[{"id":2},{"id":2}]}]}"#,
+                #"{"sectionsAt":"/list","itemsAt":"/x","idBy":"match"}"#
+            ),
+            // A state stays one while its ids repeat, and no longer.
+            (#"[{"id":1,"content":1}]"#, #"[{"id":1,"content":1},{"id":1,"content":2}]"#, nil),
+            (#"[{"id":1,"content":1}]"#, #"[{"id":1,"content":1,"due":2}]"#, #"{"idAt":"/id"}"#),
+            // It is drawn for each answer, or a position.
+            (
+                #"[{"id":1,"t":"a"},{"id":2,"t":"b"},{"id":3,"t":"c"}]"#,
+                #"[{"id":4,"t":"a"},{"id":5,"t":"b"},{"id":6,"t":"c"}]"#, #"{"idBy":"match"}"#
+            ),
+            (
+                #"[{"no":1,"t":"a"},{"no":2,"t":"b"},{"no":3,"t":"c"}]"#,
+                #"[{"no":1,"t":"c"},{"no":2,"t":"a"},{"no":3,"t":"b"}]"#, #"{"idBy":"match"}"#
+            ),
+            (
+                #"[{"id":1,"t":"a"},{"id":2,"t":"b"},{"id":3,"t":"c"}]"#,
+                #"[{"id":1,"t":"a"},{"id":3,"t":"b"},{"id":2,"t":"c"},{"id":4,"t":"d"}]"#, #"{"idBy":"match"}"#
+            ),
+            // There is more to it.
+            (
+                #"[{"id":1,"type":"a"},{"id":2,"type":"a"}]"#, #"[{"id":1,"type":"a"},{"id":2,"type":"b"}]"#,
+                #"{"idAt":"/id","kindAt":"/type"}"#
+            ),
+            (
+                #"[{"id":1,"t":"a","sub":[]},{"id":2,"t":"b","sub":[]}]"#,
+                #"""
+                [{"id":1,"t":"a","sub":[{"id":3,"t":"c","sub":[]}]},{"id":2,"t":"b","sub":[]}]
+                """#,
+                #"{"idAt":"/id","childrenAt":"/sub"}"#
+            ),
+            (#"[{"id":1,"t":"a","sub":[{"id":3,"t":"c","sub":[]}]}]"#, #"[{"id":1,"t":"a","sub":[]}]"#, nil),
+            (
+                #"{"tags":["x"],"items":[]}"#,
+                #"""
+                {"tags":["x"],"items":[{"id":1,"n":"a longer text of a row"},{"id":2,"n":"b"}]}
+                """#, #"{"itemsAt":"/items"}"#
+            ),
+            // A kind that is none is only nice to know.
+            (
+                #"[{"id":1,"type":"a"},{"id":2,"type":"b"}]"#, #"[{"id":1,"type":"a"},{"id":2,"type":{}}]"#,
+                #"{"idAt":"/id"}"#
+            ),
+        ] as [(String, String, String?)])
+    func corrections(first: String, second: String, wanted: String?) throws {
+        #expect(try correction(first, second) == (try wanted.map(shape)), "\(first), then \(second)")
+    }
+}
