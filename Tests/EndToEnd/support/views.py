@@ -268,6 +268,7 @@ def part(value, paths):
 PLACES = ["/id", "/kind", "/expanded", "/content", "/content/n", "/content/n", "/content/title", "/content/title",
           "/content/tags", "/content/long", "/content/a~1b", "/content/a~1b/c~0d", "/content/none"]
 OPERANDS = [None, True, "1", "22", False, 1, 1.0, 1.5, 2, 22, "", "a", "one", "two", "text", "banner", "x/y~z", [], {}, ["x", "y"], {"c~d": 1.0}]
+MAX_TESTS = 16
 
 
 def random_view(chance):
@@ -276,7 +277,7 @@ def random_view(chance):
     if chance.random() < 0.25:
         view["sections"] = chance.sample(["s", "t", "u", "7", "main", "é", "none"], 4)
     if chance.random() < 0.4:
-        view["where"] = [random_test(chance) for _ in range(chance.randint(1, 2))]
+        view["where"] = random_tests(chance)
     if chance.random() < 0.5:
         view["order"] = [{"at": chance.choice(PLACES), **chance.choice([{}, {"descending": True}, {"descending": False}])}
                          for _ in range(chance.randint(1, 3))]
@@ -297,6 +298,19 @@ def random_view(chance):
         if chance.random() < 0.3:
             view[name] = chance.sample([place for place in PLACES if place.startswith("/content/")], chance.randint(0, 3))
     return view
+
+
+def random_tests(chance):
+    """One or two, and what is inside them, within a view's limit."""
+    while True:
+        made = [random_test(chance) for _ in range(chance.randint(1, 2))]
+        if count_of(made) <= MAX_TESTS:
+            return made
+
+
+def count_of(tests):
+    """How many tests these are with those inside them."""
+    return len(tests) + sum(count_of(each.get("any", [])) for each in tests)
 
 
 def random_test(chance):
