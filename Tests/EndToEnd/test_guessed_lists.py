@@ -86,13 +86,18 @@ class Guesses(SourceCase):
 
     def test_after_that_nothing_stops_the_list(self):
         name, path = self.settled()
-        for answer, rows in (
+        for answer, rows, warnings in (
                 # The first of several, and what has an id.
-                ([{"id": 1, "n": 1}, {"id": 1, "n": 2}, {"id": 2, "n": 3}], [{"id": 1, "n": 1}, {"id": 2, "n": 3}]),
-                ([{"n": 1}, {"id": None}, {"id": 2, "n": 3}, None], [{"id": 2, "n": 3}]), ([], [])):
+                ([{"id": 1, "n": 1}, {"id": 1, "n": 2}, {"id": 2, "n": 3}], [{"id": 1, "n": 1}, {"id": 2, "n": 3}],
+                 [{"code": "duplicate-id", "pointer": "/1/id", "id": 1}]),
+                ([{"n": 1}, {"id": None}, {"id": 2, "n": 3}, None], [{"id": 2, "n": 3}],
+                 [{"code": "skipped", "pointer": each} for each in ("/0", "/1", "/3")]), ([], [], None)):
             with self.subTest(answer):
                 before = self.get_session(name).json["revision"]
-                self.fetched_as(name, path, answer)
+                told = self.fetched_as(name, path, answer)
+                self.assertEqual((told.get("warnings"), self.get_changes(name, {"since": before}).json.get("warnings")), (warnings, None))
+                # Also where that changes nothing.
+                self.assertEqual(self.fetched_as(name, path, answer).get("warnings"), warnings)
                 self.assertEqual((self.rows(name), self.is_corrected(name, before)), (rows, False))
                 self.assertNotIn("Diffserver-Stale", self.get_session(name).headers)
 

@@ -28,7 +28,7 @@ def sections_of(url, name, every, parts=PARTS, **more):
 class ScreenCase(SourceCase):
     @classmethod
     def lists(cls, url):
-        shape = {"shape": {"itemsAt": "/rows", "idAt": "/no", "rest": ["/total"]}}
+        shape = {"shape": {"itemsAt": "/rows", "idAt": "/no", "rest": ["/total"], "duplicates": "first"}}
         return {"s:{name}": {"sections": sections_of(url, "{name}", cls.interval, top=shape, middle={"content": {"title": "Middle"}})},
                 "seldom:{name}": {"sections": sections_of(url, "{name}", 3600)},
                 "plain:{name}": {"source": {"url": f"{url}/plain/{{name}}", "every": cls.interval}}}
@@ -99,6 +99,12 @@ class Reading(ScreenCase):
         self.upstream.set(paths["top"], {"rows": [{"no": 1}], "total": 1})
         wait_for(lambda: "stale" not in stream.next_event().json, "it is over")
         self.wait_for_lines(1, "list source is back", f"session={name}", "section=top")
+
+    def test_a_fetch_names_what_was_left_out(self):
+        name, paths = self.new_screen(top={"rows": [{"no": 1}, {"no": 2}, {"no": 1}]})
+        answer = self.request("POST", session_path(name, "fetch"))
+        self.assertStatus(answer, 201)
+        self.assertEqual(answer.json["warnings"], [{"code": "duplicate-id", "pointer": "/rows/2/no", "id": "top/1"}])
 
     def test_an_answer_that_is_no_section_is_told(self):
         name, paths = self.new_screen(middle=[{"id": 1, "title": "x"}])

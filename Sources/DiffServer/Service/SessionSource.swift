@@ -33,7 +33,9 @@ package protocol ListedSession: Sendable {
     /// - Parameter patience: the longest that the reader waits if there is a session already.
     func readiness(sessionExists: Bool, patience: Duration) -> Progress<Void, SourceFailure>?
     /// Asks the source now. There must be one.
-    func fetch() -> Progress<Void, SourceFailure>
+    ///
+    /// - Returns: what was left out of its answer.
+    func fetch() -> Progress<[StateWarning], SourceFailure>
     /// Why the last fetch failed, for callers who may know.
     var failureDetail: String? { get }
     /// The consent of the list's owner that the edits of a request need; nil if nobody has to agree.

@@ -1,6 +1,7 @@
 import DiffService
 import DiffStores
 import HTTPCore
+import SnapshotKit
 
 /// All that a session is fetched from: one source, or one for each section. A value of a definition of its list; the
 /// sources go on when the file is read again.
@@ -29,23 +30,26 @@ struct SessionSources: Sendable {
     /// What a reader must wait for before it is answered; nil for nothing. See `SourcedList.readiness`.
     func readiness(sessionExists: Bool, patience: Duration) -> Progress<Void, SourceFailure>? {
         let answers = all.compactMap { $0.readiness(sessionExists: sessionExists, patience: patience) }
-        return answers.isEmpty ? nil : Self.together(answers)
+        return answers.isEmpty ? nil : Self.together(answers).map { _ in }
     }
 
-    /// Asks all sources now.
-    func fetch() -> Progress<Void, SourceFailure> { Self.together(all.map { $0.fetch() }) }
+    /// Asks all sources now. The warnings are those of the first sources before those of the next.
+    func fetch() -> Progress<[StateWarning], SourceFailure> {
+        Self.together(all.map { $0.fetch() }).map { $0.flatMap(\.self) }
+    }
 
     /// Done once all are. A failure only if none succeeds: the list is missing if all are.
-    private static func together(_ answers: [Progress<Void, SourceFailure>]) -> Progress<Void, SourceFailure> {
+    private static func together<Value>(
+        _ answers: [Progress<Value, SourceFailure>]
+    ) -> Progress<[Value], SourceFailure> {
         let count = answers.count
-        if count == 1 { return answers[0] }
         return .of { done in
-            let results = Locked<[Result<Void, SourceFailure>]>([])
-            for answer in answers {
+            let results = Locked<[Int: Result<Value, SourceFailure>]>([:])
+            for (index, answer) in answers.enumerated() {
                 answer.whenDone { result in
-                    let all = results.withLock { results -> [Result<Void, SourceFailure>]? in
-                        results.append(result)
-                        return results.count == count ? results : nil
+                    let all = results.withLock { results -> [Result<Value, SourceFailure>]? in
+                        results[index] = result
+                        return results.count == count ? (0..<count).compactMap { results[$0] } : nil
                     }
                     if let all { done(joined(all)) }
                 }
@@ -53,11 +57,12 @@ struct SessionSources: Sendable {
         }
     }
 
-    static func joined(_ results: [Result<Void, SourceFailure>]) -> Result<Void, SourceFailure> {
+    static func joined<Value>(_ results: [Result<Value, SourceFailure>]) -> Result<[Value], SourceFailure> {
+        let values = results.compactMap { try? $0.get() }
+        guard values.isEmpty else { return .success(values) }
         let failures = results.compactMap { result -> SourceFailure? in
             if case .failure(let failure) = result { failure } else { nil }
         }
-        guard failures.count == results.count else { return .success(()) }
         return .failure(failures.first { $0 != .missing } ?? .missing)
     }
 }

@@ -18,8 +18,8 @@ struct SourceFetch: Sendable {
 
     /// The result of a fetch.
     enum Outcome: Sendable {
-        /// The session now has what the source sent.
-        case succeeded(Transfer.Answer, at: SourceBase?)
+        /// The session now has what the source sent, but for what the warnings name.
+        case succeeded(Transfer.Answer, at: SourceBase?, [StateWarning] = [])
         /// The source has no such list.
         case missing
         case failed(String, retryAfter: Int? = nil)
@@ -78,8 +78,7 @@ struct SourceFetch: Sendable {
             Transaction(operation, for: context).run().whenDone { result in
                 let outcome: Outcome =
                     switch result.map(\.outcome) {
-                    case .success(.adopted(let session, let shapes)):
-                        succeeded(answer, session, shapes)
+                    case .success(.adopted(let session, let result)): succeeded(answer, session, result)
                     case .success(.overtaken): .overtaken
                     case .failure(let failure): .unusable(Problem(failure, of: name.session))
                     }
@@ -90,10 +89,10 @@ struct SourceFetch: Sendable {
 }
 
 extension SourceFetch {
-    private func succeeded(_ answer: Transfer.Answer, _ adopted: Session, _ shapes: [StateShape]) -> Outcome {
+    private func succeeded(_ answer: Transfer.Answer, _ adopted: Session, _ result: GuessedAnswer) -> Outcome {
         let isFirst = adopted.settings.guessedAnswers == 1
-        upstream.outages.guessed(shapes, in: name.session, of: definition.name.text, isFirst: isFirst)
-        return .succeeded(answer, at: SourceBase(adopted, name))
+        upstream.outages.guessed(result.shapes, in: name.session, of: definition.name.text, isFirst: isFirst)
+        return .succeeded(answer, at: SourceBase(adopted, name), result.state.warnings)
     }
 
     private var list: SourceName { SourceName(definition.name.text, section: name.section) }
@@ -141,8 +140,8 @@ struct SourceBase: Sendable, Equatable {
 /// source was asked: the answer may lack an edit committed since, and would undo it.
 final class AdoptSource: SessionOperation {
     enum Outcome: Sendable {
-        /// The session now has the source's state, read by the first of these shapes if it was guessed just now.
-        case adopted(Session, guessed: [StateShape] = [])
+        /// The session now has the source's state.
+        case adopted(Session, GuessedAnswer)
         /// Another write came first.
         case overtaken
     }
@@ -177,13 +176,13 @@ final class AdoptSource: SessionOperation {
         guard let before = session, !answer.isCorrected else {
             let first = transition.firstSession(
                 state.snapshot, settings: answer.settings, after: session, maker: nil, isOfFetch: isOfFetch)
-            return .swap(first, .adopted(first, guessed: answer.shapes))
+            return .swap(first, .adopted(first, answer))
         }
         let settled = transition.session(before, settled: answer.settings)
         let next = transition.session(
             after: settled, state.snapshot, state.shared, maker: nil, isOfFetch: isOfFetch
         ).0
-        return next === before ? .finish(.adopted(before)) : .swap(next, .adopted(next, guessed: answer.shapes))
+        return next === before ? .finish(.adopted(before, answer)) : .swap(next, .adopted(next, answer))
     }
 
     /// Whether the session is as it was when the source was asked, but for fetches of other sections.
@@ -205,7 +204,8 @@ final class AdoptSource: SessionOperation {
         do throws(StateError) {
             let head = session?.head.snapshot ?? .empty
             let (snapshot, shared) = try head.replacing(section, among: outlines, limits: limits)
-            return GuessedAnswer(state: StateReading(snapshot, shared: shared), settings: settings)
+            let state = StateReading(snapshot, shared: shared, warnings: section?.warnings ?? [])
+            return GuessedAnswer(state: state, settings: settings)
         } catch { throw .unreadable(error) }
     }
 }

@@ -1,6 +1,10 @@
 import DiffSessions
 import DiffStores
 import HTTPCore
+import SnapshotKit
+
+/// The end of a fetch: what was left out of the answer, or why there is no session.
+package typealias FetchResult = Result<[StateWarning], SourceFailure>
 
 /// The life of a list, or of one section, that is fetched from a source, as a value: events go in, and actions come
 /// out.
@@ -17,7 +21,7 @@ struct SourceLife: Sendable {
         case looking
         case fetching(Attempt)
         /// The lease is being released; then the waiters are told.
-        case releasing(Result<Void, SourceFailure>)
+        case releasing(FetchResult)
 
         var isIdle: Bool { if case .idle = self { true } else { false } }
     }
@@ -89,7 +93,7 @@ struct SourceLife: Sendable {
         ///
         /// - Parameter next: the time until the source may be asked again.
         case release(SourceNote?, next: Duration)
-        case finish(Int, Result<Void, SourceFailure>)
+        case finish(Int, FetchResult)
         /// Tells readers that the source is silent, or answers again.
         case announce
         case count(SourceNote.Outcome, list: String)
@@ -195,7 +199,7 @@ struct SourceLife: Sendable {
         case (.leased(let result), .acquiring(let isForced)): leased(result, isForced: isForced, now)
         case (.looked(let isMissing), .looking):
             phase = .idle
-            if isMissing { ask(now, isForced: true) } else { end(.success(()), now) }
+            if isMissing { ask(now, isForced: true) } else { end(.success([]), now) }
         case (.heard, .fetching): update(now) { $0.noteAnswer(at: now.now) }
         case (.fetched(let outcome), .fetching(let attempt)): fetched(outcome, attempt, now)
         case (.released, .releasing(let result)): end(result, now)
@@ -208,7 +212,7 @@ struct SourceLife: Sendable {
     // MARK: Time
 
     private mutating func wake(_ now: Surroundings) {
-        for waiter in waiting where waiter.isImpatient(at: now.now) { actions.append(.finish(waiter.id, .success(()))) }
+        for waiter in waiting where waiter.isImpatient(at: now.now) { actions.append(.finish(waiter.id, .success([]))) }
         waiting.removeAll { $0.isImpatient(at: now.now) }
         if let time = renewAt, time <= now.now { renew(now, isFirst: false) }
         if let time = staleAt, time <= now.now { watchStaleness(now) }
@@ -272,7 +276,7 @@ struct SourceLife: Sendable {
             adopt(note, now)
             record.wait(until: now.now + time)
             if let note, record.isForeign(note), now.hasReaders || !waiting.isEmpty { return ask(now, isForced: true) }
-            guard waiting.contains(where: \.needsSession) else { return end(.success(()), now) }
+            guard waiting.contains(where: \.needsSession) else { return end(.success([]), now) }
             if let failure = failure(at: now.now) { return end(.failure(failure), now) }
             // The session exists, unless it has been deleted since.
             phase = .looking
@@ -313,7 +317,7 @@ struct SourceLife: Sendable {
 
     private mutating func fetched(_ outcome: SourceFetch.Outcome, _ attempt: Attempt, _ now: Surroundings) {
         switch outcome {
-        case .succeeded(let answer, let base):
+        case .succeeded(let answer, let base, let warnings):
             overtakings = 0
             if record.failures > 0 { actions.append(.endOutage(list: attempt.list)) }
             update(now) {
@@ -322,7 +326,7 @@ struct SourceLife: Sendable {
             actions.append(.count(.fetched, list: attempt.list))
             // The list may have left the file between the answer and its commit.
             if now.list == nil, let base { actions.append(.remove(at: base.revision)) }
-            release(.success(()), now)
+            release(.success(warnings), now)
         case .missing:
             record.noteMissing(at: now.now)
             actions.append(.count(.missing, list: attempt.list))
@@ -359,23 +363,23 @@ struct SourceLife: Sendable {
     /// Fetches again, since the answer cannot be used.
     private mutating func startOver(_ now: Surroundings) {
         // A session that was deleted meanwhile is made again when it is next read.
-        guard now.hasReaders || !waiting.isEmpty || !nextWaiting.isEmpty else { return release(.success(()), now) }
+        guard now.hasReaders || !waiting.isEmpty || !nextWaiting.isEmpty else { return release(.success([]), now) }
         fetch(now)
     }
 
     // MARK: The end
 
-    private mutating func release(_ result: Result<Void, SourceFailure>, _ now: Surroundings) {
+    private mutating func release(_ result: FetchResult, _ now: Surroundings) {
         renewAt = nil
         phase = .releasing(result)
         actions.append(.release(record.note(at: now.now), next: max(record.due - now.now, .zero)))
     }
 
     /// Tells the waiters. The lease must be released first: until then it cannot be acquired again.
-    private mutating func end(_ result: Result<Void, SourceFailure>, _ now: Surroundings) {
+    private mutating func end(_ result: FetchResult, _ now: Surroundings) {
         phase = .idle
         for waiter in exchange(&waiting, with: exchange(&nextWaiting, with: [])) {
-            actions.append(.finish(waiter.id, waiter.needsSession ? result : .success(())))
+            actions.append(.finish(waiter.id, waiter.needsSession ? result : .success([])))
         }
         watchStaleness(now)
         if waiting.isEmpty { schedule(now) } else { ask(now, isForced: true) }

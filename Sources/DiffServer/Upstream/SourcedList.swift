@@ -15,7 +15,7 @@ final class SourcedList: @unchecked Sendable {
     /// Read by any thread. Changed on the loop, except for `used`.
     private let life: Locked<SourceLife>
     /// The promises to waiters, by their ids in `life`.
-    private var promises: [Int: Promise<Void, SourceFailure>] = [:]
+    private var promises: [Int: Promise<[StateWarning], SourceFailure>] = [:]
     /// Keeps a list that is no longer followed alive until it has no waiters.
     private var held: SourcedList?
     private var arrivals = 0
@@ -60,20 +60,21 @@ final class SourcedList: @unchecked Sendable {
         switch life.withLock({ $0.answer(sessionExists: sessionExists, isSole: isSole, at: now) }) {
         case .success: return nil
         case .failure(let failure): return .done(.failure(failure))
-        case nil: return wait(needsSession: !sessionExists, until: sessionExists ? now + patience : nil)
+        case nil:
+            return wait(needsSession: !sessionExists, until: sessionExists ? now + patience : nil).map { _ in }
         }
     }
 
     /// Asks the source now, however recently it was last asked.
-    func fetch() -> Progress<Void, SourceFailure> {
+    func fetch() -> Progress<[StateWarning], SourceFailure> {
         life.withLock { $0.use(at: .now) }
         return wait(needsSession: true, isForced: true)
     }
 
     private func wait(
         needsSession: Bool, isForced: Bool = false, until deadline: Instant? = nil
-    ) -> Progress<Void, SourceFailure> {
-        let promise = Promise<Void, SourceFailure>()
+    ) -> Progress<[StateWarning], SourceFailure> {
+        let promise = Promise<[StateWarning], SourceFailure>()
         loop.execute { [self] in
             arrivals += 1
             promises[arrivals] = promise

@@ -199,7 +199,7 @@ private struct NamedList: ListedSession {
         return list.readiness(sessionExists: sessionExists, patience: patience)
     }
 
-    func fetch() -> Progress<Void, SourceFailure> { list?.fetch() ?? .done(.failure(.crowded)) }
+    func fetch() -> Progress<[StateWarning], SourceFailure> { list?.fetch() ?? .done(.failure(.crowded)) }
 
     var failureDetail: String? { upstream.lists.withLock { $0[name] }?.failureDetail }
 

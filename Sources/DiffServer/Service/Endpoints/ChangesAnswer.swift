@@ -1,4 +1,5 @@
 import DiffSessions
+import DiffStores
 import HTTPCore
 import SnapshotKit
 import SnapshotViews
@@ -337,6 +338,11 @@ struct Warnings: Hashable, Sendable {
             return !states.contains { $0.item(withID: id.text) != nil }
         }
         return warnings
+    }
+
+    /// Drops warnings about items that the reader does not see in the head.
+    func seen(in view: SessionView, _ projection: Projection) -> Warnings {
+        seen(in: [view.seen(through: projection.views).head.seen.snapshot], projection)
     }
 
     var isEmpty: Bool { places.isEmpty && !hasIdentityChurn }

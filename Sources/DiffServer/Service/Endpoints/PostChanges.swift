@@ -127,8 +127,7 @@ final class PostChanges: SessionEndpoint {
             let answer = ChangesAnswer(changeset, from: before, to: view.destination, options)
             return .now(call.service.counted(answer).response())
         }
-        options.remarks.warnings = warnings.seen(
-            in: [view.seen(through: options.projection.views).head.seen.snapshot], options.projection)
+        options.remarks.warnings = warnings.seen(in: view, options.projection)
         // By the name that a reader of all its rows would know.
         let base = before.map { view.name(of: ReaderState(revision: $0), options.projection) }
         let write = changeset.flatMap { changeset in before.map { WriteStep(from: $0, changeset) } }
@@ -175,7 +174,10 @@ enum PostFetch {
                     return pending.answer(call.refusal(Problem(failure)))
                 }
                 list.fetch().whenDone { fetched in
-                    if case .failure(let failure) = fetched {
+                    let warnings: Warnings
+                    switch fetched {
+                    case .success(let found): warnings = Warnings(found)
+                    case .failure(let failure):
                         var problem = Problem(failure, of: call.session)
                         if case .unavailable = failure, let detail = list.failureDetail { problem.detail = detail }
                         return pending.answer(call.refusal(problem))
@@ -183,7 +185,9 @@ enum PostFetch {
                     call.view().whenDone { result in
                         call.proceed {
                             call.answer(pending) { () throws(Problem) in
-                                .now(try response(try call.get(result), since: since, before: before, call, options))
+                                let view = try call.get(result)
+                                return .now(
+                                    try response(view, since: since, before: before, warnings, call, options))
                             }
                         }
                     }
@@ -194,13 +198,16 @@ enum PostFetch {
 
     /// - Parameter before: the session before the fetch; nil if there was none.
     private static func response(
-        _ view: SessionView, since: Since, before: Session?, _ call: Call, _ options: ChangesOptions
+        _ view: SessionView, since: Since, before: Session?, _ warnings: Warnings, _ call: Call,
+        _ options: ChangesOptions
     ) throws(Problem) -> Response {
         let base = before.map { view.name(of: ReaderState(revision: $0.head.revision), options.projection) }
         try view.checkRoom()
         let since = since.orElse(base)
         let write = view.isUsable(since, options.projection) ? nil : before.flatMap { view.step(from: $0) }
-        let answer = call.service.counted(view.answer(since: since, call.remarked(options), after: write))
+        var options = call.remarked(options)
+        options.remarks.warnings = warnings.seen(in: view, options.projection)
+        let answer = call.service.counted(view.answer(since: since, options, after: write))
         guard before == nil else { return answer.response() }
         return answer.response(status: 201, fields: [.location(of: call.session)])
     }

@@ -7,7 +7,7 @@
 import SnapshotKit
 
 /// An answer of a source, read by a guessed shape.
-public struct GuessedAnswer {
+public struct GuessedAnswer: Sendable {
     public let state: StateReading
     /// The session's settings from now on, with the shape.
     public let settings: Session.Settings
