@@ -180,20 +180,36 @@ def one_section(draw, old, is_scoped):
     """A section's name, and a native body for it: its rows in a neighbour of the state, and what else may be said of it."""
     state = native(draw, old)
     found = draw.choice(state["sections"]) if state["sections"] and draw.random() < 0.9 else {"id": "new", "items": state["sections"][:0]}
+    return key(found["id"]), body_of(draw, found, is_scoped)
+
+
+def section_body(draw, old, name):
+    """What the source of one section says next: its rows in a neighbour of the state, if it is there."""
+    found = next((each for each in native(draw, old)["sections"] if key(each["id"]) == name), {"id": name, "items": []})
+    return body_of(draw, found, True)
+
+
+def screen(draw):
+    """What a file says of sections that have sources of their own."""
+    names = draw.sample(["s", "t", "u", "main"], draw.randint(1, 3))
+    return {name: {"content": {"title": name}} if draw.random() < 0.3 else {} for name in names}
+
+
+def body_of(draw, found, is_scoped):
     items = posted(draw, {"sections": [found, {"id": "other", "items": []}]})["sections"][0].get("items") or []
     items = exact(text(items))
     if is_scoped:
         items = [scoped_by_section(each) for each in items]
     body = {"items": items}
     if draw.random() < 0.5:
-        return key(found["id"]), items
+        return items
     if draw.random() < 0.5:
         body["content"] = exact(text(content(draw, found.get("content"))))
     if draw.random() < 0.3:
         body["expanded"] = draw.random() < 0.7
     if len(body) > 1 and draw.random() < 0.3:
         del body["items"]
-    return key(found["id"]), body
+    return body
 
 
 def scoped_by_section(item):

@@ -6,6 +6,7 @@ import itertools
 import json
 import shlex
 import tempfile
+from dataclasses import dataclass
 from urllib.parse import quote
 
 import drawing
@@ -26,6 +27,18 @@ HISTORIES = {"": (64, ()), "few": (3, ("--history-revisions", "3")), "bytes": (N
              "off": (0, ("--history-revisions", "0"))}
 
 
+@dataclass
+class Pattern:
+    """Lists of the file: their settings, and whether they have a source, or several, and a hook."""
+
+    name: str
+    settings: dict
+    has_source: bool
+    has_hook: bool
+    # What the file says of each section, where each has a source of its own.
+    screen: dict = None
+
+
 class Stage:
     """The servers of one process, and the upstream of their lists."""
 
@@ -37,14 +50,22 @@ class Stage:
         for number in range(150):
             has_source, has_hook = (number % 3 < 2, number % 3 > 0)
             settings = drawing.settings(Draw(f"{seed} {number}", draw.sample(table.SETTINGS, 3))) if has_source else {}
-            name = f"l{number}"
-            self.patterns.append((name, settings, has_source, has_hook))
-            lists[f"{name}:{{name}}"] = {
-                **settings,
-                **({"source": {"url": f"{self.upstream.url}/list/{{name}}", "every": 3600, "timeout": 20}} if has_source else {}),
-                **({"hook": {"url": f"{self.upstream.url}/hook/{{name}}", "secret": "env:HOOK_SECRET", "timeout": 20}} if has_hook else {})}
+            self.add(lists, Pattern(f"l{number}", settings, has_source, has_hook))
+        for number in range(24):
+            settings = drawing.settings(Draw(f"screen {seed} {number}", draw.sample(["ignore", "keep"], 1)))
+            settings.pop("shape", None)
+            self.add(lists, Pattern(f"s{number}", settings, True, number % 2 > 0, drawing.screen(draw)))
         self.file = ListsFile(json.loads(text(lists)))
         self.servers, self.places, self.redis, self.databases = {}, [], None, itertools.count()
+
+    def add(self, lists, pattern):
+        self.patterns.append(pattern)
+        def source(path):
+            return {"source": {"url": f"{self.upstream.url}/list/{{name}}{path}", "every": 3600, "timeout": 20}}
+        sources = {} if not pattern.has_source else source("") if pattern.screen is None else {"sections": {
+            name: {**source(f"/{name}"), **outline} for name, outline in pattern.screen.items()}}
+        hook = {"hook": {"url": f"{self.upstream.url}/hook/{{name}}", "secret": "env:HOOK_SECRET", "timeout": 20}} if pattern.has_hook else {}
+        lists[f"{pattern.name}:{{name}}"] = {**pattern.settings, **sources, **hook}
 
     def server(self, kind, history):
         """A running one; the oldest ends if there are many."""

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import drawing
 from drawing_wire import KEYHOLDER
-from model import Board, Editing, Reading, Refused, Unsaid, said, with_section
+from model import Board, Editing, Reading, Refused, Unsaid, every, said, with_section
 from model_answers import check_cursor, require
 from model_shaped import ShapedEditing
 from support.jsontext import exact, key, text
@@ -27,6 +27,8 @@ class Write:
     marks: dict = field(default_factory=dict)
     warnings: list = field(default_factory=list)
     codes: tuple = None
+    # What the sources of sections say, where it is not what is in the head.
+    changed: dict = field(default_factory=dict)
     features: set = field(default_factory=set)
 
 
@@ -37,18 +39,22 @@ class Writers:
 
     def new_board(self):
         draw = self.draw
-        wanted = draw.wanted & {"source", "hook"}
+        wanted = draw.wanted & {"source", "sources", "hook"}
         name = f"b{self.name}.{len(self.lines)}"
-        settings, has_source, has_hook = None, False, False
+        pattern = None
         if draw.random() < (0.9 if wanted else 0.25):
-            fitting = [each for each in self.stage.patterns if (each[2] or "source" not in wanted) and (each[3] or "hook" not in wanted)]
+            fitting = [each for each in self.stage.patterns if (each.has_source or "source" not in wanted) and (each.screen or "sources" not in wanted)
+                       and (each.has_hook or "hook" not in wanted)]
             if draw.wanted & {"put", "state"}:
-                fitting = [each for each in fitting if not each[2]] or fitting
-            score = {each[0]: len(drawing.features(each[1]) & draw.wanted) for each in fitting}
-            pattern, settings, has_source, has_hook = draw.choice([each for each in fitting if score[each[0]] == max(score.values())])
-            name = f"{pattern}:{name}"
-        board = Board(name, settings if has_source else drawing.settings(draw), self.remembered)
-        board.has_source, board.has_hook = has_source, has_hook
+                fitting = [each for each in fitting if not each.has_source] or fitting
+            score = {each.name: len(drawing.features(each.settings) & draw.wanted) for each in fitting}
+            fitting = [each for each in fitting if score[each.name] == max(score.values())]
+            pattern = draw.choice(fitting)
+            name = f"{pattern.name}:{name}"
+        has_source = pattern is not None and pattern.has_source
+        board = Board(name, pattern.settings if has_source else drawing.settings(draw), self.remembered)
+        board.has_source, board.has_hook = has_source, pattern is not None and pattern.has_hook
+        board.screen = pattern and pattern.screen
         board.by_query = "shape" in board.settings and not has_source and draw.random() < 0.3
         board.path = f"/v1/sessions/{quote(name, safe='~:')}"
         board.upstream = name.partition(":")[2]
@@ -57,6 +63,8 @@ class Writers:
         return board
 
     def create(self, board):
+        if board.screen:
+            return self.create_screen(board)
         while True:
             document = self.document(board, None)
             try:
@@ -82,6 +90,24 @@ class Writers:
             features |= {"state" if is_post else "put"}
         board.commit(state, features=features)
         self.learn(board, revision)
+
+    def create_screen(self, board):
+        """All sections stand from the start; what comes first for each makes a revision, and the order is nobody's."""
+        state = {"sections": [{"id": name, **({"content": outline["content"]} if "content" in outline else {}), "items": []}
+                              for name, outline in board.screen.items()]}
+        for name in board.screen:
+            while True:
+                document = drawing.section_body(self.draw, state, name)
+                try:
+                    state = on_screen(board, state, name, document)
+                    break
+                except Refused:
+                    continue
+            self.serve(board, document, name)
+        answer = self.request("GET", board.path, {}, KEYHOLDER.headers)
+        require(answer.status == 200, "the first read:", answer)
+        board.commit(state, features={"source", "sources"})
+        self.learn(board, answer.exact["revision"])
 
     def sent_settings(self, board):
         return {name: value for name, value in board.settings.items() if name != "shape" or not board.by_query}
@@ -118,11 +144,19 @@ class Writers:
             shape = {**shape, "rest": shape["rest"][:1]}
         return Reading(document, shape, head, max(board.sequences, default=0) + 1, board.ignored)
 
-    def serve(self, board, document):
+    def serve(self, board, document, section=None):
         """The upstream's answer from now on. A text may be cut inside an emoji: it is read as U+FFFD."""
         data = text(document)
-        self.note(f"# upstream: {data}")
-        self.stage.upstream.set(f"/list/{board.upstream}", says(data.replace("\ufffd", "\\ud83d").encode()))
+        path = f"/list/{board.upstream}" + (f"/{section}" if section else "")
+        self.note(f"# upstream{f' of {section}' if section else ''}: {data}")
+        self.stage.upstream.set(path, says(data.replace("\ufffd", "\\ud83d").encode()))
+
+    def serve_screen(self, board, changed):
+        """What the sources answer from now on: one of them something new, the others what is in the head."""
+        for section in board.head.state["sections"]:
+            name, kept = section["id"], {member: value for member, value in section.items() if member != "id"}
+            kept["items"] = list(map(drawing.scoped_by_section, kept["items"]))
+            self.serve(board, changed.get(name, kept), name)
 
     def learn(self, board, revision):
         """The sequence of the head, from the answer to the write that made it."""
@@ -157,6 +191,7 @@ class Writers:
     def drawn_write(self, board, deed):
         draw, old = self.draw, board.head.state
         write = Write(deed, reload=deed != "fetch" and draw.likes("reload", 0.08))
+        write.features |= {"sources"} if board.screen else set()
         write.features |= {"source" if deed == "fetch" else "state" if deed == "section" else deed} | ({"reload"} if write.reload else set())
         try:
             if deed == "edits":
@@ -164,6 +199,9 @@ class Writers:
                 write.body = {"edits": drawing.edits(draw, old, shape)}
                 done = Editing(old, write.body["edits"]) if not shape else ShapedEditing(
                     old, write.body["edits"], shape, bool(board.settings.get("keep")), max(board.sequences, default=0) + 1)
+                if board.screen and not is_of_sources(board, done.state):
+                    # The next fetches would undo it in several commits, whose order is nobody's.
+                    return self.drawn_write(board, "fetch")
                 write.state, write.marks = done.state, done.marks
                 write.features |= {"marks"} if done.marks else set()
             elif deed == "section":
@@ -171,6 +209,13 @@ class Writers:
                 name, write.body = drawing.one_section(draw, old, "idScope" in shape)
                 write.place = f"/sections/{quote(name, safe='')}/changes"
                 write.state = said(with_section(old, name, write.body, shape), old if board.settings.get("keep") else None)
+            elif board.screen:
+                name = draw.choice(list(board.screen))
+                write.state, write.changed = old, {name: drawing.section_body(draw, old, name)}
+                try:
+                    write.state = on_screen(board, old, name, write.changed[name])
+                except Refused:
+                    pass  # Its section stays, and the others were fetched.
             else:
                 write.is_native = deed == "state" and not board.by_query and draw.random() < 0.1
                 write.body = self.document(board, old, write.is_native)
@@ -195,7 +240,9 @@ class Writers:
         query = {**ask.query, **({"reload": "true"} if write.reload else {})}
         headers = {**credential.headers, **ask.headers}
         data = None
-        if is_fetch:
+        if is_fetch and board.screen:
+            self.serve_screen(board, write.changed)
+        elif is_fetch:
             self.serve(board, write.body)
         else:
             data = self.encoded(board, write)
@@ -231,7 +278,7 @@ class Writers:
                 check_cursor(board, reader.through, ask.since, before)
             ask.is_lenient = True
         ask.is_lenient = ask.is_lenient or reader.base is before
-        ask.may_warn = "either" if is_fetch else write.warnings
+        ask.may_warn = write.warnings
         self.judged(reader, ask, told, board.head)
         if "Idempotency-Key" in headers:
             again = self.request(method, path, query, headers, data)
@@ -301,6 +348,23 @@ class Writers:
         require(answer.status == 200, "a setting:", answer)
         require(self.head_of(board, answer.exact["revision"]) is board.head, "a setting makes a revision:", answer)
         board.settings = {**board.settings, "keep": keep}
+
+
+def is_of_sources(board, state):
+    """Whether sources can say so: the file's sections, with ids of their own, and with the file's content where they have none."""
+    return [key(each["id"]) for each in state["sections"]] == list(board.screen) and all(
+        "content" in each or "content" not in board.screen[key(each["id"])] for each in state["sections"]) and all(
+        key(item["id"]).startswith(key(each["id"]) + "/") and "/" not in key(item["id"]).partition("/")[2]
+        for each in state["sections"] for item in every(each["items"]))
+
+
+def on_screen(board, old, name, document):
+    """The state after the source of one section has said this."""
+    state = with_section(old, name, document, {"idScope": "section"})
+    if isinstance(document, list) or "content" not in document:
+        file = board.screen[name]
+        next(each for each in state["sections"] if each["id"] == name).update({"content": file["content"]} if "content" in file else {})
+    return said(state, old if board.settings.get("keep") else None)
 
 
 def patched(write):
