@@ -30,8 +30,8 @@ struct ViewArrangement: Sendable {
 
     /// Memory held, in bytes, apart from the state's text of `count` bytes.
     func footprint(besidesText count: Int) -> Int {
-        items.capacity * 4 + collapsed.capacity * 8 + (text.map { $0.count - count } ?? 0)
-            + sections.capacity * (MemoryLayout<SectionNode>.stride + MemoryLayout<Int>.stride + 5)
+        items.count * 4 + collapsed.capacity * 8 + (text.map { $0.count - count } ?? 0)
+            + sections.count * (MemoryLayout<SectionNode>.stride + MemoryLayout<Int>.stride + 5)
     }
 
     /// O(items + sections · log sections), or O(sections) if an arrangement is known.

@@ -80,8 +80,9 @@ public struct ViewedState: Sendable {
         _ view: StateView, of source: Snapshot, picked: [UInt32]?, spans: [Span], groups: RowGroups? = nil,
         arrangedAs known: ViewArrangement? = nil
     ) {
-        // Growth leaves spare room in an array, which a watched view would hold for as long as it is watched.
-        let picked = picked.map { $0.capacity > $0.count + $0.count / 8 ? $0.withUnsafeBufferPointer(Array.init) : $0 }
+        // Growth leaves spare room in an array, which a watched view would hold for as long as it is watched. How much
+        // depends on the allocator's state, and so would what fits beside it.
+        let picked = picked.map { $0.capacity > $0.count + 16 ? $0.withUnsafeBufferPointer(Array.init) : $0 }
         (self.view, self.source, self.picked, self.spans, self.groups) = (view, source, picked, spans, groups)
         let parts = view.parts
         (arrangement, shownCount, rows) = source.columns.withView { columns in
@@ -102,8 +103,8 @@ public struct ViewedState: Sendable {
     public var footprint: Int {
         // Without picked or arranged items, the rows are the state's.
         let ownsRows = picked != nil || arrangement != nil
-        return ((picked?.capacity ?? 0) + (ownsRows ? rows?.capacity ?? 0 : 0)) * 4
-            + spans.capacity * MemoryLayout<Span>.stride + (groups?.footprint ?? 0)
+        return ((picked?.count ?? 0) + (ownsRows ? rows?.capacity ?? 0 : 0)) * 4
+            + spans.count * MemoryLayout<Span>.stride + (groups?.footprint ?? 0)
             + (arrangement?.footprint(besidesText: source.columns.text.count) ?? 0)
             + view.json.count
     }

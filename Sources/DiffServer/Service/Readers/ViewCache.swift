@@ -321,7 +321,12 @@ final class ViewVersion: Sendable {
         _ seen: ViewedState, as shared: SharedState? = nil, in budget: MemoryBudget
     ) {
         (self.revision, self.views, self.source, self.base, self.seen) = (revision, views, source, base, seen)
-        self.same = same.suffix(Self.maxSame - 1) + [revision]
+        let others = same.suffix(Self.maxSame - 1)
+        var revisions: [Revision] = []
+        revisions.reserveCapacity(others.count + 1)
+        revisions += others
+        revisions.append(revision)
+        self.same = revisions
         share = MemoryShare(of: budget)
         if let shared { self.shared.withLock { $0.state = shared } }
     }
@@ -337,8 +342,9 @@ final class ViewVersion: Sendable {
         self.init(revision, views, of: source, over: base, seen, in: budget)
     }
 
-    /// Its memory in bytes, without what is shared.
-    var footprint: Int { 512 + same.capacity * MemoryLayout<Revision>.stride + seen.footprint }
+    /// Its memory in bytes, without what is shared. The same for views that show equally much: a capacity would also
+    /// depend on the allocator's state, and so would what fits.
+    var footprint: Int { 512 + same.count * MemoryLayout<Revision>.stride + seen.footprint }
 
     /// Its memory in bytes, including what views stacked on it share.
     fileprivate var wholeFootprint: Int { footprint + (shared.withLock { $0.state }?.footprint ?? 0) }
