@@ -49,7 +49,7 @@ class Stage:
         lists, draw = {}, Draw(f"lists of {seed}")
         for number in range(150):
             has_source, has_hook = (number % 3 < 2, number % 3 > 0)
-            settings = drawing.settings(Draw(f"{seed} {number}", draw.sample(table.SETTINGS, 3))) if has_source else {}
+            settings = drawing.settings(Draw(f"{seed} {number}", draw.sample(table.SETTINGS, 3)))
             self.add(lists, Pattern(f"l{number}", settings, has_source, has_hook))
         for number in range(24):
             settings = drawing.settings(Draw(f"screen {seed} {number}", draw.sample(["ignore", "keep"], 1)))

@@ -52,10 +52,11 @@ class Writers:
             pattern = draw.choice(fitting)
             name = f"{pattern.name}:{name}"
         has_source = pattern is not None and pattern.has_source
-        board = Board(name, pattern.settings if has_source else drawing.settings(draw), self.remembered)
+        board = Board(name, pattern.settings if pattern else drawing.settings(draw), self.remembered)
+        board.pattern = pattern
         board.has_source, board.has_hook = has_source, pattern is not None and pattern.has_hook
         board.screen = pattern and pattern.screen
-        board.by_query = "shape" in board.settings and not has_source and draw.random() < 0.3
+        board.by_query = "shape" in board.settings and pattern is None and draw.random() < 0.3
         board.path = f"/v1/sessions/{quote(name, safe='~:')}"
         board.upstream = name.partition(":")[2]
         self.stage.upstream.set(f"/hook/{board.upstream}", says(b"", 204))
@@ -80,8 +81,9 @@ class Writers:
             revision = answer.exact["revision"]
             features |= {"source"}
         else:
-            body = text({"state": document, **self.sent_settings(board)}).encode()
             is_post = self.draw.random() < 0.5 and not board.by_query
+            is_bare = board.pattern and is_post and document is not None and self.draw.random() < 0.5
+            body = text(document if is_bare else {"state": document, **self.sent_settings(board)}).encode()
             answer = self.request(*(("POST", board.path + "/changes") if is_post else ("PUT", board.path)), self.shape_query(board),
                                   KEYHOLDER.headers, body)
             require(answer.status == 201, "a session is made:", answer)
@@ -110,7 +112,8 @@ class Writers:
         self.learn(board, answer.exact["revision"])
 
     def sent_settings(self, board):
-        return {name: value for name, value in board.settings.items() if name != "shape" or not board.by_query}
+        """What the file says of a list need not be sent."""
+        return {} if board.pattern else {name: value for name, value in board.settings.items() if name != "shape" or not board.by_query}
 
     def shape_query(self, board):
         """The parameters for the place of the list, unless the session keeps it."""
@@ -338,6 +341,7 @@ class Writers:
             require(answer.status == 422, "a PUT is refused for", refusal.codes, "by", answer)
             return
         require(answer.status == 200, "a PUT:", answer)
+        board.settings = board.pattern.settings if board.pattern else board.settings
         board.commit(state, is_start=True, features=self.of_document(board) | {"put"})
         self.learn(board, answer.exact["revision"])
 

@@ -318,6 +318,11 @@ package final class DiffService: Service {
         StoreOutage.staleness(of: source?.staleness(of: session), after: storeSilence)
     }
 
+    /// The settings of a session that a writer makes: the file's, if that names the session.
+    func settings(of list: (any ListedSession)?) -> Session.Settings {
+        list?.settings.applied(to: settings.defaultSettings) ?? settings.defaultSettings
+    }
+
     /// The options of an answer that also says so.
     func remarked(_ options: ChangesOptions, of session: String) -> ChangesOptions {
         guard let staleness = staleness(of: session) else { return options }

@@ -22,6 +22,8 @@ package protocol SessionSource: AnyObject, Sendable {
 package protocol ListedSession: Sendable {
     /// Whether it fetches itself.
     var hasSource: Bool { get }
+    /// The settings that the file gives its sessions.
+    var settings: Session.SettingsChange { get }
     /// Whether its owner is asked about edits.
     var hasHook: Bool { get }
     /// Whether streams hold a change back for a moment, since several sources may bring theirs at once.

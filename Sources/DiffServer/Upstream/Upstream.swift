@@ -188,6 +188,7 @@ private struct NamedList: ListedSession {
     let upstream: Upstream
 
     var hasSource: Bool { match.definition.hasSource }
+    var settings: Session.SettingsChange { match.definition.settings }
     var hasHook: Bool { match.definition.hook != nil }
     var holdsChanges: Bool { match.definition.feeds.count > 1 }
     var sectionShapes: SectionShapes { match.definition.sectionShapes }

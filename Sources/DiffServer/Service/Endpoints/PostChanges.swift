@@ -63,7 +63,7 @@ final class PostChanges: SessionEndpoint {
                 hasSource: list?.hasSource ?? false,
                 refusesEdits: list?.hasHook == false && !call.identity.isWriter,
                 operations: call.identity.operations, limits: service.settings.stateLimits,
-                defaults: service.settings.defaultSettings, section: section,
+                defaults: service.settings(of: list), section: section,
                 sectionShapes: list?.sectionShapes ?? [:]))
         self.body = body
         // The body is read against the session it will probably meet, which is most likely similar.

@@ -46,20 +46,22 @@ final class PutSession: SessionEndpoint {
 
     func operation(_ body: consuming [UInt8]) throws(Problem) -> ReplaceSession {
         let options = call.service.settings
+        let list = call.service.source?.list(of: call.session)
+        let defaults = call.service.settings(of: list)
         var document = StateDocument(body)
         do throws(StateError) {
-            if call.service.source?.list(of: call.session)?.hasSource == true {
+            if list?.hasSource == true {
                 try document.check(options.stateLimits)
                 throw .unwanted
             }
             var members = Session.Settings.besideState
             if shape != nil { members.shape = nil }
             let envelope = try document.envelope(
-                members, shape: shape ?? .native, limits: options.stateLimits, continuing: ElementHead(sequence: 1))
+                members, shape: shape ?? defaults.shape ?? .native, limits: options.stateLimits, continuing: ElementHead(sequence: 1))
             warnings = Warnings(envelope.warnings)
-            let named = try Session.SettingsChange(envelope, defaults: options.defaultSettings)
+            let named = try Session.SettingsChange(envelope, defaults: defaults)
             return ReplaceSession(
-                state: envelope.states["state"], settings: named.applied(to: options.defaultSettings), named: named,
+                state: envelope.states["state"], settings: named.applied(to: defaults), named: named,
                 condition: WriteCondition(call))
         } catch {
             if case .unwanted = error { throw .hasSource }

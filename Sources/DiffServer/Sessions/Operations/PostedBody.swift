@@ -67,6 +67,9 @@ public final class PostedBody: Sendable {
             (self.hasSource, self.refusesEdits) = (hasSource, refusesEdits)
             (self.section, self.sectionShapes) = (section, sectionShapes)
         }
+
+        /// The shape that a session keeps, or would keep if the body made it.
+        func keptShape(of session: Session?) -> StateShape? { (session?.settings ?? defaults).shape }
     }
 
     /// A section that a body is about.
@@ -84,8 +87,8 @@ public final class PostedBody: Sendable {
         /// The head, if the session keeps what is expanded there, or if elements continue its own.
         var kept: Session.Head?
 
-        init(_ session: Session?, continuesHead: Bool) {
-            shape = session?.settings.shape
+        init(_ session: Session?, _ rules: Rules, continuesHead: Bool) {
+            shape = rules.keptShape(of: session)
             kept = session.flatMap { $0.settings.keepsExpanded || continuesHead ? $0.head : nil }
         }
 
@@ -100,14 +103,14 @@ public final class PostedBody: Sendable {
         let outcome: Result<Content, SessionError>
 
         /// The result for a session.
-        init(_ session: Session?, _ outcome: Result<Content, SessionError>) {
+        init(_ session: Session?, _ rules: Rules, _ outcome: Result<Content, SessionError>) {
             self.outcome = outcome
-            context = ParsingContext(session, continuesHead: (try? outcome.get().continuesHead) ?? false)
+            context = ParsingContext(session, rules, continuesHead: (try? outcome.get().continuesHead) ?? false)
         }
 
         /// Whether it is also the result for another session.
-        func isValid(for session: Session?) -> Bool {
-            context == ParsingContext(session, continuesHead: (try? outcome.get().continuesHead) ?? false)
+        func isValid(for session: Session?, _ rules: Rules) -> Bool {
+            context == ParsingContext(session, rules, continuesHead: (try? outcome.get().continuesHead) ?? false)
         }
     }
 
@@ -124,13 +127,13 @@ public final class PostedBody: Sendable {
 
     /// What the body means for a session; nil for one that does not exist.
     public func content(for session: Session?) throws(SessionError) -> Content {
-        if let last, last.isValid(for: session) { return try last.outcome.get() }
+        if let last, last.isValid(for: session, rules) { return try last.outcome.get() }
         do throws(SessionError) {
             let content = Content(try read(session))
-            last = ReadContent(session, .success(content))
+            last = ReadContent(session, rules, .success(content))
             return content
         } catch {
-            last = ReadContent(session, .failure(error))
+            last = ReadContent(session, rules, .failure(error))
             throw error
         }
     }
@@ -262,7 +265,7 @@ public final class PostedBody: Sendable {
 
     /// Reads the body as one section.
     private func section(_ target: SectionTarget, of session: Session?) throws(StateError) -> SectionReading {
-        let kept = session?.settings.shape?.mapping?.element
+        let kept = rules.keptShape(of: session)?.mapping?.element
         if kept?.groupAt != nil {
             try document.check(rules.limits)
             throw .wrongMember(
@@ -277,7 +280,7 @@ public final class PostedBody: Sendable {
     /// Reads the body as an envelope; nil if it is a document of its own shape, or a plain array of items, which needs
     /// no envelope.
     private func envelope(for session: Session?) throws(StateError) -> Envelope? {
-        let kept = session?.settings.shape
+        let kept = rules.keptShape(of: session)
         let (known, keepsExpanded) = (session?.head.snapshot, session?.settings.keepsExpanded ?? false)
         let shape = shape(for: session)
         // If the session has a shape, a body with no other members than these is an envelope, not a document. So are
@@ -305,7 +308,7 @@ public final class PostedBody: Sendable {
 
     /// The shape of the body if it is a document.
     private func shape(for session: Session?) -> StateShape {
-        rules.shape ?? session?.settings.shape ?? .native
+        rules.shape ?? rules.keptShape(of: session) ?? .native
     }
 
     /// The shape of elements that edits insert; nil where sections have their own.
