@@ -35,6 +35,12 @@ package struct UsageError: Error {
     }
 }
 
+/// What other servers call an option.
+private let elsewhere = [
+    "--port": "--listen", "--host": "--listen", "--bind": "--listen", "--address": "--listen", "-p": "--listen",
+    "--cors": "--origin", "--cert": "--tls-certificate",
+]
+
 extension Command {
     /// Reads arguments (without the program's name) and the environment. Flags win over variables.
     ///
@@ -186,8 +192,10 @@ package struct CommandLineParser<Target: CommandOptions> {
             guard let option = known.first(where: { $0.flag == parts[0] }) else {
                 // A secret may follow without a separator, so it is not printed.
                 let name = String(parts[0].prefix { $0 == "-" || ("a"..."z").contains($0) })
-                let meant = Spelling.nearest(to: name, among: known.map(\.flag)).map { "did you mean \($0)?" }
-                throw UsageError("unknown option \"\(name)\"; \(meant ?? Target.topic.pointer)")
+                let flags = known.map(\.flag)
+                let meant = flags.first { $0 == elsewhere[name] } ?? Spelling.nearest(to: name, among: flags)
+                let advice = meant.map { "did you mean \($0)?" } ?? Target.topic.pointer
+                throw UsageError("unknown option \"\(name)\"; \(advice)")
             }
             if parts.count > 1 {
                 flags.append((option.flag, parts[1]))

@@ -19,7 +19,8 @@ struct Parameters: Sendable {
         for item in items {
             guard known.contains(item.name) else {
                 let names = known.sorted().joined(separator: ", ")
-                let advice = known.isEmpty ? "this endpoint takes none" : "known parameters: \(names)"
+                let meant = Spelling.nearest(to: item.name, among: known).map { "did you mean \($0)? " } ?? ""
+                let advice = known.isEmpty ? "this endpoint takes none" : "\(meant)known parameters: \(names)"
                 throw Problem(.unknownParameter, "unknown parameter \"\(item.name)\"; \(advice)")
             }
             guard seen.insert(item.name).inserted || lists.contains(item.name) else {
