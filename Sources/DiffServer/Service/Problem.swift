@@ -125,11 +125,10 @@ extension Problem {
     static var storeIsSilent: Problem { Problem(.storeUnavailable, "this node does not reach the store; others may") }
     static var draining: Problem { Problem(.draining, "the server is shutting down") }
 
-    static var hasSource: Problem {
-        Problem(
-            .hasSource,
-            "this list is fetched from its source: only {\"edits\":[…]} is accepted, with a key unless it has a hook"
-        )
+    /// - Parameter isEdits: whether edits were sent, which the list's source would not hear of.
+    static func hasSource(isEdits: Bool) -> Problem {
+        let advice = isEdits ? "it has no hook, so edits need a key" : "only {\"edits\":[…]} is accepted"
+        return Problem(.hasSource, "this list is fetched from its source: \(advice)")
     }
 
     /// One line for an operator.
@@ -153,7 +152,7 @@ extension Problem {
         case .conditionRequired:
             self.init(.preconditionRequired, "send If-Match with the revision that this write is based on")
         case .exists(let current): self.init(.sessionExists, "the session is at \(current.text)")
-        case .hasSource: self = .hasSource
+        case .hasSource(let isEdits): self = .hasSource(isEdits: isEdits)
         case .keyReused(let key): self.init(.idempotencyKeyReused, "the key \"\(key)\" was used for another request")
         case .unreadable(let error): self.init(error)
         case .edits(let error): self.init(error)

@@ -77,7 +77,9 @@ package struct Authenticator: Sendable {
     private func checkLocal(_ head: RequestHead) throws(Problem) {
         if let host = head.host, !Self.isLoopback(host: host) {
             throw Problem(
-                .forbidden, "without a key, only this machine may connect, not \"\(host)\"; configure a key")
+                .forbidden,
+                "without a key, only this machine may connect, as localhost and not \"\(host)\"; configure a key"
+            )
         }
         let origin = head["origin"]
         let isNamed = origin.map(origins.contains) ?? false

@@ -57,14 +57,15 @@ final class PutSession: SessionEndpoint {
             var members = Session.Settings.besideState
             if shape != nil { members.shape = nil }
             let envelope = try document.envelope(
-                members, shape: shape ?? defaults.shape ?? .native, limits: options.stateLimits, continuing: ElementHead(sequence: 1))
+                members, shape: shape ?? defaults.shape ?? .native, limits: options.stateLimits,
+                continuing: ElementHead(sequence: 1))
             warnings = Warnings(envelope.warnings)
             let named = try Session.SettingsChange(envelope, defaults: defaults)
             return ReplaceSession(
                 state: envelope.states["state"], settings: named.applied(to: defaults), named: named,
                 condition: WriteCondition(call))
         } catch {
-            if case .unwanted = error { throw .hasSource }
+            if case .unwanted = error { throw .hasSource(isEdits: false) }
             let tried = shape == .native ? nil : shape
             throw Problem(
                 error,

@@ -222,7 +222,7 @@ public final class PostedBody: Sendable {
                 if case .notPermitted = error { throw error }
             }
         }
-        throw .hasSource
+        throw .hasSource(isEdits: isEdits)
     }
 
     private func readAccepted(_ session: Session?) throws(SessionError) -> Content.Value {

@@ -78,8 +78,8 @@ public enum SessionError: Error, Sendable {
     case conditionRequired
     /// `If-None-Match` names the current revision.
     case exists(Revision)
-    /// The session's states come only from its source.
-    case hasSource
+    /// The session's states come only from its source; or so would these edits, of which that would not hear.
+    case hasSource(isEdits: Bool)
     /// The key was used for another request.
     case keyReused(String)
     /// The body is not a state.
