@@ -297,8 +297,10 @@ async function send(address, query, token, headers, { begin, ...init } = {}) {
   const pairs = query.filter(([, value]) => value != null).map((pair) => pair.map(encodeURIComponent).join('='));
   const { origin } = globalThis.location ?? {};
   const answer = await fetch(address + pairs.join('&'), { headers, cache: 'no-store', ...init }).catch((error) => {
-    // A browser does not say whether nothing answered, or an answer is not for this page.
-    if (origin && new URL(address, location).origin !== origin) error.cause ??= { code: `if the server runs, it needs --origin ${origin}` };
+    // A browser does not say whether anything answered.
+    if (origin && new URL(address, location).origin !== origin) {
+      error.cause ??= { code: /^http/.test(origin) ? `if the server runs, it needs --origin ${origin}` : 'serve this page over HTTP' };
+    }
     throw error;
   });
   if (answer.ok) return answer;

@@ -52,7 +52,7 @@ function writer(connection, options, { ask, receive, failure, problemOf }) {
     const changes = answer.reset ? [] : difference(shown, next, marks);
     const told = answer.changes;
     shown = next;
-    if (!answer.reset && !told && !changes.length) return; // nothing visible
+    if (!answer.reset && !told && !changes.length) return;
     options.onChange?.(next, answer.reset ? { ...answer, state: next } : { ...answer, ...told && { told }, changes });
   }
 
@@ -106,9 +106,9 @@ function writer(connection, options, { ask, receive, failure, problemOf }) {
       try {
         receive(answer);
       } catch {
-        continue; // the rows have advanced, but not that far; a read that begins now sees the edit
+        continue; // a read that begins now sees the edit
       }
-      connection.show(); // what the stream sent last is no longer what is shown
+      connection.show();
       break;
     }
     return to;

@@ -9,6 +9,7 @@ import { bind, connect } from './client.js';
 // For the element's own parts, and for the rows, which are the page's.
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(`:host { display: block } live-list > ul { position: relative }
+  :where(live-list > ul > li) { background: Canvas }
   :host [hidden], live-list > ul [data-folded] { display: none !important }`);
 const parts = {
   loading: ['div', 'Loading…', 'status'], stale: ['div', 'Not up to date', 'status'],
@@ -99,7 +100,7 @@ export class LiveList extends HTMLElement {
     if (document.readyState === 'loading') {
       await new Promise((done) => { document.addEventListener('DOMContentLoaded', done, { once: true }); });
     }
-    if (turn !== this.#turn || !this.isConnected || !this.hasAttribute('src')) return;
+    if (turn !== this.#turn || !this.isConnected) return;
     this.#state = null;
     this.#show('loading');
     this.#fault(this.#cause);
@@ -114,7 +115,7 @@ export class LiveList extends HTMLElement {
     const [, server, name] = /^(.*?)\/v1\/sessions\/([^/?#]+)$/.exec(src) ?? [];
     const row = this.querySelector(':scope > template:not([section])');
     const section = this.querySelector(':scope > template[section]');
-    if (!name) throw new Error('src must be the address of a session, as http://127.0.0.1:8080/v1/sessions/orders');
+    if (!name) throw new Error(`src must be the address of a session, as http://127.0.0.1:8080/v1/sessions/orders, but is ${src}`);
     if (!row) throw new Error('it needs a <template> for a row, such as <template>{{title}}</template>');
     if (this.hasAttribute('token')) throw new Error('token must be set as a property: other scripts read attributes');
     let view;
@@ -168,7 +169,7 @@ export class LiveList extends HTMLElement {
     else if (this.#state || stale) this.#show(stale ? 'stale' : 'live');
     if (stale) this.setAttribute('seconds', stale);
     else this.removeAttribute('seconds');
-    const text = isAwaited ? `there is no session "${session}" at ${at} yet` : `${at}: ${detail ?? title}`;
+    const text = isAwaited ? `there is no session "${session}" at ${at} yet: post it, or check src` : `${at}: ${detail ?? title}`;
     this.#fault('status', status === 'stopped' || problem && !this.#state ? text : '');
     this.dispatchEvent(new CustomEvent('status', { detail: { status, stale, problem } }));
   }
