@@ -238,6 +238,47 @@ private fun Suite.queueTests() {
         scripted.shows("xac")
         scripted.end()
     }
+    test("a session made again is shown without what was answered before, but with what is under way") {
+        val mayAnswer = CountDownLatch(1)
+        val scripted = Scripted(
+            { it.json(DONE) }, { mayAnswer.await(); it.json("""{"to":"2-r"}""") },
+            { it.stream(reset("1-q", "a", "b", "c", reason = "unknown")).hold() })
+        scripted.client.settleMillis = 60_000
+        scripted.client.edit(toStart)
+        scripted.event(MOVE)
+        eventually("the list has it") { scripted.seen.updates.last().followed.revision == "2-b" }
+        val writer = thread { scripted.client.edit(insert("d")) }
+        scripted.shows("cabd")
+        eventually("it is sent") { scripted.fake.asked.size == 3 }
+        scripted.tell("event: end\ndata: {}\n\n")
+        eventually("the session is another one") { scripted.seen.updates.last().followed.revision == "1-q" }
+        same(scripted.seen.ids, "abcd")
+        mayAnswer.countDown()
+        writer.join()
+        Thread.sleep(100)
+        same(scripted.seen.ids, "abcd", "the list does not have it yet")
+        scripted.end()
+    }
+    test("the real server: confirmed edits are not shown on a session made again") {
+        val session = newSession()
+        post(session, listOf("a", "b", "c"))
+        val seen = Seen()
+        val client = DiffClient(serverURL, session, transport = HttpClientTransport())
+        val following = client.follow(onStatus = { seen.statuses.add(it) }) { seen.updates.add(it) }
+        eventually("it shows abc") { seen.ids == "abc" }
+        client.edit(toStart)
+        client.edit(insert("d"))
+        eventually("both are confirmed") { seen.updates.last().followed.list.rows.size == 4 }
+        same(seen.ids, "cabd")
+        request("DELETE", "sessions/$session")
+        eventually("it is gone") { (seen.statuses.last() as? Status.Waiting)?.problem?.status == 404 }
+        post(session, listOf("a", "b", "c"))
+        eventually("it is there again") { seen.updates.last().followed.revision!!.startsWith("1-") }
+        Thread.sleep(100)
+        val again = seen.updates.toList().dropWhile { (it.change as? Change.Reset)?.reason != "unknown" }
+        same(again.map { each -> each.list.rows.joinToString("") { it.id } }, listOf("abc"))
+        following.cancel()
+    }
     test("edits are shown, and taken back, while the connection is down") {
         val fake = Fake({ it.stream(reset("1-a", "a", "b", "c")).raw("retry: 60000\n\n") }, { it.hold() })
         val seen = Seen()

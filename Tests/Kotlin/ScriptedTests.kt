@@ -80,8 +80,8 @@ class Talk(private val exchange: HttpExchange) {
     }
 }
 
-fun reset(to: String, vararg ids: String) =
-    """{"session":"s","from":null,"to":"$to","dialect":"keyed","reset":"initial",""" +
+fun reset(to: String, vararg ids: String, reason: String = "initial") =
+    """{"session":"s","from":null,"to":"$to","dialect":"keyed","reset":"$reason",""" +
     """"state":{"sections":[{"id":"main","items":[${ids.joinToString { """{"id":"$it"}""" }}]}]}}"""
 
 fun append(from: String, to: String, id: String) =

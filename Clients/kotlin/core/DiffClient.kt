@@ -58,7 +58,9 @@ class DiffClient<T>(
     internal val pending = PendingEdits()
 
     init {
-        require(url.startsWith("https://") || url.startsWith("http://")) { "no address of a server: $url" }
+        require(url.startsWith("https://") || url.startsWith("http://")) {
+            "no address of a server: $url (it must begin with http:// or https://)"
+        }
     }
 
     /**

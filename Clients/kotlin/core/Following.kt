@@ -41,9 +41,10 @@ class Following<T> internal constructor(
     /** For how many seconds the list's source, or the server's store, has been silent; null if it is not. */
     private var stale: Int? = null
     private var asked: RowWindow? = null
-    /** When the exchange began, and, if it was a poll, the one whose answer was taken last. */
+    /** When the exchange began. */
     private var began = 0L
     private var isPolling = false
+    /** Edits answered before are not pending: when the last poll answered began, or an unknown list came. */
     private var readAt: Long? = null
     /** What was delivered last, and the edits it was made with; null if they must be examined again. */
     private var shown = from.list
@@ -328,6 +329,9 @@ class Following<T> internal constructor(
         failures = 0
         val update = (outcome as? Outcome.Updated)?.update ?: return false
         revision = update.followed.revision
+        // It may be another session of that name, whose revisions are numbered anew: what was answered before is in the
+        // list, or went with the old one.
+        if ((update.change as? Change.Reset)?.reason == "unknown") readAt = System.nanoTime()
         val batches = client.pending.batches
         overlaid = batches
         val next = update.followed.overlaid(batches, readAt, client.decoder)

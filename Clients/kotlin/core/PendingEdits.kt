@@ -3,8 +3,9 @@
 // it is refused.
 //
 // An edit is pending for a list until the list holds it. Its answer is not enough, since the list may be older: its
-// revision tells, or a read that began after the answer. Several lists may be followed, so answered edits are kept for
-// those that are behind.
+// revision tells, or a read that began after the answer. A session that was made again numbers its revisions anew, and
+// answers a reader of the old one with `unknown`: edits answered until then are pending no longer. Several lists may be
+// followed, so answered edits are kept for those that are behind.
 
 package diffserver
 
@@ -29,13 +30,13 @@ internal class PendingEdits {
         /** When it was answered, by `System.nanoTime`, and with which revision. */
         @Volatile var answer: Pair<Long, String>? = null
 
-        /** Whether a list read at a time (null if unknown) holds it. */
+        /** Whether a list that has all answered before a time (null if none is known) holds it. */
         fun isIn(revision: String, readAt: Long?): Boolean {
             val (answeredAt, to) = answer ?: return false
             return sequence(to) <= sequence(revision) || readAt != null && readAt - answeredAt > 0
         }
 
-        /** Between resets, a later revision has a larger number. */
+        /** In one session, a later revision has a larger number. */
         private fun sequence(revision: String) = revision.takeWhile { it in '0'..'9' }.toLongOrNull() ?: 0
     }
 

@@ -10,7 +10,9 @@ import android.view.ViewGroup
 class RecyclerView(context: Context) : ViewGroup(context) {
     var adapter: Adapter<*>? = null
 
-    abstract class ViewHolder(val itemView: View)
+    abstract class ViewHolder(val itemView: View) {
+        val bindingAdapterPosition: Int get() = throw NotImplementedError()
+    }
 
     abstract class Adapter<VH : ViewHolder> {
         private var observer: Observer? = null
