@@ -44,8 +44,8 @@ extension Options: CommandOptions {
             "--origin", "ORIGIN",
             "an origin whose web pages may call this server, such as https://example.org; may be repeated",
             """
-            is not an origin as browsers write it, such as https://example.org: lower case, and no path; a page that is \
-            opened from disk has none, so serve its folder over HTTP
+            is not an origin as browsers write it, such as https://example.org: lower case, and no path; a page opened \
+            from disk has none, so serve its folder over HTTP
             """, \.origins
         ) { CrossOrigin.isOrigin($0) ? $0 : nil },
         .text(
