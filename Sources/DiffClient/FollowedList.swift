@@ -15,7 +15,7 @@ public struct FollowedList: Sendable {
     public private(set) var window: WindowBounds?
     /// For how many seconds the list's source, or the server's store, has been silent; nil if it is not.
     var stale: Int?
-    /// When the latest read began: every write answered before that is in the list.
+    /// When the latest read began, or a list of another history arrived: no edit answered before that is pending.
     var readTime: TimeInterval?
 
     /// A list without a revision.

@@ -58,7 +58,7 @@ public struct ListClient: Sendable {
         /// The client tries again after a delay; the list shown stays. A problem with status 404 means that nobody has
         /// posted the list yet, or a misspelt name.
         case waiting(ServerProblem, seconds: TimeInterval)
-        /// Trying again cannot help: the token is refused, or the request is wrong.
+        /// Trying again cannot help: the token is refused, or the request or the server's URL is wrong.
         case stopped(ServerProblem)
     }
 
@@ -94,13 +94,14 @@ public struct ListClient: Sendable {
     public var polls = false
     /// How many seconds the server holds a poll while nothing changes, at most 60.
     public var wait: TimeInterval = 25
-    /// For how many seconds an edit is retried if answers are lost or the server is not ready.
+    /// For how many seconds an edit is retried if answers are lost or the server is not ready. It is given up as soon
+    /// as the next try would come later than that.
     public var patience: TimeInterval = 60
     /// How long to wait before trying again.
     public var backOff = BackOff()
     /// Encodes posted values, and the contents in edits. Copies of a client share it.
     public var encoder = JSONEncoder()
-    /// Called with the state of the connection, on any thread.
+    /// Called when the state of the connection changes, on any thread.
     public var onStatus: (@Sendable (Status) -> Void)?
     /// Called by loops over `updates` when other edits wait for the server than before, on any thread.
     public var onPending: (@Sendable (Pending) -> Void)?
@@ -211,6 +212,7 @@ extension ListClient {
     private func exchange(
         _ request: URLRequest, accepting type: String, _ events: (@Sendable (Data) -> Bool)? = nil
     ) async throws(ServerProblem) -> (Data, HTTPURLResponse) {
+        guard ["http", "https"].contains(url.scheme?.lowercased()) else { throw .noScheme }
         var request = request
         request.setValue(type, forHTTPHeaderField: "Accept")
         let (body, response): (Data, URLResponse)

@@ -56,6 +56,8 @@ public struct ListUpdates: AsyncSequence, Sendable {
         private var following: Following
         private var request: OpenRequest?
         private let alarm = Alarm()
+        /// The status that `onStatus` was told of.
+        private var toldStatus: ListClient.Status?
         /// The edits that `onPending` was told of.
         private var toldOf = ListClient.Pending.none
         /// Whether the task was cancelled: then the sequence has ended.
@@ -86,7 +88,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
                     request = nil
                     if Task.isCancelled { continue }
                     let delay = following.failed(by: error, at: .uptime, hasList: followed.revision != nil)
-                    client.onStatus?(client.mayPass(error) ? .waiting(error, seconds: delay) : .stopped(error))
+                    tell(client.mayPass(error) ? .waiting(error, seconds: delay) : .stopped(error))
                     if !client.mayPass(error) { throw error }
                 }
             }
@@ -122,6 +124,8 @@ public struct ListUpdates: AsyncSequence, Sendable {
                 let before = followed.list
                 let outcome = try take(answer)
                 if let time = following.readTime { followed.readTime = time }
+                // Sequences of different histories cannot be compared: answered edits are in this one, or lost.
+                if case .replaced(reason: "unknown") = outcome { followed.readTime = .uptime }
                 let change = ListUpdate.Change(outcome, client.form)
                 succeeded(isNews: change != nil)
                 return change.flatMap { update(by: $0, outcome, from: before) }
@@ -131,7 +135,12 @@ public struct ListUpdates: AsyncSequence, Sendable {
 
         private mutating func succeeded(isNews: Bool) {
             following.succeeded(at: .uptime, isNews: isNews)
-            client.onStatus?(followed.stale.map { .stale(seconds: $0) } ?? .live)
+            tell(followed.stale.map { .stale(seconds: $0) } ?? .live)
+        }
+
+        private mutating func tell(_ status: ListClient.Status) {
+            if status != toldStatus { client.onStatus?(status) }
+            toldStatus = status
         }
 
         private mutating func tellPending() {

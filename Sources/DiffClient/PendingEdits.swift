@@ -28,7 +28,7 @@ final class PendingEdits: Sendable {
                 || followed.readTime.map { answer.time < $0 } ?? false
         }
 
-        /// Between resets, a later revision has a larger number.
+        /// Within a history, a later revision has a larger number.
         private func sequence(of revision: String) -> Int { Int(revision.prefix { $0 != "-" }) ?? 0 }
     }
 

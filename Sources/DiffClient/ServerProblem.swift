@@ -22,6 +22,9 @@ public struct ServerProblem: Error, Sendable, Equatable, CustomStringConvertible
     /// An answer that does not fit the list, so that asking again at once helps.
     static let otherList = ServerProblem(title: "An answer was for another list")
 
+    /// An address such as `localhost:8080`, whose scheme is `localhost`.
+    static let noScheme = ServerProblem(title: "The server's URL needs http:// or https://")
+
     /// A problem; public for previews and tests.
     public init(
         status: Int? = nil, type: String? = nil, title: String, detail: String? = nil, current: String? = nil,
@@ -47,19 +50,25 @@ public struct ServerProblem: Error, Sendable, Equatable, CustomStringConvertible
         retryAfter = response.value(forHTTPHeaderField: "Retry-After").flatMap { Self.delay($0, from: Date()) }
     }
 
-    /// Status, title, and the first three errors with their pointers, or else the detail; for people.
+    /// The status and the first three errors with their pointers, or else the detail, or else the title; for people. A
+    /// problem without a status has both title and detail, since the detail is then another library's.
     public var description: String {
         var places = errors.prefix(3).map { "\($0.detail) (\($0.pointer))" }
         if errors.count > places.count { places.append("and \(errors.count - places.count) more") }
         let what = places.isEmpty ? detail : places.joined(separator: "; ")
-        return [status.map { "\($0)" }, title, what].compactMap(\.self).joined(separator: ": ")
+        // What the server says of this time includes what it says of the kind.
+        let kind = status == nil || what == nil ? title : nil
+        return [status.map { "\($0)" }, kind, what].compactMap(\.self).joined(separator: ": ")
     }
 
     /// Whether the same request may succeed later: no connection, no session yet, too many requests, a server that is
     /// shutting down, or a proxy without one.
     var isPassing: Bool {
         switch status {
-        case nil, 404, 408, 425, 429: true
+        case nil: self != .noScheme
+        // Sessions come and go, but a server's routes do not.
+        case 404: type != "/problems/route-not-found"
+        case 408, 425, 429: true
         case let status?: status >= 500
         }
     }

@@ -14,14 +14,39 @@
     public var window: UIWindow? { nil }
 }
 
+@MainActor open class UIViewController: UIResponderStub {
+    public var title: String?
+    override public init() {}
+    public required init?(coder: NSCoder) {}
+    open func viewDidLoad() {}
+}
+
 @MainActor public final class UIApplication: UIResponderStub {
     public nonisolated static let willEnterForegroundNotification = Notification.Name("willEnterForeground")
 }
 
 @MainActor open class UICollectionReusableView: UIView {}
-@MainActor open class UICollectionViewCell: UICollectionReusableView {}
+@MainActor open class UICollectionViewCell: UICollectionReusableView {
+    public var contentConfiguration: (any UIContentConfiguration)?
+}
+@MainActor open class UICollectionViewListCell: UICollectionViewCell {
+    public func defaultContentConfiguration() -> UIListContentConfiguration { UIListContentConfiguration() }
+}
 @MainActor open class UICollectionViewLayout: UIResponderStub {
     public func invalidateLayout() {}
+}
+@MainActor open class UICollectionViewCompositionalLayout: UICollectionViewLayout {
+    public static func list(using configuration: UICollectionLayoutListConfiguration)
+        -> UICollectionViewCompositionalLayout
+    { UICollectionViewCompositionalLayout() }
+}
+public struct UICollectionLayoutListConfiguration: Sendable {
+    public enum Appearance: Sendable { case plain }
+    public init(appearance: Appearance) {}
+}
+@MainActor public protocol UIContentConfiguration {}
+@MainActor public struct UIListContentConfiguration: UIContentConfiguration {
+    public var text: String?
 }
 
 @MainActor open class UICollectionView: UIView {
@@ -52,7 +77,9 @@
     ) -> Cell { fatalError("a stub") }
 }
 
-@MainActor open class UICollectionViewController: UIResponderStub {
+@MainActor open class UICollectionViewController: UIViewController {
+    public init(collectionViewLayout: UICollectionViewLayout) { super.init() }
+    public required init?(coder: NSCoder) { super.init(coder: coder) }
     public var collectionView: UICollectionView! { nil }
 }
 
@@ -92,8 +119,32 @@ where SectionIdentifierType: Hashable & Sendable, ItemIdentifierType: Hashable &
     public typealias Snapshot = NSDiffableDataSourceSnapshot<SectionIdentifierType, ItemIdentifierType>
     public typealias CellProvider = (UICollectionView, IndexPath, ItemIdentifierType) -> UICollectionViewCell?
     public init(collectionView: UICollectionView, cellProvider: @escaping CellProvider) {}
+    public var reorderingHandlers = ReorderingHandlers()
+
+    public struct ReorderingHandlers {
+        public var canReorderItem: ((ItemIdentifierType) -> Bool)?
+        public var didReorder: ((NSDiffableDataSourceTransaction<SectionIdentifierType, ItemIdentifierType>) -> Void)?
+    }
     public func apply(_ snapshot: Snapshot, animatingDifferences: Bool = true, completion: (() -> Void)? = nil) {}
     public func applySnapshotUsingReloadData(_ snapshot: Snapshot, completion: (() -> Void)? = nil) {}
+}
+
+public struct NSDiffableDataSourceTransaction<SectionIdentifierType, ItemIdentifierType>
+where SectionIdentifierType: Hashable & Sendable, ItemIdentifierType: Hashable & Sendable {
+    public var sectionTransactions: [NSDiffableDataSourceSectionTransaction<SectionIdentifierType, ItemIdentifierType>]
+    { [] }
+}
+
+public struct NSDiffableDataSourceSectionTransaction<SectionIdentifierType, ItemIdentifierType>
+where SectionIdentifierType: Hashable & Sendable, ItemIdentifierType: Hashable & Sendable {
+    public var sectionIdentifier: SectionIdentifierType
+    public var finalSnapshot: NSDiffableDataSourceSectionSnapshot<ItemIdentifierType>
+    public var difference: CollectionDifference<ItemIdentifierType>
+}
+
+public struct NSDiffableDataSourceSectionSnapshot<ItemIdentifierType>
+where ItemIdentifierType: Hashable & Sendable {
+    public var items: [ItemIdentifierType] { [] }
 }
 
 @MainActor

@@ -15,29 +15,71 @@ private func moved(
     _ rowOfSection: ReorderDifference<LiveRow<Fire>.ID, LiveSection<Fire>.ID>
 ) -> [ListEdit] { [.move(row), .move(rowOfSection)] }
 
+private func post(_ fires: [Fire], by client: ListClient) async throws {
+    try await client.post(fires.map { NewElement($0.name, $0) })
+}
+
 #if canImport(UIKit)
     import UIKit
 
-    private final class FireCell: UICollectionViewCell {
-        var name: String?
-    }
-
     private final class FiresController: UICollectionViewController {
+        private let client: ListClient
         private var fires = ItemDecoder<Fire>()
-        private lazy var dataSource = {
-            let cell = UICollectionView.CellRegistration<FireCell, LiveRow<Fire>> { cell, _, row in
-                cell.name = row.item.name
+        private var dataSource: UICollectionViewDiffableDataSource<ElementID, ElementID>!
+        private var following: Task<Void, any Error>?
+
+        init(_ client: ListClient) {
+            self.client = client
+            super.init(collectionViewLayout: UICollectionViewCompositionalLayout.list(using: .init(appearance: .plain)))
+        }
+
+        required init?(coder: NSCoder) { nil }
+
+        override func viewDidLoad() {
+            super.viewDidLoad()
+            let cell = UICollectionView.CellRegistration<UICollectionViewListCell, LiveRow<Fire>> { cell, _, row in
+                var content = cell.defaultContentConfiguration()
+                content.text = row.item.name
+                cell.contentConfiguration = content
             }
-            return UICollectionViewDiffableDataSource<ElementID, ElementID>(collectionView: collectionView) {
+            dataSource = UICollectionViewDiffableDataSource(collectionView: collectionView) {
                 [unowned self] view, path, id in
                 view.dequeueConfiguredReusableCell(using: cell, for: path, item: fires[id])
             }
-        }()
-
-        func follow(_ client: ListClient) async throws {
             var client = client
             client.form = .diffable
-            for try await update in client.updates { dataSource.show(fires.decode(update), in: collectionView) }
+            client.onStatus = { [weak self] status in
+                DispatchQueue.main.async { [weak self] in self?.title = "\(status)" }
+            }
+            following = Task { [weak self, client] in
+                for try await update in client.updates {
+                    guard let self else { return }
+                    dataSource.show(fires.decode(update), in: collectionView)
+                }
+            }
         }
+
+        deinit { following?.cancel() }
+
+        private func letRowsBeDragged() {
+            dataSource.reorderingHandlers.canReorderItem = { _ in true }
+            dataSource.reorderingHandlers.didReorder = { [client] transaction in
+                for section in transaction.sectionTransactions {
+                    for case .insert(let index, let id, _) in section.difference.insertions {
+                        let next = section.finalSnapshot.items.dropFirst(index + 1).first
+                        let end = ListEdit.move(id, into: .section(section.sectionIdentifier))
+                        Task { try await client.edit(next.map { .move(id, before: $0) } ?? end) }
+                    }
+                }
+            }
+        }
+    }
+
+    @MainActor
+    private func staged(_ update: ListUpdate, _ view: UICollectionView, _ table: UITableView) {
+        var model = RowList()
+        let adopt = { model = $0 }
+        view.show(update, adopt: adopt) { header, kind, path in print(header, kind, path, model) }
+        table.show(update, adopt: adopt) { header, section in print(header, section) }
     }
 #endif

@@ -255,6 +255,31 @@ struct EditingTests {
         }
     }
 
+    @Test(
+        "a list of another history shows the edits under way, but none that was answered before",
+        .timeLimit(.minutes(1)))
+    func otherHistory() async throws {
+        let server = ForgetfulServer()
+        var client = ListClient(url: URL(string: "http://forgetful.example")!, session: "list")
+        client.transport = server.answer
+        let shown = Mutex<[String]>([])
+        let following = Task { [client] in
+            for try await update in client.updates {
+                shown.withLock { $0.append(update.ids.joined() + (update.reason.map { " \($0)" } ?? "")) }
+            }
+        }
+        await eventually { server.isReading }
+        #expect(await client.edited(#"[{"op":"move","items":["c"],"at":"start"}]"#) == nil)
+        let second = Task { [client] in await client.edited(#"[{"op":"move","items":["a"],"at":"end"}]"#) }
+        await eventually { shown.withLock { $0.last == "cba" } }
+        server.restart()
+        await eventually { shown.withLock { $0.last?.hasSuffix("unknown") == true } }
+        #expect(shown.withLock(\.self) == ["abc initial", "cab", "cba", "bca unknown"])
+        second.cancel()
+        following.cancel()
+        _ = try? await following.value
+    }
+
     @Test("when its time is over an edit goes back, with the last problem")
     func patience() async throws {
         let world = World(seed: 1, Roughness(busy: 100))
@@ -460,6 +485,38 @@ private struct StillClient {
             for update in stage.batch.items.updated { redraws[stage.list[update.at].id] = update.redraw }
         }
         return redraws
+    }
+}
+
+/// A server that answers one edit, and then restarts with the list that it had at first.
+private final class ForgetfulServer: Sendable {
+    private let requests = Mutex<[String]>([])
+    private let hasRestarted = Mutex(false)
+
+    /// Whether a reader waits for changes.
+    var isReading: Bool { requests.withLock { $0.contains { $0.contains("since=2-a") } } }
+
+    func restart() { hasRestarted.withLock { $0 = true } }
+
+    @Sendable
+    func answer(_ request: URLRequest) async throws -> (Data, URLResponse) {
+        let name = request.httpMethod == "POST" ? "POST" : request.url?.query ?? ""
+        let isFirst = requests.withLock { requests in
+            defer { requests.append(name) }
+            return !requests.contains(name)
+        }
+        let state = #"{"sections":[{"id":"m","items":[{"id":"a"},{"id":"b"},{"id":"c"}]}]}"#
+        var body = #"{"from":null,"to":"2-a","dialect":"keyed","reset":"initial","state":\#(state)}"#
+        if name == "POST" {
+            if !isFirst { try await waitForCancellation() }
+            body = #"{"to":"3-a"}"#
+        } else if name.contains("since=1-b") {
+            try await waitForCancellation()
+        } else if name.contains("since=") {
+            await eventually { hasRestarted.withLock(\.self) }
+            body = #"{"from":"2-a","to":"1-b","dialect":"keyed","reset":"unknown","state":\#(state)}"#
+        }
+        return try await Faults([.answered(status: 200, body)]).transport(request)
     }
 }
 

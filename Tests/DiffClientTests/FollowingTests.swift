@@ -183,6 +183,14 @@ struct FollowingTests {
         #expect(statuses.problems.map(\.status) == [401])
     }
 
+    @Test("a server's URL that ends in the API's path ends it", arguments: ["v1", "v1/sessions"])
+    func pathTwice(path: String) async throws {
+        let server = try RunningServer()
+        var updates = ListClient(url: server.url.appending(path: path), session: "list").updates.makeAsyncIterator()
+        let problem = await #expect(throws: ServerProblem.self) { try await updates.next() }
+        #expect(problem?.type == "/problems/route-not-found")
+    }
+
     @Test("cancelling ends a held request at once")
     func cancelling() async throws {
         let server = try RunningServer()

@@ -40,12 +40,25 @@ struct ServerProblemTests {
     @Test(
         "it is described by its first errors, or its detail",
         arguments: [
-            (0, "422: T: D"), (1, "422: T: no 0 (/0)"), (3, "422: T: no 0 (/0); no 1 (/1); no 2 (/2)"),
-            (5, "422: T: no 0 (/0); no 1 (/1); no 2 (/2); and 2 more"),
+            (0, "422: D"), (1, "422: no 0 (/0)"), (3, "422: no 0 (/0); no 1 (/1); no 2 (/2)"),
+            (5, "422: no 0 (/0); no 1 (/1); no 2 (/2); and 2 more"),
         ])
     func description(count: Int, text: String) {
         let errors = (0..<count).map { Violation(pointer: "/\($0)", code: "c", detail: "no \($0)") }
         #expect(ServerProblem(status: 422, title: "T", detail: "D", errors: errors).description == text)
+    }
+
+    @Test("without a detail it is described by its title, and without a status by both")
+    func titles() {
+        #expect(ServerProblem(status: 502, title: "Bad Gateway").description == "502: Bad Gateway")
+        #expect(ServerProblem(title: "No connection", detail: "timed out").description == "No connection: timed out")
+    }
+
+    @Test(
+        "another try may help where a session is missing, not where a route is",
+        arguments: [("session-not-found", true), ("route-not-found", false)])
+    func missing(type: String, isPassing: Bool) {
+        #expect(ServerProblem(status: 404, type: "/problems/\(type)", title: "T").isPassing == isPassing)
     }
 
     @Test("a refusal names each place", .realServer)
@@ -61,7 +74,7 @@ struct ServerProblemTests {
         #expect(problem.detail == "\(details[0]); and 1 more")
         #expect(
             problem.description
-                == "422: \(problem.title): \(details[0]) (/edits/0/after); \(details[1]) (/edits/0/items/0)")
+                == "422: \(details[0]) (/edits/0/after); \(details[1]) (/edits/0/items/0)")
 
         let state = await #expect(throws: ServerProblem.self) { try await client.post(["c", "c"]) }
         #expect(state?.errors.map(\.pointer) == ["/state/0", "/state/1"])
