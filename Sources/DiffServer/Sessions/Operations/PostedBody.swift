@@ -69,7 +69,10 @@ public final class PostedBody: Sendable {
         }
 
         /// The shape that a session keeps, or would keep if the body made it.
-        func keptShape(of session: Session?) -> StateShape? { (session?.settings ?? defaults).shape }
+        func keptShape(of session: Session?) -> StateShape? {
+            // Without a copy of all settings.
+            if let session { session.settings.shape } else { defaults.shape }
+        }
     }
 
     /// A section that a body is about.
