@@ -67,12 +67,6 @@ public final class PostedBody: Sendable {
             (self.hasSource, self.refusesEdits) = (hasSource, refusesEdits)
             (self.section, self.sectionShapes) = (section, sectionShapes)
         }
-
-        /// The shape that a session keeps, or would keep if the body made it.
-        func keptShape(of session: Session?) -> StateShape? {
-            // Without a copy of all settings.
-            if let session { session.settings.shape } else { defaults.shape }
-        }
     }
 
     /// A section that a body is about.
@@ -90,8 +84,8 @@ public final class PostedBody: Sendable {
         /// The head, if the session keeps what is expanded there, or if elements continue its own.
         var kept: Session.Head?
 
-        init(_ session: Session?, _ rules: Rules, continuesHead: Bool) {
-            shape = rules.keptShape(of: session)
+        init(_ session: Session?, _ shape: StateShape?, continuesHead: Bool) {
+            self.shape = shape
             kept = session.flatMap { $0.settings.keepsExpanded || continuesHead ? $0.head : nil }
         }
 
@@ -106,37 +100,45 @@ public final class PostedBody: Sendable {
         let outcome: Result<Content, SessionError>
 
         /// The result for a session.
-        init(_ session: Session?, _ rules: Rules, _ outcome: Result<Content, SessionError>) {
+        init(_ session: Session?, _ shape: StateShape?, _ outcome: Result<Content, SessionError>) {
             self.outcome = outcome
-            context = ParsingContext(session, rules, continuesHead: (try? outcome.get().continuesHead) ?? false)
+            context = ParsingContext(session, shape, continuesHead: (try? outcome.get().continuesHead) ?? false)
         }
 
         /// Whether it is also the result for another session.
-        func isValid(for session: Session?, _ rules: Rules) -> Bool {
-            context == ParsingContext(session, rules, continuesHead: (try? outcome.get().continuesHead) ?? false)
+        func isValid(for session: Session?, _ shape: StateShape?) -> Bool {
+            context == ParsingContext(session, shape, continuesHead: (try? outcome.get().continuesHead) ?? false)
         }
     }
 
     private let rules: Rules
+    /// The shape of a session that the body makes.
+    private let firstShape: StateShape?
     // Only one thread at a time handles a request, and only it uses these.
     private nonisolated(unsafe) var document: StateDocument
     private nonisolated(unsafe) var last: ReadContent?
 
     /// A body that is read when its content is requested.
     public init(_ document: consuming StateDocument, _ rules: consuming Rules) {
+        firstShape = rules.defaults.shape
         self.rules = rules
         self.document = document
     }
 
+    /// The shape that a session keeps, or would keep if the body made it.
+    private func keptShape(of session: Session?) -> StateShape? {
+        if let session { session.settings.shape } else { firstShape }
+    }
+
     /// What the body means for a session; nil for one that does not exist.
     public func content(for session: Session?) throws(SessionError) -> Content {
-        if let last, last.isValid(for: session, rules) { return try last.outcome.get() }
+        if let last, last.isValid(for: session, keptShape(of: session)) { return try last.outcome.get() }
         do throws(SessionError) {
             let content = Content(try read(session))
-            last = ReadContent(session, rules, .success(content))
+            last = ReadContent(session, keptShape(of: session), .success(content))
             return content
         } catch {
-            last = ReadContent(session, rules, .failure(error))
+            last = ReadContent(session, keptShape(of: session), .failure(error))
             throw error
         }
     }
@@ -268,7 +270,7 @@ public final class PostedBody: Sendable {
 
     /// Reads the body as one section.
     private func section(_ target: SectionTarget, of session: Session?) throws(StateError) -> SectionReading {
-        let kept = rules.keptShape(of: session)?.mapping?.element
+        let kept = keptShape(of: session)?.mapping?.element
         if kept?.groupAt != nil {
             try document.check(rules.limits)
             throw .wrongMember(
@@ -283,7 +285,7 @@ public final class PostedBody: Sendable {
     /// Reads the body as an envelope; nil if it is a document of its own shape, or a plain array of items, which needs
     /// no envelope.
     private func envelope(for session: Session?) throws(StateError) -> Envelope? {
-        let kept = rules.keptShape(of: session)
+        let kept = keptShape(of: session)
         let (known, keepsExpanded) = (session?.head.snapshot, session?.settings.keepsExpanded ?? false)
         let shape = shape(for: session)
         // If the session has a shape, a body with no other members than these is an envelope, not a document. So are
@@ -311,7 +313,7 @@ public final class PostedBody: Sendable {
 
     /// The shape of the body if it is a document.
     private func shape(for session: Session?) -> StateShape {
-        rules.shape ?? rules.keptShape(of: session) ?? .native
+        rules.shape ?? keptShape(of: session) ?? .native
     }
 
     /// The shape of elements that edits insert; nil where sections have their own.
