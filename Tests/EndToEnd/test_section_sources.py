@@ -410,6 +410,22 @@ class Reloading(ScreenCase):
             self.reload(each)
             wait_for(lambda: self.sections(name) == expected, lambda: str(self.sections(name)))
 
+    def test_who_waits_for_a_source_that_goes_is_told_what_takes_its_place(self):
+        number = self.new_name()
+        late = Held(["p"])
+        self.upstream.set(f"/plain/{number}", late)
+        for part in PARTS:
+            self.upstream.set(f"/{part}/{number}", [part[0]])
+        name = f"plain:{number}"
+        asked = [self.ask(session_path(name)), self.ask(session_path(name, "fetch"), method="POST")]
+        self.upstream.wait_for(f"/plain/{number}", 1)
+        self.reload({"plain:{name}": {"sections": sections_of(self.upstream.url, "{name}", self.interval)}})
+        late.release()
+        for each in asked:
+            answer = each.answer()
+            self.assertIn(answer.status, (200, 201), answer)
+            self.assertEqual([each["id"] for each in answer.json["state"]["sections"]], list(PARTS))
+
 
 @names_its_stores
 class OverSQLite(SQLiteCase):

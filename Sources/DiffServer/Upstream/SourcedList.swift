@@ -143,7 +143,11 @@ final class SourcedList: @unchecked Sendable {
         case .beginOutage(let reason, let list): upstream.outages.begin(name, of: list, because: reason)
         case .endOutage(let list): upstream.outages.end(name, of: list)
         case .forgetOutage: upstream.outages.forget(name)
-        case .remove(let revision): upstream.remove(name.session, at: revision)
+        case .remove(let revision):
+            // The file may fetch the session from elsewhere now.
+            if upstream.match(name.session)?.definition.hasSource != true {
+                upstream.remove(name.session, at: revision)
+            }
         }
     }
 

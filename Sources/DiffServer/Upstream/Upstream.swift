@@ -60,7 +60,8 @@ package final class Upstream: SessionSource {
     /// Continues with another file. Sessions of lists that it lacks are removed.
     package func replace(by next: ListsFile) {
         let before = file.withLock { exchange(&$0, with: next) }
-        for name in service.table.names {
+        // A list that somebody waits for may have no session yet.
+        for name in Set(service.table.names).union(lists.withLock { $0.all.map(\.name) }) {
             let (old, new) = (before.list(of: name)?.definition, next.list(of: name)?.definition)
             guard let new, new.hasSource else {
                 if old?.hasSource == true { remove(name) }
@@ -197,15 +198,42 @@ private struct NamedList: ListedSession {
     func readiness(sessionExists: Bool, patience: Duration) -> Progress<Void, SourceFailure>? {
         guard hasSource else { return nil }
         guard let list else { return sessionExists ? nil : .done(.failure(.crowded)) }
-        return list.readiness(sessionExists: sessionExists, patience: patience)
+        return list.readiness(sessionExists: sessionExists, patience: patience)?.unlessMissing(by: self) { next in
+            next.readiness(sessionExists: sessionExists, patience: patience) ?? .done(.success(()))
+        }
     }
 
-    func fetch() -> Progress<[StateWarning], SourceFailure> { list?.fetch() ?? .done(.failure(.crowded)) }
+    func fetch() -> Progress<[StateWarning], SourceFailure> {
+        list?.fetch().unlessMissing(by: self) { $0.fetch() } ?? .done(.failure(.crowded))
+    }
+
+    /// The same session by another file that was read since, if that fetches it; nil otherwise.
+    fileprivate var next: NamedList? {
+        upstream.match(name).flatMap { match in
+            match.definition === self.match.definition || !match.definition.hasSource
+                ? nil : NamedList(name: name, match: match, upstream: upstream)
+        }
+    }
 
     var failureDetail: String? { upstream.lists.withLock { $0[name] }?.failureDetail }
 
     func consent(for call: Call, key: ReplayWindow.Key?, body: [UInt8]) -> (any Consent)? {
         EditConsent(call, match, upstream.hooks, key: key, body: body)
+    }
+}
+
+extension Progress where Failure == SourceFailure {
+    /// Asks anew if a list is missing because its source was replaced by another one meanwhile.
+    fileprivate func unlessMissing(
+        by list: NamedList, _ again: @escaping @Sendable (NamedList) -> Progress
+    ) -> Progress {
+        guard case .pending(let promise) = self else { return self }
+        return .of { done in
+            promise.whenKept { result in
+                guard case .failure(.missing) = result, let next = list.next else { return done(result) }
+                again(next).whenDone(done)
+            }
+        }
     }
 }
 
