@@ -399,7 +399,7 @@ export interface WriteOptions {
   timeout?: number;
 }
 
-/** How to read lists that are not in the server's form; docs/api/shapes.md. */
+/** How to read one list that is not in the server's form; docs/api/shapes.md. */
 export interface Shape {
   itemsAt?: string;
   idAt?: string;
@@ -420,13 +420,22 @@ export interface Shape {
   invalid?: 'skip' | 'refuse';
 }
 
-/** What `GET …/settings` answers, and PUT takes; there null is the default. */
+/** The shape that a session keeps. Here an id may have several parts, and `rest` may name several members. */
+export interface KeptShape extends Omit<Shape, 'idAt' | 'rest'> {
+  idAt?: string | string[];
+  rest?: true | string | string[];
+}
+
+/** What `GET …/settings` answers. */
 export interface Settings {
   ttl: number;
   ignore: string[];
   keep: 'expanded'[];
-  shape?: Shape;
+  shape?: KeptShape;
 }
+
+/** What PUT takes of them, beside a `state` or alone; null is the default. */
+export type NewSettings = { [Name in keyof Settings]?: Settings[Name] | null };
 
 /** Shapes that say where something is, as a shape must. */
 type Located = { [Name in 'itemsAt' | 'idAt' | 'kindAt' | 'childrenAt' | 'expandedAt' | 'sectionsAt' | 'sectionIdAt'

@@ -37,6 +37,27 @@
     public func supplementaryView(forElementKind kind: String, at path: IndexPath) -> NSView? { nil }
 }
 
+@MainActor public protocol NSTableViewDataSource: AnyObject {
+    func numberOfRows(in tableView: NSTableView) -> Int
+}
+
+@MainActor open class NSTableView: NSView {
+    public struct AnimationOptions: OptionSet, Sendable {
+        public let rawValue: UInt
+        public init(rawValue: UInt) { self.rawValue = rawValue }
+        public static let effectFade = AnimationOptions(rawValue: 1)
+    }
+
+    public var numberOfColumns: Int { 0 }
+    public func reloadData() {}
+    public func reloadData(forRowIndexes rowIndexes: IndexSet, columnIndexes: IndexSet) {}
+    public func beginUpdates() {}
+    public func endUpdates() {}
+    public func insertRows(at indexes: IndexSet, withAnimation animationOptions: AnimationOptions = []) {}
+    public func removeRows(at indexes: IndexSet, withAnimation animationOptions: AnimationOptions = []) {}
+    public func moveRow(at oldIndex: Int, to newIndex: Int) {}
+}
+
 public struct NSDiffableDataSourceSnapshot<SectionIdentifierType, ItemIdentifierType>: Sendable
 where SectionIdentifierType: Hashable & Sendable, ItemIdentifierType: Hashable & Sendable {
     public init() {}

@@ -83,3 +83,64 @@ private func post(_ fires: [Fire], by client: ListClient) async throws {
         table.show(update, adopt: adopt) { header, section in print(header, section) }
     }
 #endif
+
+#if canImport(AppKit)
+    import AppKit
+
+    // As docs/swift-by-hand.md has them.
+    private struct Row: Decodable {
+        var id: ElementID, content: Fire?, kind: String?, level: Int?, expanded: Bool?, children: Int?
+    }
+
+    private struct RowSection: Decodable {
+        var id: ElementID, content: Fire?, expanded: Bool?
+        var items: [Row]?
+    }
+
+    private struct Answer<Changes: Decodable>: Decodable {
+        struct State: Decodable { var sections: [RowSection] }
+        let from: String?, to: String, changes: Changes?, state: State?
+    }
+
+    private struct FlatRow: Decodable { var section: RowSection?, item: Row? }  // a header, or a row
+    private struct Splice: Decodable { var op: String, at: Int?, count: Int?, from: Int?, to: Int?, rows: [FlatRow]? }
+
+    @MainActor
+    private final class CardsTable: NSObject, NSTableViewDataSource {
+        let table = NSTableView()
+        private(set) var rows: [FlatRow] = []
+
+        func numberOfRows(in table: NSTableView) -> Int { rows.count }
+
+        func show(_ answer: Answer<[Splice]>) {
+            if let state = answer.state {
+                rows = state.sections.flatMap { section in
+                    let header = section.content == nil ? [] : [FlatRow(section: section)]
+                    return header + (section.items ?? []).map { FlatRow(item: $0) }
+                }
+                return table.reloadData()
+            }
+            table.beginUpdates()
+            for splice in answer.changes ?? [] {
+                let at = splice.from ?? splice.at ?? 0, to = splice.to ?? at, new = splice.rows ?? []
+                let range = at..<at + (splice.count ?? new.count)
+                switch splice.op {
+                case "remove":
+                    rows.removeSubrange(range)
+                    table.removeRows(at: IndexSet(range), withAnimation: .effectFade)
+                case "insert":
+                    rows.insert(contentsOf: new, at: at)
+                    table.insertRows(at: IndexSet(range), withAnimation: .effectFade)
+                case "move":
+                    rows.insert(rows.remove(at: at), at: to)
+                    table.moveRow(at: at, to: to)
+                default:
+                    rows.replaceSubrange(range, with: new)
+                    let columns = IndexSet(0..<table.numberOfColumns)
+                    table.reloadData(forRowIndexes: IndexSet(range), columnIndexes: columns)
+                }
+            }
+            table.endUpdates()
+        }
+    }
+#endif

@@ -98,7 +98,7 @@ test('guide: its examples for Node run', async (t) => {
   assert.equal(written, 'c,a,b');
 });
 
-test('types: what the server answers is of them', (t) => {
+test('types: what the server answers is of them', async (t) => {
   const folder = installed(t);
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   const { vectors } = JSON.parse(readFileSync(path('../../docs/vectors.json')));
@@ -106,7 +106,23 @@ test('types: what the server answers is of them', (t) => {
   assert.ok(lines.length > 200);
   const wrong = ['"op":"shuffle"', '"as":"new"'].map((text, at) => (
     `// @ts-expect-error\nexport const wrong${at}: Answer = {"session":"s","from":"1-a","to":"2-b","dialect":"keyed","changes":[{${text},"items":["a"]}]};`));
-  writeFileSync(join(folder, 'answers.ts'), ["import type { Answer } from 'diffserver-client';", ...lines, ...wrong].join('\n'));
+  const server = await start(await freePort());
+  t.after(() => server.stop());
+  const session = `${server.url}/v1/sessions/feed`;
+  const settings = [];
+  for (const shape of [
+    { idAt: ['/type', '/id'], rest: ['/meta', '/links'] }, { idBy: 'match', rest: true },
+    { itemsAt: '/data', map: true, rest: '/meta' },
+    { sectionsAt: '', sectionIdAt: '/name', sectionExpandedAt: '/open' },
+    { groupAt: '/at', groupPrefix: 4, idScope: 'section', missing: 'empty', invalid: 'skip', duplicates: 'first' },
+    { kindAt: '/type', childrenAt: '/below', expandedAt: '/open' }, null,
+  ]) {
+    assert.ok((await call('PUT', session, { shape, keep: ['expanded'] })).status < 300);
+    const { body } = await call('GET', `${session}/settings`);
+    settings.push(`export const settings${settings.length}: Settings = ${JSON.stringify(body)};`);
+  }
+  const all = ["import type { Answer, Settings } from 'diffserver-client';", ...lines, ...wrong, ...settings];
+  writeFileSync(join(folder, 'answers.ts'), all.join('\n'));
   const { stdout } = spawnSync('tsc', ['--strict', '--noEmit', '--lib', 'es2020', '--moduleResolution', 'node16', '--module', 'node16', 'answers.ts'],
     { cwd: folder, encoding: 'utf8' });
   assert.equal(stdout, '');

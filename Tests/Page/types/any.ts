@@ -1,6 +1,8 @@
 // What must hold, and what must not, with and without the types of the DOM. An expected error that is none is an error.
 
-import { apply, connect, eventParser, ProblemError, type Answer, type ID, type State } from 'diffserver-client';
+import {
+  apply, connect, eventParser, ProblemError, type Answer, type ID, type NewSettings, type Settings, type State,
+} from 'diffserver-client';
 import { share } from 'diffserver-client/share';
 import { list } from 'diffserver-client/svelte';
 import { useGlide, useList } from 'diffserver-client/react';
@@ -203,6 +205,27 @@ const answers = [] as Answer<'keyed' | 'staged'>[];
 for (const answer of answers) if (answer.dialect === 'staged') answer.changes?.[0].counts;
 eventParser((name, data) => name + data)('data: 1\n\n');
 void next;
+
+// MARK: Settings
+
+const told: Settings = {
+  ttl: 60, ignore: ['/seen'], keep: ['expanded'],
+  shape: { itemsAt: '/data', idAt: ['/type', '/id'], rest: ['/meta', '/links'] },
+};
+const parts: string | string[] | undefined = told.shape?.idAt;
+const settings: NewSettings[] = [
+  told, { ttl: null, ignore: null, keep: null, shape: null },
+  { shape: { idAt: '/id', rest: true } }, { shape: { idBy: 'match', rest: '/meta' } },
+];
+// @ts-expect-error: what is told has no null
+const nothing: Settings = { ...told, ttl: null };
+// @ts-expect-error: null is no shape's member
+settings.push({ shape: { idAt: '/id', rest: null } });
+// @ts-expect-error: a section's id has one part
+settings.push({ shape: { sectionsAt: '', sectionIdAt: ['/a', '/b'] } });
+// @ts-expect-error: a query has one value for each
+fires.post({ anything: [] }, { idAt: ['/type', '/id'] });
+void [parts, nothing];
 
 // MARK: Shared lines
 
