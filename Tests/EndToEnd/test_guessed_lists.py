@@ -96,6 +96,7 @@ class Guesses(SourceCase):
                 before = self.get_session(name).json["revision"]
                 told = self.fetched_as(name, path, answer)
                 self.assertEqual((told.get("warnings"), self.get_changes(name, {"since": before}).json.get("warnings")), (warnings, None))
+                self.wait_for_lines(1 if warnings else 0, "list source repeats ids, or lacks them: left out what is at", f"session={name}")
                 # Also where that changes nothing.
                 self.assertEqual(self.fetched_as(name, path, answer).get("warnings"), warnings)
                 self.assertEqual((self.rows(name), self.is_corrected(name, before)), (rows, False))

@@ -16,6 +16,7 @@ SHAPES = ((MEMBERS, {"itemsAt": "/data/members", "idAt": "/userID"}, 2, 1),
           ([{"_id": 1, "n": 1}, {"_id": 2, "n": 1}], {"itemsAt": "", "idAt": "/_id"}, 2, 1),
           ({"data": [{"type": "a", "id": 1}, {"type": "b", "id": 1}]}, {"itemsAt": "/data", "idAt": ["/type", "/id"]}, 2, 1),
           (["a", {"id": "b", "content": 1}], {}, 2, 1))
+REPEATED = (["a", "b", "a"], {"itemsAt": "", "idBy": "match"}, 3, 1)
 
 
 def query(shape):
@@ -28,7 +29,7 @@ class Shapes(ServiceCase):
         return self.request("POST", "/v1/shape", document, **headers)
 
     def test_the_best_comes_first_and_is_accepted(self):
-        for document, shape, rows, sections in SHAPES:
+        for document, shape, rows, sections in (*SHAPES, REPEATED):
             with self.subTest(document):
                 answer = self.guess(document)
                 self.assertEqual((answer.status, answer.headers["Content-Type"]), (200, "application/json"))
@@ -47,7 +48,7 @@ class Shapes(ServiceCase):
         self.assertEqual({each["shape"]["itemsAt"] for each in shapes}, {"/users", "/posts", "/tags"})
 
     def test_where_there_is_no_list_there_are_no_guesses(self):
-        for document in ({"error": {"code": 404}}, {"data": []}, 1, '"text"', {"a": {"b": 1.5}}, ["a", "a"], [], {"total": 0, "items": []}):
+        for document in ({"error": {"code": 404}}, {"data": []}, 1, '"text"', {"a": {"b": 1.5}}, {"op": "delete", "items": ["a"]}, [], {"total": 0, "items": []}):
             with self.subTest(document):
                 self.assertEqual(self.guess(document).json, {"shapes": []})
 

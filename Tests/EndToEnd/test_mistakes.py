@@ -99,6 +99,22 @@ class Mistakes(ServiceCase):
             with self.subTest(name):
                 self.mistaken(query, body, kind, words, shape)
 
+    def test_nor_where_the_session_keeps_a_shape_or_for_one_section(self):
+        edit = {"op": "delete", "items": ["tea"]}
+        for shape in ({"idAt": "/id"}, {"idBy": "match"}, {"itemsAt": "/items", "idAt": "/id"}, None):
+            name = self.new_name()
+            rows = [{"id": "milk"}, {"id": "tea"}]
+            state = {"items": rows} if shape and "itemsAt" in shape else rows
+            self.assertStatus(self.client.request("PUT", session_path(name), {"state": state, **({"shape": shape} if shape else {})}), 201)
+            before = self.get_session(name).json
+            for path in (("changes",), ("sections", "main", "changes")):
+                with self.subTest(shape=shape, path=path):
+                    problem = self.client.request("POST", session_path(name, *path), edit).json
+                    self.assertEqual((problem["status"], problem.get("shape")), (422, None))
+                    self.assertIn('{"edits":[…]}', problem["detail"])
+                    self.assertNotIn("At", problem["detail"])
+            self.assertEqual(self.get_session(name).json["state"], before["state"])
+
     def test_a_list_that_is_not_found_is_looked_for(self):
         for name, query, body, kind, words, shape in STATES:
             with self.subTest(name):

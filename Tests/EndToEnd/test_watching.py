@@ -117,7 +117,7 @@ class Shape(Upstreams):
         for arguments, status, words in (
                 ((), 2, "shape takes one file or URL"), (("a", "b"), 2, "shape takes one file or URL"),
                 ((str(self.folder / "none"),), 1, "No such file"), ((self.file("[1,", "a"),), 1, "not JSON: the text ends too early at line 1, column 4 (byte 3)"),
-                ((self.file({"error": {"code": 1}}, "b"),), 1, none), ((self.file(["a", "a"], "c"),), 1, 'duplicate id "a"'),
+                ((self.file({"error": {"code": 1}}, "b"),), 1, none), ((self.file([{"id": "a", "content": 1}, {"id": "a"}], "c"),), 1, 'duplicate id "a"'),
                 ((self.file([], "d"),), 1, "it has no elements yet"), ((self.file({"items": []}, "e"),), 1, "it has no elements yet"),
                 ((url,), 1, "it answered 500 in "), (("http://127.0.0.1:1/",), 1, "connect"), (("http://127.0.0.1:1/a b",), 2, "blanks")):
             with self.subTest(arguments):

@@ -11,19 +11,22 @@ final class Outages: Sendable {
         var failing: [SourceName: (list: String, isLogged: Bool)] = [:]
         /// How many failing sessions the log names, by list.
         var logged: [String: Int] = [:]
-        /// Sessions whose sources send lone surrogates.
-        var splitting: Set<SourceName> = []
+        /// Sessions whose sources send what is mended, or left out.
+        var mended: [Mending: Set<SourceName>] = [:]
         /// Lists whose hooks refuse their calls.
         var refusing: Set<String> = []
     }
+
+    /// What a list does not stop for.
+    private enum Mending: CaseIterable { case halfCharacters, omissions }
 
     private let state = Locked(State())
     private let journal: Journal
 
     /// The most sessions of one list that the log names at a time.
     private static let maxLogged = 64
-    /// The most sessions with lone surrogates that the log names at a time.
-    private static let maxSplitting = 256
+    /// The most sessions that the log names at a time for one kind of mending.
+    private static let maxMended = 256
 
     init(_ journal: Journal) { self.journal = journal }
 
@@ -57,15 +60,38 @@ final class Outages: Sendable {
 
     /// Records that a source's answer had this many lone surrogates, which were replaced.
     func replaced(_ count: Int, in session: SourceName, of list: String) {
+        note(.halfCharacters, isSo: count > 0, in: session, of: list) {
+            "list source sent half characters: \(count) lone surrogates became U+FFFD"
+        }
+    }
+
+    /// Records what was left out of a source's answer.
+    func omitted(_ warnings: [StateWarning], in session: SourceName, of list: String) {
+        let places = warnings.filter { $0.code != "no-group" }.map(\.pointer)
+        note(.omissions, isSo: !places.isEmpty, in: session, of: list) {
+            let others = places.count > 1 ? ", and \(places.count - 1) more" : ""
+            return "list source repeats ids, or lacks them: left out what is at \(places[0])\(others)"
+        }
+    }
+
+    /// Forgets what was mended in a list that has lost its readers.
+    func forgetMendings(in session: SourceName) {
+        state.withLock { state in for kind in Mending.allCases { state.mended[kind]?.remove(session) } }
+    }
+
+    /// Logs a mending when it begins, not with each answer.
+    private func note(
+        _ kind: Mending, isSo: Bool, in session: SourceName, of list: String, _ message: () -> String
+    ) {
         let isNew = state.withLock { state in
-            guard count > 0 else {
-                state.splitting.remove(session)
+            guard isSo else {
+                state.mended[kind]?.remove(session)
                 return false
             }
-            return state.splitting.count < Self.maxSplitting && state.splitting.insert(session).inserted
+            return state.mended[kind, default: []].count < Self.maxMended
+                && state.mended[kind, default: []].insert(session).inserted
         }
-        guard isNew else { return }
-        log("list source sent half characters: \(count) lone surrogates became U+FFFD", session, list, level: "warning")
+        if isNew { log(message(), session, list, level: "warning") }
     }
 
     /// Logs the shape that was guessed for a list, before the less likely ones; none if none was.

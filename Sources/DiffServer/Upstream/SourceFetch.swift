@@ -92,6 +92,7 @@ extension SourceFetch {
     private func succeeded(_ answer: Transfer.Answer, _ adopted: Session, _ result: GuessedAnswer) -> Outcome {
         let isFirst = adopted.settings.guessedAnswers == 1
         upstream.outages.guessed(result.shapes, in: name.session, of: definition.name.text, isFirst: isFirst)
+        upstream.outages.omitted(result.state.warnings, in: name, of: list.session)
         return .succeeded(answer, at: SourceBase(adopted, name), result.state.warnings)
     }
 

@@ -158,7 +158,7 @@ package final class Upstream: SessionSource {
             lists.remove(name)
             for source in list.all {
                 outages.forget(source.name)
-                outages.replaced(0, in: source.name, of: "")
+                outages.forgetMendings(in: source.name)
             }
         }
     }

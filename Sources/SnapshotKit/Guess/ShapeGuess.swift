@@ -43,8 +43,8 @@ public struct ShapeGuess: Sendable, Equatable {
 
 extension StateDocument {
     /// The shapes that the document seems to have, best first, each of them tried. None if it has no elements, of which
-    /// a guess could be made, or is a state that only repeats ids. A state has no other shape than the native one,
-    /// unless its items are ids alone.
+    /// a guess could be made, is a state that only repeats ids, or is an edit. A state has no other shape than the
+    /// native one, unless its items are ids alone; if those repeat, it has that of any list.
     ///
     /// O(bytes).
     ///
@@ -54,7 +54,7 @@ extension StateDocument {
         let native: StateReading
         do throws(StateError) { native = try state(.native, limits: limits) } catch {
             switch error {
-            case _ where error.isOfDuplicates: return []
+            case _ where isOperation || error.isOfDuplicates && !holdsOnlyIDs: return []
             case .limitExceeded: throw error
             default: return try foreignShapes(limits, upTo: ShapeGuess.maxCount, trying: ShapeGuess.maxCount)
             }

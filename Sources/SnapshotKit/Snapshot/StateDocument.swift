@@ -105,6 +105,16 @@ public struct StateDocument: Sendable {
         }
     }
 
+    /// Whether the document is an object with a string `op`, as an edit is without its envelope. It must be JSON.
+    /// O(bytes).
+    package var isOperation: Bool {
+        withStart { start in
+            var cursor = JSONCursor(start)
+            cursor.skipSpace()
+            return cursor.takesOperation(levels: 0)
+        }
+    }
+
     /// Calls `body` with the start of the text, which is padded.
     @inline(__always)
     func withStart<Result, Failure: Error>(

@@ -231,6 +231,26 @@ public final class PostedBody: Sendable {
     }
 
     private func readAccepted(_ session: Session?) throws(SessionError) -> Content.Value {
+        do throws(SessionError) { return try readAny(session) } catch {
+            throw astray(error)
+        }
+    }
+
+    /// An error that tells of an edit without its envelope; what is wrong with it as a document would lead astray.
+    private func astray(_ error: SessionError) -> SessionError {
+        guard rules.shape == nil, case .unreadable(let cause) = error else { return error }
+        let way = rules.section == nil ? "wrap it" : "POST it to the session's changes"
+        let violation = Violation(
+            pointer: "", code: "wrong-shape", detail: "the body is an edit: \(way), as {\"edits\":[…]}")
+        switch cause {
+        case .wrongShape where document.isOperation: return .unreadable(.wrongShape([violation]))
+        case .invalid(let all) where !all.allSatisfy({ $0.code == "duplicate-id" }) && document.isOperation:
+            return .unreadable(.invalid([violation]))
+        default: return error
+        }
+    }
+
+    private func readAny(_ session: Session?) throws(SessionError) -> Content.Value {
         let envelope: Envelope
         do throws(StateError) {
             if let target = rules.section { return .section(try section(target, of: session), rules.limits) }
