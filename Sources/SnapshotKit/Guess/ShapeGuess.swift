@@ -44,7 +44,7 @@ public struct ShapeGuess: Sendable, Equatable {
 extension StateDocument {
     /// The shapes that the document seems to have, best first, each of them tried. None if it has no elements, of which
     /// a guess could be made, is a state that only repeats ids, or is an edit. A state has no other shape than the
-    /// native one, unless its items are ids alone; if those repeat, it has that of any list.
+    /// native one, unless its items are ids alone; if those repeat, and are not in objects, it has that of any list.
     ///
     /// O(bytes).
     ///
@@ -54,7 +54,7 @@ extension StateDocument {
         let native: StateReading
         do throws(StateError) { native = try state(.native, limits: limits) } catch {
             switch error {
-            case _ where isOperation || error.isOfDuplicates && !holdsOnlyIDs: return []
+            case _ where isOperation || error.isOfDuplicates && !holdsOnlyIDs(inObjects: false): return []
             case .limitExceeded: throw error
             default: return try foreignShapes(limits, upTo: ShapeGuess.maxCount, trying: ShapeGuess.maxCount)
             }
@@ -62,7 +62,7 @@ extension StateDocument {
         guard native.snapshot.itemCount > 0 else { return [] }
         let others = ShapeGuess.maxCount - 1
         return [ShapeGuess(.native, native)]
-            + (holdsOnlyIDs ? try foreignShapes(limits, upTo: others, trying: others) : [])
+            + (holdsOnlyIDs() ? try foreignShapes(limits, upTo: others, trying: others) : [])
     }
 
     /// The same for a document whose successors may have more: ids alone are a list like any other, also repeated ones.
@@ -70,7 +70,7 @@ extension StateDocument {
     package mutating func listShapes(_ limits: StateLimits) throws(StateError) -> [ShapeGuess] {
         try check(limits)
         let foreign =
-            holdsOnlyIDs ? try foreignShapes(limits, upTo: ShapeGuess.maxCount, trying: ShapeGuess.maxCount) : []
+            holdsOnlyIDs() ? try foreignShapes(limits, upTo: ShapeGuess.maxCount, trying: ShapeGuess.maxCount) : []
         let found = foreign.isEmpty ? try shapes(limits) : foreign
         guard found.isEmpty, !isEmptyList else { return found }
         do throws(StateError) {
@@ -128,7 +128,7 @@ extension StateDocument {
 
     /// Whether it is an array, or an object with `items` alone, of ids and of objects with an `id` alone. It must be
     /// JSON.
-    private var holdsOnlyIDs: Bool {
+    private func holdsOnlyIDs(inObjects: Bool = true) -> Bool {
         guard isArray || names(among: ["items"]) == ["items"] else { return false }
         let items = PointerSet(isArray ? [.root] : [JSONPointer(tokens: [Array("items".utf8)])])
         return withStart { start in
@@ -137,7 +137,7 @@ extension StateDocument {
             guard let list = items.value(in: cursor.at, entersArrays: false) else { return false }
             var isBare = true
             FoundList.forEach(in: list) { element in
-                isBare = element.takesOnlyID()
+                isBare = element.takesOnlyID(inObjects: inObjects)
                 return isBare
             }
             return isBare
@@ -147,12 +147,12 @@ extension StateDocument {
 
 extension JSONCursor {
     /// Takes a value; whether it is a string, a number, or an object with an `id` and nothing else.
-    fileprivate mutating func takesOnlyID() -> Bool {
+    fileprivate mutating func takesOnlyID(inObjects: Bool) -> Bool {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             skipValue()
             return true
-        case UInt8(ascii: "{"):
+        case UInt8(ascii: "{") where inObjects:
             guard enter(), takeName().isText("id") else { return false }
             skipValue()
             return !takesComma()
