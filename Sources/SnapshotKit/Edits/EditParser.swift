@@ -147,7 +147,9 @@ struct EditParser {
         case (let items?, nil, nil): try readOperands(of: &edit, .items, from: items, depth: depth)
         case (nil, let sections?, nil): try readOperands(of: &edit, .sections, from: sections, depth: depth)
         case (nil, nil, let elements?): try readElements(of: &edit, from: elements, depth: depth)
-        case (nil, nil, nil): if operation != .clear { note("an edit needs items or sections") }
+        case (nil, nil, nil):
+            let others = operation == .insert ? ", or elements" : ""
+            if operation != .clear { note("an edit needs items or sections\(others)") }
         default: note("an edit may have only one of items, sections and elements")
         }
         if !isOfElements { edit.destination = try readDestination(members, of: edit, depth: depth) ?? .at(.end) }

@@ -131,7 +131,9 @@ extension EditedState {
             violations.note(isID ? "id-changed" : "wrong-shape", fault.detail, at: place)
         }
         if let id = after.id, id != old.id ?? ownID(of: vertex) {
-            violations.note("id-changed", "the content has the id \"\(Violations.shown(id))\" now", at: place)
+            let advice = "keep the id in it, or delete this item and insert the other"
+            violations.note(
+                "id-changed", "the content has the id \"\(Violations.shown(id))\" now: \(advice)", at: place)
         }
         if said.kind == nil, after.kind != old.kind {
             change(vertex) { _ in }
