@@ -65,6 +65,11 @@ class Guesses(SourceCase):
                 self.assertNotIn("reset", self.fetched_as(name, path, {"data": {"rows": rows}}))
                 self.assertEqual((ids(self.get_session(name).json["state"]), self.rows(name)), ([0, 1], rows))
 
+    def test_a_source_sends_no_edits(self):
+        rows = titled("a", "b")
+        name, _ = self.new_list({"op": "delete", "items": rows})
+        self.assertEqual(self.rows(name), rows)
+
     def test_the_second_and_the_third_may_correct_it(self):
         same, twice = titled("a", "b"), [{"id": 1, "title": "x"}, {"id": 1, "title": "y"}]
         self.follow(same, (same[::-1], False, same[::-1]), (twice, True, twice), (twice[::-1], False, twice[::-1]))

@@ -4,7 +4,7 @@ import HTTPCore
 import SnapshotKit
 
 /// The end of a fetch: what was left out of the answer, or why there is no session.
-package typealias FetchResult = Result<[StateWarning], SourceFailure>
+typealias FetchResult = Result<[StateWarning], SourceFailure>
 
 /// The life of a list, or of one section, that is fetched from a source, as a value: events go in, and actions come
 /// out.

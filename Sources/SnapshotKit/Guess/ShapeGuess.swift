@@ -65,12 +65,14 @@ extension StateDocument {
             + (holdsOnlyIDs() ? try foreignShapes(limits, upTo: others, trying: others) : [])
     }
 
-    /// The same for a document whose successors may have more: ids alone are a list like any other, also repeated ones.
-    /// None if its list is empty; one that has none throws.
+    /// The same for a document whose successors may have more: ids alone are a list like any other, also repeated ones,
+    /// and `op` is a member like any other, since a source sends no edits. None if its list is empty; one that has none
+    /// throws.
     package mutating func listShapes(_ limits: StateLimits) throws(StateError) -> [ShapeGuess] {
         try check(limits)
         let foreign =
-            holdsOnlyIDs() ? try foreignShapes(limits, upTo: ShapeGuess.maxCount, trying: ShapeGuess.maxCount) : []
+            holdsOnlyIDs() || isOperation
+            ? try foreignShapes(limits, upTo: ShapeGuess.maxCount, trying: ShapeGuess.maxCount) : []
         let found = foreign.isEmpty ? try shapes(limits) : foreign
         guard found.isEmpty, !isEmptyList else { return found }
         do throws(StateError) {

@@ -112,22 +112,19 @@ public final class PostedBody: Sendable {
     }
 
     private let rules: Rules
-    /// The shape of a session that the body makes.
-    private let firstShape: StateShape?
     // Only one thread at a time handles a request, and only it uses these.
     private nonisolated(unsafe) var document: StateDocument
     private nonisolated(unsafe) var last: ReadContent?
 
     /// A body that is read when its content is requested.
     public init(_ document: consuming StateDocument, _ rules: consuming Rules) {
-        firstShape = rules.defaults.shape
         self.rules = rules
         self.document = document
     }
 
     /// The shape that a session keeps, or would keep if the body made it.
     private func keptShape(of session: Session?) -> StateShape? {
-        if let session { session.settings.shape } else { firstShape }
+        if let session { session.settings.shape } else { rules.defaults.shape }
     }
 
     /// What the body means for a session; nil for one that does not exist.
