@@ -74,19 +74,19 @@ end-to-end-redis: setup-test build
 TOGETHER = DIFFSERVER_BINARY="$(BINARY)" Tests/Together
 
 # The seed of each is 1 unless SEED names another, and is printed.
-noninterference: setup-test build ## two worlds that differ in what a caller may not see answer the same; SECONDS_EACH=60, SEED=2
-	$(TOGETHER)/noninterference --seconds $(or $(SECONDS_EACH),60) $(SEED:%=--seed %)
+noninterference: setup-test build ## two worlds that differ in what a caller may not see answer the same; SECONDS_EACH=60 or COUNT=2, SEED=2
+	$(TOGETHER)/noninterference --seconds $(or $(SECONDS_EACH),60) $(COUNT:%=--count %) $(SEED:%=--seed %)
 
-combinations: setup-test build ## every setting with every other, against a small model of the contract; SECONDS_EACH=240
-	$(TOGETHER)/combinations --seconds $(or $(SECONDS_EACH),240) $(SEED:%=--seed %)
+combinations: setup-test build ## every setting with every other, against a small model of the contract; SECONDS_EACH=240 or COUNT=500
+	$(TOGETHER)/combinations --seconds $(or $(SECONDS_EACH),240) $(COUNT:%=--count %) $(SEED:%=--seed %)
 
-dialects: setup-test build ## a reader in each dialect and patch form ends with what GET shows; SECONDS_EACH=60
-	$(TOGETHER)/dialects --seconds $(or $(SECONDS_EACH),60) $(SEED:%=--seed %)
+dialects: setup-test build ## a reader in each dialect and patch form ends with what GET shows; SECONDS_EACH=60 or COUNT=90
+	$(TOGETHER)/dialects --seconds $(or $(SECONDS_EACH),60) $(COUNT:%=--count %) $(SEED:%=--seed %)
 
 # Two of them keep a core each; the third keeps all.
 planted: setup-test build ## whether these three find faults that are planted
 	@$(MAKE) --no-print-directory -j2 -O planted-noninterference planted-dialects
-	! $(TOGETHER)/combinations --seconds 10 --lie operation >/dev/null
+	! $(TOGETHER)/combinations --count 60 --lie operation >/dev/null
 
 .PHONY: planted-noninterference planted-dialects
 planted-noninterference:

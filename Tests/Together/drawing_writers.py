@@ -218,7 +218,9 @@ class Writers:
                 try:
                     write.state = on_screen(board, old, name, write.changed[name])
                 except Refused:
-                    pass  # Its section stays, and the others were fetched.
+                    if len(board.screen) == 1:
+                        raise  # Nothing was fetched.
+                    # Its section stays, and the others were fetched.
             else:
                 write.is_native = deed == "state" and not board.by_query and draw.random() < 0.1
                 write.body = self.document(board, old, write.is_native)
