@@ -8,11 +8,14 @@ import Foundation
     import UIKit
 #endif
 
-/// Notices reasons to ask again at once: a change of the network, or the app returning to the foreground.
+/// Notices reasons to ask again at once: a change of the network, or the app returning to the foreground. Knows what
+/// the server cannot do.
 final class Connectivity: @unchecked Sendable {
     /// How many reasons were noticed. A change ends pauses after failures, and requests on connections that may be
     /// silently dead.
     let reconnections = Watched(0)
+    /// Whether the server has not refused `content=delta` yet.
+    let serverKnowsDelta = Watched(true)
 
     /// Stops noticing.
     private var ends: [() -> Void] = []

@@ -86,8 +86,9 @@ public struct ListClient: Sendable {
     public var view: ListView?
     /// The rows to follow; nil for all of them. Copies of a client share it.
     public var window: ListWindow?
-    /// Whether updates carry patches of contents where those are smaller. The list has whole contents in any case.
-    public var receivesPatches = false
+    /// How updates carry contents: by default as little as brings them up to date. The list has whole contents in any
+    /// case.
+    public var content = ContentStyle.delta
     /// Whether to receive a reset, `large`, if the changes would take more bytes than the whole list.
     public var prefersSmallest = false
     /// Whether to poll instead of reading a stream. Where streams do not get through, the client polls for a while.
@@ -162,11 +163,27 @@ extension ListClient {
     /// The parameters for `form`, `view` and rows.
     func query(in rows: StateWindow?) -> Query { form.query + viewQuery + (rows?.query ?? []) }
 
-    /// Reads what has changed since a revision.
+    /// Reads what has changed since a revision. A server that does not know `delta` is asked for patches from then on.
     func reading(by mode: Following.Mode, since revision: String?, in rows: StateWindow?) -> OpenRequest.Reading {
+        { events throws(ServerProblem) in
+            let asksForDelta = content == .delta && connectivity.serverKnowsDelta.value
+            do throws(ServerProblem) {
+                let style = content == .delta && !asksForDelta ? .patch : content
+                return try await reading(by: mode, since: revision, in: rows, style)(events)
+            } catch {
+                guard error.status == 400, asksForDelta else { throw error }
+            }
+            connectivity.serverKnowsDelta.change { $0 = false }
+            return try await reading(by: mode, since: revision, in: rows, .patch)(events)
+        }
+    }
+
+    private func reading(
+        by mode: Following.Mode, since revision: String?, in rows: StateWindow?, _ style: ContentStyle
+    ) -> OpenRequest.Reading {
         let query =
             query(in: rows) + [
-                ("since", revision), ("content", receivesPatches ? "patch" : nil),
+                ("since", revision), ("content", style == .full ? nil : style.rawValue),
                 ("smallest", prefersSmallest ? "true" : nil),
             ]
         switch mode {

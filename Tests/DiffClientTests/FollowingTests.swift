@@ -7,13 +7,14 @@ import Testing
 struct FollowingTests {
     struct Way: Sendable, CustomTestStringConvertible {
         let form: ListClient.Form
-        let receivesPatches, polls: Bool
-        var testDescription: String { "\(form), patches: \(receivesPatches), polls: \(polls)" }
+        let content: ContentStyle
+        let polls: Bool
+        var testDescription: String { "\(form), content: \(content), polls: \(polls)" }
     }
 
     static let ways = [ListClient.Form.keyed, .staged(), .staged(compact: true), .diffable].flatMap { form in
-        [(false, false), (true, false), (false, true), (true, true)].map {
-            Way(form: form, receivesPatches: $0, polls: $1)
+        [(ContentStyle.full, false), (.patch, false), (.delta, false), (.full, true), (.delta, true)].map {
+            Way(form: form, content: $0, polls: $1)
         }
     }
 
@@ -21,7 +22,7 @@ struct FollowingTests {
     static func state(_ step: Int) throws -> JSONText {
         var generator = SystemRandomNumberGenerator()
         let rows = (0..<12).shuffled(using: &generator).prefix(.random(in: 3...12)).map { row in
-            #"{"id":"\#(row)","content":{"title":"row \#(row)","text":"a text that stays","#
+            #"{"id":"\#(row)","content":{"title":"row \#(row)","text":"a text that grows\#(String(repeating: ", and on", count: step))","#
                 + #""step":\#(row % 3 == 0 ? step : 0)}}"#
         }
         let (one, other) = (rows.prefix(rows.count / 2), rows.dropFirst(rows.count / 2))
@@ -37,7 +38,7 @@ struct FollowingTests {
         let server = try RunningServer()
         var client = ListClient.hasty(server)
         client.form = way.form
-        (client.receivesPatches, client.polls) = (way.receivesPatches, way.polls)
+        (client.content, client.polls) = (way.content, way.polls)
         _ = try await client.post(state: Self.state(0))
         var updates = client.updates.makeAsyncIterator()
         let first = try await updates.next()

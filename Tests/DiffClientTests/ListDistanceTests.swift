@@ -10,7 +10,7 @@ struct ListDistanceTests {
         let server = try RunningServer()
         var client = ListClient.hasty(server)
         // The request is the same whatever form updates have.
-        (client.form, client.receivesPatches, client.prefersSmallest) = (.staged(compact: true), true, true)
+        (client.form, client.content, client.prefersSmallest) = (.staged(compact: true), .patch, true)
         _ = try await client.post(state: JSONText(#"{"sections":[{"id":"x","items":["a","b","c","e"]}]}"#))
         #expect(try await client.distance(since: nil).change == .reset(reason: "initial", rows: 4))
         var updates = client.updates.makeAsyncIterator()

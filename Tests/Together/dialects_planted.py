@@ -45,7 +45,7 @@ def brought(changeset, is_patch, member="content"):
                 for one in value if isinstance(value, list) else [value]:
                     if isinstance(one, dict) and "id" in one and member in one:
                         found.append((one, member))
-            if name not in ("content", "patch"):
+            if name not in ("content", "patch", "append"):
                 walk(value)
 
     if is_patch and "changes" in changeset:

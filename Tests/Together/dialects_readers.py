@@ -59,16 +59,16 @@ def number(cursor):
 
 
 class Reader:
-    def __init__(self, form, way="get", patches=False, view=None, window=None, more=None, lent=None):
+    def __init__(self, form, way="get", content="full", view=None, window=None, more=None, lent=None):
         """`lent` is the view of a token by which it reads; its own `view` applies to the result."""
-        self.form, self.way, self.patches, self.view, self.window = form, way, patches, view, window
+        self.form, self.way, self.content, self.view, self.window = form, way, content, view, window
         self.more, self.lent = more or {}, lent
         # A token shows contents of sections and of the list only if it says so.
         self.views = [{**({} if "group" in lent else {"sectionFields": []}), "listFields": [], **lent}] if lent else []
         self.views += [view] if view else []
         self.dialect, own = FORMS[form]
         self.how = {"compact": True} if form == "compact" else {}
-        self.query = {**own, **self.more, **({"content": "patch"} if patches else {}), **(window or {})}
+        self.query = {**own, **self.more, **({} if content == "full" else {"content": content}), **(window or {})}
         if form != "bare":
             self.query["dialect"] = self.dialect
         if view:
@@ -420,13 +420,13 @@ class Brought:
                 for each in value:
                     if isinstance(each, dict):
                         self.bring(each) if "id" in each else self.of_rows(each)
-            elif name not in ("content", "patch"):
+            elif name not in ("content", "patch", "append"):
                 self.of_rows(value)
 
     def bring(self, item):
         self.items.add(key(item["id"]))
-        if "patch" in item:
-            self.patched[key(item["id"])] = item["patch"]
+        if "patch" in item or "append" in item:
+            self.patched[key(item["id"])] = item.get("patch", {})
 
     def of_patch(self, model, patch):
         for operation in patch:

@@ -66,7 +66,7 @@ def reduced(trouble):
 
 
 def plain(reader, **other):
-    own = {"patches": reader.patches, "view": reader.view, "window": reader.window, "more": reader.more,
+    own = {"content": reader.content, "view": reader.view, "window": reader.window, "more": reader.more,
            "lent": reader.lent}
     return Reader(reader.form, "get", **{**own, **other})
 
@@ -75,7 +75,7 @@ def simpler(reader):
     """The reader without some of its requests' options."""
     if reader:
         none = {"view": None, "lent": None, "window": None, "more": {}}
-        for other in ({"view": None, "lent": None}, {"window": None}, {"more": {}}, none, {"patches": False}):
+        for other in ({"view": None, "lent": None}, {"window": None}, {"more": {}}, none, {"content": "full"}):
             yield plain(reader, **other)
 
 

@@ -13,6 +13,7 @@ from support.jsontext import Number
 # Numbers never change, and long lists hold many: they are not copied.
 Number.__deepcopy__ = lambda self, memo: self
 _numbers = itertools.count(1)
+CONTENTS = ["full", "patch", "delta"]
 WAYS = ["GET", "older", "POST", "stream", "gzip", "many"]
 THROUGH = ["view", "token", "window", "smallest"]
 
@@ -27,7 +28,7 @@ class Tally:
     def count(self, reader, way):
         self.passed += 1
         self.silent += reader.last.is_empty
-        name = f"{reader.form} {'patch' if reader.patches else 'full'}"
+        name = f"{reader.form} {reader.content}"
         self.counts[name, way] += 1
         through = {"view": reader.view, "token": reader.lent, "window": reader.window, "smallest": "smallest" in reader.more}
         for what, there in through.items():
@@ -43,7 +44,7 @@ class Tally:
         columns = WAYS + THROUGH
         found = [f"{'':18}" + "".join(f"{each:>9}" for each in columns)]
         for form in FORMS:
-            for content in ("full", "patch"):
+            for content in CONTENTS:
                 name = f"{form} {content}"
                 found.append(f"{name:18}" + "".join(f"{self.counts[name, each]:9}" for each in columns))
         return "\n".join(found)
@@ -65,7 +66,7 @@ def readers(chance):
                 # A stream follows the anchor that it last named, a request the one that it names.
                 window = {"at": "start", **{name: window[name] for name in ("before", "after")}}
         lent = writers.view(chance) if way != "many" and chance.random() < 0.12 else None
-        made.append(Reader(form, way, chance.random() < 0.55, view, window, more, lent))
+        made.append(Reader(form, way, chance.choice(CONTENTS), view, window, more, lent))
     return made
 
 
@@ -162,10 +163,10 @@ def large_history(server, client, chance, rows, tally):
 def large_readers(session):
     """One of each form and content. Those with equal models begin with the same answer."""
     made, models = [], {}
-    for form, patches in itertools.product(FORMS, (False, True)):
-        if patches != (form == "bare") and form in ("json-patch", "bare"):
+    for form, content in itertools.product(FORMS, CONTENTS):
+        if form in ("json-patch", "bare") and content != ("patch" if form == "bare" else "full"):
             continue
-        reader = Reader(form, "get", patches)
+        reader = Reader(form, "get", content)
         alike = "rows" if reader.dialect not in ("sequential", "json-patch") else reader.dialect
         if alike not in models:
             models[alike] = reader.ask(session, reader.last)

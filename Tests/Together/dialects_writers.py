@@ -55,7 +55,7 @@ def member(chance, name):
             return [{each: chance.choice(NUMBERS) for each in chance.sample(["x", "y"], chance.randint(1, 2))}
                     for _ in range(chance.randint(0, 3))]
         case "long":
-            return chance.choice(TEXTS[2:]) * 2
+            return chance.choice(TEXTS[2:]) * chance.randint(1, 3)
         case "a/b":
             return {"c~d": chance.choice(NUMBERS), "k": chance.choice(NUMBERS)}
     return chance.choice(NUMBERS + TEXTS[:3] + [None])
@@ -386,8 +386,15 @@ class Writer:
 
 
     def intents(self, content):
-        """A patch, an addition, or both, that fit the content; perhaps nothing."""
+        """A patch, an addition, or both, or a text to append, that fit the content; perhaps nothing."""
         chance, made = self.chance, {}
+        if chance.random() < 0.3:
+            wanted = {"append": {chance.choice(["/long", "/long", "/m/k", "/list/0/x", "/a~1b/k", "/new/one", ""]): chance.choice(TEXTS)}}
+            try:
+                intended(content, wanted)
+                return wanted
+            except Unfit:
+                pass
         if chance.random() < 0.7:
             names = chance.sample(MEMBERS, chance.choice([1, 1, 2]))
             made["patch"] = {name: None if chance.random() < 0.3 else member(chance, name) for name in names}

@@ -123,6 +123,8 @@ def content(draw, old=None):
     made = dict(old) if isinstance(old, dict) else {}
     if draw.likes("gzip", 0):
         made["text"] = draw.choice("xyz") * 500
+    if draw.random() < 0.25:
+        made["text"] = (made.get("text") if isinstance(made.get("text"), str) else "It was") + draw.choice([" a dark night", "\u00e9", " a dark and stormy night;"])
     for _ in range(draw.randint(1, 3)):
         name = draw.choice(list(MEMBERS))
         value = draw.choice(MEMBERS[name])
@@ -487,6 +489,9 @@ def updated(draw):
     made = {}
     if draw.random() < 0.7:
         made["patch"] = patch(draw)
+    if draw.random() < 0.4:
+        places = ["/title", "/title", "/text", "/a~1b/c~0d", "/new/one", "/tags/0", "", "/n"]
+        made["append"] = {each: draw.choice(["", "x", " and more \u00e9", "\U0001f600" * 30]) for each in draw.sample(places, draw.choice([1, 1, 2]))}
     if draw.random() < 0.7 or not made:
         places = ["/n", "/n", "/n", "/deep/x", "/a~1b/c~0d", "/new/one", "/tags/0", "", "/title", "/big"]
         made["add"] = {each: draw.choice([1, -1, Number("0.10"), Number("25e-2"), 10**17]) for each in draw.sample(places, draw.choice([1, 1, 2]))}

@@ -10,7 +10,7 @@ SETTINGS = ["ignore", "keep", "shape", "sections", "map", "rest", "duplicates", 
 WRITES = ["state", "edits", "marks", "reload", "put", "source", "sources", "hook", "history-short", "history-off"]
 READERS = ["token", "view", "window"]
 DIALECTS = ["keyed", "indexed", "staged", "diffable", "sequential", "counts", "json-patch"]
-FORMS = ["bare", "compact", "accept", "patch", "smallest", "maxChanges", "gzip"]
+FORMS = ["bare", "compact", "accept", "patch", "delta", "smallest", "maxChanges", "gzip"]
 WAYS = ["plain", "post", "held", "stream", "many", "many-stream", "lookup", "whole"]
 FEATURES = SETTINGS + WRITES + READERS + DIALECTS + FORMS + WAYS
 
@@ -23,14 +23,14 @@ APART |= {frozenset(("match", each)) for each in ("map", "children", "parts", "s
 APART |= {frozenset(("sources", each)) for each in [*SETTINGS[2:], "state", "put"]}
 APART |= {frozenset((one, other)) for one in ("lookup", "whole") for other in ("reload", "compact", "accept", "bare", "marks")}
 APART |= {frozenset((way, each)) for way in ("stream", "many-stream") for each in ("accept", "bare")}
-APART |= {frozenset(pair) for pair in (("marks", "json-patch"), ("marks", "bare"), ("history-short", "history-off"))}
+APART |= {frozenset(pair) for pair in (("marks", "json-patch"), ("marks", "bare"), ("history-short", "history-off"), ("patch", "delta"))}
 
 # Settings that the contract refuses.
 FORBIDDEN = {frozenset(pair) for pair in (
     ("window", "json-patch"), ("window", "bare"), ("window", "counts"), ("window", "many"), ("window", "many-stream"), ("window", "lookup"),
     ("window", "whole"), ("held", "counts"), ("many", "bare"), ("put", "source"), ("state", "source"),
-    *(("lookup", each) for each in DIALECTS + ["patch", "smallest", "maxChanges"]),
-    *(("whole", each) for each in DIALECTS + ["patch", "smallest", "maxChanges"]))}
+    *(("lookup", each) for each in DIALECTS + ["patch", "delta", "smallest", "maxChanges"]),
+    *(("whole", each) for each in DIALECTS + ["patch", "delta", "smallest", "maxChanges"]))}
 
 
 def is_allowed(one, other):

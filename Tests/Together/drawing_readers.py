@@ -67,9 +67,9 @@ class Readers:
             features.add("accept")
         else:
             query["dialect"] = dialect
-        for name, feature, value, chance in (("content", "patch", "patch", 0.4), ("smallest", "smallest", "true", 0.1),
+        for name, feature, value, chance in (("content", "patch", "patch", 0.3), ("content", "delta", "delta", 0.3), ("smallest", "smallest", "true", 0.1),
                                              ("maxChanges", "maxChanges", draw.randint(0, 7), 0.12)):
-            if draw.likes(feature, chance):
+            if name not in query and draw.likes(feature, chance):
                 query[name] = value
                 features.add(feature)
         if dialect == "staged" and draw.likes("compact", 0.4):
@@ -349,7 +349,7 @@ class Readers:
             headers["Accept"] = "application/json-patch+json"
             status = 406 if "many" in features else 400
         query.update({parameter: value for feature, parameter, value in (
-            ("patch", "content", "patch"), ("smallest", "smallest", "true"), ("maxChanges", "maxChanges", 3), ("held", "wait", 5))
+            ("patch", "content", "patch"), ("delta", "content", "delta"), ("smallest", "smallest", "true"), ("maxChanges", "maxChanges", 3), ("held", "wait", 5))
             if feature in features})
         if "window" in features:
             query["around" if way in ("lookup", "many") else "at"] = "start"

@@ -504,7 +504,7 @@ class Editing:
         for each in self.edit[self.what]:
             owner = self.owner(self.what, each["id"])
             self.updates(owner)
-            owner.update({name: value for name, value in each.items() if name not in ("id", "patch", "add")})
+            owner.update({name: value for name, value in each.items() if name not in ("id", "patch", "add", "append")})
             try:
                 made = intended(owner.get("content", NOTHING), each)
             except Unfit as unfit:

@@ -344,8 +344,8 @@ def check_ignored(reader, told, after, head):
     new = {each["id"]: each for _, own in after.sections for each in own}
     for given in items_in(told["changes"]):
         identity = key(given["id"])
-        if "patch" in given:
-            wrong = untold(given["patch"], new[identity]["content"], places)
+        if "patch" in given or "append" in given:
+            wrong = untold(given.get("patch", {}), new[identity]["content"], places)
             require(not wrong, "a patch:", given, "of", new[identity], wrong)
         elif "content" in given and identity in new:
             require(given["content"] == new[identity].get("content"), "an old content:", given, new[identity])
@@ -357,7 +357,7 @@ def items_in(changes):
         for each in changes:
             yield from items_in(each)
     elif isinstance(changes, dict):
-        if "id" in changes and ("content" in changes or "patch" in changes) and "items" not in changes:
+        if "id" in changes and not {"content", "patch", "append"}.isdisjoint(changes) and "items" not in changes:
             yield changes
             return
         for name, each in changes.items():
@@ -374,7 +374,7 @@ def check_spelling(value):
             check_spelling(each)
     elif isinstance(value, dict):
         for name, each in value.items():
-            if name not in ("content", "patch", "value"):
+            if name not in ("content", "patch", "append", "value"):
                 check_spelling(each)
     elif isinstance(value, Number) and value.token.lstrip("-").isdigit():
         require(abs(int(value.token)) <= LARGEST, "an integer that parsers round:", value)

@@ -107,7 +107,7 @@ class Script:
         query = []
         if self.is_likely(0.5):
             query.append(("dialect", self.chance.choice(DIALECTS if self.is_likely(0.97) else ["none"])))
-        for name, values, share in (("staging", ["safe", "compact"], 0.15), ("content", ["patch", "patch", "full"], 0.5),
+        for name, values, share in (("staging", ["safe", "compact"], 0.15), ("content", ["patch", "delta", "full"], 0.5),
                                     ("maxChanges", [0, 1, 2, 4], 0.12), ("smallest", ["true", "false"], 0.15)):
             if self.is_likely(share):
                 query.append((name, self.chance.choice(values)))

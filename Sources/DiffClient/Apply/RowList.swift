@@ -92,7 +92,7 @@ public struct RowList: Sendable, Equatable {
     }
 
     func applying(list change: JSONSlice) throws(ApplyError) -> RowList {
-        let content = try change.object(["content", "patch"]).content(after: content)
+        let content = try change.object(["content", "patch", "append"]).content(after: content)
         return RowList(content: content, sections: sections)
     }
 

@@ -18,12 +18,18 @@ struct Members: Sendable {
     /// The elements of an optional array.
     func list(_ name: String) throws(ApplyError) -> [JSONSlice] { try values[name]?.asArray() ?? [] }
 
-    /// The content after an update, which has the new content or a patch.
+    /// The content after an update, which has the new content, or what has changed of it.
     func content(after old: JSONText?) throws(ApplyError) -> JSONText? {
-        guard let patch = values["patch"]?.json else { return values["content"]?.json }
-        if values["content"] != nil { throw owner.wrong("an update has content or a patch, not both") }
+        let (patch, texts) = (values["patch"], values["append"])
+        guard patch != nil || texts != nil else { return values["content"]?.json }
+        if values["content"] != nil { throw owner.wrong("an update has content, or what has changed of it, not both") }
         guard let old else { throw owner.error(.noContent, "a patch for an element without content") }
-        return old.merging(patch)
+        let patched = patch.map { old.merging($0.json) } ?? old
+        guard let texts else { return patched }
+        guard let grown = patched.appending(texts.json) else {
+            throw texts.wrong("there are no such strings to append to")
+        }
+        return grown
     }
 }
 
@@ -90,7 +96,7 @@ extension JSONSlice {
 
 // MARK: - Rows and sections
 //
-// Rows and sections leave out their defaults, and updates may have a patch in place of a content.
+// Rows and sections leave out their defaults, and updates may have what has changed in place of a content.
 
 /// A row or a section.
 protocol ListElement: Sendable {
@@ -112,15 +118,17 @@ extension ListElement {
     init(_ value: JSONSlice) throws(ApplyError) { try self.init(try value.object(Self.members + Self.membersOfNew)) }
 }
 
-/// An update of a row or section: the new element, or the element without its content, and a patch for that.
+/// An update of a row or section: the new element, or the element without its content, and what has changed of that.
 struct Updated<Element: Sendable>: Sendable {
     private let element: Element
     private let members: Members
 }
 
 extension Updated where Element: ListElement {
+    private static var changes: [String] { ["patch", "append"] }
+
     init(_ value: JSONSlice) throws(ApplyError) {
-        members = try value.object(Element.members + ["patch"])
+        members = try value.object(Element.members + Self.changes)
         element = try Element(members)
     }
 

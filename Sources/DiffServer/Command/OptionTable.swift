@@ -200,6 +200,7 @@ extension Options: CommandOptions {
             "--max-depth", "levels of nested JSON arrays and objects, at most 512", \.service.stateLimits.maxDepth,
             1...512),
         .count("--max-edits", "edits in a batch", \.service.stateLimits.maxEdits),
+        .bytes("--max-text", "length of a text that edits append to", \.service.stateLimits.maxTextBytes),
         .bytes(
             "--max-request-line", "length of a request line, at most 256 KiB", \.messageLimits.maxRequestLineBytes,
             1...MessageLimits.largest),

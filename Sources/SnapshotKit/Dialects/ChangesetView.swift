@@ -42,7 +42,7 @@ struct ChangesetView {
     func append(updatedRow row: Int, to writer: inout JSONWriter) {
         writer.append(
             item: new.item(ofRow: row), of: new, returnsToRoot: returnsToRoot(row: row),
-            contentOf: style == .patch ? self : nil)
+            contentOf: style == .full ? nil : self)
     }
 
     func append(newOrUpdatedRow row: Int, to writer: inout JSONWriter) {
@@ -63,7 +63,7 @@ struct ChangesetView {
 
     /// A common section, with the members of an update.
     func append(updatedSection section: Int, to writer: inout JSONWriter) {
-        writer.append(openSection: section, of: new) { style == .patch && appendPatch(ofSection: section, to: &$0) }
+        writer.append(openSection: section, of: new) { appendChange(ofSection: section, to: &$0) }
         writer.append("}")
     }
 
@@ -86,48 +86,34 @@ struct ChangesetView {
         writer.append("]}")
     }
 
-    /// Appends a common item's content as a merge patch, with what is at ignored places. Appends nothing and returns
-    /// false if there is none, or if it is no smaller.
-    func appendPatch(ofItem item: Int, to writer: inout JSONWriter) -> Bool {
+    /// Appends what has changed of a common item's content, with what is at ignored places. Appends nothing and returns
+    /// false if the content is needed.
+    func appendChange(ofItem item: Int, to writer: inout JSONWriter) -> Bool {
         let oldItem = Int(change.items.oldOfNew[item])
         guard change.patchesItems, oldItem >= 0, old.nodes[oldItem].flags.contains(.hasContent) else { return false }
-        return appendPatch(
-            from: old.content(ofItem: oldItem), to: new.content(ofItem: item), ignoring: change.ignored, &writer)
+        return ContentChange(
+            old: old.content(ofItem: oldItem), new: new.content(ofItem: item), ignored: change.ignored
+        ).append(style, to: &writer)
     }
 
     /// The same of a common section.
-    func appendPatch(ofSection section: Int, to writer: inout JSONWriter) -> Bool {
+    private func appendChange(ofSection section: Int, to writer: inout JSONWriter) -> Bool {
         let oldSection = oldSection(of: section)
         guard oldSection >= 0, old.sections[oldSection].flags.contains(.hasContent) else { return false }
-        return appendPatch(from: old.content(ofSection: oldSection), to: new.content(ofSection: section), &writer)
+        return ContentChange(
+            old: old.content(ofSection: oldSection), new: new.content(ofSection: section), ignored: .none
+        ).append(style, to: &writer)
     }
 
-    /// The list's own content, which has changed: the whole, a patch, or that there is none any more.
+    /// The list's own content, which has changed: the whole, what has changed, or that there is none any more.
     func appendList(to writer: inout JSONWriter) {
         writer.append("{")
         let (previous, content) = (old.listContent, new.listContent)
         if !content.isEmpty {
-            let isPatch =
-                style == .patch && !previous.isEmpty && appendPatch("\"patch\":", from: previous, to: content, &writer)
-            if !isPatch { writer.emit("\"content\":", content) }
+            let change = ContentChange(old: previous, new: content, ignored: .none)
+            if !change.append(style, to: &writer) { writer.emit("\"content\":", content) }
         }
         writer.append("}")
-    }
-
-    private func appendPatch(
-        _ name: StaticString = ",\"patch\":", from previous: UnsafeRawBufferPointer,
-        to content: UnsafeRawBufferPointer, ignoring ignored: PointerSet = .none, _ writer: inout JSONWriter
-    ) -> Bool {
-        let start = writer.count
-        writer.append(name)
-        let body = writer.count
-        if appendMergePatch(from: previous, to: content, ignoring: ignored, into: &writer),
-            writer.count - body < content.count
-        {
-            return true
-        }
-        writer.truncate(to: start)
-        return false
     }
 }
 

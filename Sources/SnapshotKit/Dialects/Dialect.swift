@@ -47,11 +47,13 @@ public enum ContentStyle: String, Sendable, CaseIterable {
     case full
     /// As an RFC 7396 merge patch, where that is lossless and smaller.
     case patch
+    /// The same, but of a string that has grown only what is new, where that is smaller.
+    case delta
 }
 
 extension Changeset {
-    /// Writes the member `list` of an answer, if the list's own content changed: `{"content":…}`, `{"patch":…}`, or
-    /// `{}` if it has none any more. Only `json-patch` has it among its operations, since that describes the whole
+    /// Writes the member `list` of an answer, if the list's own content changed: `{"content":…}`, `{"patch":…}`, with
+    /// `append` or instead of it, or `{}` if it has none any more. Only `json-patch` has it among its operations, since that describes the whole
     /// document.
     public func writeList(content: ContentStyle = .full, into writer: inout JSONWriter) {
         old.withViews(of: new) { ChangesetView(change: self, old: $0, new: $1, style: content).appendList(to: &writer) }

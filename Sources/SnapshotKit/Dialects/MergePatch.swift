@@ -6,18 +6,105 @@
 // whether it differs or not, and is right for whatever the reader has. Where that takes more than a value or `null`,
 // there is no patch: an object would be merged into the reader's, and arrays are not entered.
 
-/// Appends the merge patch between two accepted values. Returns false if there is no lossless one; then anything may
-/// have been appended. O(n).
-///
-/// - Parameter ignored: places at which the patch's reader may have any value, or none.
-func appendMergePatch(
-    from old: UnsafeRawBufferPointer, to new: UnsafeRawBufferPointer, ignoring ignored: PointerSet,
-    into writer: inout JSONWriter
-) -> Bool {
-    guard old.first == UInt8(ascii: "{"), new.first == UInt8(ascii: "{") else { return false }
-    var patch = MergePatch(before: JSONMembers(old), after: JSONMembers(new))
-    return ignored.withRoot {
-        patch.append(from: patch.before.all, to: patch.after.all, at: $0, into: &writer) != .impossible
+//
+// Texts that grow are the exception: of a string whose start is the string before, a reader may be sent the rest alone,
+// beside the patch.
+
+/// What an update says of a content in place of the whole.
+struct ContentChange {
+    let old: UnsafeRawBufferPointer
+    let new: UnsafeRawBufferPointer
+    /// Places at which the reader may have any value, or none.
+    let ignored: PointerSet
+
+    /// Appends the members `patch` and `append`, as the style allows. Appends nothing and returns false if the reader
+    /// needs the whole: nothing less is lossless, or smaller. O(n).
+    func append(_ style: ContentStyle, to writer: inout JSONWriter) -> Bool {
+        let start = writer.count
+        // As if they had the content's name.
+        let most = new.count + (writer.needsComma ? 9 : 8)
+        if style == .delta, let growth = appendPatch(notingGrowth: true, to: &writer), !growth.isEmpty {
+            growth.append(to: &writer)
+            let size = writer.count - start
+            // Mostly it is plain that the patch alone would be longer.
+            if size < most, growth.isWorthIt || size < patchSize { return true }
+        }
+        writer.truncate(to: start)
+        if style != .full, let _ = appendPatch(to: &writer), writer.count - start < most { return true }
+        writer.truncate(to: start)
+        return false
+    }
+
+    /// Bytes of a patch without growth.
+    private var patchSize: Int {
+        var writer = JSONWriter(capacity: new.count)
+        writer.append(byte: 0)
+        return appendPatch(to: &writer) == nil ? .max : writer.count - 1
+    }
+
+    /// Appends the member `patch`, unless strings have only grown. Returns those; nil if there is no lossless patch,
+    /// and then anything may have been appended.
+    private func appendPatch(notingGrowth: Bool = false, to writer: inout JSONWriter) -> TextGrowth? {
+        guard old.first == UInt8(ascii: "{"), new.first == UInt8(ascii: "{") else {
+            guard notingGrowth, ignored.isEmpty else { return nil }
+            var growth = TextGrowth()
+            return growth.note(old, new) ? growth : nil
+        }
+        let start = writer.count
+        writer.separate()
+        writer.append("\"patch\":")
+        var patch = MergePatch(
+            before: JSONMembers(old), after: JSONMembers(new), growth: notingGrowth ? TextGrowth() : nil)
+        let outcome = ignored.withRoot {
+            patch.append(from: patch.before.all, to: patch.after.all, at: $0, into: &writer)
+        }
+        if outcome == .impossible { return nil }
+        let growth = patch.growth ?? TextGrowth()
+        if outcome == .empty, !growth.isEmpty { writer.truncate(to: start) }
+        return growth
+    }
+}
+
+/// Strings whose start is the string before, and what each has more.
+private struct TextGrowth {
+    private var members = JSONWriter(capacity: 0)
+    /// Bytes that are not sent, less those of the places.
+    private var saved = 0
+    /// The names of the objects' members that lead to where the walk is.
+    var path: [JSONString] = []
+
+    var isEmpty: Bool { members.count == 0 }
+    /// Whether the same in a patch would be longer for sure.
+    var isWorthIt: Bool { saved > Self.name }
+
+    private static let name = ",\"append\":{}".utf8.count
+
+    /// Notes what a value has more than another. Returns false if it is no string that starts with that.
+    mutating func note(_ old: UnsafeRawBufferPointer, _ new: UnsafeRawBufferPointer) -> Bool {
+        guard old.first == UInt8(ascii: "\""), new.first == UInt8(ascii: "\"") else { return false }
+        var (before, after) = (JSONCursor(old.baseAddress!), JSONCursor(new.baseAddress!))
+        let (text, known) = (after.takeString(), before.takeString())
+        guard let rest = text.rest(behind: known), rest.count > 0 else { return false }
+        if !isEmpty { members.append(",") }
+        let start = members.count
+        members.append("\"")
+        for name in path {
+            members.append("/")
+            JSONPointer.escape(name.text) { members.append(escaped: $0) }
+        }
+        members.append("\":\"")
+        members.append(rest.start, rest.count)
+        members.append("\"")
+        saved += new.count - (members.count - start)
+        return true
+    }
+
+    /// Appends the member `append`.
+    func append(to writer: inout JSONWriter) {
+        writer.separate()
+        writer.append("\"append\":{")
+        writer.append(members, from: 0)
+        writer.append("}")
     }
 }
 
@@ -26,6 +113,8 @@ private struct MergePatch {
 
     var before: JSONMembers
     let after: JSONMembers
+    /// Strings that have grown, which are not patched; nil if they are.
+    var growth: TextGrowth?
 
     /// Appends the patch between two objects, given the ranges of their members.
     mutating func append(
@@ -43,6 +132,8 @@ private struct MergePatch {
             writer.append(name: after[index].name)
             let inner = place.below(after[index].name)
             found |= inner.ending
+            growth?.path.append(after[index].name)
+            defer { growth?.path.removeLast() }
             switch appendValue(from: previous, to: index, at: inner, into: &writer) {
             case .written: break
             case .impossible: return .impossible
@@ -85,7 +176,10 @@ private struct MergePatch {
         } else {
             var cursor = JSONCursor(value.baseAddress!)
             if !place.isAside, cursor.findsParent(of: place) { return .impossible }
-            if let previous, sameValue(before[previous].value, value, ignoring: .none) { return .empty }
+            if let previous {
+                if sameValue(before[previous].value, value, ignoring: .none) { return .empty }
+                if place.isAside, growth?.note(before[previous].value, value) == true { return .empty }
+            }
         }
         var cursor = JSONCursor(value.baseAddress!)
         if takesNull(&cursor) { return .impossible }
@@ -117,6 +211,24 @@ extension JSONText {
     /// This value after an RFC 7396 merge patch. O(n + patch).
     public func merging(_ patch: JSONText) -> JSONText {
         withBytes { target in patch.withBytes { JSONText(merging: $0, into: target) } }
+    }
+
+    /// This value with texts put behind strings in it: the member `append` of an edit, or of an update. A missing string
+    /// counts as an empty one. Nil if what is there is no string, or if this is no object of pointers with strings.
+    /// O(n · strings).
+    public func appending(_ texts: JSONText) -> JSONText? {
+        texts.slice.orderedMembers?.reduce(self) { value, member in
+            guard let value, let pointer = JSONPointer(member.name), member.value.string != nil else { return nil }
+            var path = JSONWriter()
+            path.append(array: pointer.tokens) { $0.append(string: $1) }
+            return JSONText(padding: path).withBytes { path in
+                member.value.withCursor { text, _ in
+                    value.withBytes {
+                        try? JSONText(appending: text.at, at: path.baseAddress!, to: $0, limit: .max)
+                    }
+                }
+            }
+        }
     }
 
     /// An accepted value, empty for none, after an RFC 7396 merge patch. O(n + patch).

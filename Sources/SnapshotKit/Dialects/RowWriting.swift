@@ -5,14 +5,14 @@ extension JSONWriter {
     ///
     /// - Parameters:
     ///   - returnsToRoot: whether to say that there is no parent, since there was one before.
-    ///   - changeset: if given, content may be written as a patch.
+    ///   - changeset: if given, only what has changed of the content may be written.
     @inline(__always)
     mutating func append(
         item: Int, of view: ColumnsView, returnsToRoot: Bool = false, contentOf changeset: ChangesetView? = nil
     ) {
         let node = view.nodes[item]
         emit("{\"id\":", view.id(ofItem: item))
-        appendShown(item, of: view) { changeset?.appendPatch(ofItem: item, to: &$0) == true }
+        appendShown(item, of: view) { changeset?.appendChange(ofItem: item, to: &$0) == true }
         if node.parent >= 0 {
             emit(",\"level\":", Int(node.level))
             emit(",\"parent\":", view.id(ofItem: Int(node.parent)))

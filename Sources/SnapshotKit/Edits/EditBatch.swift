@@ -38,7 +38,7 @@ public struct EditBatch: Sendable {
     /// The operations among them. O(edits).
     public var operations: Set<EditOperation> { Set(edits.map(\.operation)) }
 
-    /// Whether an edit adds to what is there, so that the batch applied twice does more than once.
+    /// Whether an edit adds or appends to what is there, so that the batch applied twice does more than once.
     public var accumulates: Bool { !additions.isEmpty }
 
     /// Reads the value of a body's `edits`. O(bytes).
@@ -156,7 +156,7 @@ public enum EditError: Error, Equatable, Sendable {
     /// another.
     ///
     /// Codes: `duplicate-id`, `unknown-id`, `ambiguous-id`, `anchor-not-found`, `anchor-in-batch`, `no-section`,
-    /// `cycle`, `not-a-number`, `limit-exceeded`; and where a shape is followed `id-changed`, `wrong-shape`.
+    /// `cycle`, `not-a-number`, `not-a-string`, `limit-exceeded`; and where a shape is followed `id-changed`, `wrong-shape`.
     case refused([Violation])
     /// The batch, or the state it would make, is larger than the limit. `what` is a phrase such as "items".
     case limitExceeded(what: String, limit: Int, actual: Int, pointer: String)
@@ -256,18 +256,32 @@ struct EditUpdate {
     var patch: Range<UInt32>?
     /// Indexes into the batch: what is added to numbers in the content, after the patch.
     var additions = 0..<0
+    /// The same: what is put behind strings in it, after those.
+    var appends = 0..<0
     /// The position of the kind's quote.
     var kindStart: UInt32?
     var isExpanded: Bool?
 }
 
-/// What an `update` adds to a number.
+/// What an `update` adds to a value in a content.
 struct EditAddition {
+    enum Addend {
+        /// Added to a number.
+        case amount(ExactDecimal)
+        /// Put behind a string: where that text's quote is in the batch's bytes.
+        case text(UInt32)
+    }
+
     /// Where the addition is in the batch's document.
     let offset: Int
-    /// Where the number's pointer is, as an array of its reference tokens.
+    /// Where the value's pointer is, as an array of its reference tokens.
     let path: UInt32
-    let amount: ExactDecimal
+    let addend: Addend
+}
+
+extension EditUpdate {
+    /// Whether the content is changed by what it is then.
+    var hasIntents: Bool { patch != nil || !additions.isEmpty || !appends.isEmpty }
 }
 
 // MARK: - Applying a batch
@@ -276,7 +290,7 @@ extension Snapshot {
     /// The state after a batch of edits, applied in order, all or none.
     ///
     /// The remaining ids, contents and kinds stay as written. O(edits + their bytes), O(its bytes) each time that a
-    /// content is patched or added to, and O(items) to copy about 36 bytes each.
+    /// content is patched, added to or appended to, and O(items) to copy about 36 bytes each.
     ///
     /// - Parameters:
     ///   - shape: that of the list's documents, if what it reads in contents follows the edits.

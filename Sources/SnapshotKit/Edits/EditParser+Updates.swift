@@ -1,10 +1,10 @@
 // What an update changes. A content is replaced as a whole, or changed by intents, which mean the same whatever others
-// have done to it meanwhile: a merge patch, and amounts added to numbers.
+// have done to it meanwhile: a merge patch, amounts added to numbers, and texts put behind others.
 
 extension StateParser {
     /// What an element of an update may have.
     private enum UpdateMember: String, CaseIterable {
-        case id, content, patch, add, kind, expanded, items
+        case id, content, patch, add, append, kind, expanded, items
     }
 
     /// Takes an object that names what to change.
@@ -35,7 +35,10 @@ extension StateParser {
                 update.patch = try reader.readRange(depth: depth + 1)
             case .add:
                 hasIntents = true
-                update.additions = try reader.readAdditions(into: &additions, depth: depth + 1)
+                update.additions = try reader.readAdditions(of: member, into: &additions, depth: depth + 1)
+            case .append:
+                hasIntents = true
+                update.appends = try reader.readAdditions(of: member, into: &additions, depth: depth + 1)
             case .expanded: update.isExpanded = try reader.readExpanded(depth: depth + 1)
             case .kind where subject == .items:
                 update.kindStart = try reader.readKind(depth: depth + 1).map { UInt32(truncatingIfNeeded: $0) }
@@ -48,7 +51,7 @@ extension StateParser {
         if !hasID { note("wrong-shape", "an update needs an id", at: place) }
         if let content = update.content, hasIntents {
             note(
-                "wrong-shape", "a content is either replaced, or changed by patch and add",
+                "wrong-shape", "a content is either replaced, or changed by patch, add and append",
                 at: DocumentPlace(Int(content.lowerBound)))
         }
         guard let id else { return nil }
@@ -63,23 +66,24 @@ extension StateParser {
 
     // MARK: Additions
 
-    /// Takes an object of pointers with the amounts to add there; `depth` counts the arrays and objects around it, as
-    /// around the content.
+    /// Takes an object of pointers with the amounts, or the texts, to add there; `depth` counts the arrays and objects
+    /// around it, as around the content.
     private mutating func readAdditions(
-        into additions: inout [EditAddition], depth: Int
+        of member: UpdateMember, into additions: inout [EditAddition], depth: Int
     ) throws(JSONError) -> Range<Int> {
         let first = additions.count
         scanner.skipSpace()
         guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
-            try refuse("wrong-shape", "add must be an object of pointers with numbers", depth: depth)
+            let values = member == .add ? "numbers" : "strings"
+            try refuse("wrong-shape", "\(member.rawValue) must be an object of pointers with \(values)", depth: depth)
             return first..<first
         }
         try readObject(depth: depth + 1) { (reader, name) throws(JSONError) in
             let pointer = reader.scanner.string(name)
             let path = reader.readPath(pointer, at: name.start, room: reader.scanner.maxDepth - depth)
-            let amount = try reader.readAmount(depth: depth + 1)
-            if let path, let amount {
-                additions.append(EditAddition(offset: name.start, path: path, amount: amount))
+            let addend = try member == .add ? reader.readAmount(depth: depth + 1) : reader.readText(depth: depth + 1)
+            if let path, let addend {
+                additions.append(EditAddition(offset: name.start, path: path, addend: addend))
             }
         }
         return first..<additions.count
@@ -105,7 +109,7 @@ extension StateParser {
     }
 
     /// Takes the number to add; nil, with a violation noted, for anything else.
-    private mutating func readAmount(depth: Int) throws(JSONError) -> ExactDecimal? {
+    private mutating func readAmount(depth: Int) throws(JSONError) -> EditAddition.Addend? {
         let range = try readContent(depth: depth)
         let (token, place) = (scanner.text(range), DocumentPlace(range.lowerBound))
         guard let first = token.first, first == UInt8(ascii: "-") || first.isDigit else {
@@ -116,6 +120,16 @@ extension StateParser {
             note("limit-exceeded", EditedState.tooManyDigits, at: place)
             return nil
         }
-        return amount
+        return .amount(amount)
+    }
+
+    /// Takes the text to append; nil, with a violation noted, for anything else.
+    private mutating func readText(depth: Int) throws(JSONError) -> EditAddition.Addend? {
+        let range = try readContent(depth: depth)
+        if scanner.text(range).first == UInt8(ascii: "\"") {
+            return .text(UInt32(truncatingIfNeeded: range.lowerBound))
+        }
+        note("not-a-string", "only a string can be appended", at: DocumentPlace(range.lowerBound))
+        return nil
     }
 }

@@ -79,7 +79,7 @@ struct EditParser {
     }
 
     /// Codes of an amount that is not added, while all else of its edit is understood.
-    private static let amountCodes = ["not-a-number", "limit-exceeded"]
+    private static let amountCodes = ["not-a-number", "not-a-string", "limit-exceeded"]
 
     /// Notes that the edit has the wrong shape, as a whole or at an offset.
     mutating func note(_ detail: @autoclosure () -> String, at offset: Int? = nil) {
@@ -214,7 +214,7 @@ struct EditParser {
     /// A state has codes of its own for a value of the wrong type and for a missing one; edits have one code for both.
     private static func editViolation(_ violation: Violation) -> Violation {
         switch violation.code {
-        case "unknown-member", "invalid-id", "not-a-number", "limit-exceeded": violation
+        case "unknown-member", "invalid-id", "not-a-number", "not-a-string", "limit-exceeded": violation
         default: Violation(pointer: violation.pointer, code: "wrong-shape", detail: violation.detail)
         }
     }

@@ -1,4 +1,4 @@
-// Patches and additions change a content as earlier edits have left it, within the batch, too. Each is carried out at
+// Intents change a content as earlier edits have left it, within the batch, too. Each is carried out at
 // once, so that a violation is reported for the edit that causes it; of the contents that successive edits make, only
 // the last is kept. Since a few bytes of a batch can ask for a long content again and again, the total cost is bounded.
 
@@ -8,23 +8,27 @@ extension EditedState {
     /// How many bytes of contents may be read again, in contents of the largest size.
     private static let maxRepeats = 4
 
-    /// Patches the content of a section or an item, then adds to numbers in it.
+    /// Patches the content of a section or an item, then adds to numbers in it, then appends to strings.
     mutating func carryOut(_ update: EditUpdate, on vertex: Int, _ violations: inout Violations) {
         let patch = update.patch.map { DocumentPlace(Int($0.lowerBound)) }
-        // The object of all additions.
-        let add = batch.additions[update.additions].first.map { DocumentPlace($0.offset, levelsUp: 1) }
+        let additions = batch.additions[update.additions] + batch.additions[update.appends]
         let before = withContent(of: vertex) { $0.count }
         let kept = made[vertex]?.count ?? 0
         if let text = update.patch, let patch {
             guard takesRoom(vertex, patch, &violations) else { return }
             made[vertex] = withContent(of: vertex) { JSONText(merging: self.text(text), into: $0) }
         }
-        for addition in batch.additions[update.additions] {
-            guard let add, takesRoom(vertex, add, &violations) else { return }
-            let path = bytes + Int(addition.path)
+        for addition in additions {
+            guard takesRoom(vertex, DocumentPlace(addition.offset, levelsUp: 1), &violations) else { return }
             do throws(AdditionError) {
                 made[vertex] = try withContent(of: vertex) { (content) throws(AdditionError) in
-                    try JSONText(adding: addition.amount, at: path, to: content)
+                    let path = bytes + Int(addition.path)
+                    return switch addition.addend {
+                    case .amount(let amount): try JSONText(adding: amount, at: path, to: content)
+                    case .text(let start):
+                        try JSONText(
+                            appending: bytes + Int(start), at: path, to: content, limit: limits.maxTextBytes)
+                    }
                 }
             } catch {
                 // A content read in vain counts, too.
@@ -33,13 +37,18 @@ extension EditedState {
                     switch error {
                     case .notANumber: ("not-a-number", "there is no number to add to")
                     case .tooManyDigits: ("limit-exceeded", Self.tooManyDigits)
+                    case .notAString: ("not-a-string", "there is no string to append to")
+                    case .tooLong(let count):
+                        ("limit-exceeded", "the text would have \(count) bytes, of at most \(limits.maxTextBytes)")
                     }
                 violations.note(code, detail, at: DocumentPlace(addition.offset))
             }
         }
         let after = withContent(of: vertex) { $0.count }
         madeBytes += (made[vertex]?.count ?? 0) - kept
-        if after > limits.maxContentBytes, after > before, let place = patch ?? add {
+        // The object of all additions.
+        let place = patch ?? additions.first.map { DocumentPlace($0.offset, levelsUp: 1) }
+        if after > limits.maxContentBytes, after > before, let place {
             violations.note(
                 "limit-exceeded", "the content would have \(after) bytes, of at most \(limits.maxContentBytes)",
                 at: place)

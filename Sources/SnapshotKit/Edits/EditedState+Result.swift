@@ -19,7 +19,9 @@ struct EditedStateWriter {
         pieceTable = PieceTable(list: state.old.columns.list)
         cuts = state.tree.cuts()
         base = UInt32(truncatingIfNeeded: state.old.columns.text.count)
-        made = TokenBuffer(base: state.old.columns.text.count + state.batch.bytes.count)
+        made = TokenBuffer(
+            base: state.old.columns.text.count + state.batch.bytes.count,
+            capacity: state.made.isEmpty ? 0 : state.madeBytes + state.made.count)
     }
 
     /// The finished state, and what it has in common with the old one. O(edits), and O(n) as memory.

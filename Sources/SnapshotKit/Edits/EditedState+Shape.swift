@@ -85,7 +85,7 @@ extension EditedState {
         _ update: EditUpdate, on vertex: Int, from before: ShapeFields, _ violations: inout Violations
     ) {
         fields[vertex] = nil
-        let addition = batch.additions[update.additions].first
+        let addition = batch.additions[update.additions].first ?? batch.additions[update.appends].first
         let place =
             (update.content ?? update.patch).map { DocumentPlace(Int($0.lowerBound)) }
             ?? addition.map { DocumentPlace($0.offset, levelsUp: 1) } ?? batch.place(of: update.id)

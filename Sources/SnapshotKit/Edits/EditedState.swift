@@ -496,7 +496,7 @@ extension EditedState {
                 if let kind = update.kindStart { override.kindStart = kind }
                 if let isExpanded = update.isExpanded { override.isCollapsed = !isExpanded }
             }
-            if update.patch != nil || !update.additions.isEmpty { carryOut(update, on: vertex, &violations) }
+            if update.hasIntents { carryOut(update, on: vertex, &violations) }
             if let before { follow(update, on: vertex, from: before, &violations) }
         }
     }

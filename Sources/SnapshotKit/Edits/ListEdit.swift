@@ -162,6 +162,13 @@ extension ListEdit {
         _ id: any ElementIDConvertible, _ pointer: String, _ amount: some Numeric & Encodable & Sendable
     ) -> ListEdit { update(id, "add", [pointer: AnyJSON(amount)]) }
 
+    /// Puts a text behind a string in the content when the server applies the edit; a missing one is empty.
+    ///
+    /// The pointer is a JSON Pointer (RFC 6901) to the string, such as `/text`.
+    public static func append(_ id: any ElementIDConvertible, _ pointer: String, _ text: String) -> ListEdit {
+        update(id, "append", [pointer: text])
+    }
+
     /// Shows the children.
     public static func expand(_ ids: any ListIDs) -> ListEdit { ListEdit("expand", ids.elementIDs) }
 

@@ -157,5 +157,8 @@ package struct JSONString: Equatable {
 
     package var text: StringText { StringText(start, count) }
 
+    /// Bytes of the text in UTF-8.
+    var utf8Count: Int { isEscaped ? text.reduce(0) { count, _ in count + 1 } : count }
+
     var string: String { String(decoding: Array(text), as: UTF8.self) }
 }

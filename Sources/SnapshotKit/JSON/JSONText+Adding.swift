@@ -1,12 +1,16 @@
-// A number is found and replaced in one walk. Everything before and after it is copied as written: no other part of the
-// text is taken apart, and no other number is encoded anew.
+// A number or a string is found and replaced in one walk. Everything before and after it is copied as written: no other
+// part of the text is taken apart, and no other number is encoded anew.
 
-/// Why an amount cannot be added.
+/// Why nothing can be added.
 enum AdditionError: Error {
     /// The place is beyond an array's end, below a scalar, or holds something other than a number.
     case notANumber
     /// The number there, or the sum, has more than `ExactDecimal.maxDigits`.
     case tooManyDigits
+    /// The place is no such place for a string.
+    case notAString
+    /// The text would have so many bytes.
+    case tooLong(Int)
 }
 
 extension JSONText {
@@ -17,42 +21,93 @@ extension JSONText {
     init(
         adding amount: ExactDecimal, at path: UnsafeRawPointer, to target: UnsafeRawBufferPointer
     ) throws(AdditionError) {
-        var (path, cursor) = (JSONCursor(path), JSONCursor(path))
-        var isMissing = target.isEmpty
-        if let start = target.baseAddress, !isMissing { cursor = JSONCursor(start) }
-        var writer = JSONWriter(capacity: target.count + 64)
-        var added = 0
-        if path.enter() {
-            repeat {
-                let token = path.takeString()
-                if !isMissing {
-                    switch try cursor.step(to: token) {
-                    case .value: continue
-                    case .gap(let isFirst):
-                        isMissing = true
-                        writer.append(target.baseAddress!, cursor.at - target.baseAddress!)
-                        if !isFirst { writer.append(byte: UInt8(ascii: ",")) }
-                    }
-                } else {
-                    writer.append(byte: UInt8(ascii: "{"))
-                    added += 1
-                }
-                writer.append(name: token)
-            } while path.takesComma()
-        }
-        if isMissing {
+        let found = try AdditionPlace(path, in: target, else: .notANumber)
+        var (cursor, writer) = (found.cursor, JSONWriter(capacity: target.count + 64))
+        found.appendStart(of: target, to: &writer)
+        if found.isMissing {
             amount.write(into: &writer)
-            for _ in 0..<added { writer.append(byte: UInt8(ascii: "}")) }
         } else {
             guard cursor.byte == UInt8(ascii: "-") || cursor.byte.isDigit else { throw .notANumber }
-            writer.append(target.baseAddress!, cursor.at - target.baseAddress!)
             guard let sum = ExactDecimal(cursor.takeToken())?.adding(amount) else { throw .tooManyDigits }
             sum.write(into: &writer)
         }
-        if let start = target.baseAddress, !target.isEmpty {
-            writer.append(cursor.at, start + target.count - cursor.at)
-        }
+        found.appendEnd(of: target, from: cursor.at, to: &writer)
         self.init(padding: writer)
+    }
+
+    /// An accepted value, empty for none, with a text put behind a string in it. A missing string counts as an empty
+    /// one, and missing objects on the way to it are made. O(bytes).
+    ///
+    /// - Parameters:
+    ///   - text: an accepted string.
+    ///   - path: an accepted array of strings, the reference tokens of a pointer (RFC 6901).
+    ///   - limit: the most bytes that the string may have then, in UTF-8.
+    init(
+        appending text: UnsafeRawPointer, at path: UnsafeRawPointer, to target: UnsafeRawBufferPointer, limit: Int
+    ) throws(AdditionError) {
+        let found = try AdditionPlace(path, in: target, else: .notAString)
+        var (cursor, source) = (found.cursor, JSONCursor(text))
+        let added = source.takeString()
+        var before: JSONString?
+        if !found.isMissing {
+            guard cursor.byte == UInt8(ascii: "\"") else { throw .notAString }
+            before = cursor.takeString()
+        }
+        let count = (before?.utf8Count ?? 0) + added.utf8Count
+        guard count <= limit else { throw .tooLong(count) }
+        var writer = JSONWriter(capacity: target.count + added.count + 64)
+        found.appendStart(of: target, to: &writer)
+        writer.append(byte: UInt8(ascii: "\""))
+        for part in [before, added].lazy.compactMap(\.self) { writer.append(part.start, part.count) }
+        writer.append(byte: UInt8(ascii: "\""))
+        found.appendEnd(of: target, from: cursor.at, to: &writer)
+        self.init(padding: writer)
+    }
+}
+
+/// Where something is added in a value.
+private struct AdditionPlace {
+    /// At the value there or, if there is none, where a member can be written.
+    private(set) var cursor: JSONCursor
+    private(set) var isMissing: Bool
+    /// The names that are missing, and whether the first one follows another member.
+    private var names: [JSONString] = []
+    private var isBehind = false
+
+    init(
+        _ path: UnsafeRawPointer, in target: UnsafeRawBufferPointer, else error: AdditionError
+    ) throws(AdditionError) {
+        var path = JSONCursor(path)
+        isMissing = target.isEmpty
+        cursor = isMissing ? path : JSONCursor(target.baseAddress!)
+        guard path.enter() else { return }
+        repeat {
+            let token = path.takeString()
+            if !isMissing {
+                guard let step = cursor.step(to: token) else { throw error }
+                switch step {
+                case .value: continue
+                case .gap(let isFirst): (isMissing, isBehind) = (true, !isFirst)
+                }
+            }
+            names.append(token)
+        } while path.takesComma()
+    }
+
+    /// Appends what is before the value, with the names that are missing.
+    func appendStart(of target: UnsafeRawBufferPointer, to writer: inout JSONWriter) {
+        if let start = target.baseAddress, !target.isEmpty { writer.append(start, cursor.at - start) }
+        if isBehind { writer.append(byte: UInt8(ascii: ",")) }
+        for (index, name) in names.enumerated() {
+            if index > 0 || target.isEmpty { writer.append(byte: UInt8(ascii: "{")) }
+            writer.append(name: name)
+        }
+    }
+
+    /// Appends what is behind the value.
+    func appendEnd(of target: UnsafeRawBufferPointer, from end: UnsafeRawPointer, to writer: inout JSONWriter) {
+        for _ in 0..<max(0, names.count - (target.isEmpty ? 0 : 1)) { writer.append(byte: UInt8(ascii: "}")) }
+        if let start = target.baseAddress, !target.isEmpty { writer.append(end, start + target.count - end) }
     }
 }
 
@@ -65,7 +120,8 @@ extension JSONCursor {
     }
 
     /// Steps from an object or an array into it, by one reference token of a pointer.
-    fileprivate mutating func step(to token: JSONString) throws(AdditionError) -> Step {
+    /// Nil where the pointer leads beyond an array's end, or below a scalar.
+    fileprivate mutating func step(to token: JSONString) -> Step? {
         switch byte {
         case UInt8(ascii: "{"):
             var end = at + 1
@@ -81,14 +137,14 @@ extension JSONCursor {
             at = end
             return .gap(isFirst: false)
         case UInt8(ascii: "["):
-            guard var index = Array(token.text).arrayIndex, enter() else { throw .notANumber }
+            guard var index = Array(token.text).arrayIndex, enter() else { return nil }
             while index > 0 {
                 skipValue()
-                guard takesComma() else { throw .notANumber }
+                guard takesComma() else { return nil }
                 index -= 1
             }
             return .value
-        default: throw .notANumber
+        default: return nil
         }
     }
 }

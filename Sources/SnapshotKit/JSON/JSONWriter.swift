@@ -1,6 +1,7 @@
 /// A growing buffer of JSON bytes. Amortised O(1) per byte, no allocation per call.
 ///
-/// The storage is kept filled to its capacity, so that an append is a check and a copy, never a call per byte.
+/// The storage is as long as its capacity, whatever the bytes behind those written are, so that an append is a check and
+/// a copy, never a call per byte.
 public struct JSONWriter: Sendable {
     private var storage: [UInt8]
     /// Bytes written so far.
@@ -9,7 +10,7 @@ public struct JSONWriter: Sendable {
     /// A writer with room for `capacity` bytes before it grows.
     public init(capacity: Int = 256) {
         storage = []
-        fill(to: capacity)
+        extend(to: capacity)
     }
 
     /// The bytes written; consumes the writer. A long result has little spare room, since it may be kept.
@@ -32,21 +33,20 @@ public struct JSONWriter: Sendable {
     }
 
     @inline(never)
-    private mutating func grow(_ more: Int) { fill(to: max(storage.count * 2, count + more, 64)) }
+    private mutating func grow(_ more: Int) { extend(to: max(storage.count * 2, count + more, 64)) }
 
-    /// Fills the storage up to `size` bytes. Copies zeros: appending a repeated element takes two instructions a byte.
-    private mutating func fill(to size: Int) {
+    private mutating func extend(to size: Int) {
         // Even zero bytes of room would be allocated.
         if size == 0 { return }
-        storage.reserveCapacity(size)
-        Self.zeros.withUnsafeBufferPointer { zeros in
-            while storage.count < size {
-                storage.append(contentsOf: zeros[..<min(zeros.count, size - storage.count)])
+        storage = [UInt8](unsafeUninitializedCapacity: size) { room, length in
+            if count > 0 {
+                storage.withUnsafeBytes {
+                    room.baseAddress!.update(from: $0.bindMemory(to: UInt8.self).baseAddress!, count: count)
+                }
             }
+            length = size
         }
     }
-
-    private static let zeros = [UInt8](repeating: 0, count: 4096)
 
     /// Appends a range of bytes.
     @inline(__always)

@@ -73,6 +73,27 @@ package struct StringText: Sequence, IteratorProtocol {
     }
 }
 
+extension JSONString {
+    /// What follows another text in this one, as written; nil if this one does not start with that. O(n).
+    func rest(behind other: JSONString) -> JSONString? {
+        var end = start + other.count
+        if count < other.count || other.count > 0 && !sameBytes(start, other.start, other.count) {
+            // The same text may be written in another way.
+            guard isEscaped || other.isEscaped, let place = text.place(behind: other.text) else { return nil }
+            end = place
+        }
+        return JSONString(start: end, count: start + count - end, isEscaped: isEscaped)
+    }
+}
+
+extension StringText {
+    /// Where another text ends, if this one starts with that.
+    fileprivate consuming func place(behind other: StringText) -> UnsafeRawPointer? {
+        for byte in other where next() != byte { return nil }
+        return at
+    }
+}
+
 // MARK: - Searching
 
 /// Searches text for several parts, and reads it once however many they are. O(length) for any text (Aho and Corasick

@@ -48,9 +48,11 @@ public struct StateLimits: Sendable, Equatable {
     public var maxNesting = 8
     /// Depth of arrays and objects around a value, including those of the state. At most 512.
     public var maxDepth = 64
-    /// Bytes of a content that edits patch or add to.
+    /// Bytes of a content that edits patch, add to or append to.
     public var maxContentBytes = 16 << 20
-    /// Bytes that are made of others, since a few can ask for many: contents that a batch patches and adds to; and what
+    /// Bytes of a text, in UTF-8, that edits append to.
+    public var maxTextBytes = 1 << 20
+    /// Bytes that are made of others, since a few can ask for many: contents that a batch changes by intents; and what
     /// a reading stores beside the document, such as ids of several parts or with escapes, and contents without the
     /// children in them, which may also not be longer than three times the document and 1 MiB.
     public var maxMadeBytes = 16 << 20
@@ -69,7 +71,7 @@ public struct StateLimits: Sendable, Equatable {
         limits.maxItems = 1 << 30
         limits.maxNesting = 64
         limits.maxDepth = JSONScanner.depthLimit
-        (limits.maxContentBytes, limits.maxMadeBytes) = (maxBytes, maxBytes)
+        (limits.maxContentBytes, limits.maxMadeBytes, limits.maxTextBytes) = (maxBytes, maxBytes, maxBytes)
         limits.maxEdits = 1 << 24
         return limits
     }()

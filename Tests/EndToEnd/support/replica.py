@@ -1,7 +1,7 @@
 """A client: what it shows, its revision, and the whole rule of CONTRACT §4."""
 
 from .appliers import DIALECTS
-from .appliers.rows import members, merged, require
+from .appliers.rows import members, require, take_change
 
 
 class Replica:
@@ -36,11 +36,10 @@ class Replica:
 
     def told(self, change):
         """The list's own content after an answer."""
-        members(change, [], ["content"] if "content" in change else ["patch"])
-        if "patch" not in change:
-            return content(change)
-        require("content" in self.content, "a patch of nothing:", change)
-        return {"content": merged(self.content["content"], change["patch"])}
+        members(change, [], ["content"] if "content" in change else ["patch", "append"])
+        change = dict(change)
+        take_change(change, self.content)
+        return content(change)
 
     def shows(self, document):
         """Whether it shows what the whole state says."""

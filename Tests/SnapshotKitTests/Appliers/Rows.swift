@@ -83,15 +83,10 @@ extension Row {
 
     /// An update of a row that its reader has: it replaces the row, and says so if it returns to the root.
     init(updated tree: Tree, from old: Row) throws {
-        let members = try tree.members("id", "content", "patch", "kind", "level", "parent", "expanded", "children")
+        var members = try tree.members(
+            "id", "content", "patch", "append", "kind", "level", "parent", "expanded", "children")
         self.init(id: try members.take("id").id())
-        content = members["content"]
-        if let patch = members["patch"] {
-            guard content == nil, let before = old.content else { throw Refusal("a patch without a base: \(tree)") }
-            let after = before.merged(with: patch)
-            try require(patch.json.utf8.count < after.json.utf8.count, "a patch that is not smaller: \(tree)")
-            content = after
-        }
+        content = try Tree.updated(&members, from: old.content)
         try takeShape(members)
         let returns = old.parent != nil && parent == nil
         try require((members["level"] == .number(0)) == returns, "level 0 where the row returns to the root: \(tree)")
@@ -122,13 +117,10 @@ extension RowSection {
     /// A section of an answer without its items.
     init(bare tree: Tree) throws { try self.init(members: try tree.members("id", "content", "expanded")) }
 
-    /// An update of a section; like an item's it may carry a patch.
+    /// An update of a section; like an item's it may say only what has changed.
     init(updated tree: Tree, from old: RowSection) throws {
-        var members = try tree.members("id", "content", "patch", "expanded")
-        if let patch = members.removeValue(forKey: "patch") {
-            guard members["content"] == nil, let before = old.content else { throw Refusal("a patch without a base") }
-            members["content"] = before.merged(with: patch)
-        }
+        var members = try tree.members("id", "content", "patch", "append", "expanded")
+        members["content"] = try Tree.updated(&members, from: old.content)
         try self.init(members: members)
     }
 

@@ -1,3 +1,5 @@
+import SnapshotKit
+
 /// A JSON value as the tests see it: the order of members is lost, number tokens are kept as text, strings are bytes.
 indirect enum Tree: Equatable, Sendable {
     /// A number, `true`, `false` or `null`, as it was written.
@@ -123,5 +125,43 @@ extension Tree {
             members[name] = value == .null ? nil : (members[name] ?? .null).merged(with: value)
         }
         return .object(members)
+    }
+}
+
+// MARK: Updates
+
+extension Tree {
+    /// This content with texts behind strings in it, found through objects alone (CONTRACT §4).
+    func appending(_ texts: Tree) throws -> Tree {
+        guard case .object(let texts) = texts, !texts.isEmpty else { throw Refusal("no texts to append: \(texts)") }
+        return try texts.reduce(self) { value, text in
+            let pointer = String(decoding: text.key.bytes, as: UTF8.self)
+            guard let path = JSONPointer(pointer)?.tokens else { throw Refusal("no pointer: \(pointer)") }
+            return try value.appending(try text.value.text(), at: path[...])
+        }
+    }
+
+    private func appending(_ text: Text, at path: ArraySlice<[UInt8]>) throws -> Tree {
+        guard let name = path.first else {
+            try require(!text.bytes.isEmpty, "nothing to append")
+            return .string(Text(bytes: try self.text().bytes + text.bytes))
+        }
+        guard case .object(var members) = self, let member = members[Text(bytes: name)] else {
+            throw Refusal("no object with \(name): \(json)")
+        }
+        members[Text(bytes: name)] = try member.appending(text, at: path.dropFirst())
+        return .object(members)
+    }
+
+    /// The content after an update, or after that of the list: takes the members that say it. What is sent is smaller
+    /// than the whole.
+    static func updated(_ members: inout [Text: Tree], from old: Tree?) throws -> Tree? {
+        let change = ["patch", "append"].compactMap { name in members.removeValue(forKey: name).map { (name, $0) } }
+        guard !change.isEmpty else { return members.removeValue(forKey: "content") }
+        guard members["content"] == nil, let old else { throw Refusal("a change of no content: \(change)") }
+        let after = try change.reduce(old) { $1.0 == "patch" ? $0.merged(with: $1.1) : try $0.appending($1.1) }
+        let size = change.reduce(0) { $0 + $1.1.json.utf8.count } + (change.count == 2 ? ",\"append\":".utf8.count : 0)
+        try require(size < after.json.utf8.count, "a change that is not smaller: \(change)")
+        return after
     }
 }

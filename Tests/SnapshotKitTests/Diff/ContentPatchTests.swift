@@ -44,6 +44,70 @@ struct ContentPatchTests {
         .init(old: #"{"é\n":1,"c":"some text"}"#, new: #"{"é\u000a":2,"c":"some text"}"#, patch: #"{"é\n":2}"#),
     ]
 
+    /// Texts that grow, and what an update says of them by `delta`: the patch, and what is appended; both nil if that is
+    /// no smaller.
+    static let growth: [(old: String, new: String, patch: String?, append: String?)] = [
+        (
+            #"{"t":"It was","n":1}"#, #"{"t":"It was a dark and stormy night","n":1}"#, nil,
+            #"{"/t":" a dark and stormy night"}"#
+        ),
+        (
+            #"{"t":"It was a dark","n":1}"#, #"{"t":"It was a dark and stormy night","n":2}"#, #"{"n":2}"#,
+            #"{"/t":" and stormy night"}"#
+        ),
+        (
+            #"{"a":{"b~/\"":"one two three four","c":[]}}"#, #"{"a":{"b~/\"":"one two three four five","c":[]}}"#, nil,
+            #"{"/a/b~0~1\"":" five"}"#
+        ),
+        (
+            #"{"t":"caf\u00e9 au","of":1}"#, #"{"t":"café au lait, \ud83d\ude00 and more","of":1}"#, nil,
+            #"{"/t":" lait, \ud83d\ude00 and more"}"#
+        ),
+        (#""a line of its own""#, #""a line of its own, and its end""#, nil, #"{"":", and its end"}"#),
+        (
+            #"{"one":"the first text","two":"the second text"}"#,
+            #"{"one":"the first text.","two":"the second text!"}"#,
+            nil, #"{"/one":".","/two":"!"}"#
+        ),
+        // In the end a patch is as small, or the whole is.
+        (#"{"t":"ab","of":"a text that stays"}"#, #"{"t":"abc","of":"a text that stays"}"#, #"{"t":"abc"}"#, nil),
+        (#"{"t":"ab"}"#, #"{"t":"abc"}"#, nil, nil), (#""ab""#, #""abc""#, nil, nil),
+        // Arrays are sent whole, nothing is appended to nothing, and what has become shorter has not grown.
+        (
+            #"{"l":["a text in a list, of some length"]}"#, #"{"l":["a text in a list, of some length, grows"]}"#, nil,
+            nil
+        ),
+        (#"{"n":"some other text"}"#, #"{"n":"some other text","t":"it"}"#, #"{"t":"it"}"#, nil),
+        (
+            #"{"t":"some text and more","n":"a text that stays"}"#, #"{"t":"some text","n":"a text that stays"}"#,
+            #"{"t":"some text"}"#, nil
+        ),
+        (
+            #"{"t":"\ud83d\ude00 is a face, isn't it","n":1}"#, #"{"t":"😀 is a face, isn't it?","n":1}"#, nil,
+            #"{"/t":"?"}"#
+        ),
+    ]
+
+    @Test("of a text that has grown an update carries the rest, where that is smaller")
+    func growing() throws {
+        for row in Self.growth {
+            for isSection in [false, true] {
+                let (old, new) = (
+                    try State(model(row.old, isSection: isSection)), try State(model(row.new, isSection: isSection))
+                )
+                let failures = PairCheck.failures(from: old, to: new, style: .delta)
+                #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
+                let changeset = Changeset(from: old.snapshot, to: new.snapshot)
+                let operation = try TreeParser.tree(changeset.json(.keyed, content: .delta)).elements()[0]
+                    .members("op", "section", "items", "as")
+                let update = try isSection ? operation.take("section") : operation.list("items")[0]
+                let members = try update.members("id", "content", "patch", "append")
+                #expect(members["patch"] == row.patch.map { Tree.json($0) }, "\(row)")
+                #expect(members["append"] == row.append.map { Tree.json($0) }, "\(row)")
+            }
+        }
+    }
+
     private func model(_ content: String?, isSection: Bool) -> Model {
         var model = Model.flat("a")
         let tree = content.map { Tree.json($0) }

@@ -45,7 +45,7 @@ struct HistoryTests {
         return try State(Model(sections: sections))
     }
 
-    @Test("each state leads to the next, and the first to each", arguments: [ContentStyle.full, .patch])
+    @Test("each state leads to the next, and the first to each", arguments: ContentStyle.allCases)
     func replay(style: ContentStyle) throws {
         let states = Self.states
         #expect(states.count > 50)

@@ -84,16 +84,11 @@ struct PairCheck {
         guard changeset.changesList else { return }
         var writer = JSONWriter()
         changeset.writeList(content: style, into: &writer)
-        let members = try TreeParser.tree(writer.bytes()).members("content", "patch")
-        try require(members.count <= 1, "\(members)")
-        if let patch = members["patch"] {
-            try require(style == .patch && before != nil, "a patch of nothing")
-            try require(
-                before?.merged(with: patch) == after,
-                "\(patch) makes \(String(describing: before?.merged(with: patch)))")
-        } else {
-            try require(members["content"] == after, "content is \(String(describing: members["content"]))")
-        }
+        var members = try TreeParser.tree(writer.bytes()).members("content", "patch", "append")
+        try require(style != .full || members["patch"] == nil, "a patch, which was not asked for")
+        try require(style == .delta || members["append"] == nil, "texts, which were not asked for")
+        let content = try Tree.updated(&members, from: before)
+        try require(content == after, "content is \(String(describing: content))")
     }
 
     private func tree(_ dialect: Dialect, staging: Staging = .safe) throws -> Tree {

@@ -43,6 +43,7 @@ struct RandomStateTests {
     @Test("merge patches lead to the same contents")
     func mergePatches() throws {
         try check(Self.outline, seeds: 1_000..<1_000 + UInt64(Effort.runs(40)), style: .patch)
+        try check(Self.outline, seeds: 2_000..<2_000 + UInt64(Effort.runs(40)), style: .delta)
     }
 
     @Test("the same states give the same bytes, however they are held", arguments: Dialect.allCases)

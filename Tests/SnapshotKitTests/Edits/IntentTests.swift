@@ -65,6 +65,18 @@ struct IntentTests {
                     + #"{"op":"update","items":[{"id":"d","add":{"":1},"kind":"k","expanded":false}]}]"#,
                 #"s[a=\#(a) b=7 c] t={"n":0,"m":[]}[] u={"n":2}[d:k=5-]"#),
             EditCase(
+                "a text goes behind a string, after the patch and what is added",
+                "[\(update("a", #""append":{"/of/0":"y\u00e9\"","/by":"me"}"#, #""patch":{"by":"for "}"#))]",
+                #"s[a={"likes":1,"of":["xy\u00e9\"",{"n":2.50}],"none":null,"by":"for me"} "# + rest),
+            EditCase(
+                "nothing is an empty text, also where there is no content",
+                "[\(update("c", #""append":{"/x/y":"z","/x/w":""}"#)),\(update("c", #""append":{"/x/y":"z"}"#))]",
+                #"s[a=\#(a) b=7 c={"x":{"y":"zz","w":""}}] t={"n":-0.5}[]"#),
+            EditCase(
+                "a content that is a text, or none",
+                "[\(update("b", #""content":"b""#)),\(update("b", #""append":{"":"c"}"#)),\(update("c", #""append":{"":"d"}"#))]",
+                #"s[a=\#(a) b="bc" c="d"] t={"n":-0.5}[]"#),
+            EditCase(
                 "intents that want nothing", "[\(update("c", #""add":{}"#)),\(update("a", #""patch":{}"#))]",
                 #"s[a={"likes":1,"of":["x",{"n":2.50}],"none":null} "# + rest),
         ])
@@ -88,6 +100,22 @@ struct IntentTests {
                 "not-a-number /edits/0/items/0/add/~1n, unknown-id /edits/0/items/1/id, "
                     + "not-a-number /edits/0/items/2/add/, not-a-number /edits/1/items/0/add/~1n"),
             EditCase(
+                "no string, null, below a scalar, behind an array's end; no text to append",
+                "["
+                    + update(
+                        "a", #""append":{"/of":"x","/none":"x","/likes":"x","/likes/x":"x","/of/2":"x","/of/1/n":"x"}"#)
+                    + "," + update("b", #""append":{"/x":"x"}"#) + "]",
+                ["of", "none", "likes", "likes~1x", "of~12", "of~11~1n"]
+                    .map { "not-a-string /edits/0/items/0/append/~1\($0)" }.joined(separator: ", ")
+                    + ", not-a-string /edits/1/items/0/append/~1x"),
+            EditCase(
+                "what is appended is no string, and what says where is no pointer",
+                "[\(update("a", #""append":{"/of/0":1,"/x":null,"x":"y"}"#)),\(update("a", #""append":"x""#)),"
+                    + "\(update("a", #""append":{}"#, #""content":1"#))]",
+                "not-a-string /edits/0/items/0/append/~1of~10, not-a-string /edits/0/items/0/append/~1x, "
+                    + "wrong-shape /edits/0/items/0/append/x, wrong-shape /edits/1/items/0/append, "
+                    + "wrong-shape /edits/2/items/0/content"),
+            EditCase(
                 "a sum of too many digits",
                 "[\(update("b", #""add":{"":999999999999999992}"#)),\(update("b", #""add":{"":1}"#))]",
                 "limit-exceeded /edits/1/items/0/add/"),
@@ -108,7 +136,8 @@ struct IntentTests {
                     + "unknown-member /edits/3/items/0/add"),
         ])
     func refusals(_ edit: EditCase) throws {
-        #expect(try result(of: edit.edits, on: state) == edit.expected)
+        let found = try result(of: edit.edits, on: state)
+        #expect(found == edit.expected)
     }
 
     @Test(
@@ -129,6 +158,20 @@ struct IntentTests {
         let edited = try result(
             of: #"[{"op":"update","items":[{"id":1,"add":{"":\#(amount)}}]}]"#, on: #"[{"id":1,"content":\#(number)}]"#)
         #expect(edited == sum.map { "main[1=\($0)]" } ?? "limit-exceeded /edits/0/items/0/add/")
+    }
+
+    @Test("A text may have so many bytes in UTF-8, and is refused before it is made")
+    func longTexts() throws {
+        var limits = StateLimits()
+        limits.maxTextBytes = 6
+        let append = { (text: String) in #"[{"op":"update","items":[{"id":1,"append":{"/t":"\#(text)"}}]}]"# }
+        let state = #"[{"id":1,"content":{"t":"\u00e9é"}}]"#
+        #expect(try result(of: append("ab"), on: state, limits: limits) == #"main[1={"t":"\u00e9éab"}]"#)
+        #expect(try result(of: append(#"\u0061b"#), on: state, limits: limits) == #"main[1={"t":"\u00e9é\u0061b"}]"#)
+        for text in ["abc", #"\u0061bc"#, "aé"] {
+            #expect(
+                try result(of: append(text), on: state, limits: limits) == "limit-exceeded /edits/0/items/0/append/~1t")
+        }
     }
 
     @Test("A content may be as large and as deep as one that is sent whole")
@@ -196,27 +239,37 @@ extension Tree {
         return .object(members)
     }
 
-    /// With hundredths added; nil if that is impossible.
-    fileprivate static func added(_ hundredths: Int, at path: ArraySlice<String>, to tree: Tree?) -> Tree? {
-        guard let name = path.first else {
-            guard let tree else { return number(hundredths: hundredths) }
-            guard case .token(let token) = tree, let value = Double(token) else { return nil }
-            return number(hundredths: Int((value * 100).rounded()) + hundredths)
-        }
+    /// With the value at a path changed; nil if that is impossible.
+    fileprivate static func changed(_ tree: Tree?, at path: ArraySlice<String>, _ change: (Tree?) -> Tree?) -> Tree? {
+        guard let name = path.first else { return change(tree) }
         switch tree {
-        case nil: return added(hundredths, at: path.dropFirst(), to: nil).map { .object([Text(name): $0]) }
+        case nil: return changed(nil, at: path.dropFirst(), change).map { .object([Text(name): $0]) }
         case .object(var members):
-            guard let value = added(hundredths, at: path.dropFirst(), to: members[Text(name)]) else { return nil }
+            guard let value = changed(members[Text(name)], at: path.dropFirst(), change) else { return nil }
             members[Text(name)] = value
             return .object(members)
         case .array(var elements):
             guard let index = Int(name), elements.indices.contains(index),
-                let value = added(hundredths, at: path.dropFirst(), to: elements[index])
+                let value = changed(elements[index], at: path.dropFirst(), change)
             else { return nil }
             elements[index] = value
             return .array(elements)
         default: return nil
         }
+    }
+
+    /// A number with hundredths added, from 0 if there is none; nil for anything else.
+    fileprivate static func added(_ hundredths: Int, to tree: Tree?) -> Tree? {
+        guard let tree else { return number(hundredths: hundredths) }
+        guard case .token(let token) = tree, let value = Double(token) else { return nil }
+        return number(hundredths: Int((value * 100).rounded()) + hundredths)
+    }
+
+    /// A text with another behind it, from an empty one if there is none; nil for anything else.
+    fileprivate static func appended(_ text: String, to tree: Tree?) -> Tree? {
+        guard let tree else { return .string(Text(text)) }
+        guard case .string(let before) = tree else { return nil }
+        return .string(Text(bytes: before.bytes + Text(text).bytes))
     }
 
     private static func number(hundredths: Int) -> Tree {
@@ -244,21 +297,27 @@ private struct IntentWriter {
             for _ in 0..<Int.random(in: 0...2, using: &random) {
                 additions[path()] = Int.random(in: -150...150, using: &random)
             }
-            let written = additions.map { "\"\($0)\":\(Double($1) / 100)" }
+            var texts: [String: String] = [:]
+            if Bool.random(using: &random) { texts[path()] = ["", "a", "é"].randomElement(using: &random)! }
+            let written = additions.map { "\"\($0)\":\(Double($1) / 100)" }.joined(separator: ",")
+            let appended = texts.map { "\"\($0)\":\"\($1)\"" }.joined(separator: ",")
             edits.append(
-                "{\"op\":\"update\",\"items\":[{\"id\":1,\(patch.map { "\"patch\":\($0)," } ?? "")\"add\":{"
-                    + "\(written.joined(separator: ","))}}]}")
+                "{\"op\":\"update\",\"items\":[{\"id\":1,\"append\":{\(appended)},"
+                    + "\(patch.map { "\"patch\":\($0)," } ?? "")\"add\":{\(written)}}]}")
             if isRefused { continue }
             if let patch { tree = (tree ?? .null).merged(by: .json(patch)) }
-            for (path, amount) in additions {
+            let changes: [(path: String, change: (Tree?) -> Tree?)] =
+                additions.map { addition in (addition.key, { Tree.added(addition.value, to: $0) }) }
+                + texts.map { text in (text.key, { Tree.appended(text.value, to: $0) }) }
+            for (path, change) in changes where !isRefused {
                 let names = path.split(separator: "/").map(String.init)
-                if let sum = Tree.added(amount, at: names[...], to: tree) { tree = sum } else { isRefused = true }
+                if let made = Tree.changed(tree, at: names[...], change) { tree = made } else { isRefused = true }
             }
         }
         let result = try result(
             of: "[\(edits.joined(separator: ","))]", on: "[{\"id\":1,\"content\":\(content)}]")
         if isRefused {
-            #expect(result.hasPrefix("not-a-number /edits/"), "\(content) \(edits)")
+            #expect(result.hasPrefix("not-a-"), "\(content) \(edits)")
         } else {
             #expect(Tree.json(String(result.dropFirst("main[1=".count).dropLast())) == tree, "\(content) \(edits)")
         }

@@ -129,6 +129,11 @@ struct StateGenerator {
     static let contents: [Tree?] = [
         nil, nil, .null, .token("1"), .token("1.0"), .token("1e400"), .string("é"), .array([.null, .token("true")]),
         .json(#"{"title":"One","count":1,"tags":["a","b"],"place":{"lat":1.50,"lon":-2}}"#),
+        .json(#"{"title":"One and more of it","count":1,"place":{"lat":1.50,"lon":-2,"of":"\u00e9/~"}}"#),
+        .json(
+            #"{"title":"One and more of it, \"and\" more","count":1,"place":{"lat":1.50,"lon":-2,"of":"é/~ and more"}}"#
+        ),
+        .json(#""a text of its own""#), .json(#""a text of its own, which has grown""#),
         .json(#"{"title":"Two","count":1,"tags":["a"],"place":{"lat":1.5,"lon":-2},"note":null}"#),
         .json(#"{"a/b":1,"m~n":{"":[1,{"x":"y"}]},"\"\\":"\u0001"}"#), .json("{}"), .json("[]"),
     ]

@@ -74,7 +74,7 @@ struct WindowTests {
                 if let base {
                     let failures = PairCheck.failures(
                         from: base.state, to: shown.state, dialects: Self.rowDialects,
-                        style: random.once(in: 2) ? .patch : .full)
+                        style: random.once(in: 3) ? .patch : random.once(in: 2) ? .delta : .full)
                     log.add(failures.map { "\(name) \($0)" })
                 }
                 base = shown

@@ -26,9 +26,7 @@ def members(operation, required, optional=()):
 def row(item, old=None):
     """A row as the client keeps it: defaults left out, a patch applied to the content it had."""
     item = copy.deepcopy(item)
-    if "patch" in item:
-        require(old is not None and "content" in old and "content" not in item, "a patch of nothing:", item)
-        item["content"] = merged(old["content"], item.pop("patch"))
+    take_change(item, old)
     require(set(item) <= ITEM_MEMBERS and "id" in item, "members of the row", item)
     key(item["id"])
     for name in {"level", "children"} & set(item):
@@ -57,9 +55,7 @@ def manner(operation, old=None, new=None):
 def header(section, old=None):
     """A section without its rows, as the client keeps it."""
     section = {name: value for name, value in copy.deepcopy(section).items() if name != "items"}
-    if "patch" in section:
-        require(old is not None and "content" in old and "content" not in section, "a patch of nothing:", section)
-        section["content"] = merged(old["content"], section.pop("patch"))
+    take_change(section, old)
     require(set(section) <= SECTION_MEMBERS and "id" in section, "members of the section", section)
     require(section.get("expanded", False) is False, "a default is written:", section)
     section["id"] = key(section["id"])
@@ -68,6 +64,30 @@ def header(section, old=None):
 
 def plain(number):
     return int(getattr(number, "token", number))
+
+
+def take_change(owner, old):
+    """Puts the content in place of what an update says of it."""
+    if "patch" in owner or "append" in owner:
+        require(old is not None and "content" in old and "content" not in owner, "a change of nothing:", owner)
+        changed = merged(old["content"], owner.pop("patch")) if "patch" in owner else old["content"]
+        owner["content"] = grown(changed, owner.pop("append")) if "append" in owner else changed
+
+
+def grown(content, texts):
+    """A content with texts put behind strings in it, which objects alone lead to."""
+    require(isinstance(texts, dict) and texts, "no texts:", texts)
+    for pointer, rest in texts.items():
+        content = grown_at(content, [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]], rest)
+    return content
+
+
+def grown_at(value, names, rest):
+    if not names:
+        require(isinstance(value, str) and isinstance(rest, str) and rest, "a text behind no text:", value, rest)
+        return value + rest
+    require(isinstance(value, dict) and names[0] in value, "a text at no place:", value, names)
+    return {**value, names[0]: grown_at(value[names[0]], names[1:], rest)}
 
 
 def merged(target, patch):
