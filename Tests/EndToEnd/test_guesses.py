@@ -91,6 +91,12 @@ class Shapes(ServiceCase):
                          [{"itemsAt": "/found/rows", "idAt": "/key"}, {"itemsAt": "/found/rows", "idBy": "match"}])
         self.assertEqual(answer.json["shapes"][0]["rows"], 20_000)
 
+    def test_lines_of_a_log_repeat_sooner_or_later(self):
+        lines, tags = ["10:00 the first service started", "10:01 the second one has started"], ["swift", "kotlin"]
+        for texts, first, second in ((lines, {"idBy": "match"}, {"idAt": ""}), (tags, {"idAt": ""}, None)):
+            shapes = [each["shape"] for each in self.guess({"found": texts}).json["shapes"]]
+            self.assertEqual(shapes, [{"itemsAt": "/found", **each} for each in (first, second) if each])
+
     def test_what_is_unique_by_accident_is_no_id(self):
         weather = [{"city": "Bern", "temp": 3}, {"city": "Rome", "temp": 12}]
         self.assertEqual([each["shape"] for each in self.guess(weather).json["shapes"]],

@@ -262,14 +262,17 @@ extension Problem {
     /// Looks for a shape if one may be missing: because the list, or the ids, are elsewhere.
     mutating func look(for search: ShapeSearch?) {
         guard type == .wrongShape || type == .invalidState else { return }
+        let documents = ["", "/state", "/old", "/new"]
         let isMissing = errors.contains { error in
             switch error.code {
             case "unknown-member", "missing-id", "missing-sections", "wrong-shape", "not-an-array": true
             // Only a shape is told of these.
             case "not-found", "not-an-object", "missing-items": true
-            case "invalid-id": search?.tried != nil
+            // The first element is no item at all.
+            case "invalid-id":
+                search?.tried != nil || documents.contains { ["\($0)/0", "\($0)/items/0"].contains(error.pointer) }
             // In the document, rather than in a value of a state.
-            case "wrong-type": ["", "/state", "/old", "/new"].contains(error.pointer)
+            case "wrong-type": documents.contains(error.pointer)
             default: false
             }
         }

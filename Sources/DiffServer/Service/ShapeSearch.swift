@@ -48,18 +48,23 @@ struct ShapeSearch: Sendable {
                 return documents.old == nil || isAccepted ? .skip : nil
             }
         }
-        return guess(&documents, isNamed: named != nil).map { .shape($0) }
+        return guess(&documents, named).map { .shape($0) }
     }
 
-    /// - Parameter isNamed: whether a shape was named.
-    private func guess(_ documents: inout Documents, isNamed: Bool) -> ShapeGuess? {
+    /// - Parameter named: the shape that was named, of which all stays that the guess does not contradict.
+    private func guess(_ documents: inout Documents, _ named: StateShape.FieldMapping?) -> ShapeGuess? {
         // If the documents are valid states, something else was wrong.
-        if !isNamed, (try? documents.new.state(.native, limits: limits)) != nil,
+        if named == nil, (try? documents.new.state(.native, limits: limits)) != nil,
             documents.old == nil || (try? documents.old?.state(.native, limits: limits)) != nil
         {
             return nil
         }
-        guard let guess = documents.new.likelyShape(limits) else { return nil }
+        guard var guess = documents.new.likelyShape(limits) else { return nil }
+        if let shape = named?.identified(as: guess.shape),
+            let reading = try? documents.new.state(shape, limits: limits), reading.snapshot.rowCount == guess.rows
+        {
+            guess = ShapeGuess(shape, reading)
+        }
         guard let _ = try? documents.old?.state(guess.shape, limits: limits) else {
             return documents.old == nil ? guess : nil
         }
@@ -91,6 +96,22 @@ struct ShapeSearch: Sendable {
             guard let old = body.member("old"), let new = body.member("new") else { return nil }
             return (new, old)
         }
+    }
+}
+
+extension StateShape.FieldMapping {
+    /// This shape with the list and the ids of another one, which must be flat and have ids, as this one must be; else
+    /// nil.
+    fileprivate func identified(as other: StateShape) -> StateShape? {
+        guard let other = other.mapping, other.sectionsAt == nil, sectionsAt == nil, !other.element.idAt.isEmpty else {
+            return nil
+        }
+        var mapping = self
+        (mapping.itemsAt, mapping.element.idAt, mapping.element.isMap) = (
+            other.itemsAt, other.element.idAt, other.element.isMap
+        )
+        mapping.element.kindAt = mapping.element.kindAt ?? other.element.kindAt
+        return StateShape(mapping)
     }
 }
 

@@ -33,8 +33,11 @@ struct ListReading {
         default:
             var mapping = list.mapping
             mapping.element.idAt = [.root]
-            let isUnique = ElementProfile(of: list).identities.contains { $0.isUnique }
-            return [ListReading(isUnique ? mapping : matched, list.weight)]
+            let byMatch = ListReading(matched, list.weight)
+            guard ElementProfile(of: list).identities.contains(where: \.isUnique) else { return [byMatch] }
+            // Texts such as the lines of a log repeat sooner or later.
+            return list.holdsLines
+                ? [byMatch, ListReading(mapping, list.weight - alternate)] : [ListReading(mapping, list.weight)]
         }
     }
 
@@ -188,6 +191,20 @@ extension FoundList {
         var mapping = StateShape.FieldMapping()
         (mapping.itemsAt, mapping.element.isMap) = (pointer, isMap)
         return mapping
+    }
+
+    /// Whether most of the first elements are texts of several words.
+    fileprivate var holdsLines: Bool {
+        var (count, lines) = (0, 0)
+        forEach(upTo: ElementProfile.sample) { cursor, _ in
+            count += 1
+            if cursor.byte == UInt8(ascii: "\"") {
+                if cursor.takeString().text.count(where: { $0 == UInt8(ascii: " ") }) > 1 { lines += 1 }
+            } else {
+                cursor.skipValue()
+            }
+        }
+        return lines * 2 > count
     }
 
     /// Whether the elements of the first lists in it have mostly the same members.
