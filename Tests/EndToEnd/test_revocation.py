@@ -85,6 +85,29 @@ class Revocation(ServiceCase):
             self.assertProblem(self.ask("GET", session_path(name), both), 401, "unauthenticated")
         self.assertStatus(self.ask("GET", session_path(self.other), second), 200)
 
+    def test_one_token_is_revoked_alone(self):
+        minted = [self.ask("POST", "/v1/tokens", KEY, {"sessions": names, "scope": ["read"]}).json
+                  for names in ([self.session], [self.session], [self.session, self.other])]
+        own = [token(self.session, jti=each) for each in ("a/b é", "a", None, "x" * 129)]
+        streams = [Stream(self.server, f"{self.path}/changes", None, bearer(each["token"])) for each in minted]
+        for stream in streams:
+            self.addCleanup(stream.close)
+            self.assertEqual(stream.next_event().event, "changes")
+        for jti in (minted[0]["jti"], minted[2]["jti"], "a%2Fb%20%C3%A9"):
+            self.assertStatus(self.ask("DELETE", f"{self.path}/tokens/{jti}"), 204)
+        self.assertEqual([self.ask("GET", self.path, each["token"]).status for each in minted], [401, 200, 401])
+        self.assertEqual([self.ask("GET", self.path, each).status for each in own], [401, 200, 200, 200])
+        self.assertProblem(self.ask("GET", session_path(self.other), minted[2]["token"]), 401, "unauthenticated")
+        self.assertProblem(self.ask("DELETE", f"{self.path}/tokens/{'x' * 129}"), 400, "malformed-request")
+        self.assertProblem(self.ask("DELETE", f"{self.path}/tokens/{minted[1]['jti']}", minted[1]["token"]), 403, "forbidden")
+        for stream in (streams[0], streams[2]):
+            event = stream.next_event()
+            self.assertEqual((event.event, event.json["type"]), ("end", "/problems/unauthenticated"))
+        # The others go on, and what is revoked stays so when the session is made again.
+        self.assertStatus(self.ask("DELETE", self.path), 204)
+        self.assertStatus(self.ask("PUT", self.path, KEY, {"state": ["b"]}), 201)
+        self.assertEqual([self.ask("GET", self.path, each["token"]).status for each in minted[:2]], [401, 200])
+
     def test_it_outlives_the_session(self):
         before = self.mint()
         self.revoke()
@@ -202,6 +225,21 @@ class Nodes:
         self.revoke("b")
         event = stream.next_event(20)
         self.assertEqual((event.event, event.json["type"]), ("end", "/problems/unauthenticated"))
+
+    def test_one_token_is_refused_by_every_node(self):
+        (mine, jti), (other, _) = [(each["token"], each["jti"]) for each in (self.clients[1].request(
+            "POST", session_path("a", "tokens"), {"scope": ["read"]}, bearer(KEY)).json for _ in range(2))]
+        stream = Stream(self.nodes[1], session_path("a", "changes"), None, bearer(mine))
+        self.addCleanup(stream.close)
+        self.assertEqual(stream.next_event().event, "changes")
+        self.assertEqual(self.clients[0].request("DELETE", session_path("a", "tokens", jti), None, bearer(KEY)).status, 204)
+        self.assertEqual(stream.next_event(20).event, "end")
+        late = Server(*OPTIONS, *self.of_store())
+        self.addCleanup(late.stop)
+        for node in (*self.nodes, late):
+            client = Client(node)
+            self.addCleanup(client.close)
+            self.assertEqual([client.request("GET", session_path("a"), None, bearer(each)).status for each in (mine, other)], [401, 200])
 
     def test_other_nodes_refuse_it_at_once(self):
         for number in range(50):

@@ -395,6 +395,8 @@ class Tour(unittest.TestCase):
         self.assertEqual(self.ask("GET", "/v1/sessions/not-yet", **held).status, 200)
         self.assertEqual(self.ask("POST", "/v1/sessions/not-yet/changes", {"edits": [{"op": "clear"}]}, **held).status, 403)
         self.assertEqual(self.ask("POST", "/v1/tokens", {"sessions": ["s"] * 65}).status, 422)
+        self.assertEqual(self.ask("DELETE", f"/v1/sessions/not-yet/tokens/{token.json['jti']}").status, 204)
+        self.assertEqual(self.ask("OPTIONS", "/v1/sessions/not-yet/tokens/x").status, 204)
         self.assertEqual(self.ask("DELETE", "/v1/sessions/nor-this/tokens").status, 204)
         self.assertEqual(self.ask("GET", "/v1/sessions/not-yet", **held).status, 401)
 

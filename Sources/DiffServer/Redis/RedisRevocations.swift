@@ -52,7 +52,8 @@ final class RedisRevocations: Sendable {
 
     /// Processes a message of the channel.
     func receive(_ message: [UInt8]) {
-        let words = String(decoding: message, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
+        let words = String(decoding: message, as: UTF8.self)
+            .split(separator: " ", maxSplits: 4, omittingEmptySubsequences: false)
         guard words.count == 5, Int(words[0]) == database, let moment = Int(words[3]) else { return }
         take(String(words[4]), upTo: moment, version: String(words[2]), after: String(words[1]))
     }

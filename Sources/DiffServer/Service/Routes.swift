@@ -150,6 +150,9 @@ private let allRoutes: [Router<Route>.Route] = [
     .init(
         .delete, "/v1/sessions/{session}/tokens",
         Route(.tokens, .withoutBody(DeleteTokens.answer), .write, isJSON: false)),
+    .init(
+        .delete, "/v1/sessions/{session}/tokens/{jti}",
+        Route(.tokens, .withoutBody(DeleteTokens.answerForOne), .write, isJSON: false)),
     .init(.post, "/v1/tokens", Route(.tokens, .withBody(PostTokens.prepareForSeveral), .write)),
     .init(.get, "/livez", Route(.livez, .open(GetHealth.live), isProbe: true)),
     .init(.get, "/readyz", Route(.readyz, .open(GetHealth.ready), isProbe: true)),

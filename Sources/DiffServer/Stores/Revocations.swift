@@ -1,5 +1,5 @@
 // A token is valid until it expires, unless all tokens made for one of its sessions up to some moment are revoked
-// before. Each process has all such moments in memory, so that checking a token costs look-ups and no round trip. A
+// before, or it alone is. Each process has all such moments in memory, so that checking a token costs look-ups and no round trip. A
 // store records them and tells other processes.
 //
 // A revocation goes by the time at which a token says it was made, and so depends on the clocks of those who make
@@ -9,7 +9,8 @@ import DiffClock
 import DiffSessions
 import Synchronization
 
-/// The moments up to which tokens are revoked, by session; and the readers that were admitted by credentials, each of
+/// The moments up to which tokens are revoked, by session, or by session and token, as `name/jti`: no name has a slash.
+/// And the readers that were admitted by credentials, each of
 /// which ends when its own is revoked or withdrawn.
 public final class Revocations: Sendable {
     /// How long a revocation is kept, in milliseconds: the longest life of tokens made here.
@@ -44,18 +45,27 @@ public final class Revocations: Sendable {
 
     private static func refuse(_ token: any RevocableToken, _ content: Content) -> Bool {
         if let moment = content.momentOfAll, token.wasMade(by: moment) { return true }
-        return token.sessions.contains { content.moments[$0].map { token.wasMade(by: $0) } ?? false }
+        return token.sessions.contains { session in
+            if let id = token.id, content.moments["\(session)/\(id)"] != nil { return true }
+            return content.moments[session].map { token.wasMade(by: $0) } ?? false
+        }
     }
 
     // MARK: Revoking
 
-    /// Revokes tokens of a session that were made up to a moment, and ends their readers. O(readers with such tokens).
+    /// Revokes tokens of a session that were made up to a moment, or one token of it, and ends their readers. O(readers
+    /// with such tokens).
     public func add(_ session: String, upTo moment: Int) {
+        let parts = session.split(separator: "/", maxSplits: 1)
+        let id = parts.count > 1 ? parts[1] : nil
         let ended = content.withLock { content -> [any SessionReader] in
             guard content.moments[session] ?? .min < moment else { return [] }
             content.moments[session] = moment
             isEmpty.store(false, ordering: .releasing)
-            return content.readersOf[session]?.values.compactMap { $1.wasMade(by: moment) ? $0 : nil } ?? []
+            let readers = content.readersOf[String(parts.first ?? "")] ?? [:]
+            return readers.values.compactMap { reader, token in
+                (id.map { token.id == String($0) } ?? token.wasMade(by: moment)) ? reader : nil
+            }
         }
         for reader in ended { reader.sessionEnded(.revoked) }
     }
@@ -122,6 +132,8 @@ public protocol RevocableToken: Sendable {
     var sessions: [String] { get }
     /// When it was made, in milliseconds since 1970.
     var made: Int? { get }
+    /// What tells it from others (`jti`).
+    var id: String? { get }
 }
 
 extension RevocableToken {

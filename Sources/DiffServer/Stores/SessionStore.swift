@@ -56,8 +56,9 @@ public protocol SessionStore: AnyObject, Sendable {
     func discard(_ name: String, on executor: any WorkExecutor) -> Stored<Void>
     /// Lists sessions. Takes long if there are many, so call it on workers. Does not count as use.
     func list(_ range: SessionRange) -> Stored<SessionPage>
-    /// Revokes the session's tokens made up to a moment (milliseconds since 1970), whether or not the session exists,
-    /// and ends their readers. On completion `table.revocations` knows; other processes that share the store know soon.
+    /// Revokes the session's tokens made up to a moment (milliseconds since 1970), or one token where the name is
+    /// `session/jti`, whether or not the session exists, and ends their readers. On completion `table.revocations`
+    /// knows; other processes that share the store know soon.
     func revokeTokens(of name: String, upTo moment: Int, on executor: any WorkExecutor) -> Stored<Void>
     /// Acquires the lease for something that only one process at a time should do for a session.
     ///

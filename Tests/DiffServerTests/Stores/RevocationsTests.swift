@@ -16,8 +16,8 @@ import Testing
         func serverEnds(after time: Duration) {}
     }
 
-    private func token(_ sessions: String..., made: Int? = nil) -> Token {
-        Token(sessions: sessions, scopes: [.read], expires: WallTime(seconds: 1), made: made)
+    private func token(_ sessions: String..., made: Int? = nil, id: String? = nil) -> Token {
+        Token(sessions: sessions, scopes: [.read], expires: WallTime(seconds: 1), made: made, id: id)
     }
 
     @Test func `tokens that were made by then are refused, and no others`() {
@@ -29,6 +29,19 @@ import Testing
             #expect(revocations.refuse(token("b", "a", made: made)) == isRefused)
             #expect(!revocations.refuse(token("b", "A", "a ", made: made)))
         }
+    }
+
+    @Test func `one token is revoked alone, whenever it was made, and its readers end`() {
+        let revocations = Revocations()
+        let (mine, other, nameless) = (Reader(), Reader(), Reader())
+        revocations.follow(token("b", "a", made: 9_000, id: "x/ y"), mine)
+        revocations.follow(token("a", made: 1, id: "x"), other)
+        revocations.follow(token("a", made: 1), nameless)
+        revocations.add("a/x/ y", upTo: 1_000)
+        #expect(mine.ends.withLock { $0 } == [.revoked])
+        for reader in [other, nameless] { #expect(reader.ends.withLock { $0 } == []) }
+        #expect(revocations.refuse(token("b", "a", made: 9_000, id: "x/ y")))
+        for spared in [token("b", id: "x/ y"), token("a", id: "x"), token("a")] { #expect(!revocations.refuse(spared)) }
     }
 
     @Test func `a moment before that is known changes nothing`() {

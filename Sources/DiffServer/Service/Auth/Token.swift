@@ -25,6 +25,8 @@ package struct Token: RevocableToken, Sendable, Equatable {
     var expires: WallTime
     /// When the token was made, in milliseconds since 1970; nil counts as older than all others.
     package var made: Int?
+    /// What tells it from other tokens (`jti`, RFC 7519 §4.1.7), so that it can be revoked alone; nil if nothing does.
+    package var id: String?
     /// The view that every answer to this token goes through; nil for the whole session.
     var view: StateView?
     /// The client that the token is for (`client_id`, RFC 8693 §4.3), which has its own Idempotency-Keys. Nil for a
@@ -34,12 +36,15 @@ package struct Token: RevocableToken, Sendable, Equatable {
     package static let maxSessions = 64
     /// Enough for `maxSessions` sessions with the longest names.
     static let maxBytes = 16 * 1024
-    /// The length of a client's name, in bytes.
+    /// The length of a client's name, and of an id, in bytes.
     package static let clientBytes = 1...128
     /// How far ahead the clock of a token's maker may be, in seconds.
     private static let clockSkew: Int64 = 60
 
-    /// Signs the token with a new id (RFC 7519 §4.1.7), so that two tokens for the same session and expiry differ.
+    /// A new id, so that two tokens for the same session and expiry differ.
+    static func newID() -> String { Base64URL.encode(Digests.random(9)) }
+
+    /// Signs the token, with a new id if it has none.
     package func signed(by secret: [UInt8]) -> String {
         var claims = JSONObject()
         if sessions.count == 1 {
@@ -52,7 +57,7 @@ package struct Token: RevocableToken, Sendable, Equatable {
         if let view { claims.json("view", view.jsonHidingContents) }
         claims.text("client_id", client)
         claims.number("exp", Int(expires.seconds))
-        claims.text("jti", Base64URL.encode(Digests.random(9)))
+        claims.text("jti", id ?? Self.newID())
         let text =
             Base64URL.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8)) + "." + Base64URL.encode(claims.bytes())
         return text + "." + Base64URL.encode(Digests.hmacSHA256(Array(text.utf8), key: secret))
@@ -79,6 +84,7 @@ package struct Token: RevocableToken, Sendable, Equatable {
             guard let client = claim.string, Self.clientBytes.contains(client.utf8.count) else { return nil }
             self.client = client
         }
+        id = claims["jti"]?.string.flatMap { Self.clientBytes.contains($0.utf8.count) ? $0 : nil }
         if let start = claims["nbf"] {
             guard let start = start.number, start <= Double(now.seconds) else { return nil }
         }
@@ -94,11 +100,11 @@ package struct Token: RevocableToken, Sendable, Equatable {
     }
 
     package init(
-        sessions: [String], scopes: Set<Scope>, expires: WallTime, made: Int? = nil, view: StateView? = nil,
-        client: String? = nil
+        sessions: [String], scopes: Set<Scope>, expires: WallTime, made: Int? = nil, id: String? = nil,
+        view: StateView? = nil, client: String? = nil
     ) {
         (self.sessions, self.scopes, self.expires, self.made) = (sessions, scopes, expires, made)
-        (self.view, self.client) = (view, client)
+        (self.id, self.view, self.client) = (id, view, client)
     }
 
     /// Its memory in bytes, including its entries among the revocable tokens, but not its view.

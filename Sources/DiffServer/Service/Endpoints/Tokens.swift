@@ -41,6 +41,7 @@ enum PostTokens {
         var object = JSONObject()
         object.text("token", signed)
         object.text("expiresAt", token.expires.text)
+        object.text("jti", token.id)
         return .now(Response(status: 201, json: object.body(), isCompressible: false))
     }
 
@@ -81,7 +82,7 @@ enum PostTokens {
         }
         let token = Token(
             sessions: sessions, scopes: Set(scopes), expires: WallTime.after(.seconds(seconds)),
-            made: WallTime.milliseconds, view: try view(envelope), client: try client(envelope))
+            made: WallTime.milliseconds, id: Token.newID(), view: try view(envelope), client: try client(envelope))
         guard token.view == nil || !token.mayEdit else {
             throw .wrongMember("/view", "a token with a view may only have the scope read")
         }
@@ -107,17 +108,30 @@ enum PostTokens {
     }
 }
 
-/// Revokes all tokens of a session made before now, on all nodes of the store, and ends their streams and held
-/// requests.
+/// Revokes tokens of a session, on all nodes of the store, and ends their streams and held requests.
 enum DeleteTokens {
+    /// All that were made before now.
     @Sendable
-    static func answer(_ call: Call) throws(Problem) -> Reply {
-        guard call.service.table.revocations.hasRoom(for: call.session) else {
+    static func answer(_ call: Call) throws(Problem) -> Reply { try revoke(call.session, call) }
+
+    /// The one with an id.
+    @Sendable
+    static func answerForOne(_ call: Call) throws(Problem) -> Reply {
+        let id = call.captures["jti"]
+        guard Token.clientBytes.contains(id.utf8.count) else {
+            throw .malformed("a token's jti has at most \(Token.clientBytes.upperBound) bytes")
+        }
+        return try revoke("\(call.session)/\(id)", call)
+    }
+
+    /// - Parameter name: the session, or the session and the token.
+    private static func revoke(_ name: String, _ call: Call) throws(Problem) -> Reply {
+        guard call.service.table.revocations.hasRoom(for: name) else {
             throw Problem(
-                .capacity, "the tokens of too many sessions were revoked in the last seven days",
+                .capacity, "too many tokens, or those of too many sessions, were revoked in the last seven days",
                 limit: Revocations.limit)
         }
-        let progress = call.service.store.revokeTokens(of: call.session, upTo: WallTime.milliseconds, on: call.loop)
+        let progress = call.service.store.revokeTokens(of: name, upTo: WallTime.milliseconds, on: call.loop)
         return .later { pending in
             progress.whenDone { result in
                 // A token minted after this answer is valid, so it must not be made in the same millisecond.
