@@ -2,7 +2,9 @@
 
 import json
 import os
+import pathlib
 import subprocess
+import tempfile
 
 from support.client import session_path
 from support.clock import let_pass, wait_for
@@ -334,6 +336,26 @@ class Reloads(SourceCase):
         self.made(["mine"], "goes")
         self.reload(self.changed())
         self.shows("goes", "a")
+
+    def test_a_secret_in_a_file_is_read_again_when_it_changes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            secret = pathlib.Path(folder) / "board"
+            secret.write_text("Bearer one\n")
+            self.upstream.set("/board", ["a"])
+            board = self.source("/board")
+            board["source"]["headers"] = {"Authorization": f"file:{secret}"}
+            self.reload(self.changed(board=board))
+            stream = self.stream("board")
+            self.assertEqual(self.upstream.requests("/board")[-1]["Authorization"], "Bearer one")
+            # What is half written, or has a line too many, is not taken.
+            for text in ("Bearer\nX-A: b\n", "Bearer two\n"):
+                secret.write_text(text)
+                line = "lists not reloaded" if "X-A" in text else "lists reloaded"
+                told = sum(line in each for each in self.server.lines)
+                wait_for(lambda: sum(line in each for each in self.server.lines) > told, line, 30)
+            wait_for(lambda: self.upstream.requests("/board")[-1]["Authorization"] == "Bearer two", "the new secret is sent")
+            stream.close()
+            self.reload(self.lists(self.upstream.url))
 
     def test_one_that_is_gone_while_it_is_asked_is_not_made(self):
         held = self.upstream.set("/waits", Held(["late"]))

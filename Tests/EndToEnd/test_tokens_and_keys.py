@@ -522,6 +522,17 @@ class Rotation(ServiceCase):
         answer = self.put_session("list", {"state": ["a"]}, Authorization=f"Bearer {KEY}")
         self.assertIn(answer.status, (200, 201))
 
+    def test_a_file_that_has_changed_is_read_again_without_a_signal(self):
+        old, new = (token("list", secret=each) for each in (self.OLD, self.NEW))
+        for text, line, statuses in ((f"{self.NEW}\n", "token secrets reloaded", (401, 200)), ("half", "token secrets not reloaded", (401, 200)),
+                                     (f"{self.OLD}\n", "token secrets reloaded", (200, 401))):
+            told = sum(line in each for each in self.server.lines)
+            self.file.write_text(text)
+            wait_for(lambda: sum(line in each for each in self.server.lines) > told, lambda: f"{line} in {self.server.lines}", 30)
+            self.assertEqual((self.status(old), self.status(new)), statuses)
+        # What has no fault is read once.
+        self.assertEqual(sum("token secrets not reloaded" in each for each in self.server.lines), 1)
+
     def test_each_secret_is_good_while_it_is_in_the_file(self):
         old, new = (token("list", secret=each) for each in (self.OLD, self.NEW))
         self.assertEqual((self.status(old), self.status(new)), (200, 401))

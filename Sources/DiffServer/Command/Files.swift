@@ -31,3 +31,24 @@ package enum Files {
         }
     }
 }
+
+extension [UInt8] {
+    /// The bytes of a file without its last line break.
+    package var withoutLineBreak: [UInt8] {
+        let line = last == UInt8(ascii: "\n") ? dropLast() : self[...]
+        return Array(line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
+    }
+}
+
+/// Tells when a file was changed, or another was put in its place.
+struct FileStamp: Equatable {
+    private let numbers: [Int]
+
+    /// Nil if there is no such file, or if it is a pipe, which is read once.
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        let time = status.st_mtim
+        numbers = [Int(status.st_dev), Int(status.st_ino), Int(status.st_size), time.tv_sec, time.tv_nsec]
+    }
+}

@@ -80,8 +80,8 @@ package struct Help {
         """
         Usage: diffserver [serve] [OPTION…]
 
-        Serves on http://127.0.0.1:8080 until SIGTERM or SIGINT. SIGHUP reloads certificates, lists, keys and token
-        secrets. Exit status: 0 after a clean shutdown, 1 if it cannot start, 2 for wrong options, 70 if it was stuck.
+        Serves on http://127.0.0.1:8080 until SIGTERM or SIGINT. Certificates, lists, keys and token secrets
+        are read again when they change, or on SIGHUP. Exit status: 0 after a clean shutdown, 1 if it cannot start, 2 for wrong options, 70 if it was stuck.
 
         Examples:
 

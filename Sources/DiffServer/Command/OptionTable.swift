@@ -49,7 +49,7 @@ extension Options: CommandOptions {
             """, \.origins
         ) { CrossOrigin.isOrigin($0) ? $0 : nil },
         .text(
-            "--tls-certificate", "FILE", "PEM file: the server's certificate and its chain; reloaded on SIGHUP",
+            "--tls-certificate", "FILE", "PEM file: the server's certificate and its chain; read again when it changes",
             \.certificate),
         .text("--tls-key", "FILE", "PEM file: the certificate's private key, without a passphrase", \.certificateKey),
         .text(
@@ -64,17 +64,17 @@ extension Options: CommandOptions {
             "hash of a writer's key, good for sessions whose names start with PREFIX; may be repeated",
             KeyRing.Key.fault, \.keys
         ) { KeyRing.Key($0) }.keptSecret(),
-        .text("--key-file", "FILE", "file with such keys, one per line; reloaded on SIGHUP", \.keyFile),
+        .text("--key-file", "FILE", "file with such keys, one per line; read again when it changes", \.keyFile),
         .text(
             "--metrics-key-file", "FILE",
-            "file with keys, NAME:SHA256 in a line, that read /metrics and nothing else; reloaded on SIGHUP",
+            "file with keys, NAME:SHA256 in a line, that read /metrics and nothing else; read again when it changes",
             \.metricsKeyFile),
         .tokenSecret(
             "secret that signs clients' tokens, at least \(TokenSecrets.minBytes) bytes (default: random at each "
                 + "start); may be repeated, or have several lines: the first signs, all verify", \.tokenSecrets),
         .text(
             "--token-secret-file", "FILE",
-            "file with such secrets, one per line, so that ps does not show them; reloaded on SIGHUP",
+            "file with such secrets, one per line, so that ps does not show them; read again when it changes",
             \.tokenSecretFile),
     ]
 

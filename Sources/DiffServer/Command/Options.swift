@@ -223,8 +223,7 @@ extension Options {
         do throws(Files.Failure) {
             bytes = try Files.read(path, atMost: 1 << 20)
         } catch { throw UsageError("the \(flag) cannot be read: \(error.reason)") }
-        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-        if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+        bytes = bytes.withoutLineBreak
         guard !bytes.isEmpty else { throw UsageError("the \(flag) is empty") }
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & 0o007 != 0 {

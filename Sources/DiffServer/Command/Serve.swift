@@ -68,12 +68,20 @@ package enum Serve {
             watch(server.loops + storeLoops + (upstream.map { [$0.loop] } ?? []), limit, journal)
         }
         let reloadables = reloadables(server, service, upstream, options)
-        var signal = signals.wait()
-        while signal == SIGHUP {
-            reload(reloadables, service)
-            signal = signals.wait()
+        var signal: Int32?
+        while signal == nil || signal == SIGHUP {
+            signal = signals.wait(until: .now + lookInterval)
+            switch signal {
+            case SIGHUP:
+                if reloadables.isEmpty { journal.log("nothing to reload: no option names a file that is read again") }
+                reload(reloadables, service)
+            case nil: reload(reloadables.filter { $0.hasChanged }, service)
+            default: break
+            }
         }
-        Shutdown(server, service, delay: options.drainDelay, drain: options.drain).run(after: signal, signals) {
+        Shutdown(server, service, delay: options.drainDelay, drain: options.drain).run(
+            after: signal ?? SIGTERM, signals
+        ) {
             reload(reloadables, service)
         }
     }
@@ -97,23 +105,44 @@ package enum Serve {
 
     // MARK: Reading again
 
-    /// Something that is read again on SIGHUP.
-    private struct Reloadable {
+    /// How often files are looked at.
+    private static let lookInterval = Duration.seconds(10)
+
+    /// Something that is read again on SIGHUP, and when its files have changed. One that is half written leaves the old
+    /// in use, and is read again when the rest is there.
+    private final class Reloadable {
         /// Its name in the log, in the plural.
         let name: String
+        private let files: () -> [String]
+        /// Of its files when they were read.
+        private var stamps: [String: FileStamp] = [:]
         /// Reads it, and replaces the old one.
         ///
         /// - Returns: how much was read, in words; nil if there is nothing to count.
         let read: (_ warnings: inout [String]) throws(UsageError) -> String?
 
-        /// - Parameter path: nil if there is no such file.
+        /// - Parameters:
+        ///   - path: nil if there is no such file.
+        ///   - others: files that belong to it.
         init?(
-            _ name: String, _ path: String?,
+            _ name: String, _ path: String?, and others: @escaping () -> [String] = { [] },
             _ read: @escaping (_ path: String, _ warnings: inout [String]) throws(UsageError) -> String?
         ) {
             guard let path else { return nil }
-            self.name = name
+            (self.name, files) = (name, { [path] + others() })
             self.read = { (warnings) throws(UsageError) in try read(path, &warnings) }
+            note()
+        }
+
+        /// Notes the files as they are, or only those that were not known before.
+        func note(onlyNew: Bool = false) {
+            for path in files() where !onlyNew || stamps[path] == nil { stamps[path] = FileStamp(path) }
+        }
+
+        /// Whether a file has changed since. If one is gone, none has: it may be about to be replaced.
+        var hasChanged: Bool {
+            let now = files().map { ($0, FileStamp($0)) }
+            return now.allSatisfy { $1 != nil } && now.contains { stamps[$0] != $1 }
         }
     }
 
@@ -121,19 +150,21 @@ package enum Serve {
     private static func reload(_ all: [Reloadable], _ service: DiffService) {
         let journal = service.journal
         var isWhole = true
-        if all.isEmpty { journal.log("nothing to reload: no option names a file that is read again on SIGHUP") }
         for each in all {
+            each.note()
             var warnings: [String] = []
             do throws(UsageError) {
                 let amount = try each.read(&warnings)
                 for warning in warnings { journal.log(warning, level: "warning") }
                 journal.log("\(each.name) reloaded\(amount.map { " (\($0))" } ?? "")")
+                // Other files may belong to it now.
+                each.note(onlyNew: true)
             } catch {
                 isWhole = false
                 journal.log("\(each.name) not reloaded, old ones stay in use: \(error.message)", level: "error")
             }
         }
-        service.metrics.reloaded(isWhole)
+        if !all.isEmpty { service.metrics.reloaded(isWhole) }
     }
 
     private static func reloadables(
@@ -148,11 +179,15 @@ package enum Serve {
                 let names = options.configuration.map(file.differences) ?? []
                 return names.isEmpty ? nil : "a restart is needed for \(names.joined(separator: ", "))"
             },
-            Reloadable("certificates", options.certificate) { (_, _) throws(UsageError) in
+            Reloadable(
+                "certificates", options.certificate,
+                and: { [options.certificateKey, options.clientAuthority].compactMap(\.self) }
+            ) { (_, _) throws(UsageError) in
                 do throws(ListenError) { try server.reloadCertificates() } catch { throw UsageError("\(error)") }
                 return nil
             },
-            Reloadable("lists", options.listsPath) { (path, _) throws(UsageError) in
+            Reloadable("lists", options.listsPath, and: { upstream?.secretFiles() ?? [] }) {
+                (path, _) throws(UsageError) in
                 Self.count(try upstream?.replace(path) ?? 0, "list")
             },
             Reloadable("keys", options.keyFile) { (path, warnings) throws(UsageError) in

@@ -64,7 +64,7 @@ struct CheckLists: AddedCommand {
         do throws(Files.Failure) { json = try Files.read(path, atMost: ListsFile.maxBytes) } catch {
             fail("\(path): \(error.reason)")
         }
-        do throws(ListsFileError) { return try ListsFile(json: json, environment: environment) } catch {
+        do throws(ListsFileError) { return try ListsFile(json: json, secret: ListsFile.secrets(environment)) } catch {
             end(1, saying: error.text(of: path).lines)
         }
     }

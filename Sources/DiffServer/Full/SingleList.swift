@@ -59,7 +59,7 @@ struct SingleList: Sendable {
     func file(environment: @escaping Environment) throws(UsageError) -> ListsFile {
         let file: ListsFile
         do throws(ListsFileError) {
-            file = try ListsFile(json: Array("{\(entry)}".utf8), environment: environment)
+            file = try ListsFile(json: Array("{\(entry)}".utf8), secret: ListsFile.secrets(environment))
         } catch { throw UsageError(error.messages.joined(separator: "; ")) }
         guard file.list(of: name) != nil else { throw UsageError("\"\(name)\" cannot be a session's name") }
         return file

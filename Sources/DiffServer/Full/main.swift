@@ -29,8 +29,19 @@ extension ListsFile: Lists {
         do throws(Files.Failure) { json = try Files.read(path, atMost: Self.maxBytes) } catch {
             throw UsageError("--lists \(path): \(error.reason)")
         }
-        do throws(ListsFileError) { try self.init(json: json, environment: environment) } catch {
+        do throws(ListsFileError) { try self.init(json: json, secret: Self.secrets(environment)) } catch {
             throw UsageError(error.text(of: path), hasPlaces: true)
+        }
+    }
+
+    /// The secrets that a file may name. Those of files are without their last line break, and at most 64 KiB.
+    static func secrets(_ environment: @escaping Environment) -> (SecretPlace) -> String? {
+        { place in
+            switch place {
+            case .variable(let name): environment(name)
+            case .file(let path):
+                (try? Files.read(path, atMost: 1 << 16)).map { String(decoding: $0.withoutLineBreak, as: UTF8.self) }
+            }
         }
     }
 
@@ -40,11 +51,13 @@ extension ListsFile: Lists {
     package func start(for service: DiffService, polling: Polling) throws(ListenError) -> RunningLists {
         let upstream = try Upstream(self, for: service, polling: polling)
         service.follow(upstream)
+        let files = Locked(secretFiles)
         return (
-            upstream.loop,
+            upstream.loop, { files.withLock { $0 } },
             { (path) throws(UsageError) in
                 let file = try ListsFile(path) { getenv($0).map { String(cString: $0) } }
                 upstream.replace(by: file)
+                files.withLock { $0 = file.secretFiles }
                 return file.count
             }
         )

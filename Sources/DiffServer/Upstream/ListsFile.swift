@@ -11,15 +11,18 @@ package struct ListsFile: Sendable {
     private let patterns: [ListDefinition]
     /// The number of lists with a source.
     let sourceCount: Int
+    /// The paths of the files that hold its secrets.
+    package let secretFiles: [String]
 
     /// The longest file, in bytes.
     package static let maxBytes = 1 << 20
 
-    /// - Parameter environment: looks up the variable of a value `env:NAME`.
+    /// - Parameter secret: looks up what a value `env:NAME` or `file:PATH` names; nil if that is not there, or empty.
     /// - Throws: all faults in the file.
-    package init(json: [UInt8], environment: @escaping (String) -> String?) throws(ListsFileError) {
-        var reader = ListsFileParser(environment: environment)
+    package init(json: [UInt8], secret: @escaping (SecretPlace) -> String?) throws(ListsFileError) {
+        var reader = ListsFileParser(secret: secret)
         lists = try reader.read(json)
+        secretFiles = reader.secretFiles
         patterns = lists.filter { !$0.name.isExact }
         sourceCount = lists.count(where: \.hasSource)
         exact = Dictionary(uniqueKeysWithValues: lists.filter(\.name.isExact).map { ($0.name.text, $0) })
@@ -30,6 +33,11 @@ package struct ListsFile: Sendable {
         if let list = exact[session] { return ListMatch(list, [:]) }
         return patterns.lazy.compactMap { list in list.name.match(session).map { ListMatch(list, $0) } }.first
     }
+}
+
+/// Where a secret is that a file of lists only names.
+package enum SecretPlace {
+    case variable(String), file(String)
 }
 
 /// The list that a session belongs to, and its URLs with the session's segments filled in.

@@ -3,12 +3,14 @@ import SnapshotKit
 
 /// Parses a file of lists. It continues after each fault, so that all are reported at once.
 struct ListsFileParser {
-    private let environment: (String) -> String?
+    private let secret: (SecretPlace) -> String?
+    /// The files that were named.
+    private(set) var secretFiles: [String] = []
     private var faults: [(offset: Int, message: String)] = []
     /// The names so far, by the form of their patterns.
     private var names: [String: String] = [:]
 
-    init(environment: @escaping (String) -> String?) { self.environment = environment }
+    init(secret: @escaping (SecretPlace) -> String?) { self.secret = secret }
 
     mutating func read(_ json: [UInt8]) throws(ListsFileError) -> [ListDefinition] {
         guard json.count <= ListsFile.maxBytes else {
@@ -220,14 +222,15 @@ struct ListsFileParser {
         guard let text = value.string else {
             return fault(value.offset, "a header's value must be a string")
         }
-        let variable = readVariable(text)
-        guard variable != nil || !RequestHeader.isSecret(name) else {
+        let place = SecretPlace(text)
+        guard place != nil || !RequestHeader.isSecret(name) else {
             return fault(
-                value.offset, "\(name) is a secret: write \"env:NAME\", where the variable NAME holds the whole value")
+                value.offset,
+                "\(name) is a secret: write \"env:NAME\" or \"file:PATH\", the variable or file with the whole value")
         }
-        guard let fieldValue = variable.map({ readEnvironment($0, at: value) }) ?? text else { return nil }
+        guard let fieldValue = place.map({ readSecret(in: $0, at: value) }) ?? text else { return nil }
         guard RequestHeader.isValue(fieldValue) else {
-            let whose = variable.map { "the variable \($0) holds" } ?? "a header has"
+            let whose = place.map { "\($0) holds" } ?? "a header has"
             return fault(
                 value.offset,
                 "\(whose) a value that is empty, contains control characters, or begins or ends with a blank")
@@ -236,26 +239,26 @@ struct ListsFileParser {
     }
 
     private mutating func readSecret(_ value: JSONSlice) -> WebhookSecret? {
-        guard let name = value.string.flatMap(readVariable) else {
-            return fault(value.offset, "a secret must be \"env:NAME\", where the variable NAME holds it")
+        guard let place = value.string.flatMap(SecretPlace.init) else {
+            return fault(
+                value.offset, "a secret must be \"env:NAME\" or \"file:PATH\", the variable or file that holds it")
         }
-        guard let text = readEnvironment(name, at: value) else { return nil }
+        guard let text = readSecret(in: place, at: value) else { return nil }
         return WebhookSecret(text)
-            ?? fault(value.offset, "the variable \(name) does not hold a secret: \(WebhookSecret.rule)")
+            ?? fault(value.offset, "\(place) does not hold a secret: \(WebhookSecret.rule)")
     }
 
-    /// The variable's name after `env:`; nil if the text has no such prefix.
-    private func readVariable(_ text: String) -> String? {
-        text.hasPrefix("env:") ? String(text.dropFirst(4)) : nil
-    }
-
-    /// The value of a variable; messages never repeat it.
-    private mutating func readEnvironment(_ name: String, at value: JSONSlice) -> String? {
-        guard Self.isVariable(name) else {
+    /// The secret at a place; messages never repeat it.
+    private mutating func readSecret(in place: SecretPlace, at value: JSONSlice) -> String? {
+        switch place {
+        case .variable(let name) where !Self.isVariable(name):
             return fault(value.offset, "a variable's name may only contain letters, digits and _")
+        case .variable: break
+        case .file(let path): secretFiles.append(path)
         }
-        guard let text = environment(name), !text.isEmpty else {
-            return fault(value.offset, "the variable \(name) is unset or empty")
+        guard let text = secret(place), !text.isEmpty else {
+            let fault = if case .variable = place { "unset or empty" } else { "not there, not readable, or empty" }
+            return self.fault(value.offset, "\(place) is \(fault)")
         }
         return text
     }
@@ -308,5 +311,25 @@ extension JSONSlice {
         let way = (0...tokens.count).reversed().compactMap { value(at: JSONPointer(tokens: Array(tokens.prefix($0)))) }
         let name = isName ? way.dropFirst().first?.orderedMembers?.first { $0.value.offset == way[0].offset } : nil
         return name?.offset ?? way[0].offset
+    }
+}
+
+extension SecretPlace: CustomStringConvertible {
+    /// The place that a value names; nil if it names none.
+    init?(_ text: String) {
+        if text.hasPrefix("env:") {
+            self = .variable(String(text.dropFirst(4)))
+        } else if text.hasPrefix("file:") {
+            self = .file(String(text.dropFirst(5)))
+        } else {
+            return nil
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .variable(let name): "the variable \(name)"
+        case .file(let path): "the file \(path)"
+        }
     }
 }

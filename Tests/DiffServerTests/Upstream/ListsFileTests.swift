@@ -12,14 +12,21 @@ import Testing
         "LINES": "hidden\nX: y", "BLANK": " hidden",
     ]
 
+    /// Files hold what variables do.
+    private static func secret(_ place: SecretPlace) -> String? {
+        switch place {
+        case .variable(let name), .file(let name): variables[name]
+        }
+    }
+
     private func file(_ text: String) throws -> ListsFile {
-        try ListsFile(json: Array(text.utf8)) { Self.variables[$0] }
+        try ListsFile(json: Array(text.utf8), secret: Self.secret)
     }
 
     /// Each as `line:column: message`.
     private func faults(_ json: [UInt8]) -> [String] {
         do {
-            _ = try ListsFile(json: json) { Self.variables[$0] }
+            _ = try ListsFile(json: json, secret: Self.secret)
             return []
         } catch { return error.faults.map { "\($0.position.line):\($0.position.column): \($0.message)" } }
     }
@@ -148,7 +155,7 @@ import Testing
         "a name may only contain letters, digits, ._~:- and segments in braces, such as \"orders:{user}\""
     private static let session =
         "a session's name must be 1 to 128 letters, digits and ._~:-, but not \".\" or \"..\""
-    private static let variable = "a secret must be \"env:NAME\", where the variable NAME holds it"
+    private static let variable = "a secret must be \"env:NAME\" or \"file:PATH\", the variable or file that holds it"
     private static let controls = "a value that is empty, contains control characters, or begins or ends with a blank"
     private static let good = "\"source\":{\"url\":\"http://h/\"}"
 
@@ -333,6 +340,8 @@ import Testing
         ("\"Accept\":\"a\",^\"accept\":\"b\"", ["duplicate header accept"]),
         ("\"X-A\":^\"env:LINES\"", ["the variable LINES holds \(controls)"]),
         ("\"X-A\":^\"env:BLANK\"", ["the variable BLANK holds \(controls)"]),
+        ("\"X-A\":^\"file:LINES\"", ["the file LINES holds \(controls)"]),
+        ("\"X-A\":^\"file:NONE\"", ["the file NONE is not there, not readable, or empty"]),
         ("\"X-A\":^\"env:EMPTY\"", ["the variable EMPTY is unset or empty"]),
     ]
 
@@ -360,7 +369,7 @@ import Testing
     ])
     func `a secret has no place in the file`(_ header: String) {
         let text = "{\"a\":{\"source\":{\"url\":\"http://h/\",\"headers\":{\"\(header)\":^\"Bearer hidden\"}}}}"
-        expect(text, ["\(header) is a secret: write \"env:NAME\", where the variable NAME holds the whole value"])
+        expect(text, ["\(header) is a secret: write \"env:NAME\" or \"file:PATH\", the variable or file with the whole value"])
         let good = text.replacing("^\"Bearer hidden\"", with: "\"env:TOKEN\"")
         #expect(faults(Array(good.utf8)) == [])
     }
