@@ -1,8 +1,8 @@
 // `keyed` changes, applied to rows.
 
-export const key = String; // `1` and `"1"` are the same id; beyond 2^53 only strings are safe
+export const key = String; // `1` and `"1"` are the same id
 
-/** Applies `keyed` operations to what `host` keeps; `sections` and `rows` hold its nodes by id. */
+/** Applies operations to the nodes of a `host`, by id. */
 export function perform(changes, sections, rows, host) {
   const find = (nodes, id) => {
     if (!nodes.has(key(id))) throw new Error(`nothing here has the id "${id}"`);
@@ -51,8 +51,8 @@ export function apply(state, changes, list) {
       node.next.previous = node.previous;
       node.previous.next = node.next;
     },
-    update(node, { patch, ...value }) {
-      if (patch !== undefined) value.content = merge(node.value.content, patch);
+    update(node, told) {
+      const value = renewed(told, node.value);
       if (value.level === 0) delete value.level;
       if (value.parent === null) delete value.parent;
       node.value = value;
@@ -63,16 +63,14 @@ export function apply(state, changes, list) {
   for (const node of sections.values()) node.isChanged = false;
   perform(changes, sections, rows, host);
   const { content, ...rest } = state;
-  if (list?.patch !== undefined) list = { content: merge(content, list.patch) };
   return {
-    ...list ? rest : state,
-    ...list,
+    ...list ? { ...rest, ...renewed(list, state) } : state,
     sections: each(order).map(({ value, rows, isChanged }) => (
       isChanged ? { ...value, items: each(rows).map((row) => row.value) } : value)),
   };
 }
 
-/** The ring's end: after its last node and before the first. */
+/** The end of a ring: after its last node and before the first. */
 function ring() {
   const end = {};
   end.next = end.previous = end;
@@ -85,7 +83,21 @@ function each(end) {
   return nodes;
 }
 
-/** RFC 7396; by entries, so that `__proto__` is a member like any other. */
+/** As told: `patch`, then `append`, change the old content. */
+function renewed({ patch, append, ...value }, { content }) {
+  if (patch !== undefined) content = merge(content, patch);
+  for (const pointer in append) content = merge(content, behind(content, pathOf(pointer), append[pointer]));
+  return patch === undefined && !append ? value : { ...value, content };
+}
+
+/** A patch that puts a text behind the string at a path. */
+const behind = (value = '', [name, ...path], text) => (
+  name === undefined ? value.concat(text) : { [name]: behind(value[name], path, text) });
+
+/** The names in a JSON Pointer. */
+export const pathOf = (pointer) => pointer.split('/').slice(1).map((name) => name.replace(/~[01]/g, (it) => '~/'[it[1]]));
+
+/** RFC 7396; `__proto__` is a member like any other. */
 export function merge(value, patch) {
   const isObject = (it) => it && typeof it === 'object' && !Array.isArray(it);
   if (!isObject(patch)) return patch;

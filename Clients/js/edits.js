@@ -1,18 +1,17 @@
-// Edits that are shown before the server has answered, and states; `edit` and `post` of a connection load this module.
+// Writes: edits, which are shown before the server has answered, and states.
 //
-// What is shown is the head (the rows as the server told them) with all pending edits applied to it again: after each
-// answer and each event, one minimal step leads there. A batch is pending until the head holds it, not just until the
-// POST is answered: the event with its changes may come before or after; a larger sequence is later. If none comes in
-// time, the answer itself is taken, by the client's rule, and if it does not fit, the list is requested again.
+// What is shown is the head, as the server told it, with all pending edits applied again: one minimal step leads there.
+// A batch is pending until the head holds it; the event with its changes may come before the POST's answer or after. If
+// none comes in time, the answer is taken by the client's rule, and if it does not fit, the list is requested again.
 //
-// Rejected: taking each answer at once. The stream would no longer fit when others write, and be opened for each edit.
+// Rejected: taking each answer at once. The stream would not fit when others write.
 
-import { merge } from './apply.js';
+import { merge, pathOf } from './apply.js';
 
 const key = String;
 const editors = new WeakMap();
 
-/** `options` are a connection's own. `kind` says what `value` is: `edits`, or a `state`. */
+/** `value` is `edits` or a `state`, as `kind` says. */
 export function write(connection, options, tools, kind, value, more) {
   if (!editors.has(options)) editors.set(options, writer(connection, options, tools));
   return editors.get(options)(kind, value, more);
@@ -41,7 +40,7 @@ function writer(connection, options, { ask, receive, failure, problemOf }) {
 
   const isIn = ({ to }) => sequence(connection.revision) >= sequence(to);
 
-  /** The head with the pending batches; one that does not fit (any more) is left out, as the server would do. */
+  /** The head with the pending batches; one that does not fit is left out. */
   function overlaid() {
     return pending.reduce((state, batch) => {
       try { return state && batch.edits && !isIn(batch) ? edited(state, batch.edits) : state; } catch { return state; }
@@ -78,7 +77,7 @@ function writer(connection, options, { ask, receive, failure, problemOf }) {
     for (let failures = 0; ; failures += 1) {
       try {
         const signal = AbortSignal.any([end, AbortSignal.timeout(10_000)]);
-        const answer = await ask({ Accept: 'application/json', ...headers }, query, { ...init, signal });
+        const answer = await ask({ ...headers }, query, { ...init, signal });
         return await answer.json();
       } catch (error) {
         const { isFinal, retryAfter } = error;
@@ -117,7 +116,7 @@ function writer(connection, options, { ask, receive, failure, problemOf }) {
   return (kind, value, { signal, timeout = 60_000, ifMatch, ...query } = {}) => {
     const body = JSON.stringify(kind === 'edits' ? { edits: value } : value);
     const batch = { key: crypto.getRandomValues(new Uint32Array(4)).join('-'), body, ifMatch, query };
-    if (kind === 'edits') batch.edits = JSON.parse(body).edits; // as they are now, whatever the caller does
+    if (kind === 'edits') batch.edits = JSON.parse(body).edits; // as they are now
     const control = new AbortController();
     const end = control.signal;
     const timer = setTimeout(() => control.abort(), timeout);
@@ -165,7 +164,7 @@ const aborted = (end) => new Promise((resolve) => {
 
 // MARK: Edits
 
-// The form of an edit. The server refuses everything not named here, whatever the state.
+// The form of an edit. The server refuses all else, whatever the state.
 const encoder = new TextEncoder();
 const isObject = (value) => Boolean(value) && typeof value === 'object' && !Array.isArray(value);
 const isID = (value) => (
@@ -185,9 +184,9 @@ const values = { id: isID, content: () => true, expanded: (value) => typeof valu
 const kind = { kind: (value) => typeof value === 'string' };
 const items = { items: (value) => value === null || each((item) => isID(item) || isItem(item))(value) };
 const isItem = one({ ...values, ...kind, ...items });
-const intents = { patch: () => true, add: isObject };
+const intents = { patch: () => true, add: isObject, append: isObject };
 const isUpdate = (form) => (value) => (
-  one({ ...values, ...intents, ...form })(value) && !('content' in value && ('patch' in value || 'add' in value)));
+  one({ ...values, ...form, ...!('content' in Object(value)) && intents })(value));
 const named = [isID, isID];
 /** The elements of `items` and of `sections`, by operation. */
 const elements = {
@@ -210,7 +209,7 @@ function check(edit) {
   }
 }
 
-/** The state after edits, as far as rows can tell; throws where the server would refuse them. */
+/** The state after edits, as far as rows tell; throws what the server refuses. */
 export function edited(state, edits) {
   for (const edit of edits) check(edit);
   const root = { nodes: [] };
@@ -220,7 +219,7 @@ export function edited(state, edits) {
     const section = enter(sections, root, { value, old: { given, value } });
     for (const row of rows) {
       const parent = row.parent === undefined ? section : items.get(key(row.parent));
-      // In a window the parent may be outside: then the row itself says what it is below.
+      // Outside the window; the row itself says what it is below.
       enter(items, parent ?? section, { value: row, isStray: !parent, hidden: row.children ?? 0 });
       if (parent) parent.hidden -= 1;
     }
@@ -319,13 +318,14 @@ export function edited(state, edits) {
     } else for (const id of named) find(map, id); // the answer says how to redraw these
   }
 
-  function renew(node, { id, patch, add = {}, ...said }) {
+  function renew(node, { id, patch, add = {}, append = {}, ...said }) {
     node.value = { ...node.value, ...said };
     if (patch !== undefined) node.value.content = merge(node.value.content, patch);
-    for (const [pointer, amount] of Object.entries(add)) {
-      if (typeof amount !== 'number' || !/^(\/|$)/.test(pointer)) throw new Error(`nothing to add at "${pointer}"`);
-      const path = pointer.split('/').slice(1).map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
-      node.value.content = added(node.value.content, path, amount);
+    for (const [values, none] of [[add, 0], [append, '']]) {
+      for (const [pointer, more] of Object.entries(values)) {
+        if (typeof more !== typeof none || !/^(\/|$)/.test(pointer)) throw new Error(`nothing to add at "${pointer}"`);
+        node.value.content = added(node.value.content, pathOf(pointer), more, none);
+      }
     }
     if (node.value.expanded) delete node.value.expanded;
   }
@@ -351,27 +351,29 @@ export function edited(state, edits) {
   return isSame(written, state.sections) ? state : { ...state, sections: written };
 }
 
-/** A content with an amount added to the number at a path; missing ones count from 0. */
-function added(value, [name, ...rest], amount) {
+/** A content with more added to what is at a path, or else to `none`. */
+function added(value, [name, ...rest], more, none) {
   if (name === undefined) {
-    if (typeof (value ?? 0) !== 'number' || value === null) throw new Error('no number');
-    const sum = (value ?? 0) + amount;
+    const old = value === undefined ? none : value;
+    if (typeof old !== typeof none) throw new Error('nothing to add to');
+    const sum = old + more;
+    if (none === '') return sum;
     // As the server's exact sum is read: 0.1 + 0.2 is 0.3.
     const short = Number(sum.toPrecision(15));
     return Math.abs(short - sum) <= Number.EPSILON * Math.abs(sum) ? short : sum;
   }
   if (Array.isArray(value)) {
     if (!(name in value) || key(Number(name)) !== name) throw new Error(`no element ${name}`);
-    return Object.assign([...value], { [name]: added(value[name], rest, amount) });
+    return Object.assign([...value], { [name]: added(value[name], rest, more, none) });
   }
   if (value === null || typeof (value ?? {}) !== 'object') throw new Error('below a scalar');
   const members = new Map(Object.entries(value ?? {}));
-  return Object.fromEntries(members.set(name, added(members.get(name), rest, amount)));
+  return Object.fromEntries(members.set(name, added(members.get(name), rest, more, none)));
 }
 
 // MARK: Changes
 
-/** How an answer's rows are to be redrawn: as it says, if they are otherwise unchanged or need a new cell. */
+/** How rows are redrawn: as the answer says, if they are unchanged or need a new cell. */
 function redrawn(before, after, changes) {
   const marks = { items: new Map(), sections: new Map() };
   if (!before || !Array.isArray(changes)) return marks;
@@ -435,8 +437,8 @@ export function difference(old, next, marks) {
 }
 
 /**
- * Puts values in order, with as few moves as possible. From the end, so that whatever `before` names is in its place by
- * then. `placeOf` says where a value was in this list: null in another, undefined nowhere.
+ * Puts values in order, with the fewest moves. From the end: what `before` names is in its place by then. `placeOf` says
+ * where a value was in this list: null in another, undefined nowhere.
  */
 function arrange(values, placeOf, insert, move) {
   const places = values.map(({ id }) => placeOf(id));
@@ -450,7 +452,7 @@ function arrange(values, placeOf, insert, move) {
 
 /** The places of a longest increasing subsequence among numbers and holes (Fredman 1975). O(n log n). */
 function longestRun(numbers) {
-  const [ends, previous] = [[], []]; // the smallest end of a run of each length, and each one's predecessor
+  const [ends, previous] = [[], []]; // the smallest end of a run of each length, and predecessors
   numbers.forEach((number, at) => {
     if (number == null) return;
     let [low, high] = [0, ends.length];

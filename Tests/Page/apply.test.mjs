@@ -34,6 +34,14 @@ const table = [
     { sections: [{ id: 'm', items: [{ id: 'a', content: { x: { y: 1, q: 3 }, w: [1] } }] }] }],
   ['a patch of a section', { sections: [{ id: 'm', content: { a: 1, b: 2 }, items: [] }] },
     [{ op: 'update', section: { id: 'm', patch: { b: 3 } }, as: 'reconfigure' }], { sections: [{ id: 'm', content: { a: 1, b: 3 }, items: [] }] }],
+  ['a text that grew', { sections: [{ id: 'm', items: [{ id: 'a', content: { x: { 'y/~': 'é', z: null }, w: [1] } }] }] },
+    [{ op: 'update', items: [{ id: 'a', append: { '/x/y~1~0': '😀' } }], as: 'reconfigure' }],
+    { sections: [{ id: 'm', items: [{ id: 'a', content: { x: { 'y/~': 'é😀', z: null }, w: [1] } }] }] }],
+  ['a patch, then texts, also where there were none', { sections: [{ id: 'm', items: [{ id: 'a', kind: 'k', content: { x: 'a', n: 1 } }] }] },
+    [{ op: 'update', items: [{ id: 'a', patch: { x: 'b', n: null }, append: { '/x': 'c', '/y/z': 'd' } }], as: 'reload' }],
+    { sections: [{ id: 'm', items: [{ id: 'a', content: { x: 'bc', y: { z: 'd' } } }] }] }],
+  ['a text of a section', { sections: [{ id: 'm', content: 'a', items: [] }] },
+    [{ op: 'update', section: { id: 'm', append: { '': 'b' } }, as: 'reconfigure' }], { sections: [{ id: 'm', content: 'ab', items: [] }] }],
 ];
 
 for (const [name, old, changes, expected] of table) {
@@ -51,6 +59,22 @@ test('apply: a member __proto__ is patched like any other', () => {
   assert.equal({}.x, undefined);
 });
 
+test('apply: the list has a content of its own', () => {
+  const old = { content: { title: 'a', n: 1 }, sections: [] };
+  for (const [list, content] of [
+    [{ content: 1 }, 1], [{ patch: { n: 2 } }, { title: 'a', n: 2 }], [{ append: { '/title': 'b' } }, { title: 'ab', n: 1 }],
+    [{ patch: { n: null }, append: { '/title': 'b' } }, { title: 'ab' }], [undefined, old.content],
+  ]) assert.deepEqual(apply(old, [], list), { content, sections: [] });
+  assert.deepEqual(apply(old, [], {}), { sections: [] });
+});
+
+test('apply: a member __proto__ grows like any other', () => {
+  const old = JSON.parse('{"sections":[{"id":"m","items":[{"id":"a","content":{"__proto__":{"x":"a"}}}]}]}');
+  const changes = [{ op: 'update', items: [{ id: 'a', append: { '/__proto__/x': 'b' } }], as: 'reconfigure' }];
+  assert.equal(JSON.stringify(apply(old, changes).sections[0].items[0].content), '{"__proto__":{"x":"ab"}}');
+  assert.equal({}.x, undefined);
+});
+
 test('apply: what did not change stays the same object', () => {
   const old = { sections: [{ id: 's', items: rows('a') }, { id: 't', items: rows('b', 'c') }] };
   const next = apply(old, [{ op: 'move', item: 'c', in: 't', before: 'b' }]);
@@ -62,6 +86,7 @@ for (const change of [
   { op: 'remove', items: ['q'] }, { op: 'move', item: 'a', in: 'main', before: 'q' }, { op: 'move', item: 'a', in: 'q', before: null },
   { op: 'insert', items: [{ id: 'a' }], in: 'main', before: null }, { op: 'update', items: [{ id: 'q' }], as: 'reload' },
   { op: 'insert', section: { id: 'main' }, before: null }, { op: 'remove', section: 'q' },
+  { op: 'update', section: { id: 'main', patch: { n: 1 }, append: { '/n': 'x' } }, as: 'reconfigure' },
 ]) {
   test(`apply: refuses what does not fit: ${JSON.stringify(change)}`, () => assert.throws(() => apply(main('a', 'b'), [change])));
 }
