@@ -141,10 +141,13 @@ type IntoParent = { into: ID | { section: ID } | { item: ID }; at?: 'start' | 'e
 /** Null is the end for `before` and the start for `after`; the first that exists of a list counts. */
 type Siblings = ID | null | [...ID[], ID | null];
 
-/** Replaced as a whole; or changed as it is by then, by a merge patch and by what is added to the numbers at JSON Pointers. */
+/**
+ * Replaced as a whole; or changed as it is by then, by a merge patch, by what is added to the numbers at JSON Pointers,
+ * and by what is put behind the strings there.
+ */
 type NewContent<Content> =
-  | { content?: Content; patch?: undefined; add?: undefined }
-  | { content?: undefined; patch?: Patch<Content>; add?: Record<string, number> };
+  | { content?: Content; patch?: undefined; add?: undefined; append?: undefined }
+  | { content?: undefined; patch?: Patch<Content>; add?: Record<string, number>; append?: Record<string, string> };
 
 /** A merge patch (RFC 7396): null removes an optional member, and arrays are replaced as a whole. */
 export type Patch<Content> = Content extends readonly unknown[] ? Content
@@ -198,16 +201,22 @@ export interface Changes<Item = any, Header = any> {
 
 /** Section and row. */
 export type Path = [section: number, row: number];
-/** All of a row again. With `content: 'patch'` there may be a JSON merge patch (RFC 7396) instead of the content. */
-export interface ChangedRow<Item = any> extends Omit<Row<Item>, 'parent'> {
-  parent?: ID | null;
+/**
+ * What may stand instead of a content: a JSON merge patch (RFC 7396), with `content: 'delta'` also texts that come behind
+ * the strings at JSON Pointers, after the patch.
+ */
+export interface ContentChange {
   patch?: unknown;
+  append?: Record<string, string>;
+}
+
+/** All of a row again. */
+export interface ChangedRow<Item = any> extends Omit<Row<Item>, 'parent'>, ContentChange {
+  parent?: ID | null;
 }
 
 /** The same for a section, without its rows. */
-export interface ChangedSection<Header = any> extends SectionValue<Header> {
-  patch?: unknown;
-}
+export interface ChangedSection<Header = any> extends SectionValue<Header>, ContentChange {}
 
 export interface Indexes<Place, Inserted, Updated> {
   deleted?: Place[];
@@ -275,7 +284,7 @@ export interface ChangesAnswer<D extends Dialect = 'keyed', Item = any, Header =
   /** Only while edits are pending: the server's own changes, between the states without them. */
   told?: Changes<Item, Header>[D];
   /** The list's own content, if it differs from that at `from`; `{}` if there is none any more. */
-  list?: { content?: List; patch?: unknown };
+  list?: { content?: List } & ContentChange;
   reset?: undefined;
   state?: undefined;
   rows?: undefined;
@@ -364,14 +373,22 @@ export interface ConnectOptions<D extends Dialect = 'keyed', Item = any, Header 
   state?: State<Item, Header, List> | null;
   /** Default `keyed`, the only one in which the state is kept. */
   dialect?: D;
-  /** `patch` sends only what changed in a content, where that is smaller. */
-  content?: 'full' | 'patch';
+  /**
+   * `patch` sends only what changed in a content, where that is smaller; `delta` of a text that grew, only the rest.
+   * Default `delta` for `keyed`, of an older server `patch`; `full` for the other dialects.
+   */
+  content?: 'full' | 'patch' | 'delta';
   /** The part of the session to follow; by default, all of it. */
   view?: View;
   /** The rows to follow; by default, all of them. Not with `counts` and `json-patch`. */
   window?: ListWindow | null;
   /** `poll` if streams cannot be read at all. Otherwise a stream is tried, and polling is the fallback. */
   transport?: 'poll';
+  /**
+   * Asks about once in so many seconds (at most a day), in place of a stream: for a public session behind a cache, where
+   * the requests of all readers that have the same are one.
+   */
+  poll?: number | null;
   /** Closes the connection when it is aborted. */
   signal?: Signal;
   /**
@@ -523,7 +540,7 @@ export class ProblemError extends Error {
  *
  * @param url where the server is, such as `https://lists.example.org`; '' is the origin of the page. The path of a
  *   proxy that has the server below one ends with a slash: `/lists/`.
- * @throws `TypeError`, at once, if there is no session, or if the address cannot be one
+ * @throws `TypeError`, at once, if there is no session, or if the address or `poll` cannot be one
  */
 export function connect<Item = any, Header = any, List = any>(
   url: URLLike, options: ConnectOptions<'keyed', Item, Header, List> & { dialect?: 'keyed' },

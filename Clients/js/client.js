@@ -1,5 +1,4 @@
-// diffserver-client 0.2.0. `connect` follows a session; `apply` applies changes to rows, `bind` to elements. There is
-// no diff code: the server says what changed. On first use edits.js and updates.js are loaded. Types: client.d.ts.
+// diffserver-client 0.2.0. On first use edits.js and updates.js are loaded.
 
 import { apply } from './apply.js';
 
@@ -9,7 +8,7 @@ export { bind } from './bind.js';
 let writer;
 
 export function connect(url, { ...options } = {}) {
-  const { session, token, since = null, state = null, view, dialect = 'keyed', content = 'full', signal } = options;
+  const { session, since = null, state = null, view, dialect = 'keyed', signal, poll: every } = options;
   check(url, session, options);
   const address = `${String(url).replace(/\/+$/, '')}/v1/sessions/${encodeURIComponent(session)}/changes?`;
   const write = (kind) => async (...values) => {
@@ -23,7 +22,7 @@ export function connect(url, { ...options } = {}) {
   const list = { options, self, isPart, ask, start, take, look, poll, live, receive, tell };
   let { window } = options;
   let isClosed = false;
-  let isKnown; // by the stream that is open
+  let isKnown; // by this transport
   let isMissing; // and told so
   let line, loop;
   begin();
@@ -35,7 +34,6 @@ export function connect(url, { ...options } = {}) {
     signal?.addEventListener('abort', close);
     await null; // no callback before `connect` has returned
     await Promise.allSettled([loop]); // or it would miss the first answers
-    // Other lists may be followed over the same line.
     if (!isClosed) line = options.carry?.(list, { link, send, failure }) ?? link(list);
   }
 
@@ -65,6 +63,7 @@ export function connect(url, { ...options } = {}) {
 
   function tell(status, detail) {
     if (!isClosed) self.status = status;
+    isKnown = detail.transport;
     isMissing = detail.problem?.status === 404;
     list.told?.(detail);
     call(options.onStatus, { status, ...detail });
@@ -76,47 +75,47 @@ export function connect(url, { ...options } = {}) {
   }
 
   function isPart() {
-    return Boolean(view) || Object.values(window ?? {}).some((value) => value != null);
+    return view || Object.values(window ?? {}).some((value) => value != null);
   }
 
   function ask(headers, more, init) {
-    const query = { dialect, content, view: view && JSON.stringify(view), ...window, since: self.revision, ...more };
-    return send(address, Object.entries(query), token, headers, init);
+    const query = { view: view && JSON.stringify(view), ...window, since: self.revision, ...more };
+    return send(address, Object.entries(query), options, headers, init);
   }
 
   function start() {
     isKnown = false;
-    self.stale = undefined; // a stream of a list that still is says so
+    self.stale = undefined; // it is told again
   }
 
   function take(event, data) {
     if (event === 'end') throw failure(JSON.parse(data));
     if (event !== 'id' && event !== 'changes') return;
     const answer = event === 'changes' ? JSON.parse(data) : self;
-    if (!isKnown || answer.stale !== self.stale) live('stream', answer);
-    isKnown = true;
+    live('stream', answer);
     if (answer !== self) return receive(answer);
     self.revision = data; // nothing shown has changed
     line?.heard();
   }
 
-  /** A stream waits silently for a missing session: if it says nothing, ask once. */
+  /** A stream waits silently for a missing session. */
   async function look(signal) {
     if (isKnown || isMissing) return;
-    const { body, problem } = await ask({ Accept: 'application/json' }, null, { signal }).catch((error) => error);
-    body?.cancel(); // it exists, and the stream will say so
+    const { body, problem } = await ask({}, null, { signal }).catch((error) => error);
+    body?.cancel(); // it exists
     if (problem?.status === 404 && !isKnown && !signal.aborted) tell('waiting', { problem, delay: 0 });
   }
 
   async function poll(init) {
-    // Without a base, an existing session answers at once, and only a missing one would be held.
-    const wait = dialect !== 'counts' && (self.revision || isMissing) && { wait: 25 };
-    const answer = await (await ask({ Accept: 'application/json' }, wait, init)).json();
+    // Without a base, only a missing session would be held.
+    const wait = !every && dialect !== 'counts' && (self.revision || isMissing) && { wait: 25 };
+    const answer = await (await ask({}, wait, init)).json();
     live('poll', answer);
     return receive(answer);
   }
 
   function live(transport, { stale }) {
+    if (isKnown === transport && self.stale === stale) return;
     self.stale = stale;
     tell('live', { transport, ...stale && { stale } });
   }
@@ -149,7 +148,9 @@ function check(url, session, options) {
   for (const name in options) {
     if (/^on(?!(Change|Close|Head|Pending|Status)$)/.test(name)) throw new TypeError(`connect calls no "${name}"`);
   }
-  if (session == null || session === '') throw new TypeError('connect needs the name of a session');
+  if ((session ?? '') === '') throw new TypeError('connect needs the name of a session');
+  const poll = options.poll ?? 1;
+  if (!(poll > 0 && poll < 1e5)) throw new TypeError(`connect needs poll in seconds, not "${poll}"`);
   const [isRoot, host] = /^(https?:\/\/[^/?#]+)?(\/([^?#]*\/)?)?$/i.exec(url) ?? [];
   if (isRoot != null && (host || globalThis.location)) return;
   throw new TypeError('connect needs the address of a server, such as http://127.0.0.1:8080, '
@@ -158,9 +159,10 @@ function check(url, session, options) {
 
 /** Sends a list's requests: a stream, or polls where streams do not get through. */
 function link(list, error) {
-  let polls = list.options.transport === 'poll' ? Infinity : 0; // until a stream is tried again
+  const { transport, poll: every } = list.options;
+  let polls = transport === 'poll' || every ? Infinity : 0; // until a stream is tried again
   let failures = 0;
-  let retry = 1_000;
+  let retry = every > 1 ? every * 1_000 : 1_000;
   let [isOpen, isRenewed] = [true, false];
   let request, timer, wake, holds;
   const listen = (how) => {
@@ -185,10 +187,10 @@ function link(list, error) {
     wake?.();
   }
 
-  /** Ends a back-off when the browser is online or visible again, but not a delay that the server named. */
+  /** Back online or visible, it asks at once, unless the server named a time. */
   function nudge({ type }) {
     if (holds || globalThis.document?.hidden) return;
-    if (type === 'online') reconnect(); // a connection over the earlier network may be dead without notice
+    if (type === 'online') reconnect(); // the old connection may be dead
     else wake?.();
   }
 
@@ -224,7 +226,7 @@ function link(list, error) {
     }
   }
 
-  /** Partly random, so that not all readers return at once. Timers end at 2^31 ms. */
+  /** Partly random, for many return at once. */
   function pause(least) {
     const chance = 0.5 + Math.random() / 2;
     if (least == null) return chance * Math.min(retry * 2 ** failures, 30_000);
@@ -233,7 +235,10 @@ function link(list, error) {
 
   function sleep(delay) {
     clearTimeout(timer);
-    return new Promise((resolve) => { timer = setTimeout(wake = resolve, delay); });
+    return new Promise((resolve) => {
+      timer = setTimeout(wake = resolve, delay);
+      if (request) request.signal.onabort = resolve;
+    });
   }
 
   function expect(seconds) {
@@ -250,7 +255,7 @@ function link(list, error) {
     };
     list.start(signal);
     try {
-      // A stream says `retry` at once, with the events to begin with, and something every 15 s.
+      // A stream says something at once, and every 15 s.
       const answer = await list.ask({ Accept: 'text/event-stream' }, null, { signal, begin: () => expect(5) });
       const type = answer.headers.get('Content-Type');
       if (!answer.body || !type?.startsWith('text/event-stream')) throw failure({ status: 406 });
@@ -273,7 +278,7 @@ function link(list, error) {
       }
       throw failure({ title: 'The stream broke off' });
     } catch (error) {
-      // No streams here, or something on the way holds them back: poll for a while.
+      // No streams get through: poll for a while.
       if ((hasBegun || !signal.reason?.problem) && error.problem?.status !== 406) throw error;
       polls = list.polls ?? 5;
     } finally {
@@ -283,21 +288,25 @@ function link(list, error) {
 
   async function poll() {
     const start = Date.now();
-    const isNews = await list.poll({ signal: request.signal, begin: () => expect(45) });
+    // By `no-store` no cache would answer.
+    const isNews = await list.poll({ signal: request.signal, begin: () => expect(45), ...every && { cache: 'default' } });
     polls -= 1;
+    if (every) await sleep(every * (900 + Math.random() * 200));
     // If nobody holds it, it must not spin.
-    if (!isNews && Date.now() - start < 1_000) await sleep(pause(list.period));
+    else if (!isNews && Date.now() - start < 1_000) await sleep(pause(list.period));
   }
 }
 
-async function send(address, query, token, headers, { begin, ...init } = {}) {
+/** Parameters have one order, for caches. */
+async function send(address, query, options, headers, { begin, ...init } = {}) {
+  const { token, dialect = 'keyed', form = dialect === 'keyed' ? 'delta' : 'full', content = form } = options;
   const secret = typeof token === 'function' ? await token() : token;
   if (secret) headers.Authorization = `Bearer ${secret}`;
   begin?.();
-  const pairs = query.filter(([, value]) => value != null).map((pair) => pair.map(encodeURIComponent).join('='));
+  const pairs = [['dialect', dialect], ['content', content], ...query].filter(([, value]) => value != null)
+    .map((pair) => pair.map(encodeURIComponent).join('=')).sort();
   const { origin } = globalThis.location ?? {};
   const answer = await fetch(address + pairs.join('&'), { headers, cache: 'no-store', ...init }).catch((error) => {
-    // A browser does not say whether anything answered.
     if (origin && new URL(address, location).origin !== origin) {
       error.cause ??= { code: /^http/.test(origin) ? `if the server runs, it needs --origin ${origin}` : 'serve this page over HTTP' };
     }
@@ -306,6 +315,10 @@ async function send(address, query, token, headers, { begin, ...init } = {}) {
   if (answer.ok) return answer;
   const { status } = answer;
   const problem = { title: answer.statusText, status, ...await answer.json().catch(() => null) };
+  if (status === 400 && content === 'delta' && !options.content) {
+    options.form = 'patch'; // an older server
+    return send(address, query, options, headers, { begin, ...init });
+  }
   // Sessions come and go, but a server's routes do not.
   const isFinal = problem.type === '/problems/route-not-found'
     || status < 500 && ![404, 408, 425, 429, typeof token === 'function' && 401].includes(status);
@@ -320,19 +333,19 @@ export class ProblemError extends Error {
 }
 const failure = (...values) => new ProblemError(...values);
 
-/** Why something failed. Node keeps the reason of a "fetch failed" in its cause, which may only have a code. */
+/** Node keeps the reason of a failed fetch in its cause. */
 function problemOf({ problem, message, cause }) {
   const reason = cause?.message || cause?.code;
   return problem ?? { title: 'No connection', detail: reason ? `${message}: ${reason}` : message };
 }
 
-/** `Retry-After` in milliseconds: seconds or a date. */
+/** In milliseconds, of seconds or a date. */
 function delayOf(text) {
   const delay = /^\d+$/.test(text) ? text * 1_000 : Date.parse(text) - Date.now();
   return delay >= 0 ? delay : null;
 }
 
-/** Reads server-sent events from pieces that may break anywhere. */
+/** Reads events from pieces that may break anywhere. */
 export function eventParser(emit) {
   let held = '';
   let event = {};

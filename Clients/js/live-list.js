@@ -20,7 +20,7 @@ const most = 1_001; // rows of a window
 const windowOf = (rows) => (rows ? { at: 'start', before: 0, after: rows - 1 } : null);
 
 export class LiveList extends HTMLElement {
-  static observedAttributes = ['src', 'view', 'limit'];
+  static observedAttributes = ['src', 'view', 'limit', 'poll'];
   #token;
   #list = null;
   #rows; // of the window, if there is a limit
@@ -45,7 +45,7 @@ export class LiveList extends HTMLElement {
     this.addEventListener('click', (event) => this.#clicked(event));
   }
 
-  /** A key or token, or a function that gives one; no attribute, which other scripts read. */
+  /** A key or token, or a function that gives one; no attribute. */
   get token() { return this.#token; }
   set token(token) {
     this.#token = token;
@@ -131,7 +131,7 @@ export class LiveList extends HTMLElement {
     });
     const session = decodeURIComponent(name);
     this.#list = connect(server, {
-      session, token: this.#token, view, window: windowOf(this.#rows), content: 'patch',
+      session, token: this.#token, view, window: windowOf(this.#rows), poll: this.getAttribute('poll'),
       onStatus: (status) => this.#told(status, session, server || location.origin),
       onPending: () => { for (const element of this.#elements()) this.#mark(element); },
       onChange: (state, answer) => {

@@ -1,11 +1,11 @@
 import { Connection, ConnectOptions, Dialect, URLLike } from './client.js';
 
 /** Options common to all lists. */
-export interface ShareOptions extends Pick<ConnectOptions, 'token' | 'transport'> {}
+export interface ShareOptions extends Pick<ConnectOptions, 'token' | 'transport' | 'poll'> {}
 
 /** Options of a single list. */
 export type SharedOptions<D extends Dialect = 'keyed', Item = any, Header = any, List = any> =
-  Omit<ConnectOptions<D, Item, Header, List>, 'token' | 'transport'>;
+  Omit<ConnectOptions<D, Item, Header, List>, 'token' | 'transport' | 'poll'>;
 
 /** Lists of one server followed over one stream; the adapters take it instead of an address. */
 export interface Shared {

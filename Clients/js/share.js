@@ -12,23 +12,23 @@ import { connect } from './client.js';
 const most = 64; // sessions in one request
 const longest = 6_000; // their bytes in an address; proxies take 8 KiB
 
-export function share(url, { token, transport, ...others } = {}) {
+export function share(url, { token, transport, poll: every, ...others } = {}) {
   for (const name in others) throw new TypeError(`share takes no "${name}": give it to connect, for each list`);
   const address = `${String(url).replace(/\/+$/, '')}/v1/changes?`;
   const bundles = new Set();
   let isOff = false; // the server does not answer for several lists
   return {
     connect(options) {
-      for (const name of ['token', 'transport']) {
+      for (const name of ['token', 'transport', 'poll']) {
         if (options[name] !== undefined) throw new TypeError(`"${name}" is for all lists: give it to share`);
       }
-      return connect(url, { ...options, token, transport, carry });
+      return connect(url, { ...options, token, transport, poll: every, carry });
     },
   };
 
   /** Gives a list its line: in a bundle, or on its own. */
   function carry(list, tools) {
-    const seat = { list, alone, isProven: false, problem: null, transport: null };
+    const seat = { list, alone, isProven: false, problem: null };
     let place;
     let isOpen = true;
     let isAlone = false; // until it is well
@@ -83,7 +83,7 @@ export function share(url, { token, transport, ...others } = {}) {
   }
 
   function join(seat, tools) {
-    const { dialect = 'keyed', content = 'full' } = seat.list.options;
+    const { dialect, content } = seat.list.options;
     for (const bundle of bundles) if (bundle.takes(seat, dialect, content)) return bundle.add(seat);
     return makeBundle(dialect, content, tools).add(seat);
   }
@@ -94,7 +94,7 @@ export function share(url, { token, transport, ...others } = {}) {
     let waits = null; // what all of them wait for
     let due = Infinity;
     let line, timer, signal;
-    const list = { options: { transport }, polls: 30, period: 2_000, ask, start, take, look, poll, tell };
+    const list = { options: { transport, poll: every, token, dialect, content }, polls: 30, period: 2_000, ask, start, take, look, poll, tell };
     const bundle = { takes, add };
     bundles.add(bundle);
     return bundle;
@@ -153,7 +153,7 @@ export function share(url, { token, transport, ...others } = {}) {
       for (const { list: { self, options } } of some ?? seats) names.set(options.session, self.revision);
       const sessions = [...names].map(([name, revision]) => ['session', revision ? `${name}@${revision}` : name]);
       try {
-        return await send(address, [['dialect', dialect], ['content', content], ...sessions], token, headers, init);
+        return await send(address, sessions, list.options, headers, init);
       } catch (error) {
         if (error.problem?.status === 404) error.isFinal = true; // this server has no such route
         throw error;
@@ -185,10 +185,7 @@ export function share(url, { token, transport, ...others } = {}) {
 
     function hear(seat, transport, answer) {
       heard.add(seat);
-      const { self } = seat.list;
-      const isNew = self.status !== 'live' || seat.transport !== transport || self.stale !== answer.stale;
-      seat.transport = transport;
-      if (isNew) seat.list.live(transport, answer);
+      seat.list.live(transport, answer);
     }
 
     function deliver(answer, transport) {
@@ -209,7 +206,7 @@ export function share(url, { token, transport, ...others } = {}) {
       const some = [...seats].filter((seat) => isOfAll || !heard.has(seat));
       if (!some.length) return;
       try {
-        const { answers } = await (await ask({ Accept: 'application/json' }, some, { signal })).json();
+        const { answers } = await (await ask({}, some, { signal })).json();
         if (signal.aborted) return;
         line?.heard();
         for (const answer of answers) {
@@ -237,7 +234,7 @@ export function share(url, { token, transport, ...others } = {}) {
     }
 
     async function poll(init) {
-      const { answers } = await (await ask({ Accept: 'application/json' }, null, init)).json();
+      const { answers } = await (await ask({}, null, init)).json();
       let isNews = false;
       waits = null;
       line?.heard();

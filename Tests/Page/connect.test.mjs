@@ -71,6 +71,8 @@ for (const [name, url, options, message] of [
   ['a query', 'http://127.0.0.1:8080/?session=s', works, /not "http/],
   ['the origin of a page, where there is none', '', works, /not ""/],
   ['a path on it', '/lists/', works, /not "/],
+  ...[0, -1, Infinity, 'soon', '', 1e6, []].map((poll) => (
+    [`polls each ${JSON.stringify(poll)}`, 'http://127.0.0.1:8080', { ...works, poll }, /^connect needs poll in seconds, not "/])),
 ]) {
   test(`refused at once: ${name}`, () => assert.throws(() => connect(url, options), { name: 'TypeError', message }));
 }
@@ -121,7 +123,7 @@ test('a reset, then changes from mine', async () => {
   const { asked, connection } = await follow([(talk) => talk.stream(reset('1-a', 'ab'), append('1-a', '2-b', 'c'))], shows('abc'));
   assert.equal(asked[0].headers.accept, 'text/event-stream');
   assert.equal(asked[0].query.since, undefined);
-  assert.equal(asked[0].url, '/v1/sessions/s/changes?dialect=keyed&content=full');
+  assert.equal(asked[0].url, '/v1/sessions/s/changes?content=delta&dialect=keyed');
   assert.equal(connection.revision, '2-b');
 });
 
@@ -196,6 +198,121 @@ test('an id without data is the revision of what is shown', async () => {
   assert.equal(seen.answers.length, 2);
 });
 
+// MARK: Forms of contents
+
+const grown = {
+  session: 's', from: '1-a', to: '2-b', dialect: 'keyed', list: { append: { '/title': '!' } },
+  changes: [{ op: 'update', items: [{ id: 'a', append: { '/text': 'lo' } }], as: 'reconfigure' }],
+};
+const young = { ...reset('1-a', ''), state: { content: { title: 'Hi' }, sections: [{ id: 'main', items: [{ id: 'a', content: { text: 'Hel' } }] }] } };
+
+test('texts that grew come as what was added', async () => {
+  const { connection } = await follow([(talk) => talk.stream(young, grown)], (seen) => seen.answers.length === 2);
+  assert.deepEqual(connection.state,
+    { content: { title: 'Hi!' }, sections: [{ id: 'main', items: [{ id: 'a', content: { text: 'Hello' } }] }] });
+});
+
+test('what was added to no text leads to a reset', async () => {
+  const { asked } = await follow([
+    (talk) => talk.stream({ ...young, state: { ...young.state, content: { title: 1 } } }, grown), (talk) => talk.stream(reset('2-b', 'xy')),
+  ], shows('xy'));
+  assert.equal(asked[1].query.since, undefined);
+});
+
+for (const transport of [undefined, 'poll']) {
+  test(`an older server is asked for patches, once and for all: ${transport ?? 'stream'}`, async () => {
+    const give = (answer) => (talk) => (transport ? talk.json(answer) : talk.stream(answer).close());
+    const { asked, seen } = await follow([
+      (talk) => talk.refuse(400), give(reset('1-a', 'a')), give(append('1-a', '2-b', 'b')),
+    ], shows('ab'), { transport });
+    assert.deepEqual(asked.slice(0, 3).map(({ query }) => query.content), ['delta', 'patch', 'patch']);
+    assert.equal(seen.statuses[0].status, 'live', 'it is no failure');
+  });
+}
+
+test('a form of contents that is named is asked for as it is, and so is that of another dialect', async () => {
+  for (const [options, content, count] of [
+    [{ content: 'delta' }, 'delta', 1], [{ content: 'patch' }, 'patch', 1], [{ content: 'full' }, 'full', 1],
+    [{ dialect: 'staged' }, 'full', 1], [{}, 'patch', 2],
+  ]) {
+    const { asked } = await follow([(talk) => talk.refuse(400)], stopped, options);
+    assert.equal(asked.length, count);
+    assert.equal(asked.at(-1).query.content, content);
+  }
+});
+
+test('an edit that finds an older server is sent again, under its key', async () => {
+  const server = await fake((talk, { method, url }) => {
+    if (url.includes('delta')) return talk.refuse(400);
+    return method === 'POST' ? talk.json(append('1-a', '2-b', 'b')) : talk.stream(reset('1-a', 'a'));
+  });
+  const { state } = reset('1-a', 'a');
+  const connection = connect(server.url, { session: 's', since: '1-a', state });
+  assert.equal(await connection.edit([{ op: 'insert', items: ['b'] }]), '2-b');
+  connection.close();
+  server.close();
+  const keys = server.asked.map(({ headers }) => headers['idempotency-key']).filter(Boolean);
+  assert.equal(new Set(keys).size, 1);
+});
+
+// MARK: Polls in place of a stream
+
+test('polls that a cache can answer: one address, and no header of its own', async () => {
+  const nothing = { ...append('2-b', '2-b'), changes: [] };
+  const { asked, seen } = await follow([
+    (talk) => talk.json(reset('1-a', 'a')), (talk) => talk.json(append('1-a', '2-b', 'b')), (talk) => talk.json(nothing),
+    (talk) => talk.json({ ...nothing, stale: 9 }), (talk) => talk.json({ ...nothing, stale: 9 }),
+    (talk) => talk.json(append('2-b', '3-c', 'c')), (talk) => talk.json({ ...append('3-c', '4-d', 'd') }),
+  ], shows('abcd'), { poll: 0.1 });
+  const path = '/v1/sessions/s/changes?content=delta&dialect=keyed';
+  assert.deepEqual(asked.map(({ url }) => url),
+    [path, ...['1-a', '2-b', '2-b', '2-b', '2-b', '3-c'].map((since) => `${path}&since=${since}`)]);
+  for (const { headers } of asked) {
+    assert.equal(headers.accept, '*/*');
+    for (const name of ['cache-control', 'pragma', 'prefer', 'authorization']) assert.equal(headers[name], undefined, name);
+  }
+  assert.deepEqual(seen.statuses.map(({ transport, stale }) => [transport, stale]),
+    [['poll', undefined], ['poll', 9], ['poll', undefined]]);
+});
+
+test('the time between polls is as named, give or take a tenth', async () => {
+  let turn = 0;
+  const { asked } = await follow([(talk) => { turn += 1; talk.json(turn === 1 ? reset('1', 'a') : append(`${turn - 1}`, `${turn}`, turn)); }],
+    ({ answers }) => answers.length === 5, { poll: 0.3 });
+  for (let at = 1; at < 5; at += 1) {
+    const pause = asked[at].at - asked[at - 1].at;
+    assert.ok(pause > 265 && pause < 1_000, `${pause} ms`);
+  }
+});
+
+test('parameters have one order, whatever that of the options', async () => {
+  const window = { at: 'start', after: 5, before: 1 };
+  const others = { before: 1, after: 5, at: 'start' };
+  const urls = await Promise.all([window, others].map(async (window) => (
+    await follow([(talk) => talk.json(reset('1-a', 'a'))], shows('a'), { poll: 60, window })).asked[0].url));
+  assert.equal(urls[0], urls[1]);
+});
+
+test('between polls: another window, a refusal and an edit', async () => {
+  let connection;
+  const server = await fake((talk) => talk.json(reset('1-a', 'a')), (talk) => talk.refuse(503, { 'Retry-After': '1' }),
+    (talk) => talk.json(append('1-a', '2-b', 'b')), (talk) => talk.json(append('2-b', '3-c', 'c')), (talk) => talk.json(append('3-c', '4-d', 'd')));
+  const { seen, options, until } = watch();
+  connection = connect(server.url, { ...options, poll: 3 });
+  await until(shows('a'));
+  connection.show({ at: 'end' }); // at once
+  await until(shows('ab'));
+  const [first, second, third] = server.asked.map(({ at }) => at);
+  assert.ok(second - first < 1_500 && third - second >= 1_000, 'the refusal says when');
+  assert.equal(server.asked[2].query.at, 'end');
+  connection.edit([{ op: 'insert', items: ['c'] }]);
+  await until(shows('abcd'));
+  assert.equal(connection.revision, '4-d');
+  assert.deepEqual(seen.statuses.map(({ status }) => status), ['live', 'waiting', 'live']);
+  connection.close();
+  server.close();
+});
+
 // MARK: Views and windows
 
 const placed = (answer, above, below) => ({ ...answer, window: { anchor: 'a', above, below } });
@@ -208,7 +325,7 @@ test('a view and a window are asked for, and the place of the window is handed o
   const { view: sent, ...query } = asked[0].query;
   assert.deepEqual(JSON.parse(sent), view);
   assert.ok(!asked[0].url.includes('+'), 'a space is %20');
-  assert.deepEqual(query, { dialect: 'keyed', content: 'full', around: 'ü/1', before: '2', after: '0' });
+  assert.deepEqual(query, { dialect: 'keyed', content: 'delta', around: 'ü/1', before: '2', after: '0' });
   assert.deepEqual(seen.answers[0].window, { anchor: 'a', above: 4, below: 2 });
 });
 
@@ -422,7 +539,7 @@ test('a session that is not there is told at once, by one request, and is waited
     await until(shows('ab'));
   });
   assert.deepEqual(said(seen), ['waiting 404 0', 'live']);
-  assert.deepEqual(asked.map(({ headers }) => headers.accept), ['text/event-stream', 'application/json']);
+  assert.deepEqual(asked.map(({ headers }) => headers.accept), ['text/event-stream', '*/*']);
   assert.ok(asked[1].at - asked[0].at < 1_500);
   assert.equal(asked[1].query.wait, undefined);
 });

@@ -79,7 +79,7 @@ const fires = connect<Fire, Day, { total: number }>(url, {
 fires.state.sections;
 const acres: number | undefined = fires.state?.sections[0].items[0].content?.acres;
 
-fires.edit([{ op: 'update', items: [{ id: 1, patch: { note: null }, add: { '/acres': -0.5 } }] }, { op: 'move', items: [1], before: ['2', 3, null] }]);
+fires.edit([{ op: 'update', items: [{ id: 1, patch: { note: null }, add: { '/acres': -0.5 }, append: { '/name': '!' } }] }, { op: 'move', items: [1], before: ['2', 3, null] }]);
 fires.edit([{ op: 'insert', items: ['a', { id: 2, content: { name: 'Oak', acres: 1 }, items: [{ id: 3 }] }], into: 's' }]);
 fires.edit([{ op: 'update', sections: [{ id: 's', patch: { date: '1 May' } }] }, { op: 'insert', sections: [{ id: 't', content: { date: '' }, items: [] }] }]);
 // @ts-expect-error: a content of fires
@@ -105,6 +105,11 @@ fires.post({ anything: [] }, { duplicates: 'first' });
 fires.edit([{ op: 'update', items: [{ id: 1, content: 1, add: { '/acres': 1 } }] }]);
 // @ts-expect-error: only numbers are added
 fires.edit([{ op: 'update', items: [{ id: 1, add: { '/acres': '1' } }] }]);
+// @ts-expect-error: only texts are appended
+fires.edit([{ op: 'update', items: [{ id: 1, append: { '/name': 1 } }] }]);
+connect(url, { session: 'a', poll: 2, content: 'delta' });
+// @ts-expect-error: a number of seconds
+connect(url, { session: 'a', poll: '2' });
 // @ts-expect-error: null can only be the last anchor
 fires.edit([{ op: 'move', items: [1], after: [null, 2] }]);
 
@@ -240,6 +245,8 @@ lists.connect({});
 lists.connect({ session: 'a', token: 'x' });
 // @ts-expect-error: it is for all of them
 lists.connect({ session: 'a', transport: 'poll' });
+// @ts-expect-error: it is for all of them
+lists.connect({ session: 'a', poll: 2 });
 // @ts-expect-error: it is for one of them
 share(url, { session: 'a' });
 // @ts-expect-error: where the server is
