@@ -78,7 +78,11 @@ fun Suite.editingTests() {
             """{"op":"insert","sections":[{"id":"x","kind":"k"}]}""", """{"op":"move","sections":["s"],"into":"s"}""",
             """{"op":"update","items":[{"id":"a","content":1,"patch":2}]}""", """{"op":"update","items":["a"]}""",
             """{"op":"update","items":[{"id":"a","add":{"likes":1}}]}""",
-            """{"op":"update","items":[{"id":"a","add":1}]}""",
+            """{"op":"update","items":[{"id":"a","add":1}]}""", """{"op":"update","items":[{"id":"a","append":"x"}]}""",
+            """{"op":"update","items":[{"id":"a","append":{"":"x"}}]}""",
+            """{"op":"update","items":[{"id":"b","append":{"":1}}]}""",
+            """{"op":"update","items":[{"id":"b","append":{"x":"y"}}]}""",
+            """{"op":"update","items":[{"id":"b","content":1,"append":{"":"x"}}]}""",
             """{"op":"update","items":[{"id":"a","add":{"":1e99999999999}}]}""",
             """{"op":"update","items":[{"id":"a","add":{"":1e18}}]}""",
             """{"op":"update","items":[{"id":"a","add":{"":1e-18}}]}""",
@@ -88,6 +92,20 @@ fun Suite.editingTests() {
         val far = list.edited(listOf(Edit.add("a", "", 1e-17)), plain)
         same(far.rows[0].content.toString(), "1.00000000000000001")
         holds(list.edited(listOf(Edit.reload("a")), plain) === list, "what did not change is the same")
+    }
+    test("texts are appended after a patch and an addition") {
+        val rows = """[{"id":"a","content":{"t":"x","l":["y"],"z":null}},{"id":"b"}]"""
+        val list = rowList(JsonValue.parse("""{"sections":[{"id":"s","content":"h","items":$rows}]}"""))
+        val all = Edit.of(JsonValue.parse("""{"op":"update","items":[{"id":"a",""" +
+            """"append":{"/t":"é","/l/0":"y","/m~1/n":"o"},"add":{"/n":1},"patch":{"t":"p"}}]}"""))
+        val header = Edit.sections.append("s", mapOf("" to "i"))
+        val new = list.edited(listOf(all, Edit.append("b", "", "b"), header), plain)
+        val content = JsonValue.parse("""{"t":"pé","l":["yy"],"z":null,"n":1,"m/":{"n":"o"}}""")
+        same(new.rows.map { it.content }, listOf(content, JsonValue.of("b")))
+        same(new.sections[0].content, JsonValue.of("hi"))
+        for (place in listOf("/z", "/l", "/l/1", "/t/x", "")) {
+            throws<Misfit>(place) { list.edited(listOf(Edit.append("a", place, "x")), plain) }
+        }
     }
     test("random batches are done, or refused, as the server does them") {
         val random = Random(11)

@@ -149,19 +149,17 @@ private class EditedTree<T>(list: RowList<T>) {
 
     private fun update(map: Map<String, EditedNode<T>>, value: JsonValue) {
         val members = value.members(
-            "id", "content", "patch", "add", "expanded", if (map === items) "kind" else "id")
-        if ("content" in members && ("patch" in members || "add" in members)) throw Misfit("a content, and its change")
+            "id", "content", "patch", "add", "append", "expanded", if (map === items) "kind" else "id")
+        if ("content" in members && listOf("patch", "add", "append").any { it in members }) {
+            throw Misfit("a content, and its change")
+        }
         val node = find(map, members.required("id").id())
         members["content"]?.let { node.content = it }
         members["kind"]?.let { node.kind = it.kind() }
         members["expanded"]?.let { node.isExpanded = it.flag() }
         members["patch"]?.let { node.content = (node.content ?: JsonValue.Null).merging(it) }
-        val amounts = members["add"] ?: return
-        for ((pointer, amount) in (amounts as? JsonValue.Object ?: throw Misfit("add is an object")).members) {
-            if (pointer != "" && pointer[0] != '/') throw Misfit("no pointer: $pointer")
-            val path = pointer.split('/').drop(1).map { it.replace("~1", "/").replace("~0", "~") }
-            node.content = node.content.adding(amount.decimal(), path)
-        }
+        members["add"]?.let { node.content = node.content.adding(it) }
+        members["append"]?.let { node.content = node.content.appending(it) }
     }
 
     private fun enter(
@@ -239,19 +237,13 @@ private fun BigDecimal.checked(): BigDecimal {
     return if (digits <= MAX_DIGITS) stripped else throw Misfit("a number has at most $MAX_DIGITS digits")
 }
 
-/** With an amount added to the number at a path; missing ones count from 0. */
-private fun JsonValue?.adding(amount: BigDecimal, path: List<String>): JsonValue {
-    if (path.isEmpty()) {
-        val sum = if (this == null) amount else decimal().add(amount).checked()
-        return JsonValue.Number(sum.toPlainString())
+/** With amounts added to the numbers at JSON Pointers; missing ones count from 0. */
+private fun JsonValue?.adding(amounts: JsonValue): JsonValue? {
+    val each = (amounts as? JsonValue.Object ?: throw Misfit("add is an object")).members.entries
+    return each.fold(this) { value, (pointer, amount) ->
+        value.changing(pointer) { old ->
+            val sum = old?.decimal()?.add(amount.decimal())?.checked() ?: amount.decimal()
+            JsonValue.Number(sum.toPlainString())
+        }
     }
-    val (name, rest) = path[0] to path.drop(1)
-    if (this is JsonValue.Array) {
-        val at = name.toIntOrNull()?.takeIf { "$it" == name && it in elements.indices }
-            ?: throw Misfit("there is no element $name")
-        return JsonValue.Array(elements.toMutableList().also { it[at] = it[at].adding(amount, rest) })
-    }
-    if (this != null && this !is JsonValue.Object) throw Misfit("nothing is below a scalar")
-    val members = (this as? JsonValue.Object)?.members.orEmpty()
-    return JsonValue.Object(members + (name to members[name].adding(amount, rest)))
 }

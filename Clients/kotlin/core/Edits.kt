@@ -88,6 +88,13 @@ open class Edits internal constructor(private val operands: String) {
     fun add(id: Any, amounts: Map<String, Number>, patch: Any? = Absent) =
         updating(id, "patch" to patch, "add" to amounts)
 
+    /** Puts a text behind the string at a JSON Pointer into the content as it is by then. */
+    fun append(id: Any, pointer: String, text: String) = append(id, mapOf(pointer to text))
+
+    /** Puts texts behind the strings at JSON Pointers into the content, after a patch of it. */
+    fun append(id: Any, texts: Map<String, String>, patch: Any? = Absent) =
+        updating(id, "patch" to patch, "append" to texts)
+
     internal fun updating(id: Any, vararg members: Pair<String, Any?>) =
         edit("update", listOf(present("id" to id.idJson(), *members)))
 

@@ -136,6 +136,40 @@ sealed class JsonValue {
     }
 }
 
+/**
+ * With what stands at a JSON Pointer (RFC 6901) changed; objects that are missing on the way are made.
+ *
+ * @throws Misfit if nothing can be there: below a scalar, or behind the end of an array.
+ */
+internal fun JsonValue?.changing(pointer: String, change: (JsonValue?) -> JsonValue): JsonValue {
+    if (pointer != "" && pointer[0] != '/') throw Misfit("no pointer: $pointer")
+    return changing(pointer.split('/').drop(1).map { it.replace("~1", "/").replace("~0", "~") }, change)
+}
+
+private fun JsonValue?.changing(path: List<String>, change: (JsonValue?) -> JsonValue): JsonValue {
+    if (path.isEmpty()) return change(this)
+    val (name, rest) = path[0] to path.drop(1)
+    if (this is JsonValue.Array) {
+        val at = name.toIntOrNull()?.takeIf { "$it" == name && it in elements.indices }
+            ?: throw Misfit("there is no element $name")
+        return JsonValue.Array(elements.toMutableList().also { it[at] = it[at].changing(rest, change) })
+    }
+    if (this != null && this !is JsonValue.Object) throw Misfit("nothing is below a scalar")
+    val members = (this as? JsonValue.Object)?.members.orEmpty()
+    return JsonValue.Object(members + (name to members[name].changing(rest, change)))
+}
+
+/** With texts put behind the strings at JSON Pointers; a missing one is empty. */
+internal fun JsonValue?.appending(texts: JsonValue): JsonValue? {
+    val each = (texts as? JsonValue.Object ?: throw Misfit("append is an object")).members.entries
+    return each.fold(this) { value, (pointer, text) ->
+        value.changing(pointer) { old ->
+            if (old != null && old !is JsonValue.Text) throw Misfit("no text at $pointer")
+            JsonValue.Text(old?.string.orEmpty() + (text.string ?: throw Misfit("no text for $pointer")))
+        }
+    }
+}
+
 /** An object of the members that are not null. */
 internal fun objectOfPresent(vararg members: Pair<String, Any?>) =
     JsonValue.of(members.toMap().filterValues { it != null })

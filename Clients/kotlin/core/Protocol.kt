@@ -235,11 +235,8 @@ fun <T> Followed<T>.take(answer: JsonValue, decoder: Decoder<T>): Outcome<T> {
 }
 
 /** The list after a change of its own content. */
-private fun <T> RowList<T>.changing(change: JsonValue): RowList<T> {
-    val members = change.members("content", "patch")
-    val patch = members["patch"] ?: return copy(content = members["content"])
-    return copy(content = (content ?: throw Misfit("a patch for an element without content")).merging(patch))
-}
+private fun <T> RowList<T>.changing(change: JsonValue): RowList<T> =
+    copy(content = change.members("content", "patch", "append").content(content))
 
 // MARK: Reading. A member that is not known is refused: what a client does not understand it must not show as if it
 // had.
@@ -268,10 +265,10 @@ internal fun JsonValue.redraw() = when (string) {
     else -> throw Misfit("as must be reload or reconfigure")
 }
 
-/** A row, with defaults left out; its content may be a patch of the old one. */
+/** A row, with defaults left out; its content may be a change of the old one. */
 internal fun <T> JsonValue.toRow(decoder: Decoder<T>, old: Row<T>? = null): Row<T> {
-    val more = if (old == null) "id" else "patch"
-    val members = members("id", "content", "kind", "level", "parent", "expanded", "children", more)
+    val changes = if (old == null) emptyArray<String>() else arrayOf("patch", "append")
+    val members = members("id", "content", "kind", "level", "parent", "expanded", "children", *changes)
     val (id, json) = members.required("id").id() to members.content(old?.json)
     return Row(
         id, json.decoded(decoder, id, old), members["kind"]?.let { it.string ?: throw Misfit("a kind is a string") },
@@ -298,13 +295,16 @@ internal fun <T> JsonValue.toSection(decoder: Decoder<T>): Section<T> {
 
 /** A section after an update; its rows stay. */
 internal fun <T> JsonValue.toSection(old: Section<T>): Section<T> {
-    val members = members("id", "content", "expanded", "patch")
+    val members = members("id", "content", "expanded", "patch", "append")
     if (members.required("id").id() != old.id) throw Misfit("\"${old.id}\" stands where $this is updated")
     return old.copy(content = members.content(old.content), isExpanded = members["expanded"]?.flag() ?: true)
 }
 
 private fun Map<String, JsonValue>.content(old: JsonValue?): JsonValue? {
-    val patch = get("patch") ?: return get("content")
-    if ("content" in this) throw Misfit("an update has content or a patch, not both")
-    return (old ?: throw Misfit("a patch for an element without content")).merging(patch)
+    val (patch, append) = get("patch") to get("append")
+    if (patch == null && append == null) return get("content")
+    if ("content" in this) throw Misfit("an update has content or a change of it, not both")
+    if (old == null) throw Misfit("a change for an element without content")
+    val patched = if (patch == null) old else old.merging(patch)
+    return if (append == null) patched else patched.appending(append)
 }
