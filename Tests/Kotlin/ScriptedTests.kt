@@ -2,6 +2,7 @@
 
 import com.sun.net.httpserver.HttpExchange
 import com.sun.net.httpserver.HttpServer
+import diffserver.Dialect
 import diffserver.DiffClient
 import diffserver.Followed
 import diffserver.HttpClientTransport
@@ -125,9 +126,84 @@ fun Suite.scriptedTests() {
         val fake = Fake({ it.stream(reset("1-a", "a", "b"), append("1-a", "2-b", "c")).hold() })
         val seen = follow(fake, "abc")
         same(fake.asked[0].headers["accept"], "text/event-stream")
-        same(fake.asked[0].query, mapOf("dialect" to "keyed", "content" to "patch"))
+        same(fake.asked[0].query, mapOf("dialect" to "keyed", "content" to "delta"))
         same(seen.statuses.toList(), listOf<Status>(Status.Live(true)))
         holds(seen.updates[1].before === seen.updates[0].list, "updates follow each other")
+    }
+    test("texts that grew arrive as what was added, in rows, sections and the list") {
+        val begin = """{"from":null,"to":"1-a","dialect":"keyed","reset":"initial",""" +
+            """"state":{"content":"1","sections":[{"id":"s","content":{"t":"a"},"items":[""" +
+            """{"id":"a","content":{"x/y":{"text":"Hel"},"n":1}}]}]}}"""
+        val next = """{"from":"1-a","to":"2-b","dialect":"keyed","list":{"append":{"":"2"}},"changes":[""" +
+            """{"op":"update","section":{"id":"s","append":{"/t":"é","/new":"b"}},"as":"reconfigure"},""" +
+            """{"op":"update","items":[{"id":"a","patch":{"n":2},"append":{"/x~1y/text":"lo"}}],"as":"reconfigure"}]}"""
+        val seen = follow(Fake({ it.stream(begin, next).hold() }), null) { seen ->
+            eventually("both are shown") { seen.updates.size == 2 }
+        }
+        val list = seen.updates.last().list
+        same(list.content, JsonValue.of("12"))
+        same(list.sections[0].content, JsonValue.parse("""{"t":"aé","new":"b"}"""))
+        same(list.rows[0].content, JsonValue.parse("""{"n":2,"x/y":{"text":"Hello"}}"""))
+    }
+    test("in sequential, too; what is no text leads to a reset") {
+        val begin = """{"from":null,"to":"1-a","dialect":"sequential","reset":"initial","state":{"sections":[""" +
+            """{"id":"s","content":"h","items":[{"id":"a","content":{"t":"a","n":1}}]}]}}"""
+        fun next(from: String, to: String, pointer: String) = """{"from":"$from","to":"$to","dialect":"sequential",""" +
+            """"changes":[{"op":"update","at":0,"rows":[{"section":{"id":"s","append":{"":"i"}}},""" +
+            """{"item":{"id":"a","append":{"$pointer":"b"}},"in":"s"}],"as":"reconfigure"}]}"""
+        val (good, bad) = next("1-a", "2-b", "/t") to next("2-b", "3-c", "/n")
+        val fake = Fake({ it.stream(begin, good, bad) }, { it.stream().hold() })
+        val seen = follow(fake, null, client = DiffClient(
+            fake.url, "s", dialect = Dialect.SEQUENTIAL, transport = HttpClientTransport()
+        )) { eventually("it asks again") { fake.asked.size == 2 } }
+        same(seen.updates.last().list.sections[0].content, JsonValue.of("hi"))
+        same(seen.updates.last().list.rows[0].content, JsonValue.parse("""{"t":"ab","n":1}"""))
+        same(fake.asked[1].query["since"], null)
+    }
+    test("an older server is asked for patches, once and for all") {
+        val fake = Fake(
+            { it.refuse(400) }, { it.stream(reset("1-a", "a")) }, { it.stream(append("1-a", "2-b", "b")).hold() })
+        val seen = follow(fake, "ab")
+        same(fake.asked.map { it.query["content"] }, listOf<String?>("delta", "patch", "patch"))
+        holds(seen.statuses.first() == Status.Live(true), seen.statuses)
+        val never = Fake({ it.refuse(400) })
+        val stopped = follow(never, null) { seen ->
+            eventually("it stops") { seen.statuses.any { it is Status.Stopped } }
+        }
+        same(never.asked.size, 2)
+        same(stopped.statuses.size, 1)
+    }
+    for ((name, transport) in transports) {
+        test("polls that a cache can answer: $name") {
+            val stale = append("2-b", "3-c", "c").replace("{\"session\"", "{\"stale\":7,\"session\"")
+            val fake = Fake(
+                { it.json(reset("1-a", "a")) }, { it.json(append("1-a", "2-b", "b")) },
+                { it.refuse(503, headers = mapOf("Retry-After" to "1")) }, { it.json(stale) }, { it.json(stale) })
+            val client = DiffClient(fake.url, "s", pollMillis = 100, transport = transport())
+            val seen = follow(fake, "abc", client = client) { eventually("it polls") { fake.asked.size == 6 } }
+            same(fake.asked[1].query, mapOf("dialect" to "keyed", "content" to "delta", "since" to "1-a"))
+            for (each in fake.asked) {
+                same(each.headers["accept"], "*/*")
+                for (other in listOf("cache-control", "pragma", "prefer")) same(each.headers[other], null)
+            }
+            holds(millis(fake.asked[0], fake.asked[1]) >= 90, "not before the period")
+            holds(millis(fake.asked[2], fake.asked[3]) >= 1_000, "not before a second")
+            same(seen.statuses.filterIsInstance<Status.Live>(), listOf(Status.Live(false), Status.Live(false, 7)))
+        }
+    }
+    test("between polls another window is asked for at once") {
+        val fake = Fake({ it.json(reset("1-a~0.1.a", "a")) }, { it.json(append("1-a~0.1.a", "1-a~0.2.a", "b")) })
+        val client = DiffClient(fake.url, "s", pollMillis = 60_000, transport = HttpClientTransport())
+        val seen = Seen()
+        val following = client.follow(window = RowWindow.atStart(0), onUpdate = { seen.updates.add(it) })
+        eventually("the window is shown") { seen.ids == "a" }
+        following.show(RowWindow.around("a", 0, 1))
+        eventually("the other one is shown") { seen.ids == "ab" }
+        following.cancel()
+        fake.close()
+        for (wrong in listOf(0L, -1L, 86_400_001L)) {
+            throws<IllegalArgumentException>(wrong) { DiffClient(fake.url, "s", pollMillis = wrong) }
+        }
     }
     test("bytes that come one by one are one answer") {
         val fake = Fake({ talk ->

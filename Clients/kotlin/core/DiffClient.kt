@@ -35,6 +35,11 @@ class DiffClient<T>(
     val receivesPatches: Boolean = true,
     /** How long a write is tried again while answers are lost or the server is not ready. */
     val patienceMillis: Long = 60_000,
+    /**
+     * Asks about once in so many milliseconds, in place of a stream: for public sessions behind a cache, where the
+     * requests of all readers that have the same are one. At most a day.
+     */
+    val pollMillis: Long? = null,
     internal val transport: Transport = UrlConnectionTransport(),
     /**
      * Decodes the contents of rows, each new one once, on the thread that follows: `{ fires.fromJson(it.toString()) }`.
@@ -61,6 +66,7 @@ class DiffClient<T>(
         require(url.startsWith("https://") || url.startsWith("http://")) {
             "no address of a server: $url (it must begin with http:// or https://)"
         }
+        require(pollMillis == null || pollMillis in 1L..86_400_000L) { "pollMillis is 1 to 86,400,000, not $pollMillis" }
     }
 
     /**
@@ -158,11 +164,14 @@ class DiffClient<T>(
     internal fun request(
         method: String, query: List<Pair<String, String>>, headers: Map<String, String>, body: ByteArray? = null
     ): Request {
-        val parameters = (if (body == null) listOf("dialect" to dialect.word) else emptyList()) + query
+        // In one order, so that a cache can answer all readers.
+        val parameters = ((if (body == null) listOf("dialect" to dialect.word) else emptyList()) + query)
+            .sortedBy { it.first }
         val secret = if (renewing != null) renewing.invoke() else token
         val authorization = if (secret == null) emptyMap() else mapOf("Authorization" to "Bearer $secret")
         val tail = parameters.joinToString("&") { (name, value) -> "$name=${value.encoded()}" }
-        return Request(method, if (tail == "") address else "$address?$tail", headers + authorization, body)
+        val url = if (tail == "") address else "$address?$tail"
+        return Request(method, url, headers + authorization, body, mayBeCached = body == null && pollMillis != null)
     }
 
     internal fun silence() = Failure(Problem(null, "The server fell silent"), isSilence = true)
@@ -172,9 +181,10 @@ class DiffClient<T>(
 fun DiffClient(
     url: String, session: String, token: String? = null, renewing: (() -> String?)? = null,
     dialect: Dialect = Dialect.KEYED, view: RowView? = null, receivesPatches: Boolean = true,
-    patienceMillis: Long = 60_000, transport: Transport = UrlConnectionTransport()
-): DiffClient<JsonValue> =
-    DiffClient(url, session, token, renewing, dialect, view, receivesPatches, patienceMillis, transport) { it }
+    patienceMillis: Long = 60_000, pollMillis: Long? = null, transport: Transport = UrlConnectionTransport()
+): DiffClient<JsonValue> = DiffClient(
+    url, session, token, renewing, dialect, view, receivesPatches, patienceMillis, pollMillis, transport
+) { it }
 
 /** The activity of a connection. */
 sealed class Status {

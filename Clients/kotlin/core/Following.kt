@@ -10,6 +10,7 @@ import java.util.concurrent.LinkedBlockingQueue
 import java.util.concurrent.TimeUnit.MILLISECONDS
 import java.util.concurrent.TimeUnit.NANOSECONDS
 import java.util.concurrent.TimeUnit.SECONDS
+import kotlin.random.Random
 
 private object Cancelled : Exception()
 private object Moved : Exception()
@@ -53,12 +54,15 @@ class Following<T> internal constructor(
     private var waiting = Pending()
     private var toldOf: List<PendingEdits.Batch>? = null
     private val onEdits = { mailbox.put(Arrival.Edited) }
+    /** The form of contents; null for whole ones. An older server knows no `delta`. */
+    private var content = if (client.receivesPatches) "delta" else null
     /** Polls left until a stream is tried again. */
     private var polls = 0
     private var failures = 0
-    private var retry = 1_000L
-    /** Whether the last report was that there is no session. */
-    private var isMissing = false
+    private var retry = maxOf(1_000L, client.pollMillis ?: 0L)
+    /** The last report, and whether it was that there is no session. */
+    private var told: Status? = null
+    private val isMissing get() = (told as? Status.Waiting)?.problem?.status == 404
 
     internal fun start() {
         client.pending.listeners.add(onEdits)
@@ -89,11 +93,12 @@ class Following<T> internal constructor(
             while (!isCancelled) {
                 asked = window
                 try {
-                    if (pollsOnly || polls > 0) poll() else stream()
+                    if (pollsOnly || client.pollMillis != null || polls > 0) poll() else stream()
                 } catch (failure: Failure) {
                     finish()
-                    if (failure.isFinal) return tell(Status.Stopped(failure.problem))
-                    wait(failure)
+                    if (failure.problem.status == 400 && content == "delta") content = "patch"
+                    else if (failure.isFinal) return tell(Status.Stopped(failure.problem))
+                    else wait(failure)
                 } catch (moved: Moved) {
                     finish()
                 }
@@ -119,9 +124,10 @@ class Following<T> internal constructor(
         sleep(delay, mayBeWoken = least == null)
     }
 
-    private fun sleep(millis: Long, mayBeWoken: Boolean = true) {
+    private fun sleep(millis: Long, mayBeWoken: Boolean = true, mayMove: Boolean = false) {
         val end = System.nanoTime() + MILLISECONDS.toNanos(millis)
         while (!isCancelled) {
+            if (mayMove && asked !== window) return
             showEdits()
             val left = end - System.nanoTime()
             if (left <= 0) return
@@ -158,7 +164,7 @@ class Following<T> internal constructor(
 
     private fun ask(accept: String, more: List<Pair<String, String>>): Exchange {
         val query = ArrayList<Pair<String, String>>()
-        if (client.receivesPatches) query.add("content" to "patch")
+        content?.let { query.add("content" to it) }
         client.view?.let { query.add("view" to it.toString()) }
         asked?.let { query.addAll(it.parameters) }
         revision?.let { query.add("since" to it) }
@@ -288,9 +294,12 @@ class Following<T> internal constructor(
         isPolling = true
         // Without a base, an existing session answers at once, and only a missing one would be held. Not held either
         // while an answered edit is not known to be in the list.
-        val mayBeHeld = (revision != null || isMissing) && late().isEmpty()
+        val every = client.pollMillis
+        val mayBeHeld = every == null && (revision != null || isMissing) && late().isEmpty()
         began = begin
-        exchange = ask("application/json", if (mayBeHeld) listOf("wait" to "25") else emptyList())
+        // As browsers ask, so that a cache has one answer for all.
+        val accept = if (every == null) "application/json" else "*/*"
+        exchange = ask(accept, if (mayBeHeld) listOf("wait" to "25") else emptyList())
         val collected = Collected()
         val end = within(client.silenceMillis)
         while (true) {
@@ -303,8 +312,10 @@ class Following<T> internal constructor(
                     polls -= 1
                     readAt = begin
                     overlaid = null
-                    tell(Status.Live(isStream = false, stale = answer["stale"]?.int))
+                    val live = Status.Live(isStream = false, stale = answer["stale"]?.int)
+                    if (live != told) tell(live)
                     val isNews = receive(answer)
+                    if (every != null) return sleep((every * Random.nextDouble(0.9, 1.1)).toLong(), mayMove = true)
                     // If nobody holds it, it must not spin.
                     val wasHeld = System.nanoTime() - begin >= SECONDS.toNanos(1)
                     if (!isNews && mayBeHeld && !wasHeld) sleep(pause(failures, retry, null))
@@ -388,7 +399,7 @@ class Following<T> internal constructor(
     }
 
     private fun tell(status: Status) {
-        isMissing = (status as? Status.Waiting)?.problem?.status == 404
+        told = status
         deliver { onStatus(status) }
     }
 

@@ -10,7 +10,11 @@ import java.net.URL
 import kotlin.concurrent.thread
 
 /** A request for any HTTP library. */
-class Request(val method: String, val url: String, val headers: Map<String, String>, val body: ByteArray? = null)
+class Request(
+    val method: String, val url: String, val headers: Map<String, String>, val body: ByteArray? = null,
+    /** Whether a cache on the way may answer it: then no header is added that forbids this. */
+    val mayBeCached: Boolean = false
+)
 
 /** The head of an answer, and its body as it arrives. */
 class Response(val status: Int, val header: (String) -> String?, val body: InputStream)
@@ -47,7 +51,7 @@ private class UrlConnectionCall(private val request: Request) : Call {
 
     override fun execute(): Response {
         connection.requestMethod = request.method
-        connection.useCaches = false
+        connection.useCaches = request.mayBeCached
         connection.instanceFollowRedirects = false
         for ((name, value) in request.headers) connection.setRequestProperty(name, value)
         request.body?.let { body ->
