@@ -31,6 +31,7 @@ struct Following: Sendable {
     /// How to ask unless something is urgent.
     private let usual: Mode
     private let wait: TimeInterval
+    private let interval: TimeInterval?
     private let backOff: ListClient.BackOff
 
     private var terms: Terms = (nil, 0)
@@ -50,8 +51,9 @@ struct Following: Sendable {
 
     /// - Parameter hasList: whether there is a list to continue from.
     init(_ client: ListClient, hasList: Bool) {
-        (wait, backOff, isUrgent) = (client.wait, client.backOff, !hasList)
-        usual = client.polls || client.transport != nil ? .poll(client.wait) : .stream
+        (interval, backOff, isUrgent) = (client.pollInterval, client.backOff, !hasList)
+        wait = interval == nil ? client.wait : 0
+        usual = interval != nil || client.polls || client.transport != nil ? .poll(wait) : .stream
     }
 
     /// When the poll in progress began; nil for a stream.
@@ -108,6 +110,7 @@ struct Following: Sendable {
             self.request?.maySayNothing = true
             return allowsSilence = false
         }
+        if let interval { pause = (now + max(0, interval) * .random(in: 0.9...1.1), false) }
         // Do not spin if something on the way keeps the server from holding the request.
         if !isNews, wait > 0, now - request.start < 1 {
             pause = (now + backOff.pause(after: 0, retryAfter: nil), false)

@@ -93,6 +93,9 @@ public struct ListClient: Sendable {
     public var prefersSmallest = false
     /// Whether to poll instead of reading a stream. Where streams do not get through, the client polls for a while.
     public var polls = false
+    /// How many seconds lie between polls that the server does not hold, a tenth more or less; nil for streams, and
+    /// polls that it holds. For public sessions behind a cache: all readers of a revision ask for one URL.
+    public var pollInterval: TimeInterval?
     /// How many seconds the server holds a poll while nothing changes, at most 60.
     public var wait: TimeInterval = 25
     /// For how many seconds an edit is retried if answers are lost or the server is not ready. It is given up as soon
@@ -151,7 +154,8 @@ extension ListClient {
         let characters = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "/"))
         let name = session.addingPercentEncoding(withAllowedCharacters: characters) ?? ""
         var components = URLComponents(string: "\(base)/v1/sessions/\(name)/changes") ?? URLComponents()
-        components.queryItems = query.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
+        // In one order, so that caches find what others have asked for.
+        components.queryItems = query.sorted { $0.name < $1.name }.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
         // Some servers decode a plus as a space.
         components.percentEncodedQuery = components.percentEncodedQuery?.replacingOccurrences(of: "+", with: "%2B")
         return URLRequest(
@@ -190,8 +194,8 @@ extension ListClient {
         case .poll(let wait):
             let seconds = Int(max(0, min(wait, 60)))
             // If it takes longer than the server holds it, the request is lost.
-            let request = request([("wait", "\(seconds)")] + query, timeout: Double(seconds) + 20)
-            return { _ throws(ServerProblem) in .changes(try await answer(to: request)) }
+            let request = request([("wait", seconds > 0 ? "\(seconds)" : nil)] + query, timeout: Double(seconds) + 20)
+            return { _ throws(ServerProblem) in .changes(try await answer(to: request, accepting: "*/*")) }
         case .stream:
             // `Following` gives up earlier than that.
             let request = request(query, timeout: 90)
@@ -213,8 +217,10 @@ extension ListClient {
     }
 
     /// Sends a request, and checks that the answer is one of the server's.
-    func answer(to request: URLRequest) async throws(ServerProblem) -> [UInt8] {
-        let (body, response) = try await exchange(request, accepting: "application/json")
+    func answer(
+        to request: URLRequest, accepting type: String = "application/json"
+    ) async throws(ServerProblem) -> [UInt8] {
+        let (body, response) = try await exchange(request, accepting: type)
         // A proxy or a login portal may answer 200, too.
         let type = response.contentType
         guard type.hasPrefix("application/") && type.contains("json") else {
