@@ -448,6 +448,7 @@ export interface Settings {
   ttl: number;
   ignore: string[];
   keep: 'expanded'[];
+  public: boolean;
   shape?: KeptShape;
 }
 

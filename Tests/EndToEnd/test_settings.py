@@ -33,7 +33,7 @@ class Settling(ServiceCase):
         session, first = self.made(["a"])
         second = self.wrote(session, ["a", "b"])
         for settings in ({}, {"ttl": 77}, {"ignore": ["/x"]}, {"keep": ["expanded"]}, {"shape": {"idAt": "/k"}},
-                         {"ttl": 78, "ignore": [], "keep": []}):
+                         {"public": True}, {"ttl": 78, "ignore": [], "keep": [], "public": False}):
             with self.subTest(settings):
                 answer = self.put_session(session, settings)
                 self.assertStatus(answer, 200)
@@ -73,7 +73,7 @@ class Settling(ServiceCase):
 
     def test_a_bad_setting_changes_none(self):
         session, _ = self.made(ROW)
-        for bad in ({"ttl": 0}, {"ttl": "1"}, {"ignore": "/a"}, {"shape": {}}, {"keep": ["x"]}, {"state": None, "ttl": 1},
+        for bad in ({"ttl": 0}, {"ttl": "1"}, {"ignore": "/a"}, {"shape": {}}, {"keep": ["x"]}, {"public": 1}, {"state": None, "ttl": 1},
                     {"title": 1}, {"edits": []}):
             with self.subTest(bad):
                 answer = self.put_session(session, {"ignore": ["/seen"], **bad})
@@ -146,7 +146,7 @@ class Settling(ServiceCase):
 class Told(ServiceCase):
     """`GET …/settings`, and null in PUT."""
 
-    ALL = {"ttl": 900, "ignore": ["/seen", "/a~1b"], "keep": ["expanded"],
+    ALL = {"ttl": 900, "ignore": ["/seen", "/a~1b"], "keep": ["expanded"], "public": True,
            "shape": {"itemsAt": "/rows", "idAt": ["/k", "/l"], "groupAt": "/g", "groupPrefix": 2, "rest": "/n", "missing": "empty"}}
 
     def told(self, session):
@@ -160,7 +160,7 @@ class Told(ServiceCase):
                 first, second = self.new_name(), self.new_name()
                 self.assertStatus(self.put_session(first, settings), 201)
                 told = self.told(first)
-                self.assertEqual(told, {"ttl": 3600, "ignore": [], "keep": [], **settings, **(
+                self.assertEqual(told, {"ttl": 3600, "ignore": [], "keep": [], "public": False, **settings, **(
                     {"shape": told["shape"]} if "shape" in settings else {})})
                 self.assertLessEqual(settings.get("shape", {}).items(), told.get("shape", {}).items())
                 self.assertStatus(self.put_session(second, told), 201)
@@ -169,7 +169,7 @@ class Told(ServiceCase):
                 self.assertEqual(self.told(first), told)
 
     def test_null_is_the_default(self):
-        for name, default in (("ttl", 3600), ("ignore", []), ("keep", []), ("shape", None)):
+        for name, default in (("ttl", 3600), ("ignore", []), ("keep", []), ("public", False), ("shape", None)):
             with self.subTest(name):
                 session = self.new_name()
                 self.assertStatus(self.put_session(session, self.ALL), 201)
@@ -180,7 +180,7 @@ class Told(ServiceCase):
                 self.assertEqual(self.told(session), {each: value for each, value in expected.items() if value is not None})
         everything = dict.fromkeys(self.ALL)
         self.assertStatus(self.put_session(session, everything), 200)
-        self.assertEqual(self.told(session), {"ttl": 3600, "ignore": [], "keep": []})
+        self.assertEqual(self.told(session), {"ttl": 3600, "ignore": [], "keep": [], "public": False})
         # Later bodies are states.
         self.assertStatus(self.post_changes(session, {"items": ["a"]}), 200)
         self.assertStatus(self.put_session(session, {"state": ["b"], **everything}), 200)
@@ -198,7 +198,7 @@ class Told(ServiceCase):
         session = self.new_name()
         self.assertStatus(self.put_session(session, self.ALL), 201)
         self.assertStatus(self.put_session(session, {"state": [], "ttl": 77}), 200)
-        self.assertEqual(self.told(session), {"ttl": 77, "ignore": [], "keep": []})
+        self.assertEqual(self.told(session), {"ttl": 77, "ignore": [], "keep": [], "public": False})
 
     def test_what_is_asked_wrongly(self):
         self.assertProblem(self.get(session_path(self.new_name(), "settings")), 404, "session-not-found")
@@ -233,7 +233,7 @@ class OfWhomTheyAreTold(SourceCase):
         name, _ = self.new_list({"l": [{"id": 1}]})
         told = self.get(session_path(name, "settings"), **bearer(KEY))
         self.assertStatus(told, 200)
-        self.assertEqual(told.json, {"ttl": 800, "ignore": [], "shape": {"itemsAt": "/l", "idAt": "/id"}, "keep": ["expanded"]})
+        self.assertEqual(told.json, {"ttl": 800, "ignore": [], "shape": {"itemsAt": "/l", "idAt": "/id"}, "keep": ["expanded"], "public": False})
         self.assertStatus(self.put_session(f"copy-of-{name[2:]}", told.json, **bearer(KEY)), 201)
 
 

@@ -102,7 +102,7 @@ class Tour(unittest.TestCase):
             self.assertEqual(self.ask("GET", SESSION, If_None_Match=tag).status, 304)
             self.assertEqual(self.ask("HEAD", SESSION, If_None_Match=tag).status, 304)
         settings = self.ask("GET", f"{SESSION}/settings")
-        self.assertEqual((settings.status, settings.json), (200, {"ttl": 86400, "ignore": ["/seen"], "keep": []}))
+        self.assertEqual((settings.status, settings.json), (200, {"ttl": 86400, "ignore": ["/seen"], "keep": [], "public": False}))
         self.assertEqual(self.ask("HEAD", f"{SESSION}/settings").status, 200)
         self.assertEqual(self.ask("OPTIONS", f"{SESSION}/settings").status, 204)
         self.assertEqual(self.ask("PUT", SESSION, dict.fromkeys(settings.json)).status, 200)

@@ -122,6 +122,8 @@ public final class Session: Sendable {
         public var shape: StateShape?
         /// Whether items keep the head's expansion if the posted state does not mention it.
         var keepsExpanded = false
+        /// Whether anybody may read it, without credentials.
+        public var isPublic = false
         /// Of how many answers of its source the shape was guessed; 0 if it is not, or not yet.
         package internal(set) var guessedAnswers: UInt8 = 0
         /// How often the ignored places have changed since the session was made.
@@ -165,6 +167,7 @@ extension Session {
         /// The native one takes away the session's.
         public var shape: StateShape?
         public var keepsExpanded: Bool?
+        public var isPublic: Bool?
 
         public init() {}
 
@@ -174,6 +177,7 @@ extension Session {
             if let ignored { next.ignored = ignored }
             if let shape { next.shape = shape == .native ? nil : shape }
             if let keepsExpanded { next.keepsExpanded = keepsExpanded }
+            if let isPublic { next.isPublic = isPublic }
             return next
         }
     }
@@ -221,7 +225,7 @@ extension Session.Settings {
     }
 
     /// The members of a body that set them.
-    public static let members = ["ttl", "ignore", "shape", "keep"]
+    public static let members = ["ttl", "ignore", "shape", "keep", "public"]
     /// The members of an envelope with a state.
     public static let besideState = Envelope.Members(states: ["state"], values: members, shape: "shape")
 }
@@ -242,6 +246,7 @@ extension Session.SettingsChange {
         case "ignore": ignored = defaults.ignored
         case "shape": shape = defaults.shape ?? .native
         case "keep": keepsExpanded = defaults.keepsExpanded
+        case "public": isPublic = defaults.isPublic
         default: preconditionFailure("\(name) is none of Session.Settings.members")
         }
     }
@@ -271,6 +276,9 @@ extension Session.SettingsChange {
                 throw .wrongMember("/keep", "keep must be [\"expanded\"] or an empty array")
             }
             keepsExpanded = !names.isEmpty
+        case "public":
+            guard let flag = value.boolean else { throw .wrongMember("/public", "public must be true or false") }
+            isPublic = flag
         default: preconditionFailure("\(name) is none of Session.Settings.members")
         }
     }

@@ -145,6 +145,7 @@ extension [String: JSONSlice] {
                 keepsExpanded: self["keep"] != nil)
             (settings.digestEpoch, settings.ignoredOthers) = (epoch, self["ignoredOthers"] != nil)
             settings.guessedAnswers = UInt8(clamping: self["guessedAnswers"]?.integer ?? 0)
+            settings.isPublic = self["public"]?.boolean == true
             return settings
         } catch { throw .damaged }
     }
@@ -198,6 +199,7 @@ extension JSONObject {
         if all || settings.keepsExpanded {
             list("keep", settings.keepsExpanded ? ["expanded"] : []) { $0.writer.append(string: $1) }
         }
+        if all || settings.isPublic { json("public", Array("\(settings.isPublic)".utf8)) }
     }
 
     public mutating func settings(_ settings: Session.Settings) {

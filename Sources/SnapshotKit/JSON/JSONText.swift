@@ -104,6 +104,9 @@ public struct JSONSlice: Sendable {
     /// The value as a whole number; nil if it is anything else, or out of range.
     public var integer: Int? { Int(String(decoding: bytes[range], as: UTF8.self)) }
 
+    /// The value as a boolean; nil if it is anything else.
+    package var boolean: Bool? { Bool(String(decoding: bytes[range], as: UTF8.self)) }
+
     /// The value as an array of strings; nil if it is anything else.
     public var strings: [String]? {
         guard let elements else { return nil }

@@ -167,7 +167,8 @@ private struct RandomLife {
         let named = Session.SettingsChange(
             timeToLive: random.once(in: 2) ? .seconds(1 + random.below(1000)) : nil,
             ignored: random.once(in: 2) ? random.once(in: 2) ? [JSONPointer("/views")!] : [] : nil,
-            keepsExpanded: random.once(in: 2) ? random.once(in: 2) : nil)
+            keepsExpanded: random.once(in: 2) ? random.once(in: 2) : nil,
+            isPublic: random.once(in: 2) ? random.once(in: 2) : nil)
         return ReplaceSession(state: nil, settings: settings, named: named, condition: .init())
     }
 

@@ -61,6 +61,18 @@ struct SessionRecordTests {
         #expect(try record.session(named: "a", hash: hash, isHead: true).settings == settings)
     }
 
+    @Test func `whether anybody may read it is read again, and nobody may if the record does not say so`() throws {
+        for isPublic in [true, false] {
+            var settings = Session.Settings(timeToLive: .seconds(60), ignored: [])
+            settings.isPublic = isPublic
+            let session = SessionTransition(name: "a", bounds: .init(), hash: hash, now: .now)
+                .firstSession(try Snapshot(json: "[1]"), settings: settings, after: nil, maker: nil)
+            let record = SessionRecord(session, by: hash)
+            #expect(String(decoding: record.meta, as: UTF8.self).contains("\"public\"") == isPublic)
+            #expect(try record.session(named: "a", hash: hash, isHead: true).settings == settings)
+        }
+    }
+
     @Test func `of how many answers a shape was guessed is read again`() throws {
         var settings = Session.Settings(timeToLive: .seconds(60), ignored: [], shape: .pointers(idAt: .root))
         settings.guessedAnswers = 2

@@ -93,7 +93,7 @@ import Testing
             await #expect(throws: StoreFailure.conflict) { try await store.committed(late, to: slot, after: read) }
         }
         settings = two.settings
-        (settings.timeToLive, settings.keepsExpanded) = (.seconds(77), true)
+        (settings.timeToLive, settings.keepsExpanded, settings.isPublic) = (.seconds(77), true, true)
         var three = try await store.committed(store.writing("a").session(two, settled: settings), to: slot, after: two)
         for turn in 0..<2 {
             store = try fixture.later(than: store)

@@ -172,6 +172,7 @@ import Testing
             (.init(timeToLive: .seconds(5)), { $0.timeToLive = .seconds(5) }),
             (.init(shape: shape), { $0.shape = shape }), (.init(shape: .native), { $0.shape = nil }),
             (.init(keepsExpanded: true), { $0.keepsExpanded = true }),
+            (.init(isPublic: true), { $0.isPublic = true }),
             (.init(ignored: [JSONPointer("/a")!]), { ($0.ignored, $0.digestEpoch) = ([JSONPointer("/a")!], 1) }),
             (
                 .init(timeToLive: .seconds(6), keepsExpanded: false),
