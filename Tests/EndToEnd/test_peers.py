@@ -130,6 +130,8 @@ class RateOfOneWithKeys(Peers):
 
     def test_the_rate_comes_after_401_and_403(self):
         self.refused(ONE, session_path("none"), bearer(KEY))
-        self.assertProblem(self.ask(ONE, session_path("none")), 401, "unauthenticated")
+        self.assertProblem(self.ask(ONE, session_path("none"), bearer("wrong")), 401, "unauthenticated")
         self.assertProblem(self.ask(ONE, "/nothing"), 401, "unauthenticated")
+        # Whether a session is public is looked up.
+        self.refused(ONE, session_path("none"))
         self.assertProblem(self.ask(OTHER, session_path("none"), bearer(KEY)), 404, "session-not-found")

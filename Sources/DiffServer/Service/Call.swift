@@ -1,6 +1,7 @@
 import DiffSessions
 import DiffStores
 import HTTPCore
+import SnapshotKit
 
 /// An admitted request, without its body. A reference, held by everything done for the request.
 package final class Call: ServiceContext {
@@ -27,6 +28,10 @@ package final class Call: ServiceContext {
     package nonisolated(unsafe) var scanCount = 1
     /// How long it waits for the session's source if there is a session already.
     private nonisolated(unsafe) var patience = Call.patience
+    /// Whether anybody may read the answer: its sessions are public, and the caller sent no credentials.
+    nonisolated(unsafe) var isShared: Bool
+    /// Whether a shared answer may be kept by caches; nil if the request decides.
+    nonisolated(unsafe) var isCacheable: Bool?
     /// Where `sessionCost` found the session, for `expected`.
     private nonisolated(unsafe) var found: SessionSlot?
 
@@ -53,7 +58,8 @@ package final class Call: ServiceContext {
             head: head, loop: loop, route: route, captures: captures.of(head), session: named, identity: identity,
             peer: peer, projection: projection, parameters: Parameters(), acceptance: Acceptance(head),
             service: service)
-        (call.cost, call.scanCount) = (cost, scanCount)
+        (call.cost, call.scanCount, call.isShared) = (cost, scanCount, isShared)
+        call.isCacheable = isMadeByURL && self.parameters["wait"] != nil
         let kept = lists * Subscription.footprint + projection.footprint + (identity.token?.footprint ?? 0)
         if kept > MemoryAccount.connection / 2 {
             let share = MemoryShare(of: service.table.account.incoming)
@@ -72,7 +78,7 @@ package final class Call: ServiceContext {
         (self.identity, self.projection, self.parameters, self.acceptance) = (
             identity, projection, parameters, acceptance
         )
-        (self.peer, self.service) = (peer, service)
+        (self.peer, self.service, isShared) = (peer, service, identity.isAnonymous)
     }
 
     /// Who takes turns with others, and holds memory for views.
@@ -118,6 +124,72 @@ package final class Call: ServiceContext {
         if cost.isLong, loop.isCurrent { runLong(work) } else { work() }
     }
 
+    // MARK: Callers without credentials
+
+    package func admits(_ session: Session?) -> Bool {
+        switch identity {
+        case .writer, .client: return true
+        case .anonymous: return service.isPublic(self.session, session?.settings.isPublic)
+        case .anyone:
+            if session?.settings.isPublic == true { lookUpShared() }
+            return true
+        }
+    }
+
+    /// Looks up whether anybody may read the answer, where no credentials are needed.
+    func lookUpShared() {
+        if case .anyone = identity, !isShared { isShared = service.isShared(head, peer) }
+    }
+
+    /// Whether the URL alone determines the answer.
+    private var isMadeByURL: Bool {
+        if parameters["every"] != nil { return false }
+        if route.isJSON { return true }
+        let dialect: Dialect? = try? parameters.choice("dialect")
+        let form = try? ChangesForm(named: dialect, acceptance)
+        return form?.mediaType == (try? ChangesForm(named: dialect, .anything))?.mediaType
+    }
+
+    /// The first reply: an anonymous caller is told nothing before all its sessions are known to be public.
+    func begin(_ work: @escaping @Sendable (Call) throws(Problem) -> Reply) -> Reply {
+        guard identity.isAnonymous else { return reply(work) }
+        let names = DiffService.sessions(of: head, named).prefix(GetManyChanges.maxSessions)
+        if names.isEmpty || !names.allSatisfy(SessionName.isWhole) || names.contains(where: service.isKnownPrivate) {
+            return .now(refusal(.noCredentials))
+        }
+        if names.allSatisfy(service.isKnownPublic) { return proceed(work) }
+        return .later { [self] in lookUp(names, $0, then: work) }
+    }
+
+    private func lookUp(
+        _ names: ArraySlice<String>, _ pending: Pending, then work: @escaping @Sendable (Call) throws(Problem) -> Reply
+    ) {
+        guard let name = names.first else {
+            switch proceed(work) {
+            case .now(let response): return pending.answer(response)
+            case .later(let begin): return begin(pending)
+            }
+        }
+        Transaction(FindSession(fetches: false), for: of(name)).run().whenDone { [self] result in
+            guard case .failure(let failure) = result else { return lookUp(names.dropFirst(), pending, then: work) }
+            pending.answer(refusal(Problem(failure, of: name)))
+        }
+    }
+
+    /// Goes on with the query.
+    private func proceed(_ work: (Call) throws(Problem) -> Reply) -> Reply {
+        do throws(Problem) {
+            let call = Call(
+                head: head, loop: loop, route: route, captures: captures, session: named, identity: identity,
+                peer: peer, projection: projection,
+                parameters: try Parameters(head.query, known: route.parameters, lists: route.lists),
+                acceptance: acceptance, service: service)
+            return call.reply(work)
+        } catch { return .now(refusal(error)) }
+    }
+
+    // MARK: Reading
+
     /// Reads the session's head, from the store if need be.
     func view() -> Progress<SessionView, TransactionFailure> {
         Transaction(ReadSession(), for: self).run().map { [table = service.table] in
@@ -139,12 +211,18 @@ package final class Call: ServiceContext {
 
     /// Ends the reader when its token is revoked, or its key or its token's secret withdrawn. Lasts until `leave`.
     func follow(_ reader: any SessionReader) {
-        if case .anyone = identity { return }
+        switch identity {
+        case .anyone, .anonymous: return
+        case .writer, .client: break
+        }
         service.table.revocations.follow(token, reader)
     }
 
     func leave(_ reader: any SessionReader) {
-        if case .anyone = identity { return }
+        switch identity {
+        case .anyone, .anonymous: return
+        case .writer, .client: break
+        }
         service.table.revocations.leave(token, reader)
     }
 
@@ -178,7 +256,10 @@ package final class Call: ServiceContext {
 
     func remarked(_ options: ChangesOptions) -> ChangesOptions { service.remarked(options, of: session) }
 
-    func refusal(_ problem: Problem) -> Response { service.refusal(problem, of: head, route.label) }
+    func refusal(_ problem: Problem) -> Response {
+        lookUpShared()
+        return service.refusal(problem, of: head, route.label, isShared: isShared)
+    }
 
     /// The value of a store's answer.
     func get<Value>(_ result: Result<Value, StoreFailure>) throws(Problem) -> Value {
@@ -189,7 +270,10 @@ package final class Call: ServiceContext {
     }
 
     /// Adds the parts common to all answers.
-    func finish(_ response: consuming Response) -> Response { service.finish(response, head, route.label) }
+    func finish(_ response: consuming Response) -> Response {
+        if isShared { CrossOrigin.share(&response, isCacheable: isCacheable ?? isMadeByURL) }
+        return service.finish(response, head, route.label)
+    }
 }
 
 extension Call {

@@ -60,7 +60,8 @@ package final class DiffService: Service {
         do throws(Problem) {
             return try walk(head, peer, loop, &caller)
         } catch {
-            return .answer(refusal(error, of: head, .other))
+            let isShared = error.type != .forbidden && isShared(head, peer)
+            return .answer(refusal(error, of: head, .other, isShared: isShared))
         }
     }
 
@@ -75,14 +76,14 @@ package final class DiffService: Service {
         switch consume match {
         case .found(let route, let captures): return try admit(head, peer, loop, &caller, to: route, captures)
         case .methodNotAllowed(let allow):
-            let identity = Self.isOpen(head) ? nil : try identity(head, peer, for: .read, &caller)
+            let identity = Self.isOpen(head) ? nil : try identity(head, peer, for: .write, &caller)
             if let identity, let session = Self.session(head), !identity.covers(session) {
                 throw .forbidden(identity, .read, session)
             }
             try checkRate(identity, peer)
             throw Problem(.methodNotAllowed, "allowed here: \(allow)", fields: [Field("Allow", allow)])
         case .notFound:
-            try checkRate(identity(head, peer, for: .read, &caller), peer)
+            try checkRate(identity(head, peer, for: .write, &caller), peer)
             let near =
                 Spelling.nearestPath(to: head.instance, among: routePatterns).map { "; did you mean \($0)?" } ?? ""
             throw Problem(.routeNotFound, "there is nothing at \(head.instance)\(near)")
@@ -106,9 +107,9 @@ package final class DiffService: Service {
             let call = try call(route, captures, head, peer, loop, &caller)
             if case .write = route.permission { try checkWritable() }
             guard head.bodyLength == .none else {
-                return .read(maxBytes: Self.strayBody) { _, _ in call.reply(work) }
+                return .read(maxBytes: Self.strayBody) { _, _ in call.begin(work) }
             }
-            switch call.reply(work) {
+            switch call.begin(work) {
             case .now(let response): return .answer(response)
             case .later(let begin): return .read(maxBytes: 0) { _, _ in .later(begin) }
             }
@@ -144,11 +145,14 @@ package final class DiffService: Service {
                 .forbidden, "this token does not allow reading, so it cannot choose what to show: leave \(asked) out")
         }
         try checkRate(identity, peer)
-        if let session { try Self.check(session: session) }
+        // Without credentials nothing more is looked at before the session is known to be public.
+        let isAnonymous = identity.isAnonymous
+        if let session, !isAnonymous { try Self.check(session: session) }
         return Call(
             head: head, loop: loop, route: route, captures: captures, session: session, identity: identity,
             peer: peer, projection: projection,
-            parameters: try Parameters(head.query, known: route.parameters, lists: route.lists),
+            parameters: isAnonymous
+                ? Parameters() : try Parameters(head.query, known: route.parameters, lists: route.lists),
             acceptance: Acceptance(head), service: self)
     }
 
@@ -202,7 +206,7 @@ package final class DiffService: Service {
             let reason = "more than \(settings.peerRate ?? 0) requests a second from one address"
             throw Problem(.tooManyRequests, reason, retryAfter: wait)
         }
-        if let identity, let wait = rateLimit.refuses(identity.bucket) {
+        if let identity, let wait = rateLimit.refuses(identity.bucket(of: peer)) {
             throw Problem(.tooManyRequests, "more than \(settings.rate ?? 0) requests a second", retryAfter: wait)
         }
     }
@@ -213,7 +217,7 @@ package final class DiffService: Service {
     /// Counts an admitted request as more than one.
     func countRate(_ identity: Identity, _ peer: Peer, _ more: Double) {
         if let network = peer.network { peerRateLimit.count(more, network) }
-        rateLimit.count(more, identity.bucket)
+        rateLimit.count(more, identity.bucket(of: peer))
     }
 
     static func check(session: String) throws(Problem) {
@@ -291,9 +295,12 @@ package final class DiffService: Service {
         }
     }
 
-    func refusal(_ problem: Problem, of head: RequestHead, _ label: AnswerLabel) -> Response {
-        noteForeignOrigin(head)
-        return finish(problem.response(instance: head.instance), head, label)
+    func refusal(
+        _ problem: Problem, of head: RequestHead, _ label: AnswerLabel, isShared: Bool = false
+    ) -> Response {
+        var response = problem.response(instance: head.instance)
+        if isShared { CrossOrigin.share(&response, isCacheable: false) } else { noteForeignOrigin(head) }
+        return finish(response, head, label)
     }
 
     /// Logs the origin of a web page that may not read its answers.
@@ -316,6 +323,42 @@ package final class DiffService: Service {
     /// The seconds since the session's source, or the store, was last heard of, if that is too long ago.
     func staleness(of session: String) -> Int? {
         StoreOutage.staleness(of: source?.staleness(of: session), after: storeSilence)
+    }
+
+    // MARK: Public sessions
+
+    /// Whether anybody may read a session. One with a source is as public as the file says, also before it is made.
+    ///
+    /// - Parameter setting: its own; nil if there is no session.
+    func isPublic(_ name: String, _ setting: Bool?) -> Bool {
+        guard let list = source?.list(of: name), setting == nil || list.hasSource else { return setting ?? false }
+        return list.settings.isPublic ?? false
+    }
+
+    /// The same, as far as this process knows.
+    func isKnownPublic(_ name: String) -> Bool { isPublic(name, table.anySlot(name)?.isPublic) }
+
+    /// Whether nobody may without credentials, whatever the store says. What is not read does not count as used.
+    func isKnownPrivate(_ name: String) -> Bool {
+        let setting = table.anySlot(name)?.isPublic
+        return store.isSole && (!table.isCache || setting != nil) && !isPublic(name, setting)
+    }
+
+    /// Whether anybody may read the answer to a request: it only reads public sessions, and comes without credentials.
+    /// Where these are needed, all such answers are alike until the sessions are known to be public.
+    func isShared(_ head: RequestHead, _ peer: Peer) -> Bool {
+        guard head["authorization"] == nil, case .found(let route, let captures) = routes.match(head),
+            case .read = route.permission
+        else { return false }
+        if !access.isUnlocked(for: peer) { return true }
+        let names = Self.sessions(of: head, captures.value(of: "session"))
+        return !names.isEmpty && names.allSatisfy(isKnownPublic)
+    }
+
+    /// The sessions that a request names, in its path or its query.
+    static func sessions(of head: RequestHead, _ named: String?) -> [String] {
+        if let named { return [named] }
+        return head.query.filter { $0.name == "session" }.map { String($0.value.prefix { $0 != "@" }) }
     }
 
     /// The settings of a session that a writer makes: the file's, if that names the session.

@@ -12,6 +12,10 @@ struct Acceptance: Sendable {
     /// Reads all `Accept` fields; without any, everything is accepted. Skips ranges with malformed weights.
     init(_ head: RequestHead) { ranges = head.weightedList("accept") }
 
+    private init() { ranges = [] }
+
+    static let anything = Acceptance()
+
     var isAnything: Bool { ranges.isEmpty }
 
     /// The weight of a media type: that of the most specific matching range, or 0.

@@ -120,6 +120,7 @@ extension Problem {
         }
     }
     static func noSession(_ name: String) -> Problem { Problem(.sessionNotFound, "there is no session \"\(name)\"") }
+    static let noCredentials = Problem(.unauthenticated, "send Authorization: Bearer with a key or a token")
     static let revoked = Problem(.unauthenticated, "the token or key was revoked")
     static var crowded: Problem { Problem(.capacity, "too many answers or loads are in flight; try again") }
     static var storeIsSilent: Problem { Problem(.storeUnavailable, "this node does not reach the store; others may") }
@@ -190,6 +191,7 @@ extension Problem {
         case .source(let failure): self.init(failure, of: name)
         case .consent(let failure): self.init(failure)
         case .revoked: self = .revoked
+        case .notPublic: self = .noCredentials
         }
     }
 

@@ -121,9 +121,7 @@ public final class Revocations: Sendable {
 
     /// Ends the readers that are no longer admitted, since keys or secrets were replaced. O(readers).
     public func endWithdrawn() {
-        for reader in content.withLock({ Array($0.readers.values) }) where !reader.isAdmitted {
-            reader.sessionEnded(.revoked)
-        }
+        content.withLock { Array($0.readers.values) }.endWithdrawn()
     }
 }
 

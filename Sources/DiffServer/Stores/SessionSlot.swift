@@ -17,6 +17,13 @@ public final class SessionSlot: Sendable {
         /// What readers keep of the head; made when there is one.
         var cache: (any HeadCache)?
         var readers: [ObjectIdentifier: any SessionReader] = [:]
+        /// How many of the readers are anonymous.
+        var anonymousReaders = 0
+
+        /// Those without credentials are at most half.
+        func isFull(_ limit: Int, isAnonymous: Bool) -> Bool {
+            readers.count >= limit || isAnonymous && anonymousReaders >= limit / 2
+        }
     }
 
     fileprivate enum Value {
@@ -25,7 +32,7 @@ public final class SessionSlot: Sendable {
         case awake(Session)
         case compact(CompactSession)
         /// Only the store has it.
-        case evicted(revision: Revision, version: UInt64, Session.FetchGround)
+        case evicted(revision: Revision, version: UInt64, Session.FetchGround, isPublic: Bool)
 
         /// The session; nil if it is not in memory.
         var session: (any SessionInMemory)? {
@@ -37,16 +44,22 @@ public final class SessionSlot: Sendable {
         }
 
         var fetchGround: Session.FetchGround? {
-            if case .evicted(_, _, let ground) = self { ground } else { session?.fetchGround }
+            if case .evicted(_, _, let ground, _) = self { ground } else { session?.fetchGround }
         }
 
         /// Whether it is this very session.
         func isAwake(_ session: Session) -> Bool { if case .awake(let own) = self { own === session } else { false } }
 
         /// Nil if there is no session yet.
-        var revision: Revision? { if case .evicted(let revision, _, _) = self { revision } else { session?.revision } }
+        var revision: Revision? {
+            if case .evicted(let revision, _, _, _) = self { revision } else { session?.revision }
+        }
 
-        var version: UInt64? { if case .evicted(_, let version, _) = self { version } else { session?.version } }
+        var version: UInt64? { if case .evicted(_, let version, _, _) = self { version } else { session?.version } }
+
+        var isPublic: Bool? {
+            if case .evicted(_, _, _, let isPublic) = self { isPublic } else { session?.settings.isPublic }
+        }
     }
 
     /// Guarded by the table's lock.
@@ -108,6 +121,9 @@ public final class SessionSlot: Sendable {
     /// The revision of the session, here or evicted; nil while there is none.
     public var revision: Revision? { content.withLock { $0.value }?.revision }
 
+    /// Whether the session, here or evicted, is public; nil while there is none.
+    public var isPublic: Bool? { content.withLock { $0.value }?.isPublic }
+
     /// The revision, and what fetches of the session's sections build on.
     public var fetchBase: (revision: Revision, ground: Session.FetchGround)? {
         let value = content.withLock { $0.value }
@@ -166,7 +182,7 @@ public final class SessionSlot: Sendable {
     ///   may have added them while `next` was computed, and left the revision unchanged.
     /// - Returns: whether it was replaced.
     func replace(_ before: Session, by next: Session, keepsReplays: Bool) -> Bool {
-        var cache: (any HeadCache)?
+        var (cache, isWithdrawn): ((any HeadCache)?, Bool) = (nil, false)
         let isNewRevision = next.head.revision != before.head.revision
         let isReset = next.settings != before.settings
         let readers: [any SessionReader]? = content.withLock { content in
@@ -182,14 +198,16 @@ public final class SessionSlot: Sendable {
                 guard isSame else { return nil }
                 if keepsReplays, let replays = value.session?.replays { next = next.keepingReplays(of: replays) }
             }
+            isWithdrawn = value.isPublic == true && !next.settings.isPublic
             content.value = .awake(next)
             cache = content.cache
             // The cache for the same head leaves out what is ignored.
             if isReset { content.cache = nil }
-            return isNewRevision ? Array(content.readers.values) : []
+            return isNewRevision || isWithdrawn ? Array(content.readers.values) : []
         }
         guard let readers else { return false }
         if isReset { cache?.forget() } else if isNewRevision { cache?.moved(to: next.head) }
+        if isWithdrawn { readers.endWithdrawn() }
         for reader in readers { reader.sessionChanged() }
         return true
     }
@@ -229,7 +247,7 @@ public final class SessionSlot: Sendable {
             if let value = evicted.value, let revision = value.revision, let version = value.version,
                 let ground = value.fetchGround
             {
-                content.value = .evicted(revision: revision, version: version, ground)
+                content.value = .evicted(revision: revision, version: version, ground, isPublic: value.isPublic == true)
             }
             content.cache = nil
             return evicted
@@ -243,7 +261,8 @@ public final class SessionSlot: Sendable {
         content.withLock { content in
             guard let value = content.value, value.session == nil else { return nil }
             content.value = .awake(session)
-            return session.head.revision == value.revision ? [] : Array(content.readers.values)
+            let isWithdrawn = value.isPublic == true && !session.settings.isPublic
+            return session.head.revision == value.revision && !isWithdrawn ? [] : Array(content.readers.values)
         }
     }
 
@@ -253,8 +272,9 @@ public final class SessionSlot: Sendable {
     public func add(_ reader: any SessionReader, limit: Int) -> Admission {
         content.withLock { content in
             guard content.value != nil else { return .gone }
-            guard content.readers.count < limit else { return .tooMany }
+            guard !content.isFull(limit, isAnonymous: reader.isAnonymous) else { return .tooMany }
             content.readers[ObjectIdentifier(reader)] = reader
+            if reader.isAnonymous { content.anonymousReaders += 1 }
             readers.store(content.readers.count, ordering: .relaxed)
             return .added
         }
@@ -262,14 +282,20 @@ public final class SessionSlot: Sendable {
 
     func remove(_ reader: any SessionReader) {
         content.withLock { content in
-            content.readers[ObjectIdentifier(reader)] = nil
+            let left = content.readers.removeValue(forKey: ObjectIdentifier(reader))
+            if left?.isAnonymous == true { content.anonymousReaders -= 1 }
             readers.store(content.readers.count, ordering: .relaxed)
         }
     }
 
     private func forgetReaders(_ content: inout Content) {
-        content.readers = [:]
+        (content.readers, content.anonymousReaders) = ([:], 0)
         readers.store(0, ordering: .relaxed)
+    }
+
+    /// Whether no more readers may register.
+    public func isFull(_ limit: Int, isAnonymous: Bool) -> Bool {
+        content.withLock { $0.isFull(limit, isAnonymous: isAnonymous) }
     }
 
     public var readerCount: Int { readers.load(ordering: .relaxed) }
@@ -308,8 +334,11 @@ public enum SessionEnd: Sendable {
 
 /// A held request or a stream that waits for a session to change. It may be called on any thread, and returns at once.
 public protocol SessionReader: AnyObject, Sendable {
-    /// Whether the server still has the key that admitted it, or the secret of its token.
+    /// Whether the server still has the key that admitted it, or the secret of its token; without credentials, whether
+    /// the session is still public.
     var isAdmitted: Bool { get }
+    /// Whether it has no credentials, where they are needed.
+    var isAnonymous: Bool { get }
     func sessionChanged()
     func sessionEnded(_ end: SessionEnd)
     /// The server is closing, and the reader must leave after this time. If called again, the new time holds.
@@ -322,8 +351,16 @@ public protocol SessionReader: AnyObject, Sendable {
 
 extension SessionReader {
     public var isAdmitted: Bool { true }
+    public var isAnonymous: Bool { false }
     public func sourceChanged() {}
     public func storeChanged(leavingAfter time: Duration?) {}
+}
+
+extension [any SessionReader] {
+    /// Ends those that are no longer admitted.
+    public func endWithdrawn() {
+        for reader in self where !reader.isAdmitted { reader.sessionEnded(.revoked) }
+    }
 }
 
 extension SessionSlot {

@@ -114,6 +114,9 @@ public enum StoreFailure: Error, Equatable {
 
     var isDamage: Bool { if case .damaged = self { true } else { false } }
 
+    /// Whether it shows that there is a session.
+    var isOfSession: Bool { isDamage || self == .capacity }
+
     /// A few words for clients, which need not know which failure it was.
     public var summary: String {
         switch self {

@@ -167,13 +167,14 @@ extension SessionTable {
         registry.withLock { $0.slots[name] ?? $0.evicted[name]?.slot }
     }
 
-    /// The slot in which a session is, or will appear; nil if too many are awaited. Waiting readers must hold it. Does
-    /// not count as use.
-    public func slotToAwait(_ name: String) -> SessionSlot? {
-        registry.withLock { registry in
+    /// The slot in which a session is, or will appear; nil if too many are awaited, for anonymous readers half as many.
+    /// Waiting readers must hold it. Does not count as use.
+    public func slotToAwait(_ name: String, isAnonymous: Bool = false) -> SessionSlot? {
+        let most = isAnonymous ? bounds.sessions / 2 : bounds.sessions
+        return registry.withLock { registry in
             if let slot = registry.slots[name] ?? registry.evicted[name]?.slot { return slot }
-            if registry.evicted.count >= bounds.sessions { registry.forgetEvicted() }
-            guard registry.evicted.count < bounds.sessions else { return nil }
+            if registry.evicted.count >= most { registry.forgetEvicted() }
+            guard registry.evicted.count < most else { return nil }
             let slot = SessionSlot(awaiting: name)
             registry.evicted[name] = EvictedSlot(slot)
             return slot

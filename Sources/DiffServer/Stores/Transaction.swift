@@ -159,7 +159,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
     /// Waits for the session's source, and loads the result; nil if there is nothing to wait for.
     private func fetched(_ view: SessionView?) -> Attempt? {
-        guard operation.fetches, view == nil || !operation.isWrite,
+        guard operation.fetches, view == nil || !operation.isWrite, context.admits(view?.session),
             let source = context.readiness(sessionExists: view != nil)
         else { return nil }
         if case .done(.success) = source { return nil }
@@ -179,6 +179,9 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         let revocations = store.table.revocations
         if !revocations.areNone, let token = context.token, revocations.refuse(token) {
             return .end(.failure(.revoked))
+        }
+        guard context.admits(view?.session) else {
+            return view?.isHead ?? true ? .end(.failure(.notPublic)) : load(again: true)
         }
         if let view, case let cost = view.cost(times: context.scanCount), cost.isLong, !context.cost.isLong {
             guard context.takesLongWork else { return .end(.failure(.store(.crowded))) }
@@ -251,6 +254,8 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
     private func failed(_ failure: StoreFailure) -> Attempt {
         context.count(failure)
+        // Only where there is a session.
+        if failure.isOfSession, !context.admits(nil) { return .end(.failure(.notPublic)) }
         guard failure.isDamage, operation.replacesDamaged else { return .end(.failure(.store(failure))) }
         return after(store.discard(session, on: context.executor)) { result in
             guard case .failure(let failure) = result else { return begin() }
@@ -320,12 +325,15 @@ public protocol TransactionContext: AnyObject, Sendable {
     func runInTurn(_ work: @escaping @Sendable () -> Void)
     /// Resolves once the session's source has answered; nil if there is nothing to wait for.
     func readiness(sessionExists: Bool) -> Progress<Void, SourceFailure>?
+    /// Whether the caller may do this to a session, or learn that there is none (nil).
+    func admits(_ session: Session?) -> Bool
     /// Counts a conflict with another write.
     func countConflict()
     func count(_ failure: StoreFailure)
 }
 
 extension TransactionContext {
+    public func admits(_ session: Session?) -> Bool { true }
     public func runInTurn(_ work: @escaping @Sendable () -> Void) { runLong(work) }
 
     /// Continues on the executor, or on a worker if the work takes long. The store's thread must not do the work.
@@ -342,6 +350,8 @@ public enum TransactionFailure: Error {
     case consent(ConsentFailure)
     /// The client's token was revoked.
     case revoked
+    /// The caller has no credentials, and the session is not public.
+    case notPublic
 }
 
 /// Why a session's source did not answer with its list.

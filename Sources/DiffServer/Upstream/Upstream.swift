@@ -78,6 +78,8 @@ package final class Upstream: SessionSource {
         }
         // Somebody may still wait for them.
         for list in dropped.flatMap(\.all) { list.settingsChanged() }
+        // Lists may be public no more.
+        service.table.readers.endWithdrawn()
     }
 
     /// Goes on with the sources that a session's list has now, and brings its sections into their order.

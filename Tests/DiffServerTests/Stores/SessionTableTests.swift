@@ -272,6 +272,33 @@ import Testing
         #expect(slot.session?.settings == settled.settings && reader.lines == ["changed"])
     }
 
+    @Test func `readers who are no longer admitted end once a session is public no more`() throws {
+        let table = table(.init())
+        var one = try session("a")
+        let slot = try table.create("a", one).get()
+        let (known, unknown) = (Listener(), Listener { false })
+        for reader in [known, unknown] { _ = slot.add(reader, limit: 10) }
+        var settings = one.settings
+        for isPublic in [true, false, true] {
+            settings.isPublic = isPublic
+            let next = writing("a").session(one, settled: settings)
+            _ = try table.commit(next, to: slot, after: one).get()
+            one = next
+            #expect(slot.isPublic == isPublic)
+        }
+        #expect(known.counts.withLock { $0 } == [1, 0] && unknown.counts.withLock { $0[1] } == 1)
+    }
+
+    @Test func `readers without credentials are at most half`() throws {
+        let table = table(.init())
+        let slot = try table.create("a", session("a")).get()
+        let readers = (0..<4).map { Listener(isAnonymous: $0 < 3) }
+        #expect(readers.map { slot.add($0, limit: 4) } == [.added, .added, .tooMany, .added])
+        table.remove(readers[0], from: slot)
+        #expect(slot.add(readers[2], limit: 4) == .added && slot.isFull(4, isAnonymous: true))
+        #expect(!slot.isFull(4, isAnonymous: false) && slot.isFull(3, isAnonymous: false))
+    }
+
     @Test func `what a session weighs is its newest state, not its past`() throws {
         let table = table(.init())
         var one = try session("a", bytes: 5000)

@@ -5,9 +5,12 @@ import DiffClock
 /// Counts what a reader is told: changes, and ends.
 final class Listener: SessionReader {
     let counts = Locked([0, 0])
+    let isAnonymous: Bool
     private let admission: @Sendable () -> Bool
 
-    init(while admission: @escaping @Sendable () -> Bool = { true }) { self.admission = admission }
+    init(isAnonymous: Bool = false, while admission: @escaping @Sendable () -> Bool = { true }) {
+        (self.isAnonymous, self.admission) = (isAnonymous, admission)
+    }
 
     var isAdmitted: Bool { admission() }
     func sessionChanged() { counts.withLock { $0[0] += 1 } }

@@ -9,7 +9,7 @@ from . import store
 # What sessions answer: run in memory, over SQLite and over Redis.
 SESSIONS = """awaited changes compressed_streams concurrency conditions counts draining edits elements_without_ids events
     everything groups growing history hooks idempotency ignored_places intents keep limits list_content listing long_poll long_work
-    lookups many_lists model reload replay revocation scrolling section_sources sections sessions settings shaped_edits shapes
+    lookups many_lists model public reload replay revocation scrolling section_sources sections sessions settings shaped_edits shapes
     shared_answers since_and_resets smallest source_faults source_readers sources tokens_and_keys view_readers view_spelling
     view_tokens views windows""".split()
 

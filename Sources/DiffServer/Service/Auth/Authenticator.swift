@@ -25,6 +25,7 @@ package struct Authenticator: Sendable {
         (self.keys, self.isLocal, self.isOpen, self.secrets, self.origins) = (keys, isLocal, isOpen, secrets, origins)
     }
 
+    /// - Parameter permission: with `.read`, credentials may be left out.
     /// - Throws: 401 without good credentials; 403 if only programs on this machine may ask, and this is not one.
     func identity(
         _ head: RequestHead, _ peer: Peer, for permission: Permission
@@ -32,7 +33,7 @@ package struct Authenticator: Sendable {
         if isOpen { return .anyone }
         if head["authorization"] != nil {
             guard let secret = secret(of: head) else {
-                throw Problem(.unauthenticated, "send Authorization: Bearer with a key or a token")
+                throw Problem.noCredentials
             }
             if let key = keys.key(for: secret) {
                 guard !key.isForMetrics || permission == .operate else {
@@ -44,11 +45,15 @@ package struct Authenticator: Sendable {
             throw Problem(.unauthenticated, "the key or token is unknown or has expired")
         }
         guard isLocal, peer.isLoopback, keys.isEmpty || permission == .operate else {
-            throw Problem(.unauthenticated, "send Authorization: Bearer with a key or a token")
+            if permission == .read { return .anonymous }
+            throw Problem.noCredentials
         }
         try checkLocal(head)
         return .anyone
     }
+
+    /// Whether no credentials are needed.
+    func isUnlocked(for peer: Peer) -> Bool { isOpen || isLocal && peer.isLoopback && keys.isEmpty }
 
     /// The key or token that a request has; nil if it has none, or several.
     private func secret(of head: RequestHead) -> String? {
@@ -63,7 +68,7 @@ package struct Authenticator: Sendable {
     /// Whether the server still has the key, or the secret of the token, that admitted a request.
     func knows(_ identity: Identity) -> Bool {
         switch identity {
-        case .anyone: true
+        case .anyone, .anonymous: true
         case .writer(let key): keys.current.contains(key)
         case .client(_, let signature): secrets.current.contains(signature.secret)
         }

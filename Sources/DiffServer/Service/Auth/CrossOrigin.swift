@@ -11,7 +11,7 @@ package struct CrossOrigin: Sendable {
         "Accept, Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Prefer, "
         + "Traceparent, X-Request-Id"
 
-    /// For what holds nobody's data: pages of any origin may load it.
+    /// For what holds nobody's data, and public sessions: pages of any origin may load it.
     static let anyOrigin = Field("Access-Control-Allow-Origin", "*")
 
     /// The answer to a preflight, before `decorate`; nil for any other request or origin.
@@ -52,6 +52,20 @@ package struct CrossOrigin: Sendable {
         guard let origin = allowedOrigin(head) else { return }
         response.fields.append(Field("Access-Control-Allow-Origin", origin))
         response.fields.append(Field("Access-Control-Expose-Headers", Self.exposed))
+    }
+
+    /// Lets a page of any origin read an answer about public sessions. Caches may keep it for a moment, so that they
+    /// answer a crowd with one request, if `isCacheable` and nothing went wrong.
+    static func share(_ response: inout Response, isCacheable: Bool) {
+        response.fields.append(anyOrigin)
+        response.fields.append(Field("Access-Control-Expose-Headers", exposed))
+        let isStream = if case .stream = response.body { true } else { false }
+        let isKept = isCacheable && !isStream && (response.status == 200 || response.status == 304)
+        response.note(AnswerLabel(isKept ? .public : .noStore))
+        response.fields.removeAll { $0.name == "Cache-Control" }
+        response.fields.append(
+            Field("Cache-Control", isKept ? "public, max-age=1, stale-while-revalidate=10" : "no-store"))
+        if isKept { response.fields.append(Field("Vary", "Accept, Accept-Encoding, Authorization")) }
     }
 
     /// The request fields that `decorate` reads.

@@ -7,6 +7,8 @@ import SnapshotViews
 package indirect enum Identity: Sendable {
     /// Anyone, where no credentials are needed, such as on the loopback without keys.
     case anyone
+    /// Nobody known, where credentials are needed: reads public sessions, and does nothing else.
+    case anonymous
     /// A writer with a key, for sessions whose names start with a prefix.
     case writer(KeyRing.Key)
     /// A client with a token.
@@ -15,7 +17,7 @@ package indirect enum Identity: Sendable {
     /// The owner of a session's idempotency keys. A client may repeat a request with a new token for the same client.
     func name(in session: String) -> String {
         switch self {
-        case .anyone: ""
+        case .anyone, .anonymous: ""
         case .writer(let key): "key:" + key.name
         case .client(let token, _): token.client.map { "client:" + $0 } ?? "token:" + session
         }
@@ -25,16 +27,17 @@ package indirect enum Identity: Sendable {
     /// address.
     func client(from peer: Peer) -> String {
         switch self {
-        case .anyone: "peer:" + peer.address
+        case .anyone, .anonymous: "peer:" + peer.address
         case .writer(let key): "key:" + key.name
         case .client(let token, _): token.client.map { "client:" + $0 } ?? "token:" + token.sessions[0]
         }
     }
 
-    /// The key of the rate limit's bucket: each token has its own.
-    var bucket: String {
+    /// The key of the rate limit's bucket: each token has its own, and each address without credentials.
+    func bucket(of peer: Peer) -> String {
         switch self {
         case .anyone: ""
+        case .anonymous: client(from: peer)
         case .writer(let key): "key:" + key.name
         case .client(_, let signature): "token:" + signature.text
         }
@@ -43,7 +46,7 @@ package indirect enum Identity: Sendable {
     /// The name to log; nil for `anyone`.
     var logged: String? {
         switch self {
-        case .anyone: nil
+        case .anyone, .anonymous: nil
         case .writer(let key): "key:" + key.name
         case .client(let token, _): token.client.map { "token:" + $0 } ?? "token"
         }
@@ -57,7 +60,7 @@ package indirect enum Identity: Sendable {
     /// Whether it has any permission for a session.
     func covers(_ session: String) -> Bool {
         switch self {
-        case .anyone: true
+        case .anyone, .anonymous: true
         case .writer(let key): session.utf8.starts(with: key.prefix.utf8)
         case .client(let token, _): token.sessions.contains(session)
         }
@@ -68,14 +71,15 @@ package indirect enum Identity: Sendable {
     /// - Parameter session: nil for a request about several sessions, which are checked one by one later.
     func has(_ permission: Permission, session: String?) -> Bool {
         switch (self, permission) {
-        case (.anyone, _), (.writer, .operate), (.writer, .compute), (.writer, .list): return true
+        case (.anyone, _), (.anonymous, .read), (.writer, .operate), (.writer, .compute), (.writer, .list): return true
         case (.writer, .read), (.writer, .edit), (.writer, .write):
             return session.map(covers) ?? true
         case (.client(let token, _), .read):
             return session.map(covers) ?? true && token.scopes.contains(.read)
         case (.client(let token, _), .edit):
             return session.map(covers) == true && !token.operations.isEmpty
-        case (.client, .write), (.client, .operate), (.client, .compute), (.client, .list): return false
+        case (.client, .write), (.client, .operate), (.client, .compute), (.client, .list), (.anonymous, _):
+            return false
         }
     }
 
@@ -87,6 +91,9 @@ package indirect enum Identity: Sendable {
         if case .writer(let key) = self { return key.prefix }
         return ""
     }
+
+    /// Whether it reads public sessions alone.
+    var isAnonymous: Bool { if case .anonymous = self { true } else { false } }
 
     /// Whether it has a key.
     package var isWriter: Bool { if case .writer = self { true } else { false } }

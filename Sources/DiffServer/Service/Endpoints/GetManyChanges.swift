@@ -6,10 +6,11 @@ import SnapshotKit
 /// The changes of several sessions, as one answer or one stream.
 enum GetManyChanges {
     /// The most sessions in one request.
-    private static let maxSessions = 64
+    static let maxSessions = 64
 
     static func answer(_ call: Call) throws(Problem) -> Reply {
         var bases = try bases(call)
+        call.lookUpShared()
         guard bases.allSatisfy({ call.identity.has(.read, session: $0.session) }) else {
             throw Problem(.forbidden, "these credentials do not cover all of these sessions")
         }
@@ -152,13 +153,14 @@ private final class ManyAnswers: @unchecked Sendable {
         finish()
     }
 
-    /// - Returns: whether to continue. A revoked token gets nothing, not even what was read before.
+    /// - Returns: whether to continue. Who may not read one session gets nothing, not even what was read before.
     private func take(_ result: Result<SessionView?, TransactionFailure>) -> Bool {
-        if case .failure(.revoked) = result {
-            pending.answer(call.refusal(.revoked))
+        let result = result.mapError { Problem($0, of: bases[parts.count].session) }
+        if case .failure(let problem) = result, problem.type == .unauthenticated {
+            pending.answer(call.refusal(problem))
             return false
         }
-        put(answer(result.mapError { Problem($0, of: bases[parts.count].session) }))
+        put(answer(result))
         return true
     }
 
@@ -198,6 +200,7 @@ private final class ManyAnswers: @unchecked Sendable {
             guard share.resize(to: length + answer.count) else { throw .crowded }
             return .answer(answer)
         } catch {
+            call.isCacheable = false
             return member(of: base, "problem", error.json(instance: call.instance))
         }
     }

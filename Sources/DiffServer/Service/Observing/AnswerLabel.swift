@@ -10,7 +10,13 @@ struct AnswerLabel: Sendable, Equatable {
         case stream
     }
 
-    /// Eight bits for the route, eight for the problem (0: none) and two for the wait (0: none).
+    /// What `Cache-Control` says to a reader without credentials.
+    enum Caching: String, CaseIterable {
+        case `public`
+        case noStore = "no-store"
+    }
+
+    /// Eight bits for the route, eight for the problem (0: none), two for the wait and two for caching (0: none).
     private(set) var code: UInt32
 
     init(code: UInt32) { self.code = code }
@@ -24,13 +30,16 @@ struct AnswerLabel: Sendable, Equatable {
 
     init(_ wait: Wait) { code = (Self.index(of: wait) + 1) << 16 }
 
+    init(_ caching: Caching) { code = (Self.index(of: caching) + 1) << 18 }
+
     /// The label of the route alone.
     var ofRoute: AnswerLabel { AnswerLabel(code: code & 0xFF) }
     var route: RouteName { RouteName.allCases[Int(code & 0xFF)] }
     var problem: ProblemType? { problemCode == 0 ? nil : ProblemType.allCases[problemCode - 1] }
     /// The problem's index plus one; 0 for none.
     var problemCode: Int { Int(code >> 8 & 0xFF) }
-    var wait: Wait? { code >> 16 == 0 ? nil : Wait.allCases[Int(code >> 16) - 1] }
+    var wait: Wait? { code >> 16 & 3 == 0 ? nil : Wait.allCases[Int(code >> 16 & 3) - 1] }
+    var caching: Caching? { code >> 18 == 0 ? nil : Caching.allCases[Int(code >> 18) - 1] }
 
     private static func index<Name: CaseIterable & Equatable>(of name: Name) -> UInt32 {
         UInt32(Array(Name.allCases).firstIndex(of: name) ?? 0)

@@ -39,8 +39,9 @@ final class EventStream: Subscriber, @unchecked Sendable {
     {
         let table = call.service.table
         let limit = table.bounds.readers
-        for base in bases where (table.anySlot(base.session)?.readerCount ?? 0) >= limit {
-            throw .tooManyReaders(limit)
+        let isAnonymous = call.identity.isAnonymous
+        for base in bases where table.anySlot(base.session)?.isFull(limit, isAnonymous: isAnonymous) == true {
+            throw .tooManyReaders(isAnonymous ? limit / 2 : limit)
         }
         let call = try call.lasting(form.options.projection, lists: bases.count)
         return Response(

@@ -48,6 +48,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     func isDue(_ subscription: Subscription) { _ = subscription.proceed() }
 
     func answered(_ subscription: Subscription, _ answer: ChangesAnswer, lag: Duration) -> Int {
+        if answer.isOfNothing { call.isCacheable = false }
         if leave() { finish(answer.response()) }
         return 0
     }
@@ -74,8 +75,9 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     /// Answers after this time, or at the request's own deadline if that is sooner, as if that had been requested.
     func leave(after time: Duration) {
         timer?.cancel()
-        timer = pending.loop.schedule(after: min(time, max(.zero, deadline - .now))) { [weak subscription] in
-            subscription?.endTime()
+        timer = pending.loop.schedule(after: min(time, max(.zero, deadline - .now))) { [weak self] in
+            self?.call.isCacheable = false
+            self?.subscription?.endTime()
         }
     }
 

@@ -64,9 +64,11 @@ final class Subscription: SessionReader, @unchecked Sendable {
     func join(at known: SessionSlot? = nil) -> Problem? {
         var known = known
         while true {
-            guard let slot = known ?? service.table.slotToAwait(name) else { return .tooManyAwaited }
+            guard let slot = known ?? service.table.slotToAwait(name, isAnonymous: isAnonymous) else {
+                return .tooManyAwaited
+            }
             switch slot.add(self, limit: service.table.bounds.readers) {
-            case .tooMany: return .tooManyReaders(service.table.bounds.readers)
+            case .tooMany: return .tooManyReaders(service.table.bounds.readers / (isAnonymous ? 2 : 1))
             // The session has just been deleted.
             case .gone: known = nil
             case .added:
@@ -110,7 +112,9 @@ final class Subscription: SessionReader, @unchecked Sendable {
         return nil
     }
 
-    var isAdmitted: Bool { call.service.access.knows(call.identity) }
+    var isAnonymous: Bool { call.identity.isAnonymous }
+
+    var isAdmitted: Bool { isAnonymous ? service.isKnownPublic(name) : service.access.knows(call.identity) }
 
     func sessionChanged() {
         guard !isWoken.exchange(true, ordering: .relaxed) else { return }
@@ -123,7 +127,8 @@ final class Subscription: SessionReader, @unchecked Sendable {
     func sourceChanged() { if followsSource { sessionChanged() } }
 
     func sessionEnded(_ end: SessionEnd) {
-        loop.execute { self.subscriber?.ended(self, Problem(end, of: self.name)) }
+        let problem = isAnonymous && !isAdmitted ? .noCredentials : Problem(end, of: name)
+        loop.execute { self.subscriber?.ended(self, problem) }
     }
 
     func storeChanged(leavingAfter time: Duration?) {
@@ -194,6 +199,12 @@ final class Subscription: SessionReader, @unchecked Sendable {
     }
 
     private func found(_ view: SessionView?) -> Int {
+        // What is in memory may be newer than what was read.
+        let setting = service.table.anySlot(name)?.isPublic ?? view?.session.settings.isPublic
+        guard !isAnonymous || service.isPublic(name, setting) else {
+            subscriber?.refused(self, .noCredentials)
+            return 0
+        }
         guard let view else {
             let count = exchange(&isKnownMissing, with: true) ? 0 : subscriber?.isMissing(self) ?? 0
             return count + perform(machine.handle(.worked(.missing)), because: notCreated)

@@ -20,7 +20,7 @@ import Testing
     /// 0 if the request is admitted, otherwise its status.
     private func status(
         _ authenticator: Authenticator, _ fields: String, from remote: SocketAddress = here,
-        _ permission: Permission = .read
+        _ permission: Permission = .write
     ) throws -> Int {
         let head = try RequestHead(parsing: "GET / HTTP/1.1\r\n\(fields)\r\n")
         do throws(Problem) {
@@ -80,6 +80,19 @@ import Testing
         #expect(
             try status(newAuthenticator(keys: authenticator.keys.all, isLocal: false), "Host: localhost\r\n", .operate)
                 == 401)
+    }
+
+    @Test func `without credentials one may ask for what is public, and is nobody`() throws {
+        let authenticator = newAuthenticator(keys: [KeyRing.Key(name: "k", secret: "s")])
+        let head = try RequestHead(parsing: "GET / HTTP/1.1\r\nHost: example.org\r\n\r\n")
+        let identity = try authenticator.identity(head, Peer(remote: Self.outside), for: .read)
+        #expect(identity.isAnonymous && identity.has(.read, session: "s"))
+        for permission in [Permission.operate, .compute, .list, .edit, .write] {
+            #expect(!identity.has(permission, session: "s"))
+            #expect(try status(authenticator, "Host: example.org\r\n", from: Self.outside, permission) == 401)
+        }
+        #expect(
+            try status(authenticator, "Host: a\r\nAuthorization: Bearer wrong\r\n", from: Self.outside, .read) == 401)
     }
 
     @Test(arguments: [

@@ -47,7 +47,7 @@ import Testing
                 ])
     }
 
-    @Test func `a label holds a route, a problem and a wait`() {
+    @Test func `a label holds a route, a problem, a wait, and what caches may do`() {
         for route in RouteName.allCases {
             for problem in [nil] + ProblemType.allCases.map(Optional.some) {
                 for wait in [nil] + AnswerLabel.Wait.allCases.map(Optional.some) {
@@ -56,7 +56,10 @@ import Testing
                     response.note(AnswerLabel(route))
                     let label = AnswerLabel(code: response.label)
                     #expect(label.route == route && label.problem == problem && label.wait == wait)
-                    #expect(label.ofRoute == AnswerLabel(route))
+                    #expect(label.ofRoute == AnswerLabel(route) && label.caching == nil)
+                    response.note(AnswerLabel(.noStore))
+                    let kept = AnswerLabel(code: response.label)
+                    #expect(kept.caching == .noStore && kept.wait == wait && kept.problem == problem)
                 }
             }
         }
