@@ -36,6 +36,7 @@ package final class Metrics: Sendable {
         var waits = AnswerLabel.Wait.allCases.map { (kind: $0, tally: WaitTally()) }
         /// By the code of their problem.
         var refusals = [Int](repeating: 0, count: ProblemType.allCases.count + 1)
+        var publicAnswers: [AnswerLabel.Caching: Int] = [:]
         var bytesIn = 0
         var bytesOut = 0
         var resets: [ResetReason: Int] = [:]
@@ -67,6 +68,7 @@ package final class Metrics: Sendable {
                 tally.requests[index].durations.add(nanoseconds: exchange.nanoseconds)
             }
             if label.problemCode > 0 { tally.refusals[label.problemCode] += 1 }
+            if let caching = label.caching { tally.publicAnswers[caching, default: 0] += 1 }
             tally.bytesIn += exchange.bytesIn
             tally.bytesOut += exchange.bytesOut
         }
@@ -135,6 +137,10 @@ package final class Metrics: Sendable {
         text.family(
             "diffserver_refusals_total", "counter", "Requests refused, by the type of the problem.",
             zip(ProblemType.allCases, tally.refusals.dropFirst()).map { ("problem=\"\($0.name)\"", $1) })
+        text.family(
+            "diffserver_public_answers_total", "counter",
+            "Answers to readers without credentials, by what Cache-Control says.",
+            AnswerLabel.Caching.allCases.map { ("cache=\"\($0.rawValue)\"", tally.publicAnswers[$0] ?? 0) })
         text.counter("diffserver_received_bytes_total", "Bytes received in requests.", tally.bytesIn)
         text.counter("diffserver_sent_bytes_total", "Bytes sent in answers.", tally.bytesOut)
         service.connections?.write(into: &text)
