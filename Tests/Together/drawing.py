@@ -57,6 +57,8 @@ def settings(draw):
               "groups", "scope", "match"}
     if draw.likes("shape", 0.9 if shaped & draw.wanted else 0.35):
         made["shape"] = shape(draw)
+    if draw.likes("public", 0.2):
+        made["public"] = True
     return made
 
 
@@ -106,7 +108,7 @@ def shape(draw):
 
 def features(settings):
     """Which of the table's settings these are."""
-    found = {name for name in ("ignore", "shape") if settings.get(name)} | ({"keep"} if settings.get("keep") else set())
+    found = {name for name in ("ignore", "keep", "public", "shape") if settings.get(name)}
     shape = settings.get("shape", {})
     found |= {name for name in ("map", "rest", "duplicates", "missing", "invalid") if name in shape}
     found |= {feature for feature, name in (("sections", "sectionsAt"), ("children", "childrenAt"), ("kind", "kindAt"),

@@ -5,7 +5,7 @@ import random
 
 from drawing import WITHOUT
 
-SETTINGS = ["ignore", "keep", "shape", "sections", "map", "rest", "duplicates", "missing", "invalid", "children", "kind", "parts",
+SETTINGS = ["ignore", "keep", "public", "shape", "sections", "map", "rest", "duplicates", "missing", "invalid", "children", "kind", "parts",
             "expandedAt", "groups", "scope", "match"]
 WRITES = ["state", "edits", "marks", "reload", "put", "source", "sources", "hook", "history-short", "history-off"]
 READERS = ["token", "view", "window"]
@@ -20,7 +20,7 @@ APART |= {frozenset(("compact", each)) for each in DIALECTS if each != "staged"}
 APART |= {frozenset(("bare", each)) for each in DIALECTS + ["compact"] if each != "json-patch"}
 APART |= {frozenset(("match", each)) for each in ("map", "children", "parts", "scope", "duplicates", "invalid")}
 # Sections with sources of their own: native documents, and no state of anybody else.
-APART |= {frozenset(("sources", each)) for each in [*SETTINGS[2:], "state", "put"]}
+APART |= {frozenset(("sources", each)) for each in [*SETTINGS[3:], "state", "put"]}
 APART |= {frozenset((one, other)) for one in ("lookup", "whole") for other in ("reload", "compact", "accept", "bare", "marks")}
 APART |= {frozenset((way, each)) for way in ("stream", "many-stream") for each in ("accept", "bare")}
 APART |= {frozenset(pair) for pair in (("marks", "json-patch"), ("marks", "bare"), ("history-short", "history-off"), ("patch", "delta"))}

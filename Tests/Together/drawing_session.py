@@ -52,7 +52,7 @@ class Stage:
             settings = drawing.settings(Draw(f"{seed} {number}", draw.sample(table.SETTINGS, 3)))
             self.add(lists, Pattern(f"l{number}", settings, has_source, has_hook))
         for number in range(24):
-            settings = drawing.settings(Draw(f"screen {seed} {number}", draw.sample(["ignore", "keep"], 1)))
+            settings = drawing.settings(Draw(f"screen {seed} {number}", draw.sample(["ignore", "keep", "public"], 1)))
             settings.pop("shape", None)
             self.add(lists, Pattern(f"s{number}", settings, True, number % 2 > 0, drawing.screen(draw)))
         self.file = ListsFile(json.loads(text(lists)))
@@ -150,7 +150,7 @@ class Session(Writers, Readers):
 
     def count(self, features, board=None):
         self.passed += 1
-        own = {each for each in drawing.features(board.settings) if each in ("ignore", "keep")} if board else set()
+        own = {each for each in drawing.features(board.settings) if each in ("ignore", "keep", "public")} if board else set()
         table.count(self.met, set(features) | own | self.of_history)
 
     # The whole

@@ -123,7 +123,7 @@ class Writers:
         return {name: "true" if value is True else value for name, value in shape.items()}
 
     def of_document(self, board):
-        return drawing.features(board.settings) - {"ignore", "keep"}
+        return drawing.features(board.settings) - {"ignore", "keep", "public"}
 
     def document(self, board, old, is_native=False):
         """What a writer posts: the state itself, or foreign JSON."""
