@@ -155,7 +155,9 @@ extension ListClient {
         let name = session.addingPercentEncoding(withAllowedCharacters: characters) ?? ""
         var components = URLComponents(string: "\(base)/v1/sessions/\(name)/changes") ?? URLComponents()
         // In one order, so that caches find what others have asked for.
-        components.queryItems = query.sorted { $0.name < $1.name }.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
+        components.queryItems = query.sorted { $0.name < $1.name }.compactMap { name, value in
+            value.map { URLQueryItem(name: name, value: $0) }
+        }
         // Some servers decode a plus as a space.
         components.percentEncodedQuery = components.percentEncodedQuery?.replacingOccurrences(of: "+", with: "%2B")
         return URLRequest(

@@ -1,18 +1,21 @@
 """Texts that grow: `append` in edits, and `content=delta`, which sends what is new of them. CONTRACT §3, §4, §8."""
 
-import os
+import contextlib
 import pathlib
+import re
 import sqlite3
 import tempfile
 import unittest
 
-from support import redis, store
+from support import redis
 from support.case import ServiceCase
-from support.client import session_path
+from support.client import Client, session_path
+from support.clock import pause
 from support.events import Stream
-from support.jsontext import exact
+from support.node import Node
 from support.replica import Replica
 from support.server import Server
+from support.store import memory_only
 from test_intents import element, update
 
 DIALECTS = ("keyed", "indexed", "staged", "diffable", "sequential")
@@ -226,11 +229,113 @@ class Cost(Growing):
                     event = each.next_event()
                 self.assertEqual(event.json["changes"], [{"op": "update", "items": [{"id": "a", "append": {"/text": part}}], "as": "reconfigure"}])
 
-    def test_what_a_store_keeps(self):
-        """Per append at most 400 bytes, and in 300 of them, checkpoints counted, at most twice the text besides."""
-        if store.KIND == "memory":
-            self.skipTest("nothing is stored")
-        session, _ = self.made([{"id": "a", "content": {"text": "", "by": "a model"}}])
-        for part in parts(self.TEXT, 300):
-            self.append(session, part, Prefer="return=minimal")
-        self.assertEqual(self.content(session)["text"], self.TEXT)
+
+@memory_only
+class Stored(unittest.TestCase):
+    """What 300 appends to a text of 40 KB in the end take in a store."""
+
+    def write(self, *store):
+        server = Server(*store)
+        self.addCleanup(server.stop)
+        client = Client(server)
+        self.addCleanup(client.close)
+        self.assertEqual(client.request("PUT", session_path("s"), {"state": [{"id": "a", "content": {"text": "", "by": "a model"}}]}).status, 201)
+
+        def run(texts):
+            for text in texts:
+                answer = client.request("POST", session_path("s", "changes"), update("a", append={"/text": text}), {"Prefer": "return=minimal"})
+                self.assertEqual(answer.status, 200, answer)
+
+        yield run
+        self.assertEqual(client.request("GET", element("s", "a")).json["content"]["text"], Cost.TEXT)
+
+    def test_in_sqlite(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "sessions.db"
+            steps = self.write("--store", f"sqlite:{file}")
+            run = next(steps)
+            with contextlib.closing(sqlite3.connect(file)) as database:
+                database.execute("CREATE TABLE written (entries INTEGER, checkpoints INTEGER)")
+                for table, values in (("entry", "(length(NEW.body), 0)"), ("checkpoint", "(0, length(NEW.head) + length(NEW.meta))")):
+                    for event in ("INSERT", "UPDATE"):
+                        database.execute(f"CREATE TRIGGER of_{table}_{event} AFTER {event} ON {table} BEGIN INSERT INTO written VALUES {values}; END")
+                database.commit()
+                run(parts(Cost.TEXT, 300))
+                entries, checkpoints = database.execute("SELECT sum(entries), sum(checkpoints) FROM written").fetchone()
+            self.assertLess(entries, 300 * 400)
+            self.assertLess(checkpoints, 2 * len(Cost.TEXT.encode()))
+            next(steps, None)
+
+    @unittest.skipUnless(redis.IS_INSTALLED, redis.MISSING)
+    def test_in_redis(self):
+        store = redis.Redis()
+        self.addCleanup(store.close)
+        steps = self.write("--store", f"redis://127.0.0.1:{store.port}")
+        run = next(steps)
+
+        def received():
+            return int(re.search(rb"total_net_input_bytes:(\d+)", store.say("INFO", "stats"))[1])
+
+        before = received()
+        run(parts(Cost.TEXT, 300))
+        # Besides the entry, each commit names its script, its keys and its versions.
+        self.assertLess(received() - before, 300 * (400 + 700) + 2 * len(Cost.TEXT.encode()))
+        next(steps, None)
+
+
+@memory_only
+class Killed(unittest.TestCase):
+    """A text at 30 appends a second beside 199 readers of raw streams, and a server that is killed in between."""
+
+    READERS, APPENDS = 199, 60
+
+    def check(self, *store):
+        node = Node(*store)
+        self.addCleanup(node.stop)
+        path, texts = session_path("s", "changes"), [f" {number}:" + PARAGRAPH[number:number + 40] for number in range(self.APPENDS)]
+        client = Client(node, 20)
+        self.assertEqual(client.request("PUT", session_path("s"), {"state": [{"id": "a", "content": {"text": "", "by": "a model"}}]}).status, 201)
+        replicas = [Replica("keyed") for _ in range(self.READERS)]
+        asked = {"content": "delta", "dialect": "keyed"}
+        streams = [Stream(node, path, asked) for _ in replicas]
+        for number, text in enumerate(texts):
+            if number == self.APPENDS // 2:
+                node.kill()
+                for stream, replica in zip(streams, replicas, strict=True):
+                    self.follow(stream, replica, None)
+                node.start()
+                client = Client(node, 20)
+                streams = [Stream(node, path, {**asked, "since": replica.revision}) for replica in replicas]
+            # The last answer before the end may be lost: the key tells the second try from a second text.
+            for _ in range(2 if number == self.APPENDS // 2 else 1):
+                answer = client.request("POST", path, update("a", append={"/text": text}), {"Idempotency-Key": f"k{number}"})
+                self.assertEqual(answer.status, 200, answer)
+            pause(1 / 30, "a model that writes")
+        head = answer.json["to"]
+        for stream, replica in zip(streams, replicas, strict=True):
+            self.follow(stream, replica, head)
+            self.assertEqual(replica.model.sections[0][1][0]["content"]["text"], "".join(texts))
+        client.close()
+
+    def follow(self, stream, replica, head):
+        """Reads to a revision, or to the end."""
+        while replica.revision != head or head is None:
+            try:
+                event = stream.next_event()
+            except ConnectionError:
+                event = None
+            if event is None:
+                self.assertIsNone(head)
+                break
+            self.assertEqual(replica.receive(event.changeset), "adopted", event)
+        stream.close()
+
+    def test_in_sqlite(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.check("--store", f"sqlite:{folder}/sessions.db")
+
+    @unittest.skipUnless(redis.IS_INSTALLED, redis.MISSING)
+    def test_in_redis(self):
+        store = redis.Redis()
+        self.addCleanup(store.close)
+        self.check("--store", f"redis://127.0.0.1:{store.port}")

@@ -86,7 +86,7 @@ class PublicCase(Guarded):
 class Callers(PublicCase):
     """Every route, method and caller, of sessions that are public, private and missing."""
 
-    FILLED = {"{item}": "a", "{section}": "main", "{file}": "main.js", "{name}": "internal"}
+    FILLED = {"{item}": "a", "{section}": "main", "{file}": "main.js", "{name}": "internal", "{jti}": "x"}
     QUERY = {"/v1/sessions/{session}/items": "?id=a", "/v1/sessions/{session}/sections": "?id=main"}
     # What a public session shows to anybody.
     READING = {"/v1/sessions/{session}", "/v1/sessions/{session}/changes", "/v1/sessions/{session}/items/{item}",

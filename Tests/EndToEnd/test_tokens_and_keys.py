@@ -338,7 +338,7 @@ class Tokens(Guarded):
         before = time.time()
         answer = self.ask("POST", self.path + "/tokens", KEY, {"ttl": 100, "scope": ["read", "edit"]})
         self.assertStatus(answer, 201)
-        self.assertEqual(set(answer.json), {"token", "expiresAt"})
+        self.assertEqual(set(answer.json), {"token", "expiresAt", "jti"})
         self.assertLivesFor(100, answer, before)
         self.assertIn("no-store", answer.headers.get("Cache-Control", ""))
         minted = answer.json["token"]
@@ -387,7 +387,7 @@ class Tokens(Guarded):
         names = [self.session, self.new_name()]
         answer = self.ask("POST", "/v1/tokens", KEY, {"sessions": names, "scope": ["read", "edit:insert"], "ttl": 100})
         self.assertStatus(answer, 201)
-        self.assertEqual(set(answer.json), {"token", "expiresAt"})
+        self.assertEqual(set(answer.json), {"token", "expiresAt", "jti"})
         minted = answer.json["token"]
         self.assertStatus(self.ask("GET", self.path, minted), 200)
         self.assertStatus(self.ask("POST", self.path + "/changes", minted, self.EDIT), 200)

@@ -369,7 +369,9 @@ import Testing
     ])
     func `a secret has no place in the file`(_ header: String) {
         let text = "{\"a\":{\"source\":{\"url\":\"http://h/\",\"headers\":{\"\(header)\":^\"Bearer hidden\"}}}}"
-        expect(text, ["\(header) is a secret: write \"env:NAME\" or \"file:PATH\", the variable or file with the whole value"])
+        expect(
+            text,
+            ["\(header) is a secret: write \"env:NAME\" or \"file:PATH\", the variable or file with the whole value"])
         let good = text.replacing("^\"Bearer hidden\"", with: "\"env:TOKEN\"")
         #expect(faults(Array(good.utf8)) == [])
     }
