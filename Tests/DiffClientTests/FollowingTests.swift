@@ -22,7 +22,8 @@ struct FollowingTests {
     static func state(_ step: Int) throws -> JSONText {
         var generator = SystemRandomNumberGenerator()
         let rows = (0..<12).shuffled(using: &generator).prefix(.random(in: 3...12)).map { row in
-            #"{"id":"\#(row)","content":{"title":"row \#(row)","text":"a text that grows\#(String(repeating: ", and on", count: step))","#
+            #"{"id":"\#(row)","content":{"title":"row \#(row)","#
+                + #""text":"a text that grows\#(String(repeating: ", and on", count: step))","#
                 + #""step":\#(row % 3 == 0 ? step : 0)}}"#
         }
         let (one, other) = (rows.prefix(rows.count / 2), rows.dropFirst(rows.count / 2))

@@ -81,7 +81,8 @@ package struct Help {
         Usage: diffserver [serve] [OPTION…]
 
         Serves on http://127.0.0.1:8080 until SIGTERM or SIGINT. Certificates, lists, keys and token secrets
-        are read again when they change, or on SIGHUP. Exit status: 0 after a clean shutdown, 1 if it cannot start, 2 for wrong options, 70 if it was stuck.
+        are read again when they change, or on SIGHUP. Exit status: 0 after a clean shutdown, 1 if it cannot start, 2
+        for wrong options, 70 if it was stuck.
 
         Examples:
 

@@ -30,8 +30,8 @@ package protocol Lists: Sendable {
     var fault: String? { get }
     /// Gives them to a service.
     ///
-    /// - Returns: the loop of the sources, the files of their secrets, and what continues with the lists of a file, and says
-    ///   how many there are.
+    /// - Returns: the loop of the sources, the files of their secrets, and what continues with the lists of a file, and
+    ///   says how many there are.
     func start(for service: DiffService, polling: Polling) throws(ListenError) -> RunningLists
 }
 

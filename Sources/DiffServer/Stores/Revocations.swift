@@ -1,6 +1,6 @@
 // A token is valid until it expires, unless all tokens made for one of its sessions up to some moment are revoked
-// before, or it alone is. Each process has all such moments in memory, so that checking a token costs look-ups and no round trip. A
-// store records them and tells other processes.
+// before, or it alone is. Each process has all such moments in memory, so that checking a token costs look-ups and no
+// round trip. A store records them and tells other processes.
 //
 // A revocation goes by the time at which a token says it was made, and so depends on the clocks of those who make
 // tokens: tokens of a clock that is ahead outlive a revocation within that time, by a minute at most.

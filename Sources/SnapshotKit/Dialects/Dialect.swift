@@ -53,8 +53,8 @@ public enum ContentStyle: String, Sendable, CaseIterable {
 
 extension Changeset {
     /// Writes the member `list` of an answer, if the list's own content changed: `{"content":…}`, `{"patch":…}`, with
-    /// `append` or instead of it, or `{}` if it has none any more. Only `json-patch` has it among its operations, since that describes the whole
-    /// document.
+    /// `append` or instead of it, or `{}` if it has none any more. Only `json-patch` has it among its operations, since
+    /// that describes the whole document.
     public func writeList(content: ContentStyle = .full, into writer: inout JSONWriter) {
         old.withViews(of: new) { ChangesetView(change: self, old: $0, new: $1, style: content).appendList(to: &writer) }
     }

@@ -213,9 +213,9 @@ extension JSONText {
         withBytes { target in patch.withBytes { JSONText(merging: $0, into: target) } }
     }
 
-    /// This value with texts put behind strings in it: the member `append` of an edit, or of an update. A missing string
-    /// counts as an empty one. Nil if what is there is no string, or if this is no object of pointers with strings.
-    /// O(n · strings).
+    /// This value with texts put behind strings in it: the member `append` of an edit, or of an update. A missing
+    /// string counts as an empty one. Nil if what is there is no string, or if this is no object of pointers with
+    /// strings. O(n · strings).
     public func appending(_ texts: JSONText) -> JSONText? {
         texts.slice.orderedMembers?.reduce(self) { value, member in
             guard let value, let pointer = JSONPointer(member.name), member.value.string != nil else { return nil }

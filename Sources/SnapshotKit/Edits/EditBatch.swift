@@ -156,7 +156,8 @@ public enum EditError: Error, Equatable, Sendable {
     /// another.
     ///
     /// Codes: `duplicate-id`, `unknown-id`, `ambiguous-id`, `anchor-not-found`, `anchor-in-batch`, `no-section`,
-    /// `cycle`, `not-a-number`, `not-a-string`, `limit-exceeded`; and where a shape is followed `id-changed`, `wrong-shape`.
+    /// `cycle`, `not-a-number`, `not-a-string`, `limit-exceeded`; and where a shape is followed `id-changed`,
+    /// `wrong-shape`.
     case refused([Violation])
     /// The batch, or the state it would make, is larger than the limit. `what` is a phrase such as "items".
     case limitExceeded(what: String, limit: Int, actual: Int, pointer: String)

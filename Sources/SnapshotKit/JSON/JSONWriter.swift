@@ -1,7 +1,7 @@
 /// A growing buffer of JSON bytes. Amortised O(1) per byte, no allocation per call.
 ///
-/// The storage is as long as its capacity, whatever the bytes behind those written are, so that an append is a check and
-/// a copy, never a call per byte.
+/// The storage is as long as its capacity, whatever the bytes behind those written are, so that an append is a check
+/// and a copy, never a call per byte.
 public struct JSONWriter: Sendable {
     private var storage: [UInt8]
     /// Bytes written so far.

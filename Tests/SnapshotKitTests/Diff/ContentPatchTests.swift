@@ -44,8 +44,8 @@ struct ContentPatchTests {
         .init(old: #"{"é\n":1,"c":"some text"}"#, new: #"{"é\u000a":2,"c":"some text"}"#, patch: #"{"é\n":2}"#),
     ]
 
-    /// Texts that grow, and what an update says of them by `delta`: the patch, and what is appended; both nil if that is
-    /// no smaller.
+    /// Texts that grow, and what an update says of them by `delta`: the patch, and what is appended; both nil if that
+    /// is no smaller.
     static let growth: [(old: String, new: String, patch: String?, append: String?)] = [
         (
             #"{"t":"It was","n":1}"#, #"{"t":"It was a dark and stormy night","n":1}"#, nil,

@@ -74,7 +74,8 @@ struct IntentTests {
                 #"s[a=\#(a) b=7 c={"x":{"y":"zz","w":""}}] t={"n":-0.5}[]"#),
             EditCase(
                 "a content that is a text, or none",
-                "[\(update("b", #""content":"b""#)),\(update("b", #""append":{"":"c"}"#)),\(update("c", #""append":{"":"d"}"#))]",
+                "[\(update("b", #""content":"b""#)),\(update("b", #""append":{"":"c"}"#)),"
+                    + "\(update("c", #""append":{"":"d"}"#))]",
                 #"s[a=\#(a) b="bc" c="d"] t={"n":-0.5}[]"#),
             EditCase(
                 "intents that want nothing", "[\(update("c", #""add":{}"#)),\(update("a", #""patch":{}"#))]",
