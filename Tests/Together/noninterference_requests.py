@@ -263,8 +263,10 @@ class Script:
             return {"content": self.chance.choice([{"title": self.fresh()}, self.chance.choice(SECRETS)])}
         if kind < 0.7:
             return {"patch": {self.chance.choice(["secret", "title"]): self.chance.choice([self.fresh(), None])}}
-        if kind < 0.8:
+        if kind < 0.77:
             return {"add": {self.chance.choice(["/secret", "/n", "/fresh"]): 1}}
+        if kind < 0.83:
+            return {"append": {self.chance.choice(["/secret", "/title", "/fresh"]): self.chance.choice(["", "x"])}}
         return self.chance.choice([{"kind": self.fresh()}, {"expanded": True}, {}, {"content": None}])
 
     def patch(self):

@@ -17,6 +17,7 @@ REVISION = re.compile(r"(?<![0-9A-Za-z])(\d+)-([0-9a-f]{16})(?![0-9a-f])")
 CURSOR = re.compile(REVISION.pattern + r"(?:~\d+\.\d+\.\d+)?")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 # A session's memory in this process, which depends on its allocator.
+JTI = re.compile(r'"jti":"[\w-]+"')
 MEMORY = re.compile(r'"bytes":\d+')
 TOKEN = re.compile(r"eyJ[\w-]+\.([\w-]+)\.[\w-]+")
 # In a request, the revision with this number that the caller was told; each world has its own.
@@ -83,7 +84,7 @@ class Names:
         self.foreign = set()
 
     def fixed(self, text):
-        text = MEMORY.sub('"bytes":(memory)', TIME.sub("(time)", TOKEN.sub(self._claims, text)))
+        text = MEMORY.sub('"bytes":(memory)', JTI.sub('"jti":"(id)"', TIME.sub("(time)", TOKEN.sub(self._claims, text))))
         return text if self.kind == "exact" else REVISION.sub(self._named, text)
 
     def _named(self, match):

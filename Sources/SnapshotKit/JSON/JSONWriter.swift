@@ -36,8 +36,13 @@ public struct JSONWriter: Sendable {
     private mutating func grow(_ more: Int) { extend(to: max(storage.count * 2, count + more, 64)) }
 
     private mutating func extend(to size: Int) {
-        // Even zero bytes of room would be allocated.
-        if size == 0 { return }
+        // A short storage is filled with zeros by one copy: making one that is not initialized costs 1,000 instructions.
+        guard size > Self.zeros.count else {
+            // Even zero bytes of room would be allocated.
+            if size == 0 { return }
+            storage.reserveCapacity(size)
+            return Self.zeros.withUnsafeBufferPointer { storage.append(contentsOf: $0[..<(size - storage.count)]) }
+        }
         storage = [UInt8](unsafeUninitializedCapacity: size) { room, length in
             if count > 0 {
                 storage.withUnsafeBytes {
@@ -47,6 +52,8 @@ public struct JSONWriter: Sendable {
             length = size
         }
     }
+
+    private static let zeros = [UInt8](repeating: 0, count: 4096)
 
     /// Appends a range of bytes.
     @inline(__always)
