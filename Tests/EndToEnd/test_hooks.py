@@ -212,10 +212,15 @@ class Calls(HookCase):
             self.assertStatus(self.edit(name, insert(f"i{number}")), status)
         place = f"list=signed:{{name}} session={name}"
         expected = [
-            f"warning: list hook refuses calls: it answered 401 {place}", f"list hook accepts calls again {place}",
+            f"warning: list hook refuses calls: it answered 401 {place}", f"warning: list hook fails: it answered 503 {place}",
+            f"list hook is back {place}", f"list hook accepts calls again {place}",
             f"warning: list hook refuses calls: it answered 403 {place}", f"list hook accepts calls again {place}",
         ]
         wait_for(lambda: self.told() == expected, f"the log says {expected}, not {self.told()}")
+        metrics = self.get("/metrics", **bearer(KEY)).text
+        for outcome, count in (("agreed", 2), ("refused", 5), ("failed", 2)):
+            self.assertIn(f'\ndiffserver_hook_calls_total{{list="signed:{{name}}",outcome="{outcome}"}} {count}\n', metrics)
+        self.assertIn('\ndiffserver_hook_duration_seconds_count{list="signed:{name}"} 9\n', metrics)
 
     def told(self):
         return [line for line in self.server.lines if "list=signed:" in line]

@@ -68,6 +68,8 @@ CASES = {
         {"diffserver_connections_refused_total{}": "3x30", "diffserver_accept_pauses_total{}": "3x30"}, 10),
     "DiffserverSourceFailing": ({'diffserver_source_fetches_total{outcome="failed",list="l",}': "0+1x30"},
                                 {'diffserver_source_fetches_total{outcome="fetched",list="l",}': "0+1x30"}, 15),
+    "DiffserverHookFailing": ({'diffserver_hook_calls_total{outcome="failed",list="l",}': "0+1x30", 'diffserver_hook_calls_total{outcome="agreed",list="l",}': "0+7x30"},
+                              {'diffserver_hook_calls_total{outcome="failed",list="l",}': "0+1x30", 'diffserver_hook_calls_total{outcome="agreed",list="l",}': "0+12x30"}, 15),
     "DiffserverSourceSilent": ({'diffserver_source_age_seconds{list="l",}': "301x30"},
                                {'diffserver_source_age_seconds{list="l",}': "299x30"}, 3),
     "DiffserverLogLinesDropped": ({"diffserver_log_lines_dropped_total{}": "0+1x30"},

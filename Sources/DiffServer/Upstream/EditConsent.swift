@@ -195,6 +195,7 @@ final class HookCalls: @unchecked Sendable {
     private let store: any SessionStore
     private let outages: Outages
     private let transfers: Transfers
+    let tallies = HookTallies()
     /// Sessions whose hooks are being called, with those who wait to call them next.
     private var sessions: [String: WaitingEdits] = [:]
     /// How many calls are under way, by the names of their lists in the file.
@@ -293,7 +294,18 @@ final class HookCalls: @unchecked Sendable {
                 url: url, body: payload,
                 fields: [RequestHeader(name: "Content-Type", value: "application/json")] + signature,
                 timeout: hook.timeout, maxBytes: Self.maxAnswer, isCut: true)
-            transfers.start(request) { [self] in promise.keep(verdict($0, about: session, of: list)) }
+            let start = Instant.now
+            transfers.start(request) { [self] result in
+                let verdict = verdict(result, about: session, of: list)
+                let outcome: HookTallies.Outcome =
+                    switch verdict {
+                    case .success: .agreed
+                    case .failure(.refused): .refused
+                    case .failure: .failed
+                    }
+                tallies.count(outcome, after: .now - start, list)
+                promise.keep(verdict)
+            }
         }
         return .pending(promise)
     }
@@ -301,10 +313,19 @@ final class HookCalls: @unchecked Sendable {
     private func verdict(
         _ result: Result<Transfer.Answer, Transfer.Failure>, about session: String, of list: String
     ) -> Result<Void, ConsentFailure> {
-        guard case .success(let answer) = result else { return .failure(.unavailable(retryAfter: nil)) }
+        let answer: Transfer.Answer
+        switch result {
+        case .success(let found): answer = found
+        case .failure(let failure):
+            outages.hookFailed(because: failure.reason, about: session, of: list)
+            return .failure(.unavailable(retryAfter: nil))
+        }
         guard (200..<300).contains(answer.status) || (400..<500).contains(answer.status),
             answer.status != 408, answer.status != 429
-        else { return .failure(.unavailable(retryAfter: answer.retryAfter)) }
+        else {
+            outages.hookFailed(because: "it answered \(answer.status)", about: session, of: list)
+            return .failure(.unavailable(retryAfter: answer.retryAfter))
+        }
         outages.hookDecided(answer.status, about: session, of: list)
         if answer.status < 300 { return .success(()) }
         return .failure(.refused(Self.detail(answer.body)))

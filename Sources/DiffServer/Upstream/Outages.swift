@@ -2,7 +2,7 @@ import DiffService
 import HTTPCore
 import SnapshotKit
 
-/// Logs failing sources, hooks that refuse their calls, and guesses of shapes. An outage is one line when it begins and
+/// Logs failing sources, hooks that fail or refuse their calls, and guesses of shapes. An outage is one line when it begins and
 /// one when it ends, whatever the number of requests. If the sources of many sessions of one list fail at once, it
 /// names the first ones.
 final class Outages: Sendable {
@@ -13,8 +13,9 @@ final class Outages: Sendable {
         var logged: [String: Int] = [:]
         /// Sessions whose sources send what is mended, or left out.
         var mended: [Mending: Set<SourceName>] = [:]
-        /// Lists whose hooks refuse their calls.
+        /// Lists whose hooks refuse their calls, and those whose hooks do not decide.
         var refusing: Set<String> = []
+        var undecided: Set<String> = []
     }
 
     /// What a list does not stop for.
@@ -102,9 +103,16 @@ final class Outages: Sendable {
         log("list shape \(isFirst ? "guessed" : "corrected"): \(query)\(others)", SourceName(session), list)
     }
 
+    /// Records that a hook did not decide.
+    func hookFailed(because reason: String, about session: String, of list: String) {
+        guard state.withLock({ $0.undecided.insert(list).inserted }) else { return }
+        log("list hook fails: \(reason)", SourceName(session), list, level: "warning")
+    }
+
     /// Records a hook's decision about edits. 401 and 403 concern the call rather than the edits: most likely the
     /// secret is wrong.
     func hookDecided(_ status: Int, about session: String, of list: String) {
+        if state.withLock({ $0.undecided.remove(list) != nil }) { log("list hook is back", SourceName(session), list) }
         let isRefusal = status == 401 || status == 403
         let isNew = state.withLock { state in
             isRefusal ? state.refusing.insert(list).inserted : state.refusing.remove(list) != nil

@@ -42,7 +42,9 @@ struct SourceFetch: Sendable {
         if let date = validators?.lastModified {
             request.fields.append(RequestHeader(name: "If-Modified-Since", value: date))
         }
+        let start = Instant.now
         upstream.transfers.start(request) { result in
+            upstream.tallies.count(.now - start, list)
             let answer: Transfer.Answer
             switch result {
             case .failure(let failure): return done(.failed(failure.reason))

@@ -165,7 +165,10 @@ package final class Upstream: SessionSource {
         }
     }
 
-    package func write(into text: inout MetricsText) { tallies.write(ages, into: &text) }
+    package func write(into text: inout MetricsText) {
+        tallies.write(ages, into: &text)
+        hooks.tallies.write(into: &text)
+    }
 
     /// For each list of the file, or each section, the seconds since a source last answered, for the session with the
     /// oldest answer.
@@ -304,6 +307,7 @@ final class SourceTallies: Sendable {
         var notModified = 0
         var bytes = 0
         var replaced = 0
+        var durations = Histogram()
     }
 
     private let tallies = Locked<[SourceName: Tally]>([:])
@@ -313,6 +317,11 @@ final class SourceTallies: Sendable {
             tallies[list, default: Tally()].bytes += answer.received
             if answer.status == 304 { tallies[list, default: Tally()].notModified += 1 }
         }
+    }
+
+    /// Notes how long a request took, whatever came of it.
+    func count(_ time: Duration, _ list: SourceName) {
+        tallies.withLock { $0[list, default: Tally()].durations.add(time) }
     }
 
     func count(_ outcome: SourceNote.Outcome, _ list: SourceName) {
@@ -336,6 +345,9 @@ final class SourceTallies: Sendable {
                 }
             })
         text.family(
+            "diffserver_source_duration_seconds", "Time that requests to sources took.",
+            tallies.map { ($0, $1.durations) })
+        text.family(
             "diffserver_source_not_modified_total", "counter", "Answers of sources with status 304, not modified.",
             tallies.map { ($0, $1.notModified) })
         text.family(
@@ -347,5 +359,37 @@ final class SourceTallies: Sendable {
         text.family(
             "diffserver_source_age_seconds", "gauge", "Longest time since a source last answered.",
             ages.map { ($0.list.labels, $0.seconds) })
+    }
+}
+
+/// The results of asking hooks, by the names in the file of lists.
+final class HookTallies: Sendable {
+    enum Outcome: String, CaseIterable {
+        case agreed, refused, failed
+    }
+
+    private struct Tally {
+        var outcomes: [Outcome: Int] = [:]
+        var durations = Histogram()
+    }
+
+    private let tallies = Locked<[String: Tally]>([:])
+
+    func count(_ outcome: Outcome, after time: Duration, _ list: String) {
+        tallies.withLock {
+            $0[list, default: Tally()].outcomes[outcome, default: 0] += 1
+            $0[list, default: Tally()].durations.add(time)
+        }
+    }
+
+    func write(into text: inout MetricsText) {
+        let tallies = tallies.withLock { $0 }.sorted { $0.key < $1.key }.map { (SourceName($0).labels, $1) }
+        text.family(
+            "diffserver_hook_calls_total", "counter", "Calls of hooks, by outcome.",
+            tallies.flatMap { label, tally in
+                Outcome.allCases.map { ("\(label),outcome=\"\($0.rawValue)\"", tally.outcomes[$0] ?? 0) }
+            })
+        text.family(
+            "diffserver_hook_duration_seconds", "Time that calls of hooks took.", tallies.map { ($0, $1.durations) })
     }
 }
