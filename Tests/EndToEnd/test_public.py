@@ -294,7 +294,7 @@ class Readers(PublicCase):
 
     def test_answers_are_counted(self):
         session, _ = self.make_public()
-        kinds = [f'diffserver_public_answers_total{{cache="{kind}"}}' for kind in ("public", "no-store")]
+        kinds = [f'diffserver_answers_total{{cache="{kind}"}}' for kind in ("public", "no-store")]
         before = [figure(self.server, kind, KEY) for kind in kinds]
         self.get(session_path(session))
         self.get(session_path(self.new_name()))

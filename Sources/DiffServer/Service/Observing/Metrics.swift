@@ -138,7 +138,7 @@ package final class Metrics: Sendable {
             "diffserver_refusals_total", "counter", "Requests refused, by the type of the problem.",
             zip(ProblemType.allCases, tally.refusals.dropFirst()).map { ("problem=\"\($0.name)\"", $1) })
         text.family(
-            "diffserver_public_answers_total", "counter",
+            "diffserver_answers_total", "counter",
             "Answers to readers without credentials, by what Cache-Control says.",
             AnswerLabel.Caching.allCases.map { ("cache=\"\($0.rawValue)\"", tally.publicAnswers[$0] ?? 0) })
         text.counter("diffserver_received_bytes_total", "Bytes received in requests.", tally.bytesIn)
