@@ -264,7 +264,7 @@ package struct MetricsText {
     }
 
     /// Histograms, in seconds.
-    mutating func family(_ name: String, _ help: String, _ histograms: [(String, Histogram)]) {
+    package mutating func family(_ name: String, _ help: String, _ histograms: [(String, Histogram)]) {
         begin(name, "histogram", help)
         for (labels, histogram) in histograms { samples(name, labels, histogram) }
     }
