@@ -25,6 +25,7 @@ class Nginx:
 
     def __init__(self, example, ports, tls=False, changes=()):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="diffserver-nginx-"))
+        self.directory.chmod(0o711)  # Where root starts it, its workers are somebody else, and have a cache there.
         self.port, self.tls_port = free_port(), free_port() if tls else None
         shutil.copy(ROOT / "Examples/nginx-proxy.conf", self.directory)
         text = (ROOT / "Examples" / example).read_text()
@@ -37,6 +38,7 @@ class Nginx:
         self.process = subprocess.Popen(
             [PROGRAM, "-e", str(self.log), "-p", str(self.directory), "-c", str(self.directory / "nginx.conf"), "-g", settings],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.pid = self.process.pid
         self._wait()
 
     def _placed(self, text, ports):
@@ -45,6 +47,7 @@ class Nginx:
         assert len(servers) == len(ports), servers
         for server, port in zip(servers, ports):
             text = text.replace(server, f"server 127.0.0.1:{port}")
+        text = text.replace("/var/cache/nginx/", f"{self.directory}/cache-")
         text, count = re.subn(r"^( *)listen \d+;", rf"\1listen 127.0.0.1:{self.port};", text, flags=re.MULTILINE)
         assert count == 1, f"{count} lines listen"
         paths = "".join(f"{name}_temp_path {self.directory}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))

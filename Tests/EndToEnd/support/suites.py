@@ -14,7 +14,7 @@ SESSIONS = """awaited changes compressed_streams concurrency conditions counts d
     view_tokens views windows""".split()
 
 # The same over each store: what is read before a session is looked at, and what is around the service.
-ONCE = """check_lists command_line container_engine cors counted_work diff example_upstream guessed_lists guesses hostile kubernetes least_privilege libcurl
+ONCE = """check_lists command_line container_engine cors counted_work diff edge example_upstream guessed_lists guesses hostile kubernetes least_privilege libcurl
     lists_as_they_come logs loopback_rule memory metrics mistakes negotiation nginx observing options page_headers peers
     pointers_own_json problems row_types traps upstreams version watchdog watching""".split()
 
@@ -26,7 +26,7 @@ STORES = """cut_off descriptors hot_list lost_nodes reading_elsewhere redis_comp
     shared_sources sqlite sqlite_calls sqlite_faults store_cache""".split()
 
 # Too long for each change: run by `make test FULL=1`.
-LONG = ("test_memory.DefaultBudget", "test_counted_work.LongList")
+LONG = ("test_memory.DefaultBudget", "test_counted_work.LongList", "test_edge.CrowdForLong")
 
 
 def belongs(name, runs_all):
