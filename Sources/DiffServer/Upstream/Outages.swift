@@ -2,9 +2,9 @@ import DiffService
 import HTTPCore
 import SnapshotKit
 
-/// Logs failing sources, hooks that fail or refuse their calls, and guesses of shapes. An outage is one line when it begins and
-/// one when it ends, whatever the number of requests. If the sources of many sessions of one list fail at once, it
-/// names the first ones.
+/// Logs failing sources, hooks that fail or refuse their calls, and guesses of shapes. An outage is one line when it
+/// begins and one when it ends, whatever the number of requests. If the sources of many sessions of one list fail at
+/// once, it names the first ones.
 final class Outages: Sendable {
     private struct State {
         /// Sessions whose sources fail, with their lists, and whether the log names them.

@@ -36,7 +36,7 @@ public struct JSONWriter: Sendable {
     private mutating func grow(_ more: Int) { extend(to: max(storage.count * 2, count + more, 64)) }
 
     private mutating func extend(to size: Int) {
-        // A short storage is filled with zeros by one copy: making one that is not initialized costs 1,000 instructions.
+        // A short storage is filled with zeros by one copy: one that is not initialized costs 1,000 instructions more.
         guard size > Self.zeros.count else {
             // Even zero bytes of room would be allocated.
             if size == 0 { return }
