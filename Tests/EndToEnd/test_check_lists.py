@@ -22,7 +22,7 @@ FAULTY = """{
 }
 """
 FAULTS = (
-    '2:84: Authorization is a secret: write "env:NAME", where the variable NAME holds the whole value',
+    '2:84: Authorization is a secret: write "env:NAME" or "file:PATH", the variable or file with the whole value',
     "2:110: ttl must be a whole number of seconds from 1 to 604800",
     '3:3: a name may only contain letters, digits, ._~:- and segments in braces, such as "orders:{user}"',
     "3:3: a list needs a source or sections, a hook, or both",

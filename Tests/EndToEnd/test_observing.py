@@ -15,7 +15,7 @@ from support.clock import wait_for
 from support.events import Stream
 from support.prometheus import Prometheus
 from support.server import ROOT, Server, certify
-from support.sources import SourceCase
+from support.sources import SourceCase, WEBHOOK_SECRET
 from support.upstream import says
 
 ALERTS = ROOT / "Examples/prometheus/alerts.yaml"
@@ -150,8 +150,14 @@ class Alerts(unittest.TestCase):
 
 
 class Scraped(SourceCase):
-    """A server with traffic of all kinds, a store, a source that works and one that does not, and one with TLS whose certificate
-    expires soon; and a Prometheus that scrapes both."""
+    """A server with traffic of all kinds, a store, a source that works and one that does not, a hook, and one with TLS whose
+    certificate expires soon; and a Prometheus that scrapes both."""
+
+    variables = {"HOOK_SECRET": WEBHOOK_SECRET}
+
+    @classmethod
+    def lists(cls, url):
+        return {**super().lists(url), "hooked": {"hook": {"url": f"{url}/hook", "secret": "env:HOOK_SECRET"}}}
 
     @classmethod
     def setUpClass(cls):
@@ -163,6 +169,7 @@ class Scraped(SourceCase):
         cls.addClassCleanup(cls.secure.stop)
         cls.upstream.set("/f/works", [{"id": "a"}])
         cls.upstream.set("/f/fails", says({}, 500))
+        cls.upstream.set("/hook", says(b"", 204))
         cls.is_over = threading.Event()
         cls.traffic = threading.Thread(target=cls.make_traffic)
         cls.traffic.start()
@@ -186,12 +193,14 @@ class Scraped(SourceCase):
         client = Client(cls.server)
         path = session_path("observed", "changes")
         client.request("POST", path, ["a", "b"])
+        client.request("POST", session_path("hooked", "changes"), ["a"])
         stream = Stream(cls.server, path)
         turn = 0
         while not cls.is_over.wait(0.1):
             turn += 1
             client.request("POST", path, [f"row {turn}", "b", "a"] if turn % 2 else ["a", "b"])
             client.request("POST", "/v1/diff", {"old": [], "new": [turn]})
+            client.request("POST", session_path("hooked", "changes"), {"edits": [{"op": "reload", "items": ["a"]}]})
             to = client.request("GET", target(path, {"since": "999-0000000000000000"})).json["to"]
             if turn % 20 == 1:
                 client.request("GET", target(path, {"since": to, "wait": 1}))

@@ -180,7 +180,7 @@ package final class DiffService: Service {
 
     /// The session that a path names, whatever the method.
     static func session(_ head: RequestHead) -> String? {
-        for method in [Method.get, .post] {
+        for method in [Method.get, .post, .delete] {
             if case .found(_, let captures) = routes.match(head, as: method) { return captures.value(of: "session") }
         }
         return nil
