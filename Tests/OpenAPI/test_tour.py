@@ -196,6 +196,14 @@ class Tour(unittest.TestCase):
             state = {"sections": [{"id": "s", "content": content, "items": [{"id": 1, "content": content}]}]}
             self.wrote(state, f"{CHANGES}?content=patch&dialect={dialect}")
 
+    def test_texts_that_grow(self):
+        text = "a text of some length"
+        self.made({"content": {"log": text}, "sections": [{"id": "s", "content": {"note": text}, "items": [{"id": 1, "content": {"text": text}}]}]})
+        for dialect in DIALECTS:
+            text += ", and more of it"
+            state = {"content": {"log": text}, "sections": [{"id": "s", "content": {"note": text}, "items": [{"id": 1, "content": {"text": text}}]}]}
+            self.wrote(state, f"{CHANGES}?content=delta&dialect={dialect}")
+
     def test_changes_of_an_outline(self):
         states = [OUTLINE, [{"id": "fruit", "expanded": False, "items": OUTLINE[0]["items"]}, "bread"],
                   [{"id": "bread", "items": ["apple", "fruit"]}], ["apple", "fruit", "bread"]]
