@@ -214,12 +214,12 @@ void next;
 // MARK: Settings
 
 const told: Settings = {
-  ttl: 60, ignore: ['/seen'], keep: ['expanded'],
+  ttl: 60, ignore: ['/seen'], keep: ['expanded'], public: true,
   shape: { itemsAt: '/data', idAt: ['/type', '/id'], rest: ['/meta', '/links'] },
 };
 const parts: string | string[] | undefined = told.shape?.idAt;
 const settings: NewSettings[] = [
-  told, { ttl: null, ignore: null, keep: null, shape: null },
+  told, { ttl: null, ignore: null, keep: null, public: null, shape: null },
   { shape: { idAt: '/id', rest: true } }, { shape: { idBy: 'match', rest: '/meta' } },
 ];
 // @ts-expect-error: what is told has no null
