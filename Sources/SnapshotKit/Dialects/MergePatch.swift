@@ -23,14 +23,14 @@ struct ContentChange {
         let start = writer.count
         // As if they had the content's name.
         let most = new.count + (writer.needsComma ? 9 : 8)
-        if style == .delta, let growth = appendPatch(notingGrowth: true, to: &writer), !growth.isEmpty {
+        if let growth = style == .full ? nil : appendPatch(notingGrowth: style == .delta, to: &writer) {
             growth.append(to: &writer)
             let size = writer.count - start
             // Mostly it is plain that the patch alone would be longer.
-            if size < most, growth.isWorthIt || size < patchSize { return true }
+            if size < most, growth.isEmpty || growth.isWorthIt || size < patchSize { return true }
+            writer.truncate(to: start)
+            if !growth.isEmpty, appendPatch(to: &writer) != nil, writer.count - start < most { return true }
         }
-        writer.truncate(to: start)
-        if style != .full, let _ = appendPatch(to: &writer), writer.count - start < most { return true }
         writer.truncate(to: start)
         return false
     }
@@ -99,8 +99,9 @@ private struct TextGrowth {
         return true
     }
 
-    /// Appends the member `append`.
+    /// Appends the member `append`, if there is anything.
     func append(to writer: inout JSONWriter) {
+        if isEmpty { return }
         writer.separate()
         writer.append("\"append\":{")
         writer.append(members, from: 0)
