@@ -341,6 +341,7 @@ class Checking(unittest.TestCase):
 
     def test_misspelt_names_are_told(self):
         self.assertChecks("--memroy", "1", fault='unknown option "--memroy"; did you mean --memory\?', status=2)
+        self.assertChecks("--maxBody", "1", fault='unknown option "--max"; did you mean --max-body\?', status=2)
         variables = {"DIFFSERVER_MEMROY": "1", "DIFFSERVER_TOKEN_SECRETS": "x", "DIFFSERVER_PORT": "tcp://10.0.0.1:80",
                      "DIFFSERVER_SERVICE_HOST": "10.0.0.1", "DIFFSERVER_SERVICE_PORT": "80", "DIFFSERVER_SERVICE_PORT_HTTP": "80",
                      "DIFFSERVER_PORT_80_TCP": "x", "DIFFSERVER_PORT_80_TCP_PROTO": "tcp", "DIFFSERVER_PORT_80_TCP_PORT": "80",

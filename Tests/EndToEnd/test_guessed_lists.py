@@ -81,6 +81,22 @@ class Guesses(SourceCase):
         rows = titled("a longer title", "another one")
         self.follow({"tags": ["x"], "items": []}, ({"tags": ["x"], "items": rows}, True, rows))
 
+    def test_codes_that_stay_are_ids_where_matching_loses_rows(self):
+        def bookings(*rows):
+            return [{"booking": booking, "status": status, "changed": f"at {time}"} for booking, status, time in rows]
+        first = bookings(("A-1", "open", 1), ("A-2", "open", 1), ("A-3", "paid", 1), ("A-4", "open", 1))
+        moved = bookings(("A-4", "paid", 2), ("A-1", "paid", 2), ("A-3", "sent", 2), ("A-2", "lost", 2), ("A-5", "open", 2))
+        again = bookings(("A-2", "open", 3), ("A-5", "paid", 3), ("A-4", "sent", 3), ("A-1", "sent", 3))
+        name, _ = self.follow(first, (moved, True, moved), (again, False, again))
+        self.assertEqual(ids(self.get_session(name).json["state"]), ["A-2", "A-5", "A-4", "A-1"])
+        # Words, times and measures may be unique by accident.
+        for old, new in (("A-", "Line "), ("A-", "ab"), ("A-", "1")):
+            def other(rows):
+                if new == "ab":
+                    return [{**row, "booking": "abcdefgh"[int(row["booking"][2:])] * 2} for row in rows]
+                return [{**row, "booking": row["booking"].replace(old, new)} for row in rows]
+            self.follow(other(first), (other(moved), False, other(moved)))
+
     def test_what_tells_nothing_new_is_not_counted(self):
         rows, twice = titled("a", "b"), [{"id": 1, "title": "x"}, {"id": 1, "title": "y"}]
         self.follow(rows, *[(rows, False, rows)] * 4, ([], False, []), (rows, False, rows), (twice, True, twice))

@@ -40,6 +40,14 @@ STATES = [
      ['no items at "/dta"', "?itemsAt=/data&idAt=/id"], {"itemsAt": "/data", "idAt": "/id"}),
     ("ids under another name, in groups", "?groupAt=/status", [{"key": "a", "status": "open"}, {"key": "b", "status": "done"}], "invalid-state",
      ['no id at "/id"', "groupAt=/status"], {"itemsAt": "", "idAt": "/key", "groupAt": "/status"}),
+    ("the right idAt, without the list", "?idAt=/status", {"data": [{"status": "a", "n": 1}, {"status": "b", "n": 1}]}, "invalid-state",
+     ["itemsAt", "?itemsAt=/data&idAt=/status"], {"itemsAt": "/data", "idAt": "/status"}),
+    ("ids under a name that says nothing", "", {"rows": [{"booking": "A-1", "n": 1}, {"booking": "A-2", "n": 1}]}, "wrong-shape",
+     ["?itemsAt=/rows&idBy=match, or, if these are ids, ?itemsAt=/rows&idAt=/booking"], {"itemsAt": "/rows", "idBy": "match"}),
+    ("rows with members beside the id", "", [{"id": "a", "n": 1}, {"id": "b", "n": 1}], "invalid-state",
+     ["with a shape; and 1 more; the document looks like ?idAt=/id"], {"itemsAt": "", "idAt": "/id"}),
+    ("ids that are references", "", [{"orderRef": "A", "n": 1}, {"orderRef": "B", "n": 1}], "invalid-state",
+     ["?idAt=/orderRef"], {"itemsAt": "", "idAt": "/orderRef"}),
     ("rows that are arrays", "", [[1, "a"], [2, "b"]], "invalid-state", ["an id must be", "idBy=match"], {"itemsAt": "", "idBy": "match"}),
     ("rows that are fractions", "", [1.5, 2.5], "invalid-state", ["an integer", "idBy=match"], {"itemsAt": "", "idBy": "match"}),
     ("GraphQL's edges", "?itemsAt=/data/users/edges", {"data": {"users": {"edges": [{"node": {"id": "a", "n": 1}}, {"node": {"id": "b", "n": 1}}]}}},
@@ -118,6 +126,24 @@ class Mistakes(ServiceCase):
                     self.assertIn('{"edits":[…]}', problem["detail"])
                     self.assertNotIn("At", problem["detail"])
             self.assertEqual(self.get_session(name).json["state"], before["state"])
+
+    def test_a_document_that_is_put_is_a_state(self):
+        path = session_path(self.new_name())
+        for query, body in (("?itemsAt=/rows&idAt=/k", {"rows": [{"k": 1}]}), ("", {"sections": [{"id": "s", "items": ["a"]}]}), ("", ["a"])):
+            with self.subTest(query):
+                problem = self.assertProblem(self.client.request("PUT", path + query, json.dumps(body)), 422, "wrong-shape")
+                self.assertTrue(problem["detail"].endswith('; the document is sent as {"state":…}'), problem)
+                answer = self.client.request("PUT", path + query, json.dumps({"state": body}))
+                self.assertIn(answer.status, (200, 201))
+
+    def test_a_state_is_posted_to_the_changes(self):
+        path = session_path(self.session)
+        problem = self.assertProblem(self.client.request("POST", path, ["a"]), 405, "method-not-allowed")
+        self.assertTrue(problem["detail"].endswith(f"; a state is posted to {path}/changes"), problem)
+
+    def test_a_reader_names_no_shape(self):
+        problem = self.assertProblem(self.client.request("GET", session_path(self.session, "changes") + "?itemsAt=/a"), 400, "unknown-parameter")
+        self.assertIn("it tells how a document that is sent is read; known parameters: ", problem["detail"])
 
     def test_a_list_that_is_not_found_is_looked_for(self):
         for name, query, body, kind, words, shape in STATES:

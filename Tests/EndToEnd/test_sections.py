@@ -138,6 +138,40 @@ class Shapes(SectionCase):
         self.assertEqual(self.get_session(session).json["state"]["sections"][0]["content"], {"total": 3})
         self.post(session, "popular", {"b": {"x": 1}, "a": None}, {"map": "true", "itemsAt": ""})
         self.assertEqual(self.rows(session)["popular"], ["b", "a"])
+
+    def refused(self, session, body, query=None):
+        """The problem with a body of the section `popular`."""
+        answer = self.post(session, "popular", body, query)
+        self.assertStatus(answer, 422)
+        return answer.json
+
+    def test_a_shape_is_guessed_of_a_section_that_is_refused(self):
+        session, before = self.made(SCREEN)
+        rows = [{"number": 1, "t": "a"}, {"number": 2, "t": "a"}]
+        teams = {"teams": [{"name": "red", "people": [{"login": "ann"}, {"login": "bea"}]}]}
+        for body, query, shape in (
+                (rows, None, {"itemsAt": "", "idAt": "/number"}), (rows, {"idAt": "/numer"}, {"itemsAt": "", "idAt": "/number"}),
+                ({"data": rows, "at": 3}, None, {"itemsAt": "/data", "idAt": "/number"}),
+                ([[1, "a"], [2, "b"]], None, {"itemsAt": "", "idBy": "match"}),
+                # A section has no sections.
+                (teams, None, {"itemsAt": "/teams", "idAt": "/name"})):
+            with self.subTest(body, query=query):
+                problem = self.refused(session, body, query)
+                self.assertEqual(problem["shape"], shape)
+                self.assertIn("the document looks like ?", problem["detail"])
+                self.assertStatus(self.post(self.new_name(), "popular", body, shape), 201)
+        for body, query in (
+                ({"state": rows}, None), ({"edits": rows}, None), ({"ignore": ["/a", "/b"]}, None), ({"error": "no"}, None),
+                # What is wrong is not the shape.
+                (["l1"], None), ([{"k": "l1"}, {"k": "b"}], {"idAt": "/k"}), ([{"number": "x"}, {}], {"idAt": "/number"})):
+            with self.subTest(body, query=query):
+                problem = self.refused(session, body, query)
+                self.assertNotIn("shape", problem)
+                self.assertEqual("invalid=skip" in problem["detail"], body[-1:] == [{}] if isinstance(body, list) else False)
+        self.assertEqual(self.get_session(session).json["revision"], before)
+        grouped = self.new_name()
+        self.assertStatus(self.request("PUT", session_path(grouped), {"state": [{"k": 1, "g": "a"}], "shape": {"idAt": "/k", "groupAt": "/g"}}), 201)
+        self.assertNotIn("shape", self.refused(grouped, rows))
         self.assertErrors(self.post(session, "popular", {"other": []}, query), "invalid-state", ("/data", "not-found"))
 
     def test_what_says_where_sections_are_is_unknown(self):

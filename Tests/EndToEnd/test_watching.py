@@ -264,6 +264,14 @@ class Watch(Upstreams):
         self.assertIn('no items at "/dta"', ran.stderr)
         self.assertIn("; the document looks like --items-at /data/members --id-at /userID", ran.stderr)
 
+    def test_ids_alone_may_be_said(self):
+        rows = [{"status": "a", "n": 1}, {"status": "b", "n": 1}]
+        lines = self.told(self.watch(self.address({"data": rows, "page": 1}), "--id-at", "/status", "--every", "100ms"))
+        self.assertIn("Guessed: --items-at /data --id-at /status", lines[1])
+        stream = Stream(self.server(lines), "/v1/sessions/watch/changes")
+        self.addCleanup(stream.close)
+        self.assertEqual([item["id"] for item in stream.next_event().json["state"]["sections"][0]["items"]], ["a", "b"])
+
     def test_names_out_of_an_answer_are_no_escape_sequences(self):
         name = "a\u001b[31mRED\u0007\n\u0085\u202e'\\é"
         lines = self.told(self.watch(self.address({name: [{"id": 1}, {"id": 2}]})))

@@ -192,8 +192,11 @@ package struct CommandLineParser<Target: CommandOptions> {
             guard let option = known.first(where: { $0.flag == parts[0] }) else {
                 // A secret may follow without a separator, so it is not printed.
                 let name = String(parts[0].prefix { $0 == "-" || ("a"..."z").contains($0) })
+                // `--itemsAt`, as the parameter is called.
+                let written = parts[0].prefix { $0 == "-" || $0.isASCII && $0.isLetter }
+                let words = written.reduce(into: "") { $0 += $1.isUppercase ? "-\($1.lowercased())" : "\($1)" }
                 let flags = known.map(\.flag)
-                let meant = flags.first { $0 == elsewhere[name] } ?? Spelling.nearest(to: name, among: flags)
+                let meant = flags.first { $0 == elsewhere[name] } ?? Spelling.nearest(to: words, among: flags)
                 let advice = meant.map { "did you mean \($0)?" } ?? Target.topic.pointer
                 throw UsageError("unknown option \"\(name)\"; \(advice)")
             }

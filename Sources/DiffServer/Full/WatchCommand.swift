@@ -87,9 +87,11 @@ struct WatchCommand: AddedCommand {
         let found = readings(of: answer.body)
         let count = found.first?.words ?? "no rows yet"
         print("\(list.url) answers with \(count): \(answer.body.count) bytes in \(answer.time)")
-        if members.isEmpty { tell(found.map(\.shape)) }
-        // The server guesses itself, of the answers that come.
+        if list.shape == nil || found.first?.shape != list.shape { tell(found.map(\.shape)) }
+        // Where nothing is said of it, the server guesses itself, of the answers that come.
+        let isGuessed = list.shape == nil
         list.shape = found.first?.shape
+        if !isGuessed { options.lists = try list.file(environment: environment) }
         print("As an entry of a file for serve --lists:")
         print("  \(list.entry)")
         Serve.run(options) { [list] addresses, key in tell(list, addresses, key, environment) }
@@ -103,6 +105,7 @@ struct WatchCommand: AddedCommand {
             if let shape = list.shape { return [ShapeGuess(shape, try document.state(shape, limits: limits))] }
             return try document.listShapes(limits)
         } catch {
+            if let found = found(list.shape, in: &document) { return [found] }
             var advice = ""
             if case .wrongShape = error, list.shape == nil {
                 advice = "; say where it is, such as --items-at /data --id-at /key; \(Self.topic.pointer)"
@@ -111,6 +114,15 @@ struct WatchCommand: AddedCommand {
             }
             fail("\(list.url): \(error.words)\(advice)")
         }
+    }
+
+    /// Where the list is, if it was only said what its rows' ids are.
+    private func found(_ shape: StateShape?, in document: inout StateDocument) -> ShapeGuess? {
+        guard let named = shape?.mapping, !members.contains(where: { $0.0 == .itemsAt }),
+            let likely = (try? document.listShapes(server.service.stateLimits))?.first
+        else { return nil }
+        let found = document.guess(likely, keeping: named, server.service.stateLimits)
+        return found.shape.mapping?.element.idAt == named.element.idAt ? found : nil
     }
 
     /// Says what was guessed, and the runners-up.

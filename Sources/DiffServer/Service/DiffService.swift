@@ -81,7 +81,9 @@ package final class DiffService: Service {
                 throw .forbidden(identity, .read, session)
             }
             try checkRate(identity, peer)
-            throw Problem(.methodNotAllowed, "allowed here: \(allow)", fields: [Field("Allow", allow)])
+            let isOfSession = Self.session(head) != nil && head.instance.split(separator: "/").count == 3
+            let meant = isOfSession && head.method == .post ? "; a state is posted to \(head.instance)/changes" : ""
+            throw Problem(.methodNotAllowed, "allowed here: \(allow)\(meant)", fields: [Field("Allow", allow)])
         case .notFound:
             try checkRate(identity(head, peer, for: .write, &caller), peer)
             let near =

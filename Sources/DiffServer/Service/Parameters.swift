@@ -19,7 +19,11 @@ struct Parameters: Sendable {
         for item in items {
             guard known.contains(item.name) else {
                 let names = known.sorted().joined(separator: ", ")
-                let meant = Spelling.nearest(to: item.name, among: known).map { "did you mean \($0)? " } ?? ""
+                let isOfShape = StateShape.Member(rawValue: item.name) != nil
+                let meant =
+                    isOfShape
+                    ? "it tells how a document that is sent is read; "
+                    : Spelling.nearest(to: item.name, among: known).map { "did you mean \($0)? " } ?? ""
                 let advice = known.isEmpty ? "this endpoint takes none" : "\(meant)known parameters: \(names)"
                 throw Problem(.unknownParameter, "unknown parameter \"\(item.name)\"; \(advice)")
             }

@@ -81,9 +81,12 @@ package struct Problem: Error, Sendable {
         var problem = self
         problem.search = nil
         switch advice {
-        case .shape(let guess):
+        case .shape(let guess, let other):
             problem.shape = guess
+            problem.detail = detail.replacing(StateError.exampleOfShape, with: "")
             problem.detail += "; the document looks like ?\(guess.shape.query)"
+            if let other { problem.detail += ", or, if these are ids, ?\(other.shape.query)" }
+        case .wrap: problem.detail += #"; the document is sent as {"state":…}"#
         case .skip: problem.detail += "; invalid=skip leaves elements without a usable id out"
         case .edits where detail.contains(#"{"edits":[…]}"#): break
         case .edits: problem.detail += #"; edits are sent as {"edits":[…]}"#

@@ -17,6 +17,8 @@ struct ShapeSearch: Sendable {
     enum Layout {
         /// The body itself, or its `state`.
         case changes
+        /// The body itself, as the rows of a section.
+        case section
         /// Its `state`.
         case session
         /// Its `old` and its `new`.
@@ -25,8 +27,11 @@ struct ShapeSearch: Sendable {
 
     /// What the client is advised to do.
     enum Advice {
-        /// Use a shape with which all documents would be accepted; its rows are those of the last document.
-        case shape(ShapeGuess)
+        /// Use a shape with which all documents would be accepted; its rows are those of the last document. Where it
+        /// matches elements, a member may tell them apart better, if that is an id.
+        case shape(ShapeGuess, orIfIDs: ShapeGuess?)
+        /// Send the document as `state`.
+        case wrap
         /// Keep the shape, which finds some rows, but skip the elements without a usable id.
         case skip
         /// Send what looks like edits as edits.
@@ -34,48 +39,49 @@ struct ShapeSearch: Sendable {
     }
 
     /// The cost of advice.
-    var cost: WorkCost { .text(body.byteCount, times: ShapeGuess.likelyCost + (tried == nil ? 0 : 1)) }
+    var cost: WorkCost { .text(body.byteCount, times: ShapeGuess.likelyCost + (tried == nil ? 0 : 2)) }
 
     /// Advice that would make the documents acceptable; nil if none is found.
     func advice() -> Advice? {
         if body.holdsOperations { return layout == .changes && body.member("edits") == nil ? .edits : nil }
+        if layout == .session, body.member("state") == nil {
+            var body = body
+            let reading = try? body.state(tried ?? .native, limits: limits)
+            return reading.map { $0.snapshot.itemCount > 0 } == true ? .wrap : nil
+        }
         guard var documents, !holdsOnlySettings else { return nil }
         let named = tried?.mapping ?? namedMapping
+        let shape = named.map { StateShape($0) } ?? .native
+        // If the documents are valid states, something else was wrong.
+        if (try? documents.new.state(shape, limits: limits)) != nil, documents.holdsOld(shape, limits) { return nil }
         if var lenient = named {
             lenient.skipsInvalid = true
-            if let found = try? documents.new.state(StateShape(lenient), limits: limits), found.snapshot.itemCount > 0 {
-                let isAccepted = (try? documents.old?.state(StateShape(lenient), limits: limits)) != nil
-                return documents.old == nil || isAccepted ? .skip : nil
+            let shape = StateShape(lenient)
+            if let found = try? documents.new.state(shape, limits: limits), found.snapshot.itemCount > 0 {
+                return documents.holdsOld(shape, limits) ? .skip : nil
             }
         }
-        return guess(&documents, named).map { .shape($0) }
+        let likely = documents.new.likelyShapes(limits, isFlat: layout == .section)
+        guard let first = likely.first else { return nil }
+        let guess = documents.new.guess(first, keeping: named, limits)
+        guard documents.holdsOld(guess.shape, limits) else { return nil }
+        let other = guess.shape.continuesHead ? likely.dropFirst().first { !$0.shape.continuesHead } : nil
+        return .shape(guess, orIfIDs: other)
     }
 
-    /// - Parameter named: the shape that was named, of which all stays that the guess does not contradict.
-    private func guess(_ documents: inout Documents, _ named: StateShape.FieldMapping?) -> ShapeGuess? {
-        // If the documents are valid states, something else was wrong.
-        if named == nil, (try? documents.new.state(.native, limits: limits)) != nil,
-            documents.old == nil || (try? documents.old?.state(.native, limits: limits)) != nil
-        {
-            return nil
-        }
-        guard var guess = documents.new.likelyShape(limits) else { return nil }
-        if let shape = named?.identified(as: guess.shape),
-            let reading = try? documents.new.state(shape, limits: limits), reading.snapshot.rowCount == guess.rows
-        {
-            guess = ShapeGuess(shape, reading)
-        }
-        guard let _ = try? documents.old?.state(guess.shape, limits: limits) else {
-            return documents.old == nil ? guess : nil
-        }
-        return guess
-    }
+    private struct Documents {
+        var new: StateDocument
+        var old: StateDocument?
 
-    private typealias Documents = (new: StateDocument, old: StateDocument?)
+        /// Whether the old one, if there is one, is a state of a shape.
+        mutating func holdsOld(_ shape: StateShape, _ limits: StateLimits) -> Bool {
+            old == nil || (try? old?.state(shape, limits: limits)) != nil
+        }
+    }
 
     /// Whether the body holds only settings, whose lists are not rows.
     private var holdsOnlySettings: Bool {
-        layout == .changes && body.names(among: Set(Session.Settings.members)) != nil
+        [.changes, .section].contains(layout) && body.names(among: Set(Session.Settings.members)) != nil
     }
 
     /// The shape next to the document.
@@ -86,32 +92,19 @@ struct ShapeSearch: Sendable {
 
     /// The refused documents; nil if there are none.
     private var documents: Documents? {
+        let isBare = tried != nil || body.member("state") == nil
         switch layout {
-        case .changes where body.member("edits") != nil: return nil
-        case .changes where tried != nil || body.member("state") == nil: return (body, nil)
+        case .changes where body.member("edits") != nil, .section where body.member("edits") != nil: return nil
+        case .changes where isBare, .section where isBare: return Documents(new: body)
+        case .section: return nil
         // An invalid shape must be mended first.
         case .changes, .session:
-            return body.member("shape") == nil || namedMapping != nil ? body.member("state").map { ($0, nil) } : nil
+            guard body.member("shape") == nil || namedMapping != nil else { return nil }
+            return body.member("state").map { Documents(new: $0) }
         case .diff:
             guard let old = body.member("old"), let new = body.member("new") else { return nil }
-            return (new, old)
+            return Documents(new: new, old: old)
         }
-    }
-}
-
-extension StateShape.FieldMapping {
-    /// This shape with the list and the ids of another one, which must be flat and have ids, as this one must be; else
-    /// nil.
-    fileprivate func identified(as other: StateShape) -> StateShape? {
-        guard let other = other.mapping, other.sectionsAt == nil, sectionsAt == nil, !other.element.idAt.isEmpty else {
-            return nil
-        }
-        var mapping = self
-        (mapping.itemsAt, mapping.element.idAt, mapping.element.isMap) = (
-            other.itemsAt, other.element.idAt, other.element.isMap
-        )
-        mapping.element.kindAt = mapping.element.kindAt ?? other.element.kindAt
-        return StateShape(mapping)
     }
 }
 

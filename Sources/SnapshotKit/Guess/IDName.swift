@@ -32,7 +32,7 @@ enum IDName {
         let words = words(of: name)
         switch words.last {
         case "id" where words.count > 1, "key" where words.count > 1: return 80
-        case "no", "nr", "num", "number", "code", "slug", "sku":
+        case "no", "nr", "num", "number", "code", "slug", "sku", "ref", "reference":
             return words.count > 1 && !numbered.contains(words[words.count - 2]) ? 70 : nil
         case "url" where words.count > 1: return 22
         default: break

@@ -5,8 +5,8 @@ extension StateDocument {
     /// A better shape for a list's documents than the one guessed of those before; nil if that stays.
     ///
     /// A list stays where it was found unless another one is far more likely, and what tells its elements apart stays.
-    /// A shape is only corrected where it refuses the document, changes ids of elements that are the same, or
-    /// misses sections, children or kinds. A state remains one if an id repeats in it: the members of its elements are
+    /// A shape is only corrected where it refuses the document, changes ids of elements that are the same, matches fewer
+    /// elements than codes in them do, or misses sections, children or kinds. A state remains one if an id repeats in it: the members of its elements are
     /// no accident.
     ///
     /// - Parameters:
@@ -27,6 +27,11 @@ extension StateDocument {
         if let other = all.first, other.score > likely.score + 40 { return accepted([other], limits) }
         if reading.snapshot.hasOtherIDs(than: known, at: mapping.element) {
             return accepted(mapping.matched, limits)
+        }
+        if mapping.element.continuesHead, let coded = own.first(where: \.shape.hasOneID)?.shape,
+            reading.snapshot.continues(known, betterAt: coded.mapping?.element.idAt ?? [])
+        {
+            return accepted([ListReading(coded.mapping ?? mapping, 0)], limits)
         }
         if shape.isFlat, !likely.shape.isFlat { return accepted([likely], limits) }
         guard mapping.element.kindAt == nil,
@@ -54,6 +59,11 @@ extension StateShape {
 
     fileprivate var isFlat: Bool {
         mapping.map { $0.sectionsAt == nil && $0.element.childrenAt == nil && $0.element.groupAt == nil } ?? false
+    }
+
+    /// Whether it is flat, and each element has an id of its own at one place.
+    fileprivate var hasOneID: Bool {
+        isFlat && mapping.map { $0.element.idAt.count == 1 && !$0.element.isMap && !$0.keepsFirst } ?? false
     }
 
     /// Whether the elements of the same lists are told apart in the same way.
@@ -86,6 +96,43 @@ extension Snapshot {
         let pairs = now.compactMap { content, id in before[content].map { $0 == id } }
         let changed = pairs.count { !$0 }
         return changed > 1 && changed * 2 > pairs.count
+    }
+
+    /// Whether more elements of a state before are here by the codes at a place than by their ids. O(bytes).
+    fileprivate func continues(_ known: Snapshot, betterAt place: [JSONPointer]) -> Bool {
+        guard let codes = codes(at: place), let before = known.codes(at: place) else { return false }
+        let common = codes.intersection(before).count
+        return common * 2 > min(codes.count, before.count) && common > ids.intersection(known.ids).count
+    }
+
+    /// Hashes of ids.
+    private var ids: Set<UInt64> {
+        columns.withView { view in
+            Set(view.nodes.indices.map { KeyedHash.process.digest(of: view.id(ofItem: $0).text) })
+        }
+    }
+
+    /// Hashes of the texts at a place in each content; nil unless each has a letter and a digit, and no blank, as only
+    /// codes do.
+    private func codes(at place: [JSONPointer]) -> Set<UInt64>? {
+        let place = PointerSet(place)
+        return columns.withView { view in
+            var codes: Set<UInt64> = []
+            for item in view.nodes.indices {
+                let content = view.content(ofItem: item)
+                guard let start = content.baseAddress, content.count > 0,
+                    let value = place.value(in: start, entersArrays: false)
+                else { return nil }
+                var cursor = JSONCursor(value)
+                guard cursor.byte == UInt8(ascii: "\"") else { return nil }
+                let code = cursor.takeString()
+                guard code.text.contains(where: \.isDigit), !code.text.contains(UInt8(ascii: " ")),
+                    code.text.contains(where: { ($0 | 0x20) &- UInt8(ascii: "a") < 26 })
+                else { return nil }
+                codes.insert(SnapshotKit.fingerprint(of: code, by: .process))
+            }
+            return codes
+        }
     }
 
     /// Hashes of ids, by those of contents without them; 0 if several have one content.

@@ -27,7 +27,7 @@ public struct ShapeGuess: Sendable, Equatable {
     /// About how many times as much as reading a document it costs to guess its shapes, and to guess the likeliest
     /// alone.
     package static let cost = 8
-    package static let likelyCost = 4
+    package static let likelyCost = 5
 
     /// A guess as an object of `shape`, `rows` and `sections`.
     public func write(into writer: inout JSONWriter) {
@@ -91,9 +91,23 @@ extension StateDocument {
         } catch { return error.isOfDuplicates }
     }
 
-    /// The best guess for a document that is JSON but was refused as a state; nil without one. O(bytes).
-    package mutating func likelyShape(_ limits: StateLimits) -> ShapeGuess? {
-        (try? foreignShapes(limits, upTo: 1, trying: 2))?.first
+    /// The best guesses for a document that is JSON but was refused as a state, at most two. O(bytes).
+    ///
+    /// - Parameter isFlat: whether only shapes without sections count.
+    package mutating func likelyShapes(_ limits: StateLimits, isFlat: Bool) -> [ShapeGuess] {
+        (try? foreignShapes(limits, upTo: 2, trying: 3, isFlat: isFlat)) ?? []
+    }
+
+    /// A guess with all of a shape that was named that it does not contradict: its ids, or at least the rest.
+    package mutating func guess(
+        _ guess: ShapeGuess, keeping named: StateShape.FieldMapping?, _ limits: StateLimits
+    ) -> ShapeGuess {
+        for shape in named?.found(as: guess.shape) ?? [] {
+            if let reading = try? state(shape, limits: limits), reading.snapshot.rowCount == guess.rows {
+                return ShapeGuess(shape, reading)
+            }
+        }
+        return guess
     }
 
     /// Whether the document has no list with elements, but an empty array, or nothing at all.
@@ -105,11 +119,12 @@ extension StateDocument {
     }
 
     private mutating func foreignShapes(
-        _ limits: StateLimits, upTo most: Int, trying trials: Int
+        _ limits: StateLimits, upTo most: Int, trying trials: Int, isFlat: Bool = false
     ) throws(StateError) -> [ShapeGuess] {
         var guesses: [ShapeGuess] = []
         var excess: StateError?
-        for reading in candidates(limits).prefix(trials) where guesses.count < most {
+        let candidates = candidates(limits).lazy.filter { !isFlat || $0.shape.mapping?.sectionsAt == nil }
+        for reading in candidates.prefix(trials) where guesses.count < most {
             do throws(StateError) {
                 guesses.append(ShapeGuess(reading.shape, try state(reading.shape, limits: limits)))
             } catch {
@@ -160,6 +175,20 @@ extension JSONCursor {
             return !takesComma()
         default: return false
         }
+    }
+}
+
+extension StateShape.FieldMapping {
+    /// This shape with the list of another one, and the same with its ids, if it has any. None unless both are flat.
+    fileprivate func found(as other: StateShape) -> [StateShape] {
+        guard let other = other.mapping, other.sectionsAt == nil, sectionsAt == nil else { return [] }
+        var (own, mapping) = (self, self)
+        own.itemsAt = other.itemsAt
+        (mapping.itemsAt, mapping.element.idAt, mapping.element.isMap) = (
+            other.itemsAt, other.element.idAt, other.element.isMap
+        )
+        mapping.element.kindAt = mapping.element.kindAt ?? other.element.kindAt
+        return [StateShape(own)] + (other.element.idAt.isEmpty ? [] : [StateShape(mapping)])
     }
 }
 

@@ -177,7 +177,7 @@ extension StateParser {
     }
 
     private static let shapeAdvice =
-        "put it into content, or post the document as it is with a shape, such as ?idAt=/id"
+        "put it into content, or post the document as it is with a shape\(StateError.exampleOfShape)"
     private static let editsAdvice = #"edits are sent as {"edits":[…]}"#
 
     // MARK: Values

@@ -36,6 +36,9 @@ public enum StateError: Error, Equatable, Sendable {
     case invalid([Violation])
     /// A state larger than the limit. `what` is a phrase such as "items".
     case limitExceeded(what: String, limit: Int, actual: Int, pointer: String)
+
+    /// Follows the advice to name a shape, and gives way to a guess.
+    package static let exampleOfShape = ", such as ?idAt=/id"
 }
 
 /// How large a state may be.

@@ -139,5 +139,5 @@ extension StateParser {
     }
 
     private static let sectionAdvice =
-        "name a shape to send any document, such as ?idAt=/id; states, edits and settings go to …/changes"
+        "name a shape to send any document\(StateError.exampleOfShape); states, edits and settings go to …/changes"
 }

@@ -148,17 +148,22 @@ public final class PostedBody: Sendable {
         if case .success(let content) = last?.outcome { content.warnings } else { [] }
     }
 
-    /// The body, if the last reading refused it as a state, and the shape that the request named for it. Nil if it was
-    /// read by the session's shape, which has found a list before.
-    public var refused: (document: StateDocument, shape: StateShape?)? {
-        guard let last, rules.takesStates, rules.section == nil, case .failure(.unreadable(let error)) = last.outcome
-        else { return nil }
-        let isKept = rules.shape == nil && last.context.shape ?? .native != .native
-        // With a kept shape, the body may still be an envelope.
-        let isInEnvelope = last.context.shape != nil && document.names(among: Self.names) != nil
-        guard !isKept, rules.shape == nil || rules.shape == .native || !isInEnvelope else { return nil }
+    /// The body, if the last reading refused it as a state or a section, and the shape that the request named for it.
+    /// Nil if no shape would help: if it was read by the session's, which has found a list before, or if that makes the
+    /// session's sections.
+    public var refused: (document: StateDocument, shape: StateShape?, isSection: Bool)? {
+        guard let last, rules.takesStates, case .failure(.unreadable(let error)) = last.outcome else { return nil }
+        if rules.section == nil {
+            let isKept = rules.shape == nil && last.context.shape ?? .native != .native
+            // With a kept shape, the body may still be an envelope.
+            let isInEnvelope = last.context.shape != nil && document.names(among: Self.names) != nil
+            guard !isKept, rules.shape == nil || rules.shape == .native || !isInEnvelope else { return nil }
+        } else if last.context.shape?.mapping?.element.groupAt != nil {
+            return nil
+        }
         switch error {
-        case .wrongShape, .invalid: return (document, rules.shape == .native ? nil : rules.shape)
+        case .wrongShape, .invalid:
+            return (document, rules.shape == .native ? nil : rules.shape, rules.section != nil)
         case .unwanted, .json, .limitExceeded: return nil
         }
     }
