@@ -264,7 +264,7 @@ class Stored(unittest.TestCase):
                 entries, checkpoints = database.execute("SELECT sum(entries), sum(checkpoints) FROM written").fetchone()
             self.assertLess(entries, 300 * 400)
             # One each 64 commits, so that a start reads few entries.
-            self.assertLess(checkpoints, 4 * len(Cost.TEXT.encode()))
+            self.assertLess(checkpoints, 2 * len(Cost.TEXT.encode()))
             next(steps, None)
 
     @unittest.skipUnless(redis.IS_INSTALLED, redis.MISSING)

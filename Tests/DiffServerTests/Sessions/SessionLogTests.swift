@@ -40,7 +40,7 @@ import Testing
             kept.commit(next, by: hash)
             if commit % 7 < 2 { try requireSame(try kept.found(by: transition), kept.session) }
         }
-        #expect(kept.entries.count <= 2 * max(1, revisions) + 4)
+        #expect(kept.entries.count <= 3 * max(1, revisions) + 4)
         #expect(revisions > 1 ? kept.checkpoints < 30 : kept.checkpoints > 5)
     }
 
@@ -77,7 +77,7 @@ import Testing
                 ReplayWindow.Entry(fingerprint: RequestFingerprint(value: 1), made: false, before: nil, done: .now),
                 by: ReplayWindow.Key(writer: "w", key: "k\(commit)"))
             kept.commit(kept.session.with(replays: replays), by: hash)
-            #expect(kept.entries.count <= 2 * commit / 8 + 2 * 8 + 66)
+            #expect(kept.entries.count <= 3 * commit / 8 + 3 * 8 + 66)
         }
         try requireSame(try kept.found(by: transition), kept.session)
     }
@@ -148,6 +148,30 @@ import Testing
             try Session.found(
                 record, covered: [entries[0]], behind: [entries[1]], version: kept.session.version, by: transition)
         }
+    }
+
+    @Test func `settings may come with a state, and cost no past`() throws {
+        let transition = transition()
+        let first = transition.firstSession(try rows(200), settings: settings, after: nil, maker: nil)
+        var kept = try KeptSession(first, by: hash)
+        var settings = settings
+        for commit in 1...9 {
+            switch commit % 3 {
+            case 0: settings.guessedAnswers += 1
+            case 1: settings.ignored = commit % 2 == 0 ? [] : [JSONPointer("/n")!]
+            default: settings.timeToLive = .seconds(commit)
+            }
+            let before = kept.session
+            let settled = transition.session(before, settled: settings)
+            let state = try rows(200 + commit % 2) { $0 == 3 ? commit : 0 }
+            kept.commit(transition.session(after: settled, state, maker: nil).0, by: hash)
+            settings = kept.session.settings
+            #expect(kept.entries.last!.bytes.count < 500 && kept.session.history.entries.count == commit)
+            try requireSame(try kept.found(by: transition), kept.session)
+            let behind = try #require(kept.entries(behind: before, by: hash))
+            try requireSame(try kept.followed(from: before, behind, by: transition), kept.session)
+        }
+        #expect(kept.checkpoints == 1)
     }
 
     @Test func `an entry is as large as the change`() throws {
