@@ -97,6 +97,13 @@ class Calls(HookCase):
                                  "webhook-id", "webhook-timestamp", "webhook-signature"})
         self.assertEqual(self.head(name)[0], ["a", "c", "b"])
 
+    def test_a_trace_goes_on(self):
+        name, path = self.new_board()
+        trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        for given, sent in ((trace, trace), ("00-0AF7-no-01", None)):
+            self.assertChangeset(self.edit(name, {"edits": [{"op": "reload", "items": ["a"]}]}, traceparent=given))
+            self.assertEqual(self.upstream.requests(path)[-1]["traceparent"], sent)
+
     def test_keys_are_not_asked_about(self):
         name, path = self.new_board(says({}, 403))
         self.assertStatus(self.post_changes(name, insert("c"), **bearer(KEY)), 200)

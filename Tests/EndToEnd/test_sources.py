@@ -324,6 +324,12 @@ class Questions(SourceCase):
         names = {each.lower() for each, _ in self.upstream.requests(path)[0].headers}
         self.assertEqual(names, {"host", "user-agent", "accept", "accept-encoding"})
         self.assertNotIn("mark", str(self.upstream.requests(path)[0].headers))
+        # A fetch that one request wants is part of its trace; one for all readers is not.
+        self.assertStatus(self.request("POST", session_path(name, "fetch"), **marks), 200)
+        names.add("traceparent")
+        request = self.upstream.requests(path)[-1]
+        self.assertEqual({each.lower() for each, _ in request.headers} - {"if-none-match"}, names)
+        self.assertEqual(request["traceparent"], marks["traceparent"])
 
     def test_segments_and_headers_are_those_of_the_file(self):
         self.upstream.set("/q/b~2/x", ["a"])

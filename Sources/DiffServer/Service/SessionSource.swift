@@ -36,8 +36,9 @@ package protocol ListedSession: Sendable {
     func readiness(sessionExists: Bool, patience: Duration) -> Progress<Void, SourceFailure>?
     /// Asks the source now. There must be one.
     ///
+    /// - Parameter trace: the `traceparent` of the request that wants it.
     /// - Returns: what was left out of its answer.
-    func fetch() -> Progress<[StateWarning], SourceFailure>
+    func fetch(tracedBy trace: String?) -> Progress<[StateWarning], SourceFailure>
     /// Why the last fetch failed, for callers who may know.
     var failureDetail: String? { get }
     /// The consent of the list's owner that the edits of a request need; nil if nobody has to agree.

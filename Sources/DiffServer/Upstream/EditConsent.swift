@@ -51,7 +51,8 @@ final class EditConsent: Consent {
             let members = JSONSlice.members(of: Array(body))
             guard let edits = members?["edits"] else { return .done(.failure(.refused(nil))) }
             let payload = payload(revision, edits)
-            return calls.ask(hook, of: call.session, list, at: url, id: id, payload).map { [state] _ in
+            let trace = TraceParent.value(of: call.head)
+            return calls.ask(hook, of: call.session, list, at: url, id: id, tracedBy: trace, payload).map { [state] _ in
                 state.withLock { $0 = .given(revision, lease) }
             }
         case .given: preconditionFailure("whoever has agreed is not asked again")
@@ -284,16 +285,18 @@ final class HookCalls: @unchecked Sendable {
     ///
     /// - Parameter list: its name in the file.
     func ask(
-        _ hook: ListDefinition.Hook, of session: String, _ list: String, at url: String, id: String, _ payload: [UInt8]
+        _ hook: ListDefinition.Hook, of session: String, _ list: String, at url: String, id: String,
+        tracedBy trace: String?, _ payload: [UInt8]
     ) -> Progress<Void, ConsentFailure> {
         let promise = Promise<Void, ConsentFailure>()
         loop.execute { [self] in
             let signature = StandardWebhook.fields(
                 id: id, seconds: Int(WallTime.now.seconds), body: payload, secret: hook.secret)
-            let request = Transfer.Request(
+            var request = Transfer.Request(
                 url: url, body: payload,
                 fields: [RequestHeader(name: "Content-Type", value: "application/json")] + signature,
                 timeout: hook.timeout, maxBytes: Self.maxAnswer, isCut: true)
+            request.trace(trace)
             let start = Instant.now
             transfers.start(request) { [self] result in
                 let verdict = verdict(result, about: session, of: list)

@@ -34,8 +34,8 @@ struct SessionSources: Sendable {
     }
 
     /// Asks all sources now. The warnings are those of the first sources before those of the next.
-    func fetch() -> Progress<[StateWarning], SourceFailure> {
-        Self.together(all.map { $0.fetch() }).map { $0.flatMap(\.self) }
+    func fetch(tracedBy trace: String?) -> Progress<[StateWarning], SourceFailure> {
+        Self.together(all.map { $0.fetch(tracedBy: trace) }).map { $0.flatMap(\.self) }
     }
 
     /// Done once all are. A failure only if none succeeds: the list is missing if all are.

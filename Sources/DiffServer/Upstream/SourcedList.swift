@@ -20,6 +20,8 @@ final class SourcedList: @unchecked Sendable {
     private var held: SourcedList?
     private var arrivals = 0
     private var timer = LifeTimer()
+    /// The `traceparent` of the newest request for a fetch, which goes with that.
+    private var trace: String?
 
     init(_ name: SourceName, _ upstream: Upstream, every interval: Duration) {
         (self.name, self.upstream) = (name, upstream)
@@ -66,17 +68,18 @@ final class SourcedList: @unchecked Sendable {
     }
 
     /// Asks the source now, however recently it was last asked.
-    func fetch() -> Progress<[StateWarning], SourceFailure> {
+    func fetch(tracedBy trace: String?) -> Progress<[StateWarning], SourceFailure> {
         life.withLock { $0.use(at: .now) }
-        return wait(needsSession: true, isForced: true)
+        return wait(needsSession: true, isForced: true, tracedBy: trace)
     }
 
     private func wait(
-        needsSession: Bool, isForced: Bool = false, until deadline: Instant? = nil
+        needsSession: Bool, isForced: Bool = false, tracedBy trace: String? = nil, until deadline: Instant? = nil
     ) -> Progress<[StateWarning], SourceFailure> {
         let promise = Promise<[StateWarning], SourceFailure>()
         loop.execute { [self] in
             arrivals += 1
+            self.trace = trace ?? self.trace
             promises[arrivals] = promise
             happen(
                 .arrived(
@@ -164,7 +167,7 @@ final class SourcedList: @unchecked Sendable {
         let fetch = SourceFetch(
             name: name, definition: match.definition, feed: feed, base: base, validators: validators,
             upstream: upstream)
-        fetch.start(at: match.url(of: feed)) { [self] in
+        fetch.start(at: match.url(of: feed), tracedBy: exchange(&trace, with: nil)) { [self] in
             happen(.heard)
         } done: { [self] outcome in
             happen(.fetched(outcome))

@@ -208,8 +208,8 @@ private struct NamedList: ListedSession {
         }
     }
 
-    func fetch() -> Progress<[StateWarning], SourceFailure> {
-        list?.fetch().unlessMissing(by: self) { $0.fetch() } ?? .done(.failure(.crowded))
+    func fetch(tracedBy trace: String?) -> Progress<[StateWarning], SourceFailure> {
+        list?.fetch(tracedBy: trace).unlessMissing(by: self) { $0.fetch(tracedBy: trace) } ?? .done(.failure(.crowded))
     }
 
     /// The same session by another file that was read since, if that fetches it; nil otherwise.

@@ -91,7 +91,7 @@ final class PostChanges: SessionEndpoint {
     var search: ShapeSearch? {
         body?.refused.map {
             ShapeSearch(
-                body: $0.document, layout: .changes, limits: call.service.settings.stateLimits, tried: $0.shape)
+                body: $0.document, layout: $0.isSection ? .section : .changes, limits: call.service.settings.stateLimits, tried: $0.shape)
         }
     }
 
@@ -173,7 +173,7 @@ enum PostFetch {
                     call.service.note(failure)
                     return pending.answer(call.refusal(Problem(failure)))
                 }
-                list.fetch().whenDone { fetched in
+                list.fetch(tracedBy: TraceParent.value(of: call.head)).whenDone { fetched in
                     let warnings: Warnings
                     switch fetched {
                     case .success(let found): warnings = Warnings(found)

@@ -162,10 +162,11 @@ extension String {
     }
 }
 
-/// `traceparent` (W3C Trace Context §3.2), which ties a request's log line to those of its client.
-enum TraceParent {
-    /// The value, if it was sent once and is valid: nothing else goes into the log.
-    static func value(of head: RequestHead?) -> String? {
+/// `traceparent` (W3C Trace Context §3.2), which ties a request's log line to those of its client, and to those of
+/// the hook or the source that is asked for it.
+package enum TraceParent {
+    /// The value, if it was sent once and is valid: nothing else goes into the log, or further.
+    package static func value(of head: RequestHead?) -> String? {
         guard let values = head?.values(of: "traceparent"), values.count == 1, isValid(values[0]) else { return nil }
         return values[0]
     }
