@@ -357,6 +357,22 @@ class Reloads(SourceCase):
             stream.close()
             self.reload(self.lists(self.upstream.url))
 
+    def test_a_secret_whose_file_comes_later_is_waited_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            secret = pathlib.Path(folder) / "board"
+            self.upstream.set("/board", ["a"])
+            board = self.source("/board")
+            board["source"]["headers"] = {"Authorization": f"file:{secret}"}
+            faults = sum("lists not reloaded" in each for each in self.server.lines)
+            self.reload(self.changed(board=board), "lists not reloaded, old ones stay in use")
+            told = sum("lists reloaded" in each for each in self.server.lines)
+            secret.write_text("Bearer late\n")
+            wait_for(lambda: sum("lists reloaded" in each for each in self.server.lines) > told, "the lists are read", 30)
+            self.shows("board", "a")
+            self.assertEqual(self.upstream.requests("/board")[-1]["Authorization"], "Bearer late")
+            self.assertEqual(sum("lists not reloaded" in each for each in self.server.lines), faults + 1)
+            self.reload(self.lists(self.upstream.url))
+
     def test_one_that_is_gone_while_it_is_asked_is_not_made(self):
         held = self.upstream.set("/waits", Held(["late"]))
         asked = self.ask(session_path("waits"))

@@ -68,21 +68,25 @@ package enum Serve {
             watch(server.loops + storeLoops + (upstream.map { [$0.loop] } ?? []), limit, journal)
         }
         let reloadables = reloadables(server, service, upstream, options)
-        var signal: Int32?
-        while signal == nil || signal == SIGHUP {
-            signal = signals.wait(until: .now + lookInterval)
-            switch signal {
-            case SIGHUP:
-                if reloadables.isEmpty { journal.log("nothing to reload: no option names a file that is read again") }
-                reload(reloadables, service)
-            case nil: reload(reloadables.filter { $0.hasChanged }, service)
-            default: break
-            }
-        }
-        Shutdown(server, service, delay: options.drainDelay, drain: options.drain).run(
-            after: signal ?? SIGTERM, signals
-        ) {
+        let signal = wait(for: signals, reloading: reloadables, service)
+        Shutdown(server, service, delay: options.drainDelay, drain: options.drain).run(after: signal, signals) {
             reload(reloadables, service)
+        }
+    }
+
+    /// Waits for a signal that ends the process, and meanwhile reads again what has changed.
+    private static func wait(
+        for signals: Signals, reloading all: [Reloadable], _ service: DiffService
+    ) -> Int32 {
+        while true {
+            switch signals.wait(until: .now + lookInterval) {
+            case SIGHUP:
+                if all.isEmpty { service.journal.log("nothing to reload: no option names a file that is read again") }
+                for each in all { each.fault = nil }
+                reload(all, service)
+            case nil: reload(all.filter(\.isDue), service)
+            case let signal?: return signal
+            }
         }
     }
 
@@ -109,13 +113,15 @@ package enum Serve {
     private static let lookInterval = Duration.seconds(10)
 
     /// Something that is read again on SIGHUP, and when its files have changed. One that is half written leaves the old
-    /// in use, and is read again when the rest is there.
+    /// in use, and is tried until the rest is there.
     private final class Reloadable {
         /// Its name in the log, in the plural.
         let name: String
         private let files: () -> [String]
         /// Of its files when they were read.
         private var stamps: [String: FileStamp] = [:]
+        /// Why it could not be read; nil if it was.
+        var fault: String?
         /// Reads it, and replaces the old one.
         ///
         /// - Returns: how much was read, in words; nil if there is nothing to count.
@@ -139,8 +145,10 @@ package enum Serve {
             for path in files() where !onlyNew || stamps[path] == nil { stamps[path] = FileStamp(path) }
         }
 
-        /// Whether a file has changed since. If one is gone, none has: it may be about to be replaced.
-        var hasChanged: Bool {
+        /// Whether it could not be read, or a file has changed since. If one is gone, none has: it may be about to be
+        /// replaced.
+        var isDue: Bool {
+            if fault != nil { return true }
             let now = files().map { ($0, FileStamp($0)) }
             return now.allSatisfy { $1 != nil } && now.contains { stamps[$0] != $1 }
         }
@@ -157,10 +165,13 @@ package enum Serve {
                 let amount = try each.read(&warnings)
                 for warning in warnings { journal.log(warning, level: "warning") }
                 journal.log("\(each.name) reloaded\(amount.map { " (\($0))" } ?? "")")
+                each.fault = nil
                 // Other files may belong to it now.
                 each.note(onlyNew: true)
             } catch {
                 isWhole = false
+                guard each.fault != error.message else { continue }
+                each.fault = error.message
                 journal.log("\(each.name) not reloaded, old ones stay in use: \(error.message)", level: "error")
             }
         }
