@@ -17,6 +17,12 @@ struct Following: Sendable {
     /// What a request depends on: the rows to follow, nil for all, and how often the client was told to reconnect.
     typealias Terms = (rows: StateWindow?, reconnections: Int)
 
+    /// Why nothing is asked: the server has named when to come back; something failed, until the client is told to
+    /// reconnect; or the next poll is not due, until other rows are wanted or an edit is answered.
+    private enum PauseReason {
+        case named, failure, interval
+    }
+
     enum Step: Sendable, Equatable {
         /// Make this request in place of the one in progress.
         case ask(Mode)
@@ -37,8 +43,8 @@ struct Following: Sendable {
     private var terms: Terms = (nil, 0)
     /// The request in progress. A stream may be silent once it has spoken, or after a poll has told what there is.
     private var request: (mode: Mode, start: TimeInterval, maySayNothing: Bool)?
-    /// Nothing is asked until `end`. Reconnecting ends the pause, unless the server named its end.
-    private var pause: (end: TimeInterval, isNamed: Bool)?
+    /// Nothing is asked until `end`.
+    private var pause: (end: TimeInterval, reason: PauseReason)?
     private var failures = 0
     /// How many polls are left until a stream is tried again.
     private var pollsLeft = 0
@@ -67,13 +73,20 @@ struct Following: Sendable {
     mutating func step(
         at now: TimeInterval, _ terms: Terms, isBehind: Bool, lastHeard: TimeInterval?, hasNews: Bool = false
     ) throws(ServerProblem) -> Step {
-        if let pause, pause.end > now, pause.isNamed || terms.reconnections == self.terms.reconnections {
-            return .wait(until: pause.end)
+        let isAnswered = isBehind && behindSince == nil
+        behindSince = isBehind ? behindSince ?? now : nil
+        if let pause, pause.end > now {
+            let holds =
+                switch pause.reason {
+                case .named: true
+                case .failure: terms.reconnections == self.terms.reconnections
+                case .interval: terms == self.terms && !isAnswered
+                }
+            if holds { return .wait(until: pause.end) }
         }
         pause = nil
         if terms != self.terms { request = nil }
         self.terms = terms
-        behindSince = isBehind ? behindSince ?? now : nil
         guard let request else { return ask(at: now) }
         if hasNews { return .wait(until: now) }
         if request.mode == .poll(0) { return .wait(until: .infinity) }
@@ -110,10 +123,10 @@ struct Following: Sendable {
             self.request?.maySayNothing = true
             return allowsSilence = false
         }
-        if let interval { pause = (now + max(0, interval) * .random(in: 0.9...1.1), false) }
+        if let interval { pause = (now + max(0, interval) * .random(in: 0.9...1.1), .interval) }
         // Do not spin if something on the way keeps the server from holding the request.
         if !isNews, wait > 0, now - request.start < 1 {
-            pause = (now + backOff.pause(after: 0, retryAfter: nil), false)
+            pause = (now + backOff.pause(after: 0, retryAfter: nil), .failure)
         }
         (self.request, isUrgent, pollsLeft) = (nil, false, max(0, pollsLeft - 1))
     }
@@ -132,7 +145,7 @@ struct Following: Sendable {
         let isSoon = (problem == .otherList || isMissing) && failures == 0
         let delay = isSoon ? 0 : backOff.pause(after: failures, retryAfter: problem.retryAfter)
         failures += 1
-        pause = (now + delay, problem.retryAfter != nil)
+        pause = (now + delay, problem.retryAfter == nil ? .failure : .named)
         return delay
     }
 }

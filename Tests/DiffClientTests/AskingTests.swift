@@ -7,9 +7,11 @@ import Testing
 @Suite("How a loop asks, as a value")
 struct AskingTests {
     /// A client without random pauses: at most a second after a failure, and at least half of that.
-    private static func following(hasList: Bool = true, polls: Bool = false) throws -> Following {
+    private static func following(
+        hasList: Bool = true, polls: Bool = false, every interval: TimeInterval? = nil
+    ) throws -> Following {
         var client = ListClient(url: try #require(URL(string: "http://localhost")), session: "list")
-        client.polls = polls
+        (client.polls, client.pollInterval) = (polls, interval)
         return Following(client, hasList: hasList)
     }
 
@@ -80,6 +82,32 @@ struct AskingTests {
             #expect(try asked.next(at: 0.1) == .wait(until: pause))
             #expect(try asked.next(at: 0.1, once) == (retryAfter == nil ? .ask(.stream) : .wait(until: pause)))
         }
+    }
+
+    @Test("an answered edit, other rows and reconnecting do not wait for the next poll")
+    func interval() throws {
+        var asked = try Self.following(every: 100)
+        var terms: Following.Terms = (nil, 0)
+        func pauses(at now: TimeInterval, isBehind: Bool) throws -> Bool {
+            guard case .wait(let end) = try asked.next(at: now, terms, isBehind: isBehind) else { return false }
+            return 80...110 ~= end - now
+        }
+        #expect(try asked.next(at: 0) == .ask(.poll(0)))
+        asked.succeeded(at: 1, isNews: true)
+        #expect(try pauses(at: 1, isBehind: false))
+        // A cache may not have the edit yet: then it is due with the next poll.
+        for answered in [2.0, 4.0] {
+            #expect(try asked.next(at: answered, isBehind: true) == .ask(.poll(0)))
+            asked.succeeded(at: answered + 1, isNews: true)
+            #expect(try pauses(at: answered + 1, isBehind: answered == 2))
+            #expect(try pauses(at: answered + 1, isBehind: false))
+        }
+        terms.rows = StateWindow(.start)
+        #expect(try asked.next(at: 6, terms) == .ask(.poll(0)))
+        asked.succeeded(at: 6, isNews: true)
+        #expect(try pauses(at: 6, isBehind: false))
+        terms.reconnections = 1
+        #expect(try asked.next(at: 7, terms) == .ask(.poll(0)))
     }
 
     @Test("a missing session is asked for at once, and then waited for")
