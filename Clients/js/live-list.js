@@ -163,14 +163,14 @@ export class LiveList extends HTMLElement {
 
   #told({ status, stale, problem }, session, at) {
     const { status: code, detail, title } = problem ?? {};
+    const isMissing = code === 404;
     // A session that does not exist yet is waited for.
-    const isAwaited = status === 'waiting' && code === 404 && !this.#state;
-    if (status !== 'live') this.#show(isAwaited ? 'loading' : 'offline');
+    if (status !== 'live') this.#show(status === 'waiting' && isMissing && !this.#state ? 'loading' : 'offline');
     else if (this.#state || stale) this.#show(stale ? 'stale' : 'live');
     if (stale) this.setAttribute('seconds', stale);
     else this.removeAttribute('seconds');
-    const text = isAwaited ? `there is no session "${session}" at ${at} yet: post it, or check src` : `${at}: ${detail ?? title}`;
-    this.#fault('status', status === 'stopped' || problem && !this.#state ? text : '');
+    const text = isMissing ? `there is no session "${session}" at ${at} yet: post it, or check src` : `${at}: ${detail ?? title}`;
+    this.#fault('status', status === 'stopped' || problem && (isMissing || !this.#state) ? text : '');
     this.dispatchEvent(new CustomEvent('status', { detail: { status, stale, problem } }));
   }
 
