@@ -21,8 +21,10 @@ class Server:
     """A server on core 0, unless it may have others too; `under` is the program that runs it, such as valgrind."""
 
     def __init__(self, binary, *options, cores=frozenset({0}), under=()):
+        # Its options are those that are named here.
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("DIFFSERVER_")}
         self.process = subprocess.Popen(
-            [*under, binary, "serve", "--listen", "127.0.0.1:0", *options], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            [*under, binary, "serve", "--listen", "127.0.0.1:0", *options], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment,
             preexec_fn=lambda: os.sched_setaffinity(0, cores))
         for line in self.process.stderr:
             found = re.search(rb"listens on https?://127.0.0.1:(\d+)", line)
