@@ -148,6 +148,7 @@ lint: ## check the format, the width of lines, the arrows between the engine's r
 	@.ci/draw-targets --check
 	@.ci/draw-parameters --check
 	@.ci/draw-profile --check
+	@.ci/draw-rules --check
 
 bench: setup ## benchmarks of diffing, reading and writing
 	Benchmarks/run

@@ -1,12 +1,15 @@
-"""The manifests for Kubernetes: their arguments start a server, it answers their probes, and they leave it time to drain.
+"""The manifests for Kubernetes: what the commands at their heads make starts a server, which answers the probes, may
+take the memory that it promises to keep within, and has time to drain.
 
-This is what can be tested without a cluster. `.ci/kube` runs the single pod, where Podman can.
+This is what can be tested without a cluster. `.ci/manifests` checks them against Kubernetes's schemas, and `.ci/kube`
+runs the single pod, where Podman can.
 """
 
+import base64
 import hashlib
-import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -18,35 +21,84 @@ from support.redis import IS_INSTALLED, MISSING, Redis
 from support.server import ROOT, Server, binary
 
 FOLDER = ROOT / "Examples/kubernetes"
-PASSWORD = "the-password-of-redis"
-
-
-def documents(name):
-    return {each["kind"]: each for each in yaml.safe_load_all((FOLDER / name).read_text())}
+PASSWORD = "THE-PASSWORD-OF-REDIS"
+LABELS = {"app.kubernetes.io/name": "diffserver"}
+MOUNTED = "/run/secrets/diffserver"
+# What stands for a cluster: a Secret is printed, and what would be applied is.
+CLIENT = """
+kubectl() {
+    case $1 in
+        create) command kubectl "$@" --dry-run=client -o yaml && echo --- ;;
+        apply) command kubectl kustomize "$3" ;;
+    esac
+}
+"""
 
 
 def seconds(time):
-    return int(re.fullmatch(r"(\d+)s", time)[1])
+    unit = {"s": 1, "m": 60}[time[-1]]
+    return int(time[:-1]) * unit
+
+
+def mebibytes(amount):
+    number, unit = re.fullmatch(r"(\d+)(Mi|Gi)", amount).groups()
+    return int(number) * {"Mi": 1, "Gi": 1024}[unit]
+
+
+def option(container, flag):
+    return next((each.partition("=")[2] for each in container["args"] if each.startswith(f"{flag}=")), None)
 
 
 class Manifests(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+    """What tests of manifests need."""
 
-    def started(self, container, changes):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def run_in_folder(self, script):
+        ran = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=self.folder, capture_output=True,
+                             text=True, check=False)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return [each for each in yaml.safe_load_all(ran.stdout) if each]
+
+    def commands(self, name):
+        """The commands at the head of a kustomization."""
+        lines = re.findall(r"^#   (.*)$", (FOLDER / name / "kustomization.yaml").read_text(), re.MULTILINE)
+        return "\n".join(lines).replace("diffserver key", f"'{binary()}' key")
+
+    def applied(self, name):
+        """What these commands make, by kind. What is in the Secret is in files, as it would be mounted."""
+        for each in FOLDER.iterdir():
+            (self.folder / each.name).symlink_to(each)
+        made = self.run_in_folder(CLIENT + self.commands(name))
+        self.mount(next(each for each in made if each["kind"] == "Secret"))
+        return {each["kind"]: each for each in made}
+
+    def mount(self, secret):
+        self.mounted = self.folder / "mounted"
+        self.mounted.mkdir(exist_ok=True)
+        for file, text in secret["data"].items():
+            (self.mounted / file).write_bytes(base64.b64decode(text))
+            (self.mounted / file).chmod(0o440)
+
+    @property
+    def key(self):
+        return re.search(r"key: +(\S+)", (self.folder / "backend.key").read_text())[1]
+
+    def started(self, container, changes=()):
         """A server with a container's arguments, some of which are replaced by local ones."""
         arguments = container["args"]
         self.assertEqual(arguments[0], "serve")
         self.assertIn("--listen=:8080", arguments)
-        for old, new in changes.items():
+        for old, new in dict(changes).items():
             self.assertTrue(any(old in each for each in arguments), old)
-            arguments = [each.replace(old, new) for each in arguments]
+            arguments = [each.replace(old, str(new)) for each in arguments]
         # Nobody waits for the end here.
-        arguments = [each for each in arguments[1:] if each != "--listen=:8080" and not each.startswith("--drain-delay=")]
-        # Each of these variables is a value of the secret.
-        variables = {each["name"]: each["valueFrom"]["secretKeyRef"]["key"] for each in container.get("env", [])}
+        left_out = ("--listen=", "--drain-delay=")
+        arguments = [each for each in arguments[1:] if not each.startswith(left_out)]
+        references = {each["name"]: each["valueFrom"]["secretKeyRef"] for each in container.get("env", [])}
+        self.assertTrue(all(each["name"] == "diffserver" for each in references.values()))
+        variables = {name: (self.mounted / each["key"]).read_text() for name, each in references.items()}
         server = Server(*arguments, variables=variables)
         self.addCleanup(server.stop)
         return server
@@ -62,67 +114,128 @@ class Manifests(unittest.TestCase):
 
     def assertIsConfined(self, container):
         context = container["securityContext"]
-        self.assertEqual((context["readOnlyRootFilesystem"], context["allowPrivilegeEscalation"], context["capabilities"]),
-                         (True, False, {"drop": ["ALL"]}))
-        self.assertIn("memory", container["resources"]["limits"])
+        self.assertTrue(context["readOnlyRootFilesystem"])
+        self.assertFalse(context["allowPrivilegeEscalation"])
+        self.assertEqual(context["capabilities"], {"drop": ["ALL"]})
+
+    def assertHasItsMemory(self, container):
+        """`--memory` is at most half of the limit, and the process a quarter and 32 MiB larger (docs/operations.md)."""
+        requested, limit = (mebibytes(container["resources"][each]["memory"]) for each in ("requests", "limits"))
+        self.assertIsNone(option(container, "--memory"))
+        self.assertGreaterEqual(requested, min(512, limit // 2) * 5 / 4 + 32)
+        self.assertGreaterEqual(limit, requested)
 
     def assertHasTimeToEnd(self, pod, container):
-        times = [next(seconds(each.removeprefix(flag)) for each in container["args"] if each.startswith(flag))
-                 for flag in ("--drain-delay=", "--drain=")]
+        times = [seconds(option(container, flag)) for flag in ("--drain-delay", "--drain")]
         self.assertGreater(pod["terminationGracePeriodSeconds"], sum(times) + 1)
 
-    @unittest.skipUnless(IS_INSTALLED, MISSING)
-    def test_the_deployment(self):
-        found = documents("diffserver.yaml")
-        self.assertEqual(set(found), {"Deployment", "Service", "PodDisruptionBudget"})
+    def assertStarts(self, found, changes, ready):
+        """A server with the Deployment's arguments, which takes the key and nobody without it."""
         deployment = found["Deployment"]["spec"]
         pod = deployment["template"]["spec"]
         container = pod["containers"][0]
-        labels = deployment["template"]["metadata"]["labels"]
-        for selector in (deployment["selector"]["matchLabels"], found["Service"]["spec"]["selector"],
-                         found["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"]):
-            self.assertEqual(selector, labels)
-        self.assertLess(found["PodDisruptionBudget"]["spec"]["minAvailable"], deployment["replicas"])
+        for labels in (deployment["template"]["metadata"]["labels"], deployment["selector"]["matchLabels"],
+                       found["Service"]["spec"]["selector"],
+                       found["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"]):
+            self.assertEqual(labels, LABELS)
         self.assertEqual(found["Service"]["spec"]["ports"][0]["targetPort"], container["ports"][0]["name"])
         self.assertIsConfined(container)
         # As in the image.
         self.assertIn(f"USER {pod['securityContext']['runAsUser']}:{pod['securityContext']['runAsGroup']}\n",
                       (ROOT / "Dockerfile").read_text())
+        self.assertHasItsMemory(container)
         self.assertHasTimeToEnd(pod, container)
-        self.assertEqual(container["env"][0]["valueFrom"]["secretKeyRef"], {"name": "diffserver", "key": "digests"})
-        mounted = container["volumeMounts"][0]["mountPath"]
-        key = "the key of the test"
-        for name, text in (("keys", f"backend:{hashlib.sha256(key.encode()).hexdigest()}"), ("tokens", "x" * 64), ("redis", PASSWORD)):
-            self.assertTrue(any(f"={mounted}/{name}" in each for each in container["args"]))
-            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
-                file.write(text)
-            os.chmod(file.name, 0o440)
-        redis = Redis(f"user diffserver on >{PASSWORD} ~diffserver:* &diffserver:* +@read +@write +@scripting +@pubsub +@connection "
-                      "+multi +exec +role")
-        self.addCleanup(redis.close)
-        server = self.started(container, {mounted: self.folder, "redis:6379": f"127.0.0.1:{redis.port}"})
-        self.assertProbesAreAnswered(container, server, {"readinessProbe": "/readyz?store=optional", "livenessProbe": "/livez"})
-        made = once(server, "PUT", "/v1/sessions/s", {"state": ["a"]}, {"Authorization": f"Bearer {key}"})
+        self.assertIn({"name": "secrets", "mountPath": MOUNTED, "readOnly": True}, container["volumeMounts"])
+        server = self.started(container, {MOUNTED: self.mounted, **changes})
+        self.assertProbesAreAnswered(container, server, {"readinessProbe": ready, "livenessProbe": "/livez"})
+        made = once(server, "PUT", "/v1/sessions/s", {"state": ["a"]}, {"Authorization": f"Bearer {self.key}"})
         self.assertEqual(made.status, 201, made)
         self.assertEqual(once(server, "PUT", "/v1/sessions/s", {"state": ["a"]}).status, 401)
+        return server
 
+    def redis(self):
+        redis = Redis(f"user diffserver on >{PASSWORD} ~diffserver:* &diffserver:* +@read +@write +@scripting +@pubsub "
+                      "+@connection +multi +exec +role")
+        self.addCleanup(redis.close)
+        return {"redis:6379": f"127.0.0.1:{redis.port}"}
+
+
+class SinglePod(Manifests):
     def test_the_single_pod(self):
-        pod = documents("single.yaml")["Pod"]["spec"]
+        pod = yaml.safe_load((FOLDER / "single.yaml").read_text())["spec"]
         container = pod["containers"][0]
         self.assertIsConfined(container)
+        self.assertHasItsMemory(container)
         self.assertHasTimeToEnd(pod, container)
         self.assertEqual(container["ports"][0]["hostIP"], "127.0.0.1")
-        server = self.started(container, {})
+        server = self.started(container)
         self.assertProbesAreAnswered(container, server, {"readinessProbe": "/readyz"})
         self.assertEqual(once(server, "PUT", "/v1/sessions/s", {"state": ["a"]}).status, 201)
 
-    def test_the_commands_that_make_the_secret(self):
-        """The secret has the hash of the key that is kept."""
-        text = (FOLDER / "diffserver.yaml").read_text()
-        made = re.search(r"#   (diffserver key .*)", text)[1].replace("diffserver", f"'{binary()}'", 1)
-        found = re.search(r"--from-literal=keys=\"\$\((.*)\)\" ", text)[1]
-        ran = subprocess.run(["sh", "-c", f"{made}\n{found}"], capture_output=True, text=True, check=True, cwd=self.folder)
-        key = re.search(r"key: +(\S+)", pathlib.Path(self.folder, "backend.key").read_text())[1]
-        values = set(re.findall(r"--from-literal=(\w+)=", text))
-        self.assertEqual(values, {"keys", "tokens", "digests", "redis"})
-        self.assertEqual(ran.stdout, f"backend:{hashlib.sha256(key.encode()).hexdigest()}\n")
+
+@unittest.skipUnless(shutil.which("kubectl"), "kubectl, which puts manifests together, is not installed")
+class Kustomized(Manifests):
+    def test_sessions_in_memory(self):
+        found = self.applied("memory")
+        self.assertEqual(set(found), {"Secret", "Deployment", "Service", "NetworkPolicy"})
+        self.assertEqual(found["Secret"]["metadata"]["name"], "diffserver")
+        self.assertEqual(set(found["Secret"]["data"]), {"keys", "tokens"})
+        self.assertStarts(found, {}, "/readyz")
+
+    def test_sessions_in_sqlite(self):
+        self.applied("memory")
+        found = {each["kind"]: each for each in self.run_in_folder("kubectl kustomize sqlite")}
+        deployment = found["Deployment"]["spec"]
+        self.assertEqual((deployment["replicas"], deployment["strategy"]), (1, {"type": "Recreate"}))
+        container = deployment["template"]["spec"]["containers"][0]
+        mounts = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
+        volumes = {each["name"]: each for each in deployment["template"]["spec"]["volumes"]}
+        self.assertEqual(set(mounts), set(volumes))
+        claim = found["PersistentVolumeClaim"]
+        self.assertEqual(volumes["sessions"]["persistentVolumeClaim"]["claimName"], claim["metadata"]["name"])
+        space = mebibytes(claim["spec"]["resources"]["requests"]["storage"])
+        self.assertLess(mebibytes(option(container, "--store-max-size").removesuffix("B")), space)
+        self.assertStarts(found, {mounts["sessions"]: self.folder}, "/readyz")
+        self.assertTrue((self.folder / "sessions.db").exists())
+
+    @unittest.skipUnless(IS_INSTALLED, MISSING)
+    def test_nodes_on_redis(self):
+        found = self.applied("redis")
+        self.assertEqual(set(found["Secret"]["data"]), {"keys", "tokens", "digests", "redis"})
+        deployment = found["Deployment"]["spec"]
+        self.assertEqual(deployment["strategy"]["type"], "RollingUpdate")
+        self.assertLess(found["PodDisruptionBudget"]["spec"]["maxUnavailable"], deployment["replicas"])
+        self.assertEqual(found["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"], LABELS)
+        container = deployment["template"]["spec"]["containers"][0]
+        port = int(re.search(r":(\d+)$", option(container, "--store"))[1])
+        opened = [each["port"] for rule in found["NetworkPolicy"]["spec"]["egress"] for each in rule["ports"]]
+        self.assertEqual(opened, [port, 53, 53])
+        self.assertIsNotNone(option(container, "--stream-life"))
+        self.assertStarts(found, self.redis(), "/readyz?store=optional")
+
+    @unittest.skipUnless(IS_INSTALLED, MISSING)
+    def test_nodes_that_are_watched_and_as_many_as_needed(self):
+        self.applied("redis")
+        *_, watched = self.run_in_folder(CLIENT + self.commands("monitoring"))
+        (self.mounted / "metrics").write_text((self.folder / "metrics").read_text())
+        found = {each["kind"]: each for each in self.run_in_folder("kubectl kustomize production")}
+        self.assertNotIn("replicas", found["Deployment"]["spec"])
+        scaled = found["HorizontalPodAutoscaler"]["spec"]["scaleTargetRef"]
+        self.assertEqual((scaled["kind"], scaled["name"]), ("Deployment", found["Deployment"]["metadata"]["name"]))
+        monitor = found["ServiceMonitor"]["spec"]
+        self.assertEqual(monitor["selector"]["matchLabels"], found["Service"]["metadata"]["labels"])
+        (endpoint,) = monitor["endpoints"]
+        self.assertEqual(endpoint["port"], found["Service"]["spec"]["ports"][0]["name"])
+        # The alerts ask for this job, which is named as the Service is.
+        self.assertIn(f'job="{found["Service"]["metadata"]["name"]}"', str(found["PrometheusRule"]["spec"]))
+        credentials = endpoint["authorization"]["credentials"]
+        self.assertEqual(credentials["name"], watched["metadata"]["name"])
+        key = base64.b64decode(watched["data"][credentials["key"]]).decode()
+        server = self.assertStarts(found, self.redis(), "/readyz?store=optional")
+        headers = {"Authorization": f"Bearer {key}"}
+        self.assertEqual(once(server, "GET", endpoint["path"], None, headers).status, 200)
+        self.assertIn(once(server, "GET", "/v1/sessions/s", None, headers).status, (401, 403))
+
+
+if __name__ == "__main__":
+    unittest.main()

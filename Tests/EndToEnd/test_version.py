@@ -37,7 +37,7 @@ class Version(unittest.TestCase):
         self.assertEqual(newest and newest[1], self.version)
 
     def test_manifests_name_its_image(self):
-        for path in (ROOT / "Examples/kubernetes").glob("*.yaml"):
+        for path in (ROOT / "Examples/kubernetes").rglob("*.yaml"):
             for document in yaml.safe_load_all(path.read_text()):
                 for image in re.findall(r"image': '[^']*diffserver:([^']*)'", str(document)):
                     self.assertIn(image, (self.version, "latest"), path)
