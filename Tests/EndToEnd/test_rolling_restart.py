@@ -239,6 +239,14 @@ class Rolling:
         self.assertGreater(crowd.posts, 20 * WRITERS)
         self.assertGreater(crowd.polls, 20 * POLLS)
 
+    def test_figures_are_not_for_the_world(self):
+        for asked, is_nodes in (("/metrics", False), ("/metrics?x=1", False), ("/%6detrics", False), ("/debug", False),
+                                ("/debug/x", False), ("/%64ebug/x", False), ("/v1/sessions/metrics", True),
+                                ("/v1/sessions/debug", True)):
+            with self.subTest(asked):
+                answer = asyncio.run(Connection(self.proxy, bearer(KEY)).request("GET", asked))
+                self.assertEqual((answer.status, "x-request-id" in answer.headers), (404, is_nodes), answer)
+
 
 @names_its_stores
 @unittest.skipUnless(redis.IS_INSTALLED and nginx.IS_INSTALLED, "redis-server or nginx is not installed")
