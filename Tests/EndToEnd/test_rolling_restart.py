@@ -1,7 +1,8 @@
 """A deploy disturbs nobody: two nodes over Redis behind nginx and behind HAProxy, by the configurations of Examples, are restarted one
-after the other while 200 readers and 20 writers go on. Not one request fails, nobody is sent a reset, and no change is lost.
+after the other while 200 readers and 20 writers go on. Not one request fails, nobody is sent a reset, and no change is lost. The last
+node has next to no streams then, and by `--stream-life` its share again.
 
-No client retries: what fails once is a failure. A stream that ends by `end` has not failed.
+No client retries: what fails once is a failure. A stream that ends by `end` has not failed, nor has one whose life is over.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from support.client import target
 from support.clock import let_pass, pause_beside_others, wait_for
 from support.fetching import Answer, Connection
 from support.node import Node
+from support.outside import figure
 from support.ports import free_port
 from support.replica import Replica
 from support.states import canonical
@@ -91,6 +93,10 @@ class Streaming(Reader):
                 if self.is_done:
                     return connection.close()
             connection.close()
+            # Its life is over. A stream that breaks off raises.
+            if end is None and self.replica.revision:
+                self.crowd.lives += 1
+                continue
             if end is None or json.loads(end["data"])["type"] != "/problems/draining":
                 return self.crowd.failed("a stream that ended by", end)
             self.crowd.retries.append(int(end["retry"]))
@@ -114,7 +120,7 @@ class Crowd:
 
     def __init__(self, proxy):
         self.proxy, self.is_over = proxy, False
-        self.posts = self.polls = self.resets = 0
+        self.posts = self.polls = self.resets = self.lives = 0
         self.failures, self.retries = [], []
         self.writers = [Writer(self, number) for number in range(WRITERS)]
         self.readers = [Streaming(self, self.writers[number % WRITERS]) for number in range(STREAMS)]
@@ -215,6 +221,13 @@ class HAProxyBefore(TwoNodes):
 
 
 class Rolling:
+    def others(self):
+        return (*super().others(), "--stream-life", "20s")
+
+    def streams(self):
+        """How many streams each node has, the least first."""
+        return sorted(figure(node, "diffserver_streams") for node in self.nodes)
+
     def restart_each(self, crowd):
         wait_for(lambda: crowd.failures or crowd.posts > 2 * WRITERS and all(each.replica.revision for each in crowd.readers),
                  "all read and write")
@@ -223,8 +236,16 @@ class Rolling:
             node.start()
             wait_for(lambda: asyncio.run(Connection(node).request("GET", "/readyz")).status == 200,  # noqa: B023
                      "it is ready again", 30, not_yet=())
+            self.after = self.streams()
             # The time that the configurations give a proxy to take it in again, and a little more.
             let_pass(2.5, "health checks of a proxy")
+        self.moved = len(crowd.retries) + crowd.lives
+        wait_for(lambda: crowd.failures or self.is_even(*self.streams()), lambda: f"streams are even again: {self.streams()}",
+                 90, every=0.2)
+
+    @staticmethod
+    def is_even(least, most):
+        return least + most > 0.9 * STREAMS and most < 2 * least
 
     def test_nobody_notices(self):
         crowd = Crowd(self.proxy)
@@ -232,8 +253,10 @@ class Rolling:
         told = [line for line in self.proxy.log.read_text().splitlines() if "Connection refused" not in line]
         self.assertEqual(crowd.failures, [], "\n".join(told[-20:]))
         self.assertEqual(crowd.resets, 0)
-        # Proves that there was something to notice.
-        self.assertGreater(len(crowd.retries), STREAMS)
+        # Proves that there was something to notice, and to even out.
+        self.assertGreater(self.moved, STREAMS)
+        self.assertLess(2 * self.after[0], self.after[1])
+        self.assertGreater(crowd.lives, 0)
         self.assertGreater(len(set(crowd.retries)), STREAMS // 4)
         self.assertTrue(500 <= min(crowd.retries) and max(crowd.retries) <= 1500, crowd.retries)
         self.assertGreater(crowd.posts, 20 * WRITERS)
