@@ -9,7 +9,8 @@
 #
 #   docker build --target slim -t diffserver:slim .
 #
-# In a container the server listens on every address, so it needs a key: --key NAME:SHA256, or the one that it prints at the start.
+# In a container the server listens on every address, so it needs a key: in --key-file, a file of a mounted directory, or
+# the one that it prints at the start. It reads changed files by itself; `docker kill --signal HUP` has it do so at once.
 
 ARG SWIFT_IMAGE=docker.io/library/swift:6.3.1-bookworm
 ARG BASE_IMAGE=docker.io/library/debian:12.12-slim
@@ -50,7 +51,8 @@ USER 65532:65532
 ENV DIFFSERVER_LISTEN=:8080
 EXPOSE 8080
 STOPSIGNAL SIGTERM
-# Podman keeps it only with --format docker.
+# It finds the server by the container's variables: give an address or a certificate as DIFFSERVER_LISTEN and
+# DIFFSERVER_TLS_CERTIFICATE, not to the command. Podman keeps it only with --format docker.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=2s --retries=3 CMD ["/usr/local/bin/diffserver", "healthcheck"]
 ENTRYPOINT ["/usr/local/bin/diffserver"]
 CMD ["serve"]
