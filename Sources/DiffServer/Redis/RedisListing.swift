@@ -16,8 +16,6 @@ final class RedisListing: Sendable {
     private let primaries: Locked<[String]>
     private let first: Locked<FirstNames>
 
-    private static let keysAtOnce = 1000
-
     static func begin(_ range: SessionRange, at client: RedisClient, _ done: @escaping Completion<SessionPage>) {
         RedisListing(range, client, done).scanNext()
     }
@@ -35,24 +33,19 @@ final class RedisListing: Sendable {
         scan(primary, from: "0")
     }
 
-    private func scan(_ primary: String, from cursor: RedisArgument) {
-        // Names contain no characters that are special in a pattern.
-        let pattern = client.keys.start + range.prefix + "*}"
-        let command = RedisCommand(
-            "SCAN", cursor, "MATCH", RedisArgument(pattern), "COUNT", RedisArgument(Self.keysAtOnce))
+    private func scan(_ primary: String, from cursor: String) {
+        let command = RedisCommand.scan(range.prefix, from: cursor, in: client.keys)
         client.send(command, about: RedisArgument(primary)) { [self] result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
             case .success(let reply):
-                guard let parts = reply.elements, parts.count == 2, let cursor = parts[0].text,
-                    let keys = parts[1].elements
-                else { return done(.failure(.unavailable("its list of keys cannot be read"))) }
-                first.withLock { first in
-                    for name in keys.lazy.compactMap({ $0.text.flatMap(self.client.keys.session) }) {
-                        first.insert(name)
-                    }
+                guard let found = ScannedNames(reply, in: client.keys) else {
+                    return done(.failure(.unavailable(ScannedNames.fault)))
                 }
-                if cursor == "0" { scanNext() } else { scan(primary, from: RedisArgument(cursor)) }
+                first.withLock { first in
+                    for name in found.names { first.insert(name) }
+                }
+                if let next = found.next { scan(primary, from: next) } else { scanNext() }
             }
         }
     }
@@ -71,6 +64,31 @@ final class RedisListing: Sendable {
                 done(.success(SessionPage(entries: entries, next: next)))
             } catch { done(.failure(StoreFailure(error))) }
         }
+    }
+}
+
+extension RedisCommand {
+    /// The next step of a scan of one primary for the names with a prefix.
+    static func scan(_ prefix: String, from cursor: String, in keys: RedisKeys) -> RedisCommand {
+        // Names contain no characters that are special in a pattern.
+        RedisCommand("SCAN", .text(cursor), "MATCH", .text(keys.start + prefix + "*}"), "COUNT", 1000)
+    }
+}
+
+/// What a step of a scan found.
+struct ScannedNames {
+    let names: [String]
+    /// Where the next step begins; nil after the last one.
+    let next: String?
+
+    static let fault = "its list of keys cannot be read"
+
+    /// Nil if the reply is none to a scan.
+    init?(_ reply: RedisReply, in keys: RedisKeys) {
+        guard let parts = reply.elements, parts.count == 2, let cursor = parts[0].text, let found = parts[1].elements
+        else { return nil }
+        names = found.compactMap { $0.text.flatMap(keys.session) }
+        next = cursor == "0" ? nil : cursor
     }
 }
 

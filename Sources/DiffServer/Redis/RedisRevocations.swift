@@ -17,7 +17,7 @@ final class RedisRevocations: Sendable {
 
     private let key: RedisArgument
     /// A version that no set has.
-    private static let unknown = "?"
+    static let unknown = "?"
 
     init(_ known: Revocations, _ client: RedisClient) {
         (self.known, self.client, key) = (known, client, RedisArgument(client.keys.revoked))
@@ -39,15 +39,25 @@ final class RedisRevocations: Sendable {
 
     /// Records a revocation, and publishes it.
     func add(_ session: String, upTo moment: Int, _ done: @escaping Completion<Void>) {
-        let version = String(Int.random(in: 1..<RedisScripts.firstMoment))
-        let arguments: [RedisArgument] = [
-            RedisArgument(session), RedisArgument(moment), RedisArgument(moment - Revocations.life),
-            RedisArgument(version), RedisArgument(Revocations.life), RedisArgument(database),
-        ]
+        let (arguments, version) = Self.arguments((session, moment), in: database)
         client.ask(RedisScripts.revoke, keys: [key], arguments, isWrite: true, done) { [self] reply in
             take(session, upTo: moment, version: version, after: reply.text ?? "")
             return .success(())
         }
+    }
+
+    /// The arguments of `RedisScripts.revoke`, and the new version among them.
+    static func arguments(
+        _ revocation: Revocations.Moment, in database: Int
+    ) -> (arguments: [RedisArgument], version: String) {
+        let (session, moment) = revocation
+        let version = String(Int.random(in: 1..<RedisScripts.firstMoment))
+        return (
+            [
+                .text(session), .number(moment), .number(moment - Revocations.life), .text(version),
+                .number(Revocations.life), .number(database),
+            ], version
+        )
     }
 
     /// Processes a message of the channel.
@@ -88,16 +98,31 @@ final class RedisRevocations: Sendable {
     /// Adopts the answer of `RedisScripts.revoked`.
     private func adopt(_ reply: RedisReply) -> Result<Void, StoreFailure> {
         if reply == .array([]) { return .success(()) }
-        guard let parts = reply.elements, parts.count == 2, let found = parts[0].text,
+        guard let found = FoundRevocations(reply) else { return .failure(.unavailable(FoundRevocations.fault)) }
+        for (session, moment) in found.moments { known.add(session, upTo: moment) }
+        version.withLock { $0 = found.version }
+        return .success(())
+    }
+}
+
+/// The answer of `RedisScripts.revoked` with the whole set.
+struct FoundRevocations {
+    let version: String
+    let moments: [Revocations.Moment]
+
+    static let fault = "its revocations cannot be read"
+
+    /// Nil if the reply is none of that script.
+    init?(_ reply: RedisReply) {
+        guard let parts = reply.elements, parts.count == 2, let version = parts[0].text,
             let members = parts[1].elements
-        else { return .failure(.unavailable("its revocations cannot be read")) }
-        for index in stride(from: 0, to: members.count - 1, by: 2) {
+        else { return nil }
+        self.version = version
+        moments = stride(from: 0, to: members.count - 1, by: 2).compactMap { index in
             guard let session = members[index].text, !session.isEmpty,
                 let moment = members[index + 1].text.flatMap({ Double($0) })
-            else { continue }
-            known.add(session, upTo: moment.isNaN ? .min : Int(min(max(moment, -1e15), 1e15)))
+            else { return nil }
+            return (session, Int(min(max(moment.isNaN ? 0 : moment, -1e15), 1e15)))
         }
-        version.withLock { $0 = found }
-        return .success(())
     }
 }

@@ -124,17 +124,24 @@ extension SQLiteDatabase {
     }
 
     private func insert(_ commit: LogCommit, named name: String) throws(Failure) -> Bool {
-        let session = commit.session
         try forgetExpired(name)
-        return try run(
+        return try insert(
+            commit.session, named: name, until: end(commit.session.settings.timeToLive), last: commit.id,
+            covered: commit.id)
+    }
+
+    /// - Parameter end: in milliseconds.
+    func insert(
+        _ session: Session, named name: String, until end: Int, last: UInt64, covered: UInt64
+    ) throws(Failure) -> Bool {
+        try run(
             """
             INSERT INTO session (name, version, revision, expires, last, covered, rows, bytes)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING
             """,
             [
-                .text(name), .word(session.version), .text(session.head.revision.text),
-                .integer(end(session.settings.timeToLive)), .word(commit.id), .word(commit.id), .integer(session.rows),
-                .integer(session.log.bytes),
+                .text(name), .word(session.version), .text(session.head.revision.text), .integer(end), .word(last),
+                .word(covered), .integer(session.rows), .integer(session.log.bytes),
             ]) == 1
     }
 
@@ -166,13 +173,19 @@ extension SQLiteDatabase {
     private func write(
         _ commit: LogCommit, _ name: String, previous: UInt64, _ hash: KeyedHash
     ) throws(Failure) {
-        try run("INSERT INTO entry VALUES (?, ?, ?)", [.word(commit.id), .word(previous), .blob(commit.entry)])
-        if let record = commit.checkpoint(by: hash) {
-            try run(
-                "INSERT OR REPLACE INTO checkpoint SELECT id, ?, ?, ? FROM session WHERE name = ?",
-                [.word(hash.sum(record.meta)), .blob(record.meta), .blob(record.head), .text(name)])
-        }
+        try write(commit.entry, commit.id, previous: previous)
+        if let record = commit.checkpoint(by: hash) { try write(record, of: name, by: hash) }
         for entry in commit.removed { try run("DELETE FROM entry WHERE id = ?", [.word(entry)]) }
+    }
+
+    func write(_ entry: [UInt8], _ id: UInt64, previous: UInt64) throws(Failure) {
+        try run("INSERT INTO entry VALUES (?, ?, ?)", [.word(id), .word(previous), .blob(entry)])
+    }
+
+    func write(_ record: SessionRecord, of name: String, by hash: KeyedHash) throws(Failure) {
+        try run(
+            "INSERT OR REPLACE INTO checkpoint SELECT id, ?, ?, ? FROM session WHERE name = ?",
+            [.word(hash.sum(record.meta)), .blob(record.meta), .blob(record.head), .text(name)])
     }
 
     /// Removes a session; false if it has another version, or none.
@@ -238,8 +251,8 @@ extension SQLiteDatabase {
             [.text(session), .integer(moment)])
     }
 
-    func revoked() throws(Failure) -> [(session: String, moment: Int)] {
-        var all: [(String, Int)] = []
+    func revoked() throws(Failure) -> [Revocations.Moment] {
+        var all: [Revocations.Moment] = []
         try run("SELECT session, moment FROM revocation") { all.append(($0.text(0), $0.integer(1))) }
         return all
     }
@@ -278,7 +291,7 @@ extension SQLiteDatabase {
     }
 
     /// Milliseconds by the store's clock.
-    private var now: Int { clock.milliseconds(.now) }
+    var now: Int { clock.milliseconds(.now) }
 
     private func leastEnd(_ left: Duration) -> Int { clock.milliseconds(.now + left.wholeNanoseconds / 16 * 17) }
 

@@ -13,6 +13,9 @@ import Synchronization
 /// And the readers that were admitted by credentials, each of
 /// which ends when its own is revoked or withdrawn.
 public final class Revocations: Sendable {
+    /// A session, or a token of one, and the moment in milliseconds since 1970.
+    public typealias Moment = (session: String, moment: Int)
+
     /// How long a revocation is kept, in milliseconds: the longest life of tokens made here.
     public static let life = Session.Settings.maxTimeToLive * 1000
     /// The most sessions, which take some 15 MB. Any holder of a key may use up all of them.
