@@ -406,7 +406,7 @@ class Configuration(unittest.TestCase):
         for shell, ask in self.OFFERS.items():
             self.path.write_text(command("completion", shell).stdout, encoding="utf-8")
             subprocess.run([shell, "-n", self.path], check=True)
-            for name in ("serve", "diff", "token", "healthcheck", "check-lists", "shape", "watch"):
+            for name in ("serve", "diff", "token", "healthcheck", "check-lists", "copy", "shape", "watch"):
                 with self.subTest(shell, command=name):
                     ran = subprocess.run([shell, "-c", ask, self.path, name], capture_output=True, text=True, check=True)
                     self.assertEqual(ran.stderr, "")

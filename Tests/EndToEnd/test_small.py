@@ -60,7 +60,7 @@ class Small(unittest.TestCase):
                 self.assertRefuses(variable, variables={variable: value})
 
     def test_commands_that_it_leaves_out(self):
-        for name, argument in (("watch", "http://127.0.0.1/"), ("check-lists", "lists.json"), ("shape", "state.json")):
+        for name, argument in (("watch", "http://127.0.0.1/"), ("check-lists", "lists.json"), ("shape", "state.json"), ("copy", "--resume")):
             with self.subTest(name):
                 self.assertRefuses(name, name, argument)
                 self.assertRefuses(name, name, "--help")
@@ -78,7 +78,7 @@ class Small(unittest.TestCase):
             self.assertEqual((ran.returncode, ran.stderr), (0, ""))
             text = ran.stdout.replace("\\-", "-")
             self.assertIn("--listen", text)
-            for word in ("sqlite", "--store", "--lists", "--durability", "diffserver watch", "check-lists FILE"):
+            for word in ("sqlite", "--store", "--lists", "--durability", "diffserver watch", "check-lists FILE", "diffserver copy"):
                 self.assertNotIn(word, text, arguments)
         self.assertIn("This server keeps sessions in memory, and fetches no lists.\n", command("help").stdout)
 

@@ -50,7 +50,7 @@ struct Completion {
         case .serve, .healthCheck: flags(Options.self)
         case .diff: flags(DiffCommand.self)
         case .token: flags(TokenCommand.self)
-        case .checkLists, .shape, .watch: parts?.commands.first { $0.topic == command }.map { flags($0) } ?? []
+        case .checkLists, .copy, .shape, .watch: parts?.commands.first { $0.topic == command }.map { flags($0) } ?? []
         }
     }
 
@@ -64,7 +64,7 @@ struct Completion {
         case .overview: .words((commands + [.manual]).map(\.rawValue))
         case .completion: .words(Shell.allCases.map(\.rawValue))
         case .diff, .checkLists, .shape: .file
-        case .serve, .healthCheck, .key, .token, .watch, .manual: .nothing
+        case .serve, .healthCheck, .key, .token, .copy, .watch, .manual: .nothing
         }
     }
 

@@ -11,14 +11,14 @@ package struct Help {
         case serve, diff, key, token
         case healthCheck = "healthcheck"
         case checkLists = "check-lists"
-        case shape, watch, completion
+        case copy, shape, watch, completion
         case manual = "man"
 
         /// Points to the help, in error messages.
         package var pointer: String { self == .overview ? "see diffserver help" : "see diffserver \(rawValue) --help" }
 
         /// Whether the command comes with parts.
-        var isAdded: Bool { [.checkLists, .shape, .watch].contains(self) }
+        var isAdded: Bool { [.checkLists, .copy, .shape, .watch].contains(self) }
     }
 
     /// Whether this executable has a command.
@@ -44,7 +44,7 @@ package struct Help {
         case .token: token
         case .healthCheck: healthCheck
         case .completion: completion
-        case .checkLists, .shape, .watch: parts?.commands.first { $0.topic == topic }?.help(self) ?? ""
+        case .checkLists, .copy, .shape, .watch: parts?.commands.first { $0.topic == topic }?.help(self) ?? ""
         case .manual: Manual.page(of: self)
         }
     }
@@ -59,6 +59,7 @@ package struct Help {
         diffserver token --session NAME    mint a client's token
         diffserver healthcheck             ask a server whether it is ready
         diffserver check-lists FILE        check a file of lists
+        diffserver copy --from S --to S    copy sessions from one store into another
         diffserver shape FILE|URL          tell where the list is in a JSON document
         diffserver watch URL               show the list of any JSON address, live
         diffserver help [COMMAND]          print this text, or a command's; also COMMAND --help

@@ -59,15 +59,17 @@ package struct Option<Target: CommandOptions>: Sendable {
         throw UsageError(isSecret ? "the value of \(name) \(fault)" : "\(name): \"\(text)\" \(fault)")
     }
 
-    func keptSecret() -> Option {
+    package func keptSecret() -> Option {
         var option = self
         option.isSecret = true
         return option
     }
 
-    /// The same option of what holds its target.
-    package func within<Outer>(_ path: WritableKeyPath<Outer, Target> & Sendable) -> Option<Outer> {
-        Option<Outer>(flag: flag, value: value, help: help, fault: fault, isSecret: isSecret) {
+    /// The same option of what holds its target, perhaps under another name.
+    package func within<Outer>(
+        _ path: WritableKeyPath<Outer, Target> & Sendable, as name: String? = nil
+    ) -> Option<Outer> {
+        Option<Outer>(flag: name ?? flag, value: value, help: help, fault: fault, isSecret: isSecret) {
             set(&$0[keyPath: path], $1)
         }
     }
@@ -135,7 +137,7 @@ extension Option {
     }
 
     /// Any text that is not empty.
-    static func text(
+    package static func text(
         _ flag: String, _ value: String, _ help: String, _ path: WritableKeyPath<Target, String?> & Sendable
     ) -> Option {
         .optional(flag, value, help, "is empty", path) { $0.isEmpty ? nil : $0 }

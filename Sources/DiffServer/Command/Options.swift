@@ -30,7 +30,7 @@ package struct Options: Sendable {
     /// Nil for the store's, or else a new one.
     package var digestKey: String?
     /// Nil for the memory of the process.
-    var store: (any StoreAddress)?
+    package var store: (any StoreAddress)?
     package var storePasswordFile: String?
     /// The contents of that file at the start.
     package var storePassword: String?
@@ -80,7 +80,7 @@ package struct Options: Sendable {
     var logFormat = LogFormat.text
     var logsRequests = false
     /// Lines for the log at the start.
-    var warnings: [String] = []
+    package var warnings: [String] = []
 
     package init() {}
 

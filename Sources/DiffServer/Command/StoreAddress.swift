@@ -27,6 +27,12 @@ package protocol StoreAddress: Sendable {
     /// - Returns: what was not checked, in words.
     /// - Throws: what is wrong.
     func check(_ options: Options) throws(StoreError) -> String?
+
+    /// Opens the sessions as bytes.
+    ///
+    /// - Parameter isSource: whether they are only read; then there must be some.
+    /// - Throws: what is wrong.
+    func archive(_ options: Options, isSource: Bool) throws(StoreError) -> any SessionArchive
 }
 
 /// A store, and its own loops.

@@ -12,7 +12,7 @@ package func print(_ line: String) { Swift.print(line.escaped) }
 package func print(lines text: String) { for line in text.lines { print(line) } }
 
 /// Writes one line to standard error, behind those of the log.
-func warn(_ line: String) { LogOutput.standardError.append(Array("\(line.escaped)\n".utf8)) }
+package func warn(_ line: String) { LogOutput.standardError.append(Array("\(line.escaped)\n".utf8)) }
 
 /// Ends the process once its lines are written. Not by `exit`, which frees what other threads may be using.
 package func end(_ status: Int32) -> Never {

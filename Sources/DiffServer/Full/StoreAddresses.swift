@@ -33,6 +33,11 @@ struct SQLiteAddress: StoreAddress {
     func check(_ options: Options) throws(StoreError) -> String? {
         try SQLiteStore.check(path, digestKey: options.digestKey)
     }
+
+    func archive(_ options: Options, isSource: Bool) throws(StoreError) -> any SessionArchive {
+        try SQLiteArchive(
+            path: path, digestKey: options.digestKey, newKey: Digests.randomKey(), isSource: isSource)
+    }
 }
 
 extension RedisAddress: StoreAddress {
@@ -42,18 +47,26 @@ extension RedisAddress: StoreAddress {
     package func open(
         _ options: Options, _ table: SessionTable, _ health: StoreHealth, _ workers: Workers
     ) throws(StoreError) -> OpenStore {
-        let (redis, hash) = try dialer(options, health)
-        let store = try RedisStore(redis, hash: hash, table: table, workers: workers, polling: options.polling)
+        let (redis, key) = try dialer(options, health)
+        let store = try RedisStore(redis, hash: .digests(key), table: table, workers: workers, polling: options.polling)
         return (store, [store.loop])
     }
 
     package func check(_ options: Options) throws(StoreError) -> String? {
-        let (redis, hash) = try dialer(options, StoreHealth())
-        try RedisStore.check(redis, hash: hash, polling: options.polling)
+        try archive(options, for: .check).close()
         return nil
     }
 
-    private func dialer(_ options: Options, _ health: StoreHealth) throws(StoreError) -> (RedisDialer, KeyedHash) {
+    package func archive(_ options: Options, isSource: Bool) throws(StoreError) -> any SessionArchive {
+        try archive(options, for: isSource ? .source : .target)
+    }
+
+    private func archive(_ options: Options, for purpose: RedisArchive.Purpose) throws(StoreError) -> RedisArchive {
+        let (redis, key) = try dialer(options, StoreHealth())
+        return try RedisArchive(redis, digestKey: key, for: purpose, polling: options.polling)
+    }
+
+    private func dialer(_ options: Options, _ health: StoreHealth) throws(StoreError) -> (RedisDialer, key: String) {
         var redis = RedisDialer(self)
         (redis.health, redis.replicas) = (health, options.storeReplicas)
         if let prefix = options.storePrefix { redis.keys = RedisKeys(prefix: prefix) }
@@ -67,7 +80,7 @@ extension RedisAddress: StoreAddress {
             }
         }
         guard let key = options.digestKey else { throw StoreError("--digest-key is missing") }
-        return (redis, .digests(key))
+        return (redis, key)
     }
 }
 

@@ -11,7 +11,9 @@ Program.run(with: AllParts.self)
 
 /// Those of `diffserver`.
 enum AllParts: Parts {
-    static let commands: [any AddedCommand.Type] = [CheckLists.self, ShapeCommand.self, WatchCommand.self]
+    static let commands: [any AddedCommand.Type] = [
+        CheckLists.self, CopyCommand.self, ShapeCommand.self, WatchCommand.self,
+    ]
 
     static func store(_ text: String) -> (any StoreAddress)? {
         let file: (any StoreAddress)? = SQLiteAddress(text)

@@ -65,36 +65,6 @@ package final class RedisStore: SessionStore {
         watch.start(for: self)
     }
 
-    /// Tests whether a store could be opened there and written to now. Writes only the probe's key, which expires.
-    ///
-    /// - Throws: the reason why not.
-    package static func check(_ dialer: RedisDialer, hash: KeyedHash, polling: Polling) throws(StoreError) {
-        let loop: EventLoop
-        do throws(ListenError) { loop = try EventLoop.standalone(named: "redis", polling: polling) } catch {
-            throw StoreError("\(error)")
-        }
-        let topology = RedisTopology(dialer, on: loop)
-        let client = RedisClient(topology, on: loop)
-        defer {
-            topology.close()
-            client.close()
-            loop.end()
-        }
-        let found = Progress.of { done in client.send(RedisCommand("GET", RedisArgument(client.keys.records)), done) }
-        let problem: String?
-        switch found.wait() {
-        case .failure(let failure): problem = failure.description
-        case .success(.null): problem = nil
-        case .success(let reply): problem = RedisScripts.problem(with: reply.text, by: hash)
-        }
-        if let problem { throw StoreError("\(dialer.address): \(problem)") }
-        let answers = Progress<[Result<RedisReply, RedisFailure>], Never>.of { done in
-            topology.whenWhole { client.probe { done(.success($0)) } }
-        }
-        guard topology.isWhole else { throw StoreError("\(dialer.address): a slot has no primary") }
-        for case .failure(let failure) in answers.wait().get() { throw StoreError("\(dialer.address): \(failure)") }
-    }
-
     var health: StoreHealth { topology.dialer.health }
     var keys: RedisKeys { client.keys }
     /// Whether a write is answered only once replicas have it.

@@ -36,7 +36,7 @@ import Testing
 
     @Test(arguments: [
         ["check-lists", "f"], ["shape", "f"], ["watch", "http://h/"], ["check-lists", "--help"], ["shape", "-h"],
-        ["watch", "http://h/", "--help"],
+        ["watch", "http://h/", "--help"], ["copy", "--from", "sqlite:a", "--to", "sqlite:b"],
     ])
     func `a command that needs parts says so`(_ arguments: [String]) {
         #expect(refusal(arguments) == "\(arguments[0]) \(Self.reason)")
@@ -59,7 +59,9 @@ import Testing
         for topic in Help.Topic.allCases where !topic.isAdded {
             let text = few.text(of: topic).replacing("\\-", with: "-")
             for (flag, _) in Self.refused { #expect(!text.contains("\(flag) "), "\(topic): \(flag)") }
-            for name in ["watch", "check-lists", "shape"] { #expect(!text.contains("diffserver \(name)"), "\(topic)") }
+            for name in ["watch", "check-lists", "copy", "shape"] {
+                #expect(!text.contains("diffserver \(name)"), "\(topic)")
+            }
             #expect(!text.contains("sqlite:"), "\(topic)")
         }
         for flag in ["--listen", "--digest-key", "--require-if-match", "--max-body"] {
