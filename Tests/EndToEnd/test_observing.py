@@ -45,6 +45,7 @@ CASES = {
     "DiffserverPostsSlow": (*slow("diffserver_request_duration_seconds", 'route="changes",method="POST"', 0.512, 0.256), 20),
     "DiffserverStoreFailures": ({"diffserver_store_failures_total{}": "0+1x30"}, {"diffserver_store_failures_total{}": "7x30"}, 10),
     "DiffserverStoreSlow": (*slow("diffserver_store_duration_seconds", 'operation="load"', 0.256, 0.128), 20),
+    "DiffserverStoreVerySlow": (*slow("diffserver_store_duration_seconds", 'operation="commit"', 1.024, 0.512), 2),
     "DiffserverStoreConflicts": (
         {"diffserver_store_conflicts_total{}": "0+600x30", "diffserver_commits_total{}": "0+600x30"},
         {"diffserver_store_conflicts_total{}": "0+100x30", "diffserver_commits_total{}": "0+600x30"}, 20),
