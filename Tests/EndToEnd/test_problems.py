@@ -30,7 +30,7 @@ ENDPOINTS = {
     "/v1/sessions/s/tokens": {"DELETE", "POST"},
     "/v1/sessions": {"GET", "HEAD"},
     "/v1/tokens": {"POST"},
-    "/livez": {"GET", "HEAD"}, "/readyz": {"GET", "HEAD"}, "/metrics": {"GET", "HEAD"},
+    "/livez": {"GET", "HEAD"}, "/readyz": {"GET", "HEAD"}, "/metrics": {"GET", "HEAD"}, "/debug/hot": {"GET", "HEAD"},
     "/openapi.json": {"GET", "HEAD"}, "/": {"GET", "HEAD"}, "/client.js": {"GET", "HEAD"}, "/edits.js": {"GET", "HEAD"},
     "/apply.js": {"GET", "HEAD"}, "/bind.js": {"GET", "HEAD"}, "/updates.js": {"GET", "HEAD"},
     "/problems/internal": {"GET", "HEAD"}, "/page": {"GET", "HEAD"}, "/playground/main.js": {"GET", "HEAD"},

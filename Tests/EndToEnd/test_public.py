@@ -102,7 +102,7 @@ class Callers(PublicCase):
     def expected(self, caller, kind, method, path, methods):
         """401, 403 or 404; None for any other status below 500."""
         reads = path in self.READING and method in ("GET", "HEAD")
-        is_open = not path.startswith("/v1/") and path != "/metrics"
+        is_open = not path.startswith("/v1/") and path not in ("/metrics", "/debug/hot")
         if is_open:
             return None
         if caller in ("bad token", "basic", "empty"):
@@ -115,7 +115,7 @@ class Callers(PublicCase):
             return missing
         names_session = "{session}" in path
         if caller == "other key":
-            return 403 if names_session or reads else None
+            return 403 if names_session or reads or path == "/debug/hot" else None
         if method not in methods:
             return 403 if caller == "other token" and names_session else None
         if caller == "other token":

@@ -459,6 +459,14 @@ class Tour(unittest.TestCase):
                 self.assertEqual(self.ask("GET", target, If_None_Match=tag).status, 304)
                 self.assertEqual(self.ask("HEAD", target, If_None_Match=tag).status, 304)
 
+    def test_which_sessions_are_busy(self):
+        for query in ("", "?by=writes", "?by=readers", "?by=bytes", "?by=conflicts"):
+            self.made(OLD)
+            self.assertEqual(self.ask("GET", f"/debug/hot{query}").status, 200, query)
+            self.assertEqual(self.ask("HEAD", f"/debug/hot{query}").status, 200, query)
+        self.assertEqual(self.ask("OPTIONS", "/debug/hot").status, 204)
+        self.assertEqual(self.ask("GET", "/debug/hot?by=reads").status, 400)
+
     def test_the_description_is_what_the_server_sends(self):
         self.assertEqual(self.ask("GET", "/openapi.json").json, validator.description().document)
 

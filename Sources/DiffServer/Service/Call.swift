@@ -315,7 +315,7 @@ extension ServiceContext {
     package var store: any SessionStore { service.store }
     package var takesLongWork: Bool { service.takesLongWork }
     package func runLong(_ work: @escaping @Sendable () -> Void) { service.workers.run(work) }
-    package func countConflict() { service.metrics.count(.conflict) }
+    package func countConflict() { service.metrics.countConflict(of: session) }
     package func count(_ failure: StoreFailure) { service.note(failure) }
 }
 

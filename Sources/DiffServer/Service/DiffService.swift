@@ -55,10 +55,10 @@ package final class DiffService: Service {
     // MARK: The walk
 
     package func admit(
-        _ head: RequestHead, from peer: Peer, on loop: EventLoop, as caller: inout String?
+        _ head: RequestHead, from peer: Peer, on loop: EventLoop, noting note: inout ExchangeNote
     ) -> Admission {
         do throws(Problem) {
-            return try walk(head, peer, loop, &caller)
+            return try walk(head, peer, loop, &note)
         } catch {
             let isShared = error.type != .forbidden && isShared(head, peer)
             return .answer(refusal(error, of: head, .other, isShared: isShared))
@@ -66,7 +66,7 @@ package final class DiffService: Service {
     }
 
     private func walk(
-        _ head: RequestHead, _ peer: Peer, _ loop: EventLoop, _ caller: inout String?
+        _ head: RequestHead, _ peer: Peer, _ loop: EventLoop, _ note: inout ExchangeNote
     ) throws(Problem) -> Admission {
         if let name = head.overlongList {
             throw .malformed("\(name) has more than \(FieldList.maxElements) elements")
@@ -74,9 +74,9 @@ package final class DiffService: Service {
         let match = routes.match(head)
         if let answer = options(head, match) { return .answer(finish(answer, head, .options)) }
         switch consume match {
-        case .found(let route, let captures): return try admit(head, peer, loop, &caller, to: route, captures)
+        case .found(let route, let captures): return try admit(head, peer, loop, &note, to: route, captures)
         case .methodNotAllowed(let allow):
-            let identity = Self.isOpen(head) ? nil : try identity(head, peer, for: .write, &caller)
+            let identity = Self.isOpen(head) ? nil : try identity(head, peer, for: .write, &note.caller)
             if let identity, let session = Self.session(head), !identity.covers(session) {
                 throw .forbidden(identity, .read, session)
             }
@@ -85,7 +85,7 @@ package final class DiffService: Service {
             let meant = isOfSession && head.method == .post ? "; a state is posted to \(head.instance)/changes" : ""
             throw Problem(.methodNotAllowed, "allowed here: \(allow)\(meant)", fields: [Field("Allow", allow)])
         case .notFound:
-            try checkRate(identity(head, peer, for: .write, &caller), peer)
+            try checkRate(identity(head, peer, for: .write, &note.caller), peer)
             let near =
                 Spelling.nearestPath(to: head.instance, among: routePatterns).map { "; did you mean \($0)?" } ?? ""
             throw Problem(.routeNotFound, "there is nothing at \(head.instance)\(near)")
@@ -93,7 +93,7 @@ package final class DiffService: Service {
     }
 
     private func admit(
-        _ head: RequestHead, _ peer: Peer, _ loop: EventLoop, _ caller: inout String?, to route: Route,
+        _ head: RequestHead, _ peer: Peer, _ loop: EventLoop, _ note: inout ExchangeNote, to route: Route,
         _ captures: RouteParameters
     ) throws(Problem) -> Admission {
         // A body without a meaning (RFC 9110 §9.3.1) is read and dropped.
@@ -101,12 +101,12 @@ package final class DiffService: Service {
         case .open(let work):
             if !route.isProbe { try checkRate(nil, peer) }
             // Anyone may ask; credentials are read only to name the caller in the log.
-            if head["authorization"] != nil { _ = try? identity(head, peer, for: .operate, &caller) }
+            if head["authorization"] != nil { _ = try? identity(head, peer, for: .operate, &note.caller) }
             let response = answer(OpenCall(head: head, captures: captures, service: self), of: route, work)
             guard head.bodyLength == .none else { return .read(maxBytes: Self.strayBody) { _, _ in .now(response) } }
             return .answer(response)
         case .withoutBody(let work):
-            let call = try call(route, captures, head, peer, loop, &caller)
+            let call = try call(route, captures, head, peer, loop, &note)
             if case .write = route.permission { try checkWritable() }
             guard head.bodyLength == .none else {
                 return .read(maxBytes: Self.strayBody) { _, _ in call.begin(work) }
@@ -117,7 +117,7 @@ package final class DiffService: Service {
             }
         case .withBody(let prepare):
             let generation = access.generation
-            let call = try call(route, captures, head, peer, loop, &caller)
+            let call = try call(route, captures, head, peer, loop, &note)
             let prepared = try prepare(call)
             try call.checkAcceptance()
             try checkBody(head, of: route)
@@ -133,11 +133,11 @@ package final class DiffService: Service {
     /// Admits a request to a route that is not open.
     private func call(
         _ route: Route, _ captures: RouteParameters, _ head: RequestHead, _ peer: Peer, _ loop: EventLoop,
-        _ caller: inout String?
+        _ note: inout ExchangeNote
     ) throws(Problem) -> Call {
         guard let permission = route.permission else { preconditionFailure("an open route makes no call") }
         let session = captures.value(of: "session")
-        let identity = try identity(head, peer, for: permission, &caller)
+        let identity = try identity(head, peer, for: permission, &note.caller)
         guard identity.has(permission, session: session) else {
             throw .forbidden(identity, permission, session)
         }
@@ -150,6 +150,8 @@ package final class DiffService: Service {
         // Without credentials nothing more is looked at before the session is known to be public.
         let isAnonymous = identity.isAnonymous
         if let session, !isAnonymous { try Self.check(session: session) }
+        // Tokens are not the session's own use.
+        if route.name != .tokens { note.subject = session }
         return Call(
             head: head, loop: loop, route: route, captures: captures, session: session, identity: identity,
             peer: peer, projection: projection,
@@ -419,6 +421,7 @@ package final class DiffService: Service {
     package func sweep() {
         table.answers.release()
         store.sweep()
+        metrics.turn()
         source?.sweep()
         guard let action = outage.withLock({ $0.tick(after: storeSilence) }) else { return }
         let isEnd = action == .dismiss

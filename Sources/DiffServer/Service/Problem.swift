@@ -110,10 +110,12 @@ extension Problem {
     /// Says what the caller's credentials lack, and nothing about the session.
     static func forbidden(_ identity: Identity, _ permission: Permission, _ session: String?) -> Problem {
         guard case .client = identity else {
-            return Problem(.forbidden, "this key is for sessions whose names start with another prefix")
+            let prefix = permission == .survey ? "a prefix: this requires one for all" : "another prefix"
+            return Problem(.forbidden, "this key is for sessions whose names start with \(prefix)")
         }
         switch permission {
-        case .operate, .compute, .list, .write: return Problem(.forbidden, "this requires a key; a token is not enough")
+        case .operate, .survey, .compute, .list, .write:
+            return Problem(.forbidden, "this requires a key; a token is not enough")
         case .read, .edit:
             guard session.map(identity.covers) ?? true else {
                 return Problem(.forbidden, "this token is not for this session")

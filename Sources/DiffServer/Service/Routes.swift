@@ -11,7 +11,7 @@ enum RouteName: String, CaseIterable, Sendable {
     /// OPTIONS on any route, including preflights.
     case options
     case diff, shape, list, session, changes, fetch, changesOfMany, item, items
-    case section, sectionChanges, sections, settings, tokens, livez, readyz, page, openapi, metrics, problems
+    case section, sectionChanges, sections, settings, tokens, livez, readyz, page, openapi, metrics, hot, problems
 }
 
 /// One route: who may use it, the parameters of its query, and what it does.
@@ -168,5 +168,6 @@ private let allRoutes: [Router<Route>.Route] = [
     .init(.get, "/client.d.ts", Route(.page, .open(GetFile["client.d.ts"].answer))),
     .init(.get, "/openapi.json", Route(.openapi, .open(GetFile.description))),
     .init(.get, "/metrics", Route(.metrics, .withoutBody(GetMetrics.answer), .operate, isJSON: false)),
+    .init(.get, "/debug/hot", Route(.hot, .withoutBody(GetHot.answer), .survey, parameters: ["by"])),
     .init(.get, "/problems/{name}", Route(.problems, .open(GetProblem.answer))),
 ]

@@ -135,6 +135,18 @@ extension SessionTable {
         return SessionPage(entries: names.compactMap { entry($0, at: now) }, next: next)
     }
 
+    /// The sessions with most streams and held requests, awaited ones too, in order. O(all), like `page`.
+    public func mostRead(_ limit: Int) -> [(name: String, readers: Int)] {
+        var most: [(name: String, readers: Int)] = []
+        func add(_ slots: [SessionSlot]) {
+            let read = slots.lazy.map { (name: $0.name, readers: $0.readerCount) }.filter { $0.readers > 0 }
+            most = Array((most + read).sorted { ($1.readers, $0.name) < ($0.readers, $1.name) }.prefix(limit))
+        }
+        eachStride({ _, slots in slots }, then: add)
+        add(registry.withLock { $0.evicted.values.compactMap(\.slot) })
+        return most
+    }
+
     /// The entry of a session; nil if it is gone by now.
     private func entry(_ name: String, at now: Instant) -> SessionEntry? {
         let found = registry.withLock { registry in

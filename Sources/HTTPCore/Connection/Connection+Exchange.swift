@@ -66,9 +66,9 @@ extension Connection {
             head, from: peer, bytesIn: bytesIn, began: began, madeID: resources.requestIDs.next())
         handle(.headCompleted(isLast: !head.keepsAlive))
         if head.expectsOther { return refuse(.expectationFailed) }
-        var caller: String?
-        let admission = shard.service.admit(head, from: peer, on: loop, as: &caller)
-        exchange?.summary.caller = caller
+        var note = ExchangeNote()
+        let admission = shard.service.admit(head, from: peer, on: loop, noting: &note)
+        exchange?.summary.note = note
         switch consume admission {
         case .answer(let response): answerUnread(head, response)
         case .read(let maxBytes, let answer):

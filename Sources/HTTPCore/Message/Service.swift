@@ -7,8 +7,8 @@ public protocol Service: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - loop: the loop of the connection.
-    ///   - caller: set this to the caller's name for the logs; `finished` gets it.
-    func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop, as caller: inout String?) -> Admission
+    ///   - note: what `finished` gets to know.
+    func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop, noting note: inout ExchangeNote) -> Admission
 
     /// The answer to a message that the server refuses, with the refusal's status.
     ///
@@ -45,12 +45,20 @@ public enum Reply: ~Copyable {
     case later((Pending) -> Void)
 }
 
+/// What a service notes about an exchange when it admits it.
+public struct ExchangeNote: Sendable {
+    /// The caller's name.
+    public var caller: String?
+    /// The name of what the request is about.
+    public var subject: String?
+}
+
 /// An exchange, for logs and metrics.
 public struct ExchangeSummary: Sendable {
     /// The request's head, perhaps shortened by `shortenHead`; nil if it was never complete.
     public internal(set) var head: RequestHead?
-    /// The caller's name, as `admit` set it.
-    public internal(set) var caller: String?
+    /// What `admit` noted.
+    public internal(set) var note = ExchangeNote()
     /// The client.
     public let peer: Peer
     /// The status of the answer; 0 if the client left before there was one.

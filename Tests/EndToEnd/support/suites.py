@@ -14,9 +14,9 @@ SESSIONS = """awaited changes compressed_streams concurrency conditions counts d
     view_tokens views windows""".split()
 
 # The same over each store: what is read before a session is looked at, and what is around the service.
-ONCE = """check_lists command_line container_engine cors counted_work diff edge example_upstream guessed_lists guesses hostile kubernetes least_privilege libcurl
-    lists_as_they_come logs loopback_rule memory metrics mistakes negotiation nginx observing options page_headers pages peers
-    pointers_own_json problems row_types traps upstreams version watchdog watching""".split()
+ONCE = """check_lists command_line container_engine cors counted_work diff edge example_upstream guessed_lists guesses hostile hot kubernetes
+    least_privilege libcurl lists_as_they_come logs loopback_rule memory metrics mistakes negotiation nginx observing options page_headers
+    pages peers pointers_own_json problems row_types slow traps upstreams version watchdog watching""".split()
 
 # Of a server that has no other store.
 MEMORY = ("small",)

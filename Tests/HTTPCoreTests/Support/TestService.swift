@@ -15,7 +15,7 @@ final class TestService: Service {
     let isStuck = DispatchSemaphore(value: 0)
     let goOn = DispatchSemaphore(value: 0)
 
-    func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop, as caller: inout String?) -> Admission {
+    func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop, noting note: inout ExchangeNote) -> Admission {
         if head.isServerWide { return .answer(Response(status: 204, fields: [Field("Allow", "GET")])) }
         switch head.path.first {
         case "echo": return .read(maxBytes: 100_000) { body, _ in .now(Self.answer(body)) }

@@ -72,13 +72,15 @@ package indirect enum Identity: Sendable {
     func has(_ permission: Permission, session: String?) -> Bool {
         switch (self, permission) {
         case (.anyone, _), (.anonymous, .read), (.writer, .operate), (.writer, .compute), (.writer, .list): return true
+        case (.writer(let key), .survey): return key.prefix.isEmpty
         case (.writer, .read), (.writer, .edit), (.writer, .write):
             return session.map(covers) ?? true
         case (.client(let token, _), .read):
             return session.map(covers) ?? true && token.scopes.contains(.read)
         case (.client(let token, _), .edit):
             return session.map(covers) == true && !token.operations.isEmpty
-        case (.client, .write), (.client, .operate), (.client, .compute), (.client, .list), (.anonymous, _):
+        case (.client, .write), (.client, .operate), (.client, .survey), (.client, .compute), (.client, .list),
+            (.anonymous, _):
             return false
         }
     }
@@ -109,6 +111,8 @@ package indirect enum Identity: Sendable {
 enum Permission: Sendable {
     /// Operating the server: a key, or a program on this machine.
     case operate
+    /// Seeing what is done to any session: a key without a prefix.
+    case survey
     /// Work without a session: any key.
     case compute
     /// Listing sessions: any key, which sees the sessions with its prefix.

@@ -103,7 +103,7 @@ package final class Journal: Sendable {
             ("status", .number(exchange.knownStatus)),
         ]
         if let problem = label.problem { members.append(("problem", .text(problem.name))) }
-        if let who = exchange.caller { members.append(("who", .text(who))) }
+        if let who = exchange.note.caller { members.append(("who", .text(who))) }
         if let session = head.flatMap(DiffService.session), SessionName.isWhole(session) {
             members.append(("session", .text(session)))
         }

@@ -44,6 +44,8 @@ package final class Metrics: Sendable {
         var streamLag = Histogram()
         var storeConflicts = 0
         var storeFailures = 0
+        /// Nil in a copy: the next request would copy what both share.
+        var hot: HotSessions? = HotSessions()
 
         mutating func change(_ wait: AnswerLabel.Wait, _ action: (inout WaitTally) -> Void) {
             for index in waits.indices where waits[index].kind == wait { action(&waits[index].tally) }
@@ -57,6 +59,9 @@ package final class Metrics: Sendable {
 
     func count(_ exchange: ExchangeSummary, as label: AnswerLabel) {
         let (route, method) = (label.ofRoute, exchange.method?.countedName ?? "other")
+        // Refusals do not count, nor streams, whose events have been counted.
+        let isAnswer = exchange.status / 100 == 2 && label.wait != .stream || exchange.status == 304
+        let subject = isAnswer ? exchange.note.subject.map(SpaceSaving.Key.init) : nil
         tally.withLock { tally in
             let index =
                 tally.requests.firstIndex { $0.route == route && $0.method == method } ?? tally.requests.count
@@ -69,6 +74,9 @@ package final class Metrics: Sendable {
             }
             if label.problemCode > 0 { tally.refusals[label.problemCode] += 1 }
             if let caching = label.caching { tally.publicAnswers[caching, default: 0] += 1 }
+            if let subject {
+                tally.hot?.count(exchange.bytesIn + exchange.bytesOut, of: subject, isWrite: exchange.isWrite)
+            }
             tally.bytesIn += exchange.bytesIn
             tally.bytesOut += exchange.bytesOut
         }
@@ -86,8 +94,14 @@ package final class Metrics: Sendable {
 
     func began(_ wait: AnswerLabel.Wait) { tally.withLock { $0.change(wait) { $0.open += 1 } } }
     func ended(_ wait: AnswerLabel.Wait) { tally.withLock { $0.change(wait) { $0.open -= 1 } } }
-    /// Notes the time from a commit until a stream was told of it.
-    func streamLagged(_ lag: Duration) { tally.withLock { $0.streamLag.add(lag) } }
+    /// Notes an event of a session, of `bytes`, and the time from the commit until it was sent.
+    func streamed(_ bytes: Int, of session: String, lag: Duration) {
+        let subject = SpaceSaving.Key(session)
+        tally.withLock { tally in
+            tally.streamLag.add(lag)
+            tally.hot?.count(bytes, of: subject, isWrite: false)
+        }
+    }
 
     /// Notes that files were read again, all or not all of them.
     package func reloaded(_ isWhole: Bool) { hasReloaded.store(isWhole, ordering: .relaxed) }
@@ -102,11 +116,26 @@ package final class Metrics: Sendable {
         }
     }
 
+    func countConflict(of session: String) {
+        count(.conflict)
+        tally.withLock { $0.hot?.countConflict(of: SpaceSaving.Key(session)) }
+    }
+
+    /// What sessions are used for, in the last minute.
+    var hot: HotSessions { tally.withLock { $0.hot ?? HotSessions() } }
+
+    /// Lets what is older than a minute go. Called each second.
+    func turn(at now: Instant = .now) { tally.withLock { $0.hot?.turn(at: now) } }
+
     // MARK: Text
 
     /// All metrics.
     func text(of service: DiffService) -> String {
-        let tally = tally.withLock { $0 }
+        let tally = tally.withLock { tally in
+            var copy = tally
+            copy.hot = nil
+            return copy
+        }
         var statuses: [String: Int] = [:]
         for each in tally.requests {
             for (status, count) in each.statuses {
@@ -242,6 +271,13 @@ extension ExchangeSummary {
     /// The status for the log and metrics: the answer's, or 499 if the client left before there was one. The number is
     /// nginx's; no client ever sees it.
     var knownStatus: Int { status == 0 ? 499 : status }
+
+    fileprivate var isWrite: Bool {
+        switch method {
+        case .get, .head, nil: false
+        default: true
+        }
+    }
 }
 
 /// Lines of the exposition format.

@@ -135,8 +135,9 @@ final class EventStream: Subscriber, @unchecked Sendable {
     func isDue(_ list: Subscription) { send() }
 
     func answered(_ list: Subscription, _ answer: ChangesAnswer, lag: Duration) -> Int {
-        call.service.metrics.streamLagged(lag)
-        return answer.write(to: writer, after: form.isOfMany ? Event.begin(cursor) : [])
+        let count = answer.write(to: writer, after: form.isOfMany ? Event.begin(cursor) : [])
+        call.service.metrics.streamed(count, of: list.name, lag: lag)
+        return count
     }
 
     func renamed(_ list: Subscription, _ name: Revision) -> Int {

@@ -13,7 +13,7 @@ final class EchoService: Service {
     private static let large = Array(repeating: Array("0123456789abcdef".utf8), count: 65_536).flatMap(\.self)
     private static let textFields = [Field("Content-Type", "text/plain; charset=utf-8")]
 
-    func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop, as caller: inout String?) -> Admission {
+    func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop, noting note: inout ExchangeNote) -> Admission {
         if head.isServerWide {
             return .answer(Response(status: 204, fields: [Field("Allow", "GET, HEAD, OPTIONS, POST, PUT")]))
         }
