@@ -192,6 +192,11 @@ extension Options: CommandOptions {
             \.drain),
         .choice("--log", "format of the log on standard error (default text)", \.logFormat),
         .toggle("--log-requests", "log one line per request", \.logsRequests),
+        .optional(
+            "--log-slow", "MS",
+            "log each request that takes more than so many milliseconds, and where they went (default none)",
+            "is not a whole number of milliseconds from 1 to 3600000", \.slow
+        ) { Int($0).flatMap { (1...3_600_000).contains($0) ? $0 : nil } },
     ]
 
     private static let rare: [Option<Options>] = [

@@ -79,6 +79,8 @@ package struct Options: Sendable {
 
     var logFormat = LogFormat.text
     var logsRequests = false
+    /// In milliseconds; nil for none.
+    var slow: Int?
     /// Lines for the log at the start.
     package var warnings: [String] = []
 

@@ -15,7 +15,7 @@ package enum Serve {
         Descriptors.raiseLimit()
         if options.listen.isEmpty { options.listen = ListenAddress.activated() }
         if options.listen.isEmpty { options.listen = [.tcp(host: "127.0.0.1", port: 8080)] }
-        let journal = Journal(format: options.logFormat, logsRequests: options.logsRequests)
+        let journal = Journal(format: options.logFormat, logsRequests: options.logsRequests, slow: options.slow)
         // Before any thread starts: threads inherit the mask, and an early signal stays pending.
         let signals = Signals([SIGTERM, SIGINT, SIGHUP])
         for warning in options.warnings { journal.log(warning, level: "warning") }

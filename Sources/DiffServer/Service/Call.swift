@@ -19,6 +19,8 @@ package final class Call: ServiceContext {
     let parameters: Parameters
     let acceptance: Acceptance
     package let service: DiffService
+    /// Where its time goes; nil without `--log-slow`.
+    package let times: RequestTimes?
     /// The body's share of the memory for messages, and that of the state made from it, until the call is gone. These
     /// and the next are written only by the thread that works on the call, before it hands it on.
     nonisolated(unsafe) var share, made: MemoryShare?
@@ -41,7 +43,8 @@ package final class Call: ServiceContext {
     func of(_ session: String, until deadline: Instant = .now + Call.patience) -> Call {
         let call = Call(
             head: head, loop: loop, route: route, captures: captures, session: session, identity: identity,
-            peer: peer, projection: projection, parameters: parameters, acceptance: acceptance, service: service)
+            peer: peer, projection: projection, parameters: parameters, acceptance: acceptance, service: service,
+            times: times)
         (call.patience, call.cost, call.scanCount) = (max(.zero, deadline - .now), cost, scanCount)
         return call
     }
@@ -57,7 +60,7 @@ package final class Call: ServiceContext {
         let call = Call(
             head: head, loop: loop, route: route, captures: captures.of(head), session: named, identity: identity,
             peer: peer, projection: projection, parameters: Parameters(), acceptance: Acceptance(head),
-            service: service)
+            service: service, times: times)
         (call.cost, call.scanCount, call.isShared) = (cost, scanCount, isShared)
         call.isCacheable = isMadeByURL && self.parameters["wait"] != nil
         let kept = lists * Subscription.footprint + projection.footprint + (identity.token?.footprint ?? 0)
@@ -72,13 +75,13 @@ package final class Call: ServiceContext {
     init(
         head: RequestHead, loop: EventLoop, route: Route, captures: RouteParameters, session: String?,
         identity: Identity, peer: Peer, projection: Projection?, parameters: Parameters, acceptance: Acceptance,
-        service: DiffService
+        service: DiffService, times: RequestTimes? = nil
     ) {
         (self.head, self.loop, self.route, self.captures, named) = (head, loop, route, captures, session)
         (self.identity, self.projection, self.parameters, self.acceptance) = (
             identity, projection, parameters, acceptance
         )
-        (self.peer, self.service, isShared) = (peer, service, identity.isAnonymous)
+        (self.peer, self.service, self.times, isShared) = (peer, service, times, identity.isAnonymous)
     }
 
     /// Who takes turns with others, and holds memory for views.
@@ -152,6 +155,7 @@ package final class Call: ServiceContext {
 
     /// The first reply: an anonymous caller is told nothing before all its sessions are known to be public.
     func begin(_ work: @escaping @Sendable (Call) throws(Problem) -> Reply) -> Reply {
+        times?.enter(.compute)
         guard identity.isAnonymous else { return reply(work) }
         let names = DiffService.sessions(of: head, named).prefix(GetManyChanges.maxSessions)
         if names.isEmpty || !names.allSatisfy(SessionName.isWhole) || names.contains(where: service.isKnownPrivate) {
@@ -183,7 +187,7 @@ package final class Call: ServiceContext {
                 head: head, loop: loop, route: route, captures: captures, session: named, identity: identity,
                 peer: peer, projection: projection,
                 parameters: try Parameters(head.query, known: route.parameters, lists: route.lists),
-                acceptance: acceptance, service: service)
+                acceptance: acceptance, service: service, times: times)
             return call.reply(work)
         } catch { return .now(refusal(error)) }
     }
@@ -282,11 +286,20 @@ extension Call {
     package var executor: any WorkExecutor { loop }
     package var token: (any RevocableToken)? { identity.token }
 
-    package func runLong(_ work: @escaping @Sendable () -> Void) { service.workers.run(for: client, work) }
+    package func runLong(_ work: @escaping @Sendable () -> Void) { run(for: client, work) }
 
     // Not behind the client's other work, since the session's other writers wait.
     package func runInTurn(_ work: @escaping @Sendable () -> Void) {
-        service.workers.run(for: "turn:" + session, work)
+        run(for: "turn:" + session, work)
+    }
+
+    private func run(for client: String, _ work: @escaping @Sendable () -> Void) {
+        guard let times else { return service.workers.run(for: client, work) }
+        times.enter(.queue)
+        service.workers.run(for: client) {
+            times.enter(.compute)
+            work()
+        }
     }
 
     /// Counts for the rates what a view costs to make, of a session in memory; not if it is kept for other readers. As

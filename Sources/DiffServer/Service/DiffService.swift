@@ -152,12 +152,13 @@ package final class DiffService: Service {
         if let session, !isAnonymous { try Self.check(session: session) }
         // Tokens are not the session's own use.
         if route.name != .tokens { note.subject = session }
+        if journal.logsSlow { note.times = RequestTimes(in: head.bodyLength == .none ? .compute : .receive) }
         return Call(
             head: head, loop: loop, route: route, captures: captures, session: session, identity: identity,
             peer: peer, projection: projection,
             parameters: isAnonymous
                 ? Parameters() : try Parameters(head.query, known: route.parameters, lists: route.lists),
-            acceptance: Acceptance(head), service: self)
+            acceptance: Acceptance(head), service: self, times: note.times)
     }
 
     /// The answer to OPTIONS, a preflight or not; nil for other methods.
@@ -188,6 +189,11 @@ package final class DiffService: Service {
             if case .found(_, let captures) = routes.match(head, as: method) { return captures.value(of: "session") }
         }
         return nil
+    }
+
+    static func route(of head: RequestHead) -> RouteName {
+        guard case .found(let route, _) = routes.match(head) else { return .other }
+        return route.name
     }
 
     /// Identifies the caller, once for each request. Its log line names the caller, whatever happens later.
@@ -264,6 +270,7 @@ package final class DiffService: Service {
         _ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8], _ share: MemoryShare?
     ) -> Reply {
         var body = body
+        call.times?.enter(.compute)
         call.cost = max(.text(body.count, times: call.scanCount), call.sessionCost())
         if call.cost.isLong || table.isCache {
             call.share = share ?? MemoryShare(of: table.account.incoming)

@@ -122,7 +122,9 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
     private func inLine(of turns: PendingWrites, _ base: Base, isOvertaken: Bool) -> Attempt {
         .waiting { resume in
+            context.times?.enter(.queue)
             turns.awaitTurn(of: context, isOvertaken: isOvertaken) {
+                context.times?.enter(.compute)
                 switch decide(on: base) {
                 case .waiting(let next): resume(.waiting(next))
                 // This may be the thread of another loop.
@@ -163,7 +165,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
             let source = context.readiness(sessionExists: view != nil)
         else { return nil }
         if case .done(.success) = source { return nil }
-        return after(source) { result in
+        return after(source, in: .source) { result in
             if case .failure(let failure) = result { return .end(.failure(.source(failure))) }
             return after(store.load(session, again: false, on: context.executor)) { result in
                 switch result {
@@ -225,7 +227,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
     /// Waits for consent, and decides again.
     private func ask(at revision: Revision, _ edits: ArraySlice<UInt8>) -> Attempt {
         guard let consent = operation.consent else { preconditionFailure("no consent is needed") }
-        return after(consent.proceed(at: revision, edits: edits)) { result in
+        return after(consent.proceed(at: revision, edits: edits), in: .hook) { result in
             if case .failure(let failure) = result { .end(.failure(.consent(failure))) } else { begin() }
         }
     }
@@ -234,7 +236,9 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         _ promise: Promise<SessionSlot, StoreFailure>, _ outcome: Operation.Outcome, isNew: Bool
     ) -> Attempt {
         .waiting { [context, store] resume in
+            context.times?.enter(.store)
             promise.whenKept { result in
+                context.times?.enter(.compute)
                 // Overtaken writes line up on the thread that tells them, which keeps their order.
                 if !isNew, store.turns != nil, case .failure(.conflict) = result {
                     return resume(.conflict(isOvertaken: true))
@@ -268,19 +272,23 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
     /// Takes the next step: at once, or where the context continues.
     private func after<Value, Failure>(
-        _ progress: Progress<Value, Failure>, _ next: @escaping @Sendable (Result<Value, Failure>) -> Attempt
+        _ progress: Progress<Value, Failure>, in part: RequestTimes.Part = .store,
+        _ next: @escaping @Sendable (Result<Value, Failure>) -> Attempt
     ) -> Attempt {
         switch progress {
         case .done(let result): next(result)
-        case .pending(let promise): waiting(for: promise, next)
+        case .pending(let promise): waiting(for: promise, in: part, next)
         }
     }
 
     private func waiting<Value, Failure>(
-        for promise: Promise<Value, Failure>, _ next: @escaping @Sendable (Result<Value, Failure>) -> Attempt
+        for promise: Promise<Value, Failure>, in part: RequestTimes.Part = .store,
+        _ next: @escaping @Sendable (Result<Value, Failure>) -> Attempt
     ) -> Attempt {
         .waiting { [context] resume in
+            context.times?.enter(part)
             promise.whenKept { result in
+                context.times?.enter(.compute)
                 context.proceed { resume(next(result)) }
             }
         }
@@ -312,6 +320,8 @@ public protocol TransactionContext: AnyObject, Sendable {
     var token: (any RevocableToken)? { get }
     /// The known cost of the work. Written only by the thread that does the work, before it hands it over.
     var cost: WorkCost { get set }
+    /// Where the time of the work goes; nil if nobody wants to know.
+    var times: RequestTimes? { get }
     /// How often other writes came first. Written the same way as `cost`.
     var conflicts: Int { get set }
     /// How many times the work scans the session's contents.
@@ -333,6 +343,7 @@ public protocol TransactionContext: AnyObject, Sendable {
 }
 
 extension TransactionContext {
+    public var times: RequestTimes? { nil }
     public func admits(_ session: Session?) -> Bool { true }
     public func runInTurn(_ work: @escaping @Sendable () -> Void) { runLong(work) }
 

@@ -51,6 +51,8 @@ public struct ExchangeNote: Sendable {
     public var caller: String?
     /// The name of what the request is about.
     public var subject: String?
+    /// Where its time goes; nil if nobody wants to know.
+    public var times: RequestTimes?
 }
 
 /// An exchange, for logs and metrics.

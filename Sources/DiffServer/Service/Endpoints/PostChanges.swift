@@ -91,7 +91,8 @@ final class PostChanges: SessionEndpoint {
     var search: ShapeSearch? {
         body?.refused.map {
             ShapeSearch(
-                body: $0.document, layout: $0.isSection ? .section : .changes, limits: call.service.settings.stateLimits, tried: $0.shape)
+                body: $0.document, layout: $0.isSection ? .section : .changes,
+                limits: call.service.settings.stateLimits, tried: $0.shape)
         }
     }
 
@@ -165,6 +166,7 @@ enum PostFetch {
             throw Problem(.sessionNotFound, "no list with this name has a source")
         }
         return .later { pending in
+            call.times?.enter(.store)
             call.service.store.load(call.session, again: false, on: call.loop).whenDone { found in
                 let before: Session?
                 switch found {
@@ -173,7 +175,9 @@ enum PostFetch {
                     call.service.note(failure)
                     return pending.answer(call.refusal(Problem(failure)))
                 }
+                call.times?.enter(.source)
                 list.fetch(tracedBy: TraceParent.value(of: call.head)).whenDone { fetched in
+                    call.times?.enter(.compute)
                     let warnings: Warnings
                     switch fetched {
                     case .success(let found): warnings = Warnings(found)

@@ -150,8 +150,11 @@ enum GetSessions {
 
     /// - Parameter only: of the range, the one session to list.
     private static func list(_ range: SessionRange, _ call: Call, _ pending: Pending, only: String? = nil) {
+        call.times?.enter(.queue)
         call.service.workers.run(.rows(call.service.table.size.sessions)) {
+            call.times?.enter(.store)
             call.service.store.list(range).whenDone { result in
+                call.times?.enter(.compute)
                 call.answer(pending) { () throws(Problem) in
                     var page = try call.get(result)
                     if let only { page = SessionPage(entries: page.entries.filter { $0.name == only }) }

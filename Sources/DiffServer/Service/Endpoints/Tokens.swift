@@ -131,9 +131,11 @@ enum DeleteTokens {
                 .capacity, "too many tokens, or those of too many sessions, were revoked in the last seven days",
                 limit: Revocations.limit)
         }
+        call.times?.enter(.store)
         let progress = call.service.store.revokeTokens(of: name, upTo: WallTime.milliseconds, on: call.loop)
         return .later { pending in
             progress.whenDone { result in
+                call.times?.enter(.compute)
                 // A token minted after this answer is valid, so it must not be made in the same millisecond.
                 call.loop.schedule(after: .milliseconds(1)) {
                     call.answer(pending) { () throws(Problem) in

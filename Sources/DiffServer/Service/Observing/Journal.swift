@@ -13,16 +13,23 @@ package final class Journal: Sendable {
     package let output: LogOutput
     private let format: LogFormat
     private let logsRequests: Bool
+    /// In nanoseconds.
+    private let longest: Int64
     /// Troubled sessions and refused origins that are in the log, and how many are remembered.
     private let troubled = Locked(Set<String>())
     private let mostTroubled: Int
 
     package init(
-        format: LogFormat, logsRequests: Bool, output: LogOutput = .standardError, mostTroubled: Int = 1000
+        format: LogFormat, logsRequests: Bool, slow: Int? = nil, output: LogOutput = .standardError,
+        mostTroubled: Int = 1000
     ) {
         (self.format, self.logsRequests, self.output) = (format, logsRequests, output)
+        longest = slow.map { Int64($0) * 1_000_000 } ?? .max
         self.mostTroubled = mostTroubled
     }
+
+    /// Whether slow requests are logged.
+    var logsSlow: Bool { longest < .max }
 
     package func log(_ message: String, level: String = "info", _ members: [(String, LogValue)] = []) {
         guard format != .none else { return }
@@ -95,6 +102,7 @@ package final class Journal: Sendable {
     /// Logs a request, without its query, which may contain private names of items or, by mistake, a token. One that
     /// failed without a reason is always logged: that is a bug.
     func record(_ exchange: ExchangeSummary, as label: AnswerLabel) {
+        if let times = exchange.note.times { recordSlow(exchange, times) }
         let isBug = exchange.status == 500 && label.problem == nil
         guard logsRequests || isBug else { return }
         let head = exchange.head
@@ -104,9 +112,7 @@ package final class Journal: Sendable {
         ]
         if let problem = label.problem { members.append(("problem", .text(problem.name))) }
         if let who = exchange.note.caller { members.append(("who", .text(who))) }
-        if let session = head.flatMap(DiffService.session), SessionName.isWhole(session) {
-            members.append(("session", .text(session)))
-        }
+        members += Self.session(of: head)
         members += [
             ("bytesIn", .number(exchange.bytesIn)), ("bytesOut", .number(exchange.bytesOut)),
             ("microseconds", .number(Int(exchange.nanoseconds / 1000))), ("peer", .text(exchange.peer.address)),
@@ -114,6 +120,31 @@ package final class Journal: Sendable {
         ]
         if let parent = TraceParent.value(of: head) { members.append(("traceparent", .text(parent))) }
         log("request", level: isBug ? "error" : "info", members)
+    }
+
+    private static func session(of head: RequestHead?) -> [(String, LogValue)] {
+        guard let session = head.flatMap(DiffService.session), SessionName.isWhole(session) else { return [] }
+        return [("session", .text(session))]
+    }
+
+    /// Logs a request if it took long, but for the time that it was held, and where that went.
+    private func recordSlow(_ exchange: ExchangeSummary, _ times: RequestTimes) {
+        guard exchange.nanoseconds > longest else { return }
+        let times = times.values()
+        let time = Duration.nanoseconds(exchange.nanoseconds) - (times[.held] ?? .zero)
+        guard time.wholeNanoseconds > longest else { return }
+        let milliseconds = { (time: Duration) in LogValue.number(Int(time.wholeNanoseconds / 1_000_000)) }
+        var members: [(String, LogValue)] = [
+            ("method", .text(exchange.method?.name ?? "-")),
+            ("route", .text(exchange.head.map(DiffService.route)?.rawValue ?? "-")),
+        ]
+        members += Self.session(of: exchange.head)
+        members += [("status", .number(exchange.knownStatus)), ("milliseconds", milliseconds(time))]
+        for part in RequestTimes.Part.allCases where part != .held {
+            members.append((part.rawValue, milliseconds(times[part] ?? .zero)))
+        }
+        members.append(("requestId", .text(exchange.requestID)))
+        log("slow request", level: "warning", members)
     }
 }
 

@@ -65,6 +65,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
                 on: writer.loop)
         }
         writer.shortenHead(to: call.head)
+        call.times?.enter(.held)
         call.follow(lists[0])
         call.service.metrics.began(.stream)
         writer.onClose { self.leave() }

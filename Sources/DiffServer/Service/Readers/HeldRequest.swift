@@ -30,6 +30,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
         for time: Duration, _ pending: Pending
     ) {
         pending.shortenHead(to: call.head)
+        call.times?.enter(.held)
         pending.loop.perform {
             let request = HeldRequest(call, pending, until: .now + time)
             let subscription = Subscription(
@@ -49,7 +50,8 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
 
     func answered(_ subscription: Subscription, _ answer: ChangesAnswer, lag: Duration) -> Int {
         if answer.isOfNothing { call.isCacheable = false }
-        if leave() { finish(answer.response()) }
+        // It was held until the commit.
+        if leave() { finish(answer.response(), since: Instant.now + (answer.isOfNothing ? Duration.zero : .zero - lag)) }
         return 0
     }
 
@@ -60,10 +62,12 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     func isMissing(_ subscription: Subscription) -> Int { 0 }
 
     func refused(_ subscription: Subscription, _ problem: Problem) {
-        if leave() { finish(problem.response(instance: call.instance)) }
+        if leave() { finish(problem.response(instance: call.instance), since: .now) }
     }
 
-    private func finish(_ response: consuming Response) {
+    /// - Parameter end: when there was something to answer.
+    private func finish(_ response: consuming Response, since end: Instant) {
+        call.times?.release(at: end)
         response.note(AnswerLabel(.poll))
         pending.answer(call.finish(response))
     }
