@@ -15,6 +15,7 @@ import unittest
 
 from support.appliers import DIALECTS
 from support.client import Client, RawConnection, once, session_path, target
+from support.clock import wait_for
 from support.events import Stream
 from support.outside import wait_until_nobody_listens, wait_until_read
 from support.redis import IS_INSTALLED, MISSING, Redis
@@ -380,6 +381,37 @@ class Configuration(unittest.TestCase):
         server.signal(signal.SIGHUP)
         server.wait_for_line(r"^error: configuration not reloaded, old ones stay in use: .*diffserver\.json:1:2: there is no option "
                              r'"maxItmes"; did you mean "maxItems"\?$')
+
+    def test_what_is_logged_changes_without_a_restart(self):
+        self.write({})
+        server = Server("--config", str(self.path))
+        self.addCleanup(server.stop)
+        given = Server("--config", str(self.path), "--log-requests", variables={"DIFFSERVER_LOG_SLOW": "3600000"})
+        self.addCleanup(given.stop)
+        state = [{"id": number, "content": "x" * 100} for number in range(3000)]
+
+        def told(each, members):
+            """Whether a request has a line with this file, and whether one that takes more than a millisecond has another."""
+            self.write(members)
+            count = each.lines.count("configuration reloaded")
+            each.signal(signal.SIGHUP)
+            wait_for(lambda: each.lines.count("configuration reloaded") > count, "the file is read")
+            start, client = len(each.lines), Client(each)
+            self.assertEqual(client.request("POST", "/v1/diff", {"old": [], "new": state}).status, 200)
+            client.close()
+            # The last line comes after those of the request.
+            count = each.lines.count("configuration reloaded")
+            each.signal(signal.SIGHUP)
+            wait_for(lambda: each.lines.count("configuration reloaded") > count, "the file is read")
+            return tuple(any(line.startswith(words) for line in each.lines[start:]) for words in ("request ", "warning: slow request "))
+
+        for members, said in (({}, (False, False)), ({"logRequests": True}, (True, False)), ({"logSlow": 1}, (False, True)),
+                              ({"logRequests": False, "logSlow": 3_600_000}, (False, False)), ({"logRequests": True, "logSlow": 1}, (True, True))):
+            with self.subTest(members):
+                self.assertEqual(told(server, members), said)
+                # The command line and variables win.
+                self.assertEqual(told(given, members), (True, False))
+        self.assertFalse([line for line in server.lines if "restart" in line])
 
     def test_a_mistake_ends_the_start_with_its_place(self):
         self.path.write_text('{\n  "maxBody": "8 potatoes"}', encoding="utf-8")

@@ -157,7 +157,11 @@ package struct CommandLineParser<Target: CommandOptions> {
         guard let path = found.0[keyPath: server].configPath else { return found }
         let file = try ConfigurationFile(path)
         found = try read(environment, file, into: defaults)
+        let flags = Set(try split(Target.all).flags.map { $0.flag })
         found.0[keyPath: server].configuration = file
+        found.0[keyPath: server].given = Options.switchable.filter {
+            flags.contains($0) || Options.variable(for: $0).flatMap(environment) != nil
+        }
         return found
     }
 

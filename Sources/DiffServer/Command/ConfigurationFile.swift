@@ -52,10 +52,12 @@ package struct ConfigurationFile: Sendable {
 
     func values(of flag: String) -> [Value] { values[flag] ?? [] }
 
-    /// The members in which it differs from another file, in the order of the options.
+    /// The members in which it differs from another file, and that need a restart, in the order of the options.
     func differences(from other: ConfigurationFile) -> [String] {
-        Options.all.filter { values(of: $0.flag).map(\.text) != other.values(of: $0.flag).map(\.text) }
-            .map { Self.member($0.flag) }
+        Options.all.map(\.flag).filter { flag in
+            !Options.switchable.contains(flag) && values(of: flag).map(\.text) != other.values(of: flag).map(\.text)
+        }
+        .map(Self.member)
     }
 
     /// The member for a flag: `maxBody` for `--max-body`.

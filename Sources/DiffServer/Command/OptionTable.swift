@@ -199,6 +199,9 @@ extension Options: CommandOptions {
         ) { Int($0).flatMap { (1...3_600_000).contains($0) ? $0 : nil } },
     ]
 
+    /// Options that a file of `--config` changes in a running server.
+    static let switchable: Set = ["--log-requests", "--log-slow"]
+
     private static let rare: [Option<Options>] = [
         .count("--max-nesting", "levels of nested items, at most 64", \.service.stateLimits.maxNesting, 1...64),
         .count(

@@ -12,6 +12,8 @@ package struct Options: Sendable {
     var configPath: String?
     /// The contents of that file.
     var configuration: ConfigurationFile?
+    /// The flags that the command line or a variable gives, whatever that file says.
+    var given: Set<String> = []
 
     // MARK: Addresses and access
 

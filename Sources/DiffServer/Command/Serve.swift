@@ -186,7 +186,10 @@ package enum Serve {
                 let file = try ConfigurationFile(path)
                 var scratch = Options()
                 scratch.parts = options.parts
-                _ = try CommandLineParser<Options>([]).read({ _ in nil }, file, into: scratch)
+                scratch = try CommandLineParser<Options>([]).read({ _ in nil }, file, into: scratch).0
+                service.journal.change(
+                    logsRequests: (options.given.contains("--log-requests") ? options : scratch).logsRequests,
+                    slow: (options.given.contains("--log-slow") ? options : scratch).slow)
                 let names = options.configuration.map(file.differences) ?? []
                 return names.isEmpty ? nil : "a restart is needed for \(names.joined(separator: ", "))"
             },

@@ -1,6 +1,7 @@
 import DiffSessions
 import HTTPCore
 import SnapshotKit
+import Synchronization
 
 /// The format of log lines.
 package enum LogFormat: String, Sendable, CaseIterable {
@@ -12,9 +13,9 @@ package enum LogFormat: String, Sendable, CaseIterable {
 package final class Journal: Sendable {
     package let output: LogOutput
     private let format: LogFormat
-    private let logsRequests: Bool
+    private let logsRequests: Atomic<Bool>
     /// In nanoseconds.
-    private let longest: Int64
+    private let longest: Atomic<Int64>
     /// Troubled sessions and refused origins that are in the log, and how many are remembered.
     private let troubled = Locked(Set<String>())
     private let mostTroubled: Int
@@ -23,13 +24,21 @@ package final class Journal: Sendable {
         format: LogFormat, logsRequests: Bool, slow: Int? = nil, output: LogOutput = .standardError,
         mostTroubled: Int = 1000
     ) {
-        (self.format, self.logsRequests, self.output) = (format, logsRequests, output)
-        longest = slow.map { Int64($0) * 1_000_000 } ?? .max
-        self.mostTroubled = mostTroubled
+        (self.format, self.output, self.mostTroubled) = (format, output, mostTroubled)
+        self.logsRequests = Atomic(logsRequests)
+        longest = Atomic(Self.nanoseconds(slow))
     }
 
+    /// Logs all requests from now on or not, and those that take longer than `slow` milliseconds; nil: none of these.
+    package func change(logsRequests: Bool, slow: Int?) {
+        self.logsRequests.store(logsRequests, ordering: .relaxed)
+        longest.store(Self.nanoseconds(slow), ordering: .relaxed)
+    }
+
+    private static func nanoseconds(_ slow: Int?) -> Int64 { slow.map { Int64($0) * 1_000_000 } ?? .max }
+
     /// Whether slow requests are logged.
-    var logsSlow: Bool { longest < .max }
+    var logsSlow: Bool { longest.load(ordering: .relaxed) < .max }
 
     package func log(_ message: String, level: String = "info", _ members: [(String, LogValue)] = []) {
         guard format != .none else { return }
@@ -104,7 +113,7 @@ package final class Journal: Sendable {
     func record(_ exchange: ExchangeSummary, as label: AnswerLabel) {
         if let times = exchange.note.times { recordSlow(exchange, times) }
         let isBug = exchange.status == 500 && label.problem == nil
-        guard logsRequests || isBug else { return }
+        guard logsRequests.load(ordering: .relaxed) || isBug else { return }
         let head = exchange.head
         var members: [(String, LogValue)] = [
             ("method", .text(exchange.method?.name ?? "-")), ("path", .text(head?.instance ?? "-")),
@@ -129,6 +138,7 @@ package final class Journal: Sendable {
 
     /// Logs a request if it took long, but for the time that it was held, and where that went.
     private func recordSlow(_ exchange: ExchangeSummary, _ times: RequestTimes) {
+        let longest = longest.load(ordering: .relaxed)
         guard exchange.nanoseconds > longest else { return }
         let times = times.values()
         let time = Duration.nanoseconds(exchange.nanoseconds) - (times[.held] ?? .zero)
