@@ -179,6 +179,18 @@ class Requests(LogCase):
         self.assertEqual(line("GET", "/livez", 200, **bearer), ("key:w", None, None))
         self.assertEqual(line("GET", "/livez", 200, Authorization="Bearer of-nothing"), (None, None, None))
 
+    def test_a_minted_token_is_named_with_who_has_it(self):
+        bearer = {"Authorization": f"Bearer {KEY}"}
+        for path, body, sessions, client in (
+                (session_path("minted", "tokens"), {"client_id": "phone"}, "minted", "phone"), (session_path("minted", "tokens"), {}, "minted", None),
+                ("/v1/tokens", {"sessions": ["minted", "other"], "client_id": "tab of é"}, "minted,other", "tab of é")):
+            with self.subTest(path, body=body):
+                answer = self.request("POST", path, body, **bearer)
+                self.logged(answer, 201)
+                lines = [json.loads(line) for line in self.server.lines if f'"jti":"{answer.json["jti"]}"' in line]
+                self.assertEqual([{name: line.get(name) for name in ("level", "message", "who", "sessions", "client_id")} for line in lines],
+                                 [{"level": "info", "message": "token minted", "who": "key:w", "sessions": sessions, "client_id": client}])
+
     def test_a_stream_is_its_readers_although_the_token_has_expired_since(self):
         self.post_changes("s", ["a"], Authorization=f"Bearer {KEY}")
         short = token("s", "read", client_id="short", exp=time.time() + 1.5)

@@ -38,6 +38,7 @@ enum PostTokens {
                 .limitExceeded, "a token may have at most \(Token.maxBytes) bytes: shorten the view",
                 limit: Token.maxBytes, actual: signed.utf8.count)
         }
+        call.service.journal.record(token, by: call.identity.logged)
         var object = JSONObject()
         object.text("token", signed)
         object.text("expiresAt", token.expires.text)

@@ -156,6 +156,16 @@ package final class Journal: Sendable {
         members.append(("requestId", .text(exchange.requestID)))
         log("slow request", level: "warning", members)
     }
+
+    /// Logs for whom a token was made, if requests are logged.
+    func record(_ token: Token, by who: String?) {
+        guard logsRequests.load(ordering: .relaxed) else { return }
+        let named: [(String, String?)] = [
+            ("who", who), ("sessions", token.sessions.joined(separator: ",")), ("client_id", token.client),
+            ("jti", token.id),
+        ]
+        log("token minted", named.compactMap { name, text in text.map { (name, LogValue.text($0)) } })
+    }
 }
 
 /// A value in a log line.
