@@ -17,7 +17,7 @@ for answer in [
 }
 
 // An edit, sent to a transport in place of a server.
-var client = ListClient(url: URL(fileURLWithPath: "/"), session: "list")
+var client = ListClient(url: URL(string: "http://localhost")!, session: "list")
 client.transport = { request in
     let body = String(decoding: request.httpBody ?? Data(), as: UTF8.self)
     precondition(body.contains(#""op":"move""#) && body.contains(#""before":"milk""#), body)

@@ -36,7 +36,8 @@ struct SourceFetch: Sendable {
     ///   - received: called before an answer is committed.
     ///   - done: called once, on the loop.
     func start(
-        at url: String, tracedBy trace: String?, received: @escaping () -> Void, done: @escaping @Sendable (Outcome) -> Void
+        at url: String, tracedBy trace: String?, received: @escaping () -> Void,
+        done: @escaping @Sendable (Outcome) -> Void
     ) {
         var request = Transfer.Request(feed.source, at: url, maxBytes: upstream.service.settings.maxBodyBytes)
         if let etag = validators?.etag { request.fields.append(RequestHeader(name: "If-None-Match", value: etag)) }

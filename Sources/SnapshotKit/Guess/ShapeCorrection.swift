@@ -5,9 +5,9 @@ extension StateDocument {
     /// A better shape for a list's documents than the one guessed of those before; nil if that stays.
     ///
     /// A list stays where it was found unless another one is far more likely, and what tells its elements apart stays.
-    /// A shape is only corrected where it refuses the document, changes ids of elements that are the same, matches fewer
-    /// elements than codes in them do, or misses sections, children or kinds. A state remains one if an id repeats in it: the members of its elements are
-    /// no accident.
+    /// A shape is only corrected where it refuses the document, changes ids of elements that are the same, matches
+    /// fewer elements than codes in them do, or misses sections, children or kinds. A state remains one if an id
+    /// repeats in it: the members of its elements are no accident.
     ///
     /// - Parameters:
     ///   - reading: what the document is by that shape; nil if it refuses the document.

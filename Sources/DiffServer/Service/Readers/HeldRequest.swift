@@ -51,7 +51,9 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     func answered(_ subscription: Subscription, _ answer: ChangesAnswer, lag: Duration) -> Int {
         if answer.isOfNothing { call.isCacheable = false }
         // It was held until the commit.
-        if leave() { finish(answer.response(), since: Instant.now + (answer.isOfNothing ? Duration.zero : .zero - lag)) }
+        if leave() {
+            finish(answer.response(), since: Instant.now + (answer.isOfNothing ? Duration.zero : .zero - lag))
+        }
         return 0
     }
 
