@@ -138,6 +138,7 @@ class Shapes(SectionCase):
         self.assertEqual(self.get_session(session).json["state"]["sections"][0]["content"], {"total": 3})
         self.post(session, "popular", {"b": {"x": 1}, "a": None}, {"map": "true", "itemsAt": ""})
         self.assertEqual(self.rows(session)["popular"], ["b", "a"])
+        self.assertErrors(self.post(session, "popular", {"other": []}, query), "invalid-state", ("/data", "not-found"))
 
     def refused(self, session, body, query=None):
         """The problem with a body of the section `popular`."""
@@ -172,7 +173,6 @@ class Shapes(SectionCase):
         grouped = self.new_name()
         self.assertStatus(self.request("PUT", session_path(grouped), {"state": [{"k": 1, "g": "a"}], "shape": {"idAt": "/k", "groupAt": "/g"}}), 201)
         self.assertNotIn("shape", self.refused(grouped, rows))
-        self.assertErrors(self.post(session, "popular", {"other": []}, query), "invalid-state", ("/data", "not-found"))
 
     def test_what_says_where_sections_are_is_unknown(self):
         session, _ = self.made(SCREEN)

@@ -66,7 +66,7 @@ class Slow(SourceCase):
 
     def test_a_client_that_is_slow(self):
         connection = self.raw()
-        connection.send("POST /v1/sessions/slow-client/changes HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n")
+        connection.send("POST /v1/sessions/slow-client/changes HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n")
         self.assertEqual(connection.answer().status, 100)
         pause(0.45, "a client that is slow")
         connection.send('["a"]')

@@ -22,7 +22,9 @@ let package = Package(
     dependencies: [.package(name: "diffserver", path: "../..")],
     targets: [
         .target(name: "CFuzzer"),
-        .target(name: "FuzzSupport", swiftSettings: support),
+        .target(
+            name: "FuzzSupport", dependencies: [.product(name: "SnapshotKit", package: "diffserver")],
+            swiftSettings: support),
         fuzzer("fuzz-states"), fuzzer("fuzz-changes"), fuzzer("fuzz-edits"),
     ],
     swiftLanguageModes: [.v6]

@@ -9,7 +9,7 @@ import Testing
     @Test func `each option of each command is an entry`() {
         let flags = [
             Options.all.map(\.flag), DiffCommand.all.map(\.flag), TokenCommand.all.map(\.flag),
-            CheckLists.all.map(\.flag),
+            CheckLists.all.map(\.flag), CopyCommand.all.map(\.flag),
             ShapeCommand.all.map(\.flag), WatchCommand.groups[0].options.map(\.flag),
         ].joined()
         let entries = zip(lines, lines.dropFirst()).filter { $0.0 == ".TP" }.map { $0.1.replacing("\\-", with: "-") }
@@ -21,8 +21,8 @@ import Testing
         let sections = lines.filter { $0.hasPrefix(".SH ") }.map { $0.dropFirst(4) }
         #expect(
             sections == [
-                "NAME", "SYNOPSIS", "SERVE", "DIFF", "KEY", "TOKEN", "HEALTHCHECK", "CHECK\\-LISTS", "SHAPE", "WATCH",
-                "COMPLETION",
+                "NAME", "SYNOPSIS", "SERVE", "DIFF", "KEY", "TOKEN", "HEALTHCHECK", "CHECK\\-LISTS", "COPY", "SHAPE",
+                "WATCH", "COMPLETION",
             ])
     }
 

@@ -8,6 +8,7 @@ struct PostSection: SessionEndpoint {
     private let section: PostedBody.SectionTarget
     private let changes: PostChanges
     var call: Call { changes.call }
+    var search: ShapeSearch? { changes.search }
 
     /// Parameters of the request. The path says which section it is about.
     static let parameters = PostChanges.parameters.union(Parameters.shape)

@@ -51,9 +51,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     func answered(_ subscription: Subscription, _ answer: ChangesAnswer, lag: Duration) -> Int {
         if answer.isOfNothing { call.isCacheable = false }
         // It was held until the commit.
-        if leave() {
-            finish(answer.response(), since: Instant.now + (answer.isOfNothing ? Duration.zero : .zero - lag))
-        }
+        if leave() { finish(answer.response(), since: .now + (.zero - lag)) }
         return 0
     }
 
@@ -83,6 +81,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
         timer?.cancel()
         timer = pending.loop.schedule(after: min(time, max(.zero, deadline - .now))) { [weak self] in
             self?.call.isCacheable = false
+            self?.call.times?.release()
             self?.subscription?.endTime()
         }
     }
