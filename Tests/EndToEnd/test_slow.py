@@ -40,28 +40,28 @@ class Slow(SourceCase):
         self.assertLessEqual(sum(line[each] for each in PARTS), line["milliseconds"], line)
         self.assertEqual(sum('"slow request"' in each and answer.headers["X-Request-Id"] in each for each in self.server.lines), 1)
 
+    def kept_waiting(self, asked, held, path, whose):
+        """The answer to a request that somebody else keeps waiting."""
+        self.upstream.wait_for(path, 1)
+        pause(0.45, whose)
+        held.release()
+        answer = asked.answer()
+        self.assertStatus(answer, 200)
+        return answer
+
     def test_an_owner_who_thinks(self):
         name, path = self.new_list(kind="h")
         self.made(["a"], name)
         held = Held(says(b"", 204))
         self.upstream.set(f"/hook/{name.partition(':')[2]}", held)
         asked = self.ask(session_path(name, "changes"), None, "POST", {"edits": [{"op": "reload", "items": ["a"]}]})
-        self.upstream.wait_for(f"/hook/{name.partition(':')[2]}", 1)
-        pause(0.45, "an owner who thinks")
-        held.release()
-        answer = asked.answer()
-        self.assertStatus(answer, 200)
+        answer = self.kept_waiting(asked, held, f"/hook/{name.partition(':')[2]}", "an owner who thinks")
         self.assertSlow(answer, "hook", method="POST", route="changes", session=name, status=200)
 
     def test_a_source_that_is_slow(self):
         held = Held([{"id": "a"}])
         name, path = self.new_list(held)
-        asked = self.ask(session_path(name))
-        self.upstream.wait_for(path, 1)
-        pause(0.45, "a source that is slow")
-        held.release()
-        answer = asked.answer()
-        self.assertStatus(answer, 200)
+        answer = self.kept_waiting(self.ask(session_path(name)), held, path, "a source that is slow")
         self.assertSlow(answer, "source", method="GET", route="session", session=name, status=200)
 
     def test_a_client_that_is_slow(self):
