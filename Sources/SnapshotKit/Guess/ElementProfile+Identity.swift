@@ -53,8 +53,9 @@ extension ElementProfile {
     private func identity(_ combination: Combination) -> Identity {
         let id = combination.places.last!
         return Identity(
-            idAt: combination.places.map(pointer), score: combination.isScoped ? score(id) - 5 : 95,
-            isSure: !combination.isScoped || isNamed(id), isScoped: combination.isScoped, place: id)
+            idAt: combination.places.map(pointer),
+            score: combination.isScoped ? score(id) - 5 : combination.isSure ? 95 : IDName.sure,
+            isSure: combination.isScoped ? isNamed(id) : combination.isSure, isScoped: combination.isScoped, place: id)
     }
 
     /// A member that tells elements apart, or nearly all of them.

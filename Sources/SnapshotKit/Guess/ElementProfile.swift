@@ -46,6 +46,8 @@ struct ElementProfile {
     struct Combination {
         let places: [Int]
         var isScoped = false
+        /// Whether it is no accident if no two elements agree in them.
+        var isSure = true
         var seen: Set<UInt64> = []
         var isUnique = true
     }
@@ -57,8 +59,11 @@ struct ElementProfile {
     static let sample = 32
     /// The most places whose ids are compared.
     private static let maxIDs = 6
-    /// From so many elements on two members tell them apart: if both have names that say id, and whatever their names.
+    /// From so many elements on two members are sure to tell them apart: if both have names that say id, and whatever
+    /// their names.
     private static let many = (ids: 20, texts: 100)
+    /// The most members of which pairs are tried.
+    private static let maxParts = 4
 
     /// The first is the element itself.
     private(set) var places = [Place(parent: -1, name: [], level: 0)]
@@ -230,12 +235,15 @@ struct ElementProfile {
             return [Combination(places: [type, id])]
         }
         guard count > 1, sure == nil else { return [] }
-        let texts = ids.filter { places[$0].hasTexts(of: count) }.prefix(3)
-        let parts = count >= Self.many.texts ? Array(texts) : count >= Self.many.ids ? Array(named.prefix(3)) : []
-        let scoped = isNested ? (named + texts.filter { !isNamed($0) }).prefix(2) : []
+        let texts = ids.filter { places[$0].hasTexts(of: count) && !isNamed($0) }
+        let parts = (named + (count >= Self.many.texts ? texts : [])).prefix(Self.maxParts)
+        let scoped = isNested ? (named + texts).prefix(2) : []
         var found = scoped.map { Combination(places: [$0], isScoped: true) }
         for (index, one) in parts.enumerated() {
-            for other in parts[..<index] { found.append(Combination(places: [min(one, other), max(one, other)])) }
+            for other in parts[..<index] {
+                found.append(
+                    Combination(places: [min(one, other), max(one, other)], isSure: count >= Self.many.ids))
+            }
         }
         return found
     }

@@ -31,6 +31,14 @@ private let ids = [
         rows(40) { #"{"chainId":\#($0 % 4),"address":"0x\#($0 / 4)a","decimals":18}"# },
         #"{"itemsAt":"","idAt":["/chainId","/address"]}"#, 40),
     ForeignDocument(
+        "members of many rooms: two numbers that say id",
+        rows(160) { #"{"roomId":\#($0 / 8),"userId":\#($0 % 8),"role":"guest"}"# },
+        #"{"itemsAt":"","idAt":["/roomId","/userId"]}"#, 160),
+    ForeignDocument(
+        "members of two rooms, of which two members may be unique together by accident",
+        rows(4) { #"{"roomId":\#($0 / 2),"userId":\#($0 % 2),"role":"guest"}"# },
+        #"{"itemsAt":"","idBy":"match"}"#, 4),
+    ForeignDocument(
         "ranges of addresses, of which two members are unique together",
         rows(160) { #"{"ip_prefix":"3.\#($0 / 2).0.0/15","region":"eu","service":"\#(["S3", "EC2"][$0 % 2])","n":1}"# },
         #"{"itemsAt":"","idAt":["/ip_prefix","/service"]}"#, 160),

@@ -68,6 +68,10 @@ struct ShapeGuessTests {
             (#"[{"id":1,"n":1},{"id":2,"n":1}]"#, [#"{"idAt":"/id"}"#, #"{"idBy":"match"}"#]),
             (#"[{"title":"x","n":1},{"title":"y","n":1}]"#, [#"{"idBy":"match"}"#, #"{"idAt":"/title"}"#]),
             (#"[{"id":1,"n":1},{"id":1,"n":2}]"#, [#"{"idBy":"match"}"#, #"{"idAt":"/id","duplicates":"first"}"#]),
+            (
+                #"[{"roomId":1,"userId":1},{"roomId":1,"userId":2},{"roomId":2,"userId":1}]"#,
+                [#"{"idBy":"match"}"#, #"{"idAt":["/roomId","/userId"]}"#]
+            ),
             (#"["a","b"]"#, ["{}", #"{"idAt":""}"#]),
             (#"[{"id":1},{"id":2}]"#, ["{}", #"{"idAt":"/id"}"#, #"{"idBy":"match"}"#]),
         ])
