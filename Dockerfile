@@ -13,7 +13,7 @@
 # the one that it prints at the start. It reads changed files by itself; `docker kill --signal HUP` has it do so at once.
 
 ARG SWIFT_IMAGE=docker.io/library/swift:6.3.1-bookworm
-ARG BASE_IMAGE=docker.io/library/debian:12.12-slim
+ARG BASE_IMAGE=docker.io/library/debian:13.2-slim
 ARG VERSION=0.2.0
 ARG REVISION=unknown
 
@@ -43,7 +43,7 @@ FROM ${BASE_IMAGE} AS base
 # Fixes since that image was made come with the upgrade.
 RUN apt-get update \
     && apt-get upgrade -y \
-    && apt-get install -y --no-install-recommends libssl3 libsqlite3-0 zlib1g ca-certificates \
+    && apt-get install -y --no-install-recommends libssl3t64 libsqlite3-0 zlib1g ca-certificates \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log
 # For --store sqlite:/data/sessions.db. A named volume mounted here takes over its owner.
 RUN install -d -m 700 -o 65532 -g 65532 /data
@@ -51,8 +51,8 @@ USER 65532:65532
 ENV DIFFSERVER_LISTEN=:8080
 EXPOSE 8080
 STOPSIGNAL SIGTERM
-# It finds the server by the container's variables: give an address or a certificate as DIFFSERVER_LISTEN and
-# DIFFSERVER_TLS_CERTIFICATE, not to the command. Podman keeps it only with --format docker.
+# It finds the server by the options of the container's first process and by the container's variables. Podman keeps it
+# only with --format docker.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=2s --retries=3 CMD ["/usr/local/bin/diffserver", "healthcheck"]
 ENTRYPOINT ["/usr/local/bin/diffserver"]
 CMD ["serve"]
@@ -69,7 +69,7 @@ LABEL org.opencontainers.image.version="${VERSION}" org.opencontainers.image.rev
 FROM base
 USER root
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libcurl4 \
+    && apt-get install -y --no-install-recommends libcurl4t64 \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log
 USER 65532:65532
 COPY --from=build /usr/local/bin/diffserver /usr/local/bin/diffserver

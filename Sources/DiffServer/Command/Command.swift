@@ -44,10 +44,12 @@ private let elsewhere = [
 extension Command {
     /// Reads arguments (without the program's name) and the environment. Flags win over variables.
     ///
-    /// - Parameter group: limits the default of `--memory`.
+    /// - Parameters:
+    ///   - group: limits the default of `--memory`.
+    ///   - first: the command line of process 1, each word ended by a zero byte; nil to read it.
     init(
         _ arguments: [String], _ parts: (any Parts.Type)?, environment: @escaping Environment,
-        group: ControlGroup = ControlGroup()
+        group: ControlGroup = ControlGroup(), first: String? = nil
     ) throws(UsageError) {
         let topic = try Self.topic(arguments)
         if parts == nil, let topic = topic ?? arguments.first.flatMap(Help.Topic.init), topic.isAdded {
@@ -65,7 +67,7 @@ extension Command {
         case "serve": self = .serve(try Self.options(rest, environment, defaults).checked(environment: environment))
         case "key": self = try Self.key(rest)
         case "token": self = .token(try TokenCommand(rest, environment))
-        case "healthcheck": self = .healthCheck(try Self.options(rest, environment, defaults))
+        case "healthcheck": self = .healthCheck(try Self.healthCheck(rest, first, environment, defaults))
         case "diff": self = .diff(try DiffCommand(rest))
         case "completion": self = .completion(try Completion.Shell(rest))
         case "version", "--version", "-V": self = .version
@@ -95,6 +97,18 @@ extension Command {
         let (options, others) = try CommandLineParser(arguments).read(environment, into: defaults, server: \.self)
         if let other = others.first { throw UsageError("\"\(other)\" is not an option; \(Options.topic.pointer)") }
         return options
+    }
+
+    /// A health check's own options; without any those of the server that is the container's first process.
+    private static func healthCheck(
+        _ arguments: [String], _ first: String?, _ environment: Environment, _ defaults: Options
+    ) throws(UsageError) -> Options {
+        if arguments.isEmpty {
+            let server = HealthCheck.arguments(in: first ?? Files.text("/proc/1/cmdline"))
+            // It may be another command.
+            do throws(UsageError) { return try options(server, environment, defaults) } catch {}
+        }
+        return try options(arguments, environment, defaults)
     }
 
     private static func defaults(_ parts: (any Parts.Type)?, _ group: ControlGroup) -> Options {
@@ -309,6 +323,17 @@ struct TokenCommand: CommandOptions {
 /// `diffserver healthcheck`: asks a server on this machine whether it is ready, for containers without a shell. The
 /// exit status is 0 if it is.
 enum HealthCheck {
+    /// The arguments of a server in the command line of a container's first process, which may be an init before it;
+    /// none if there is no server in it.
+    static func arguments(in commandLine: String) -> [String] {
+        let words = commandLine.split(separator: "\0", omittingEmptySubsequences: false).map(String.init).dropLast()
+        guard let program = words.firstIndex(where: { $0 == "diffserver" || $0.hasSuffix("/diffserver") }) else {
+            return []
+        }
+        let arguments = words[(program + 1)...]
+        return Array(arguments.first == "serve" ? arguments.dropFirst() : arguments)
+    }
+
     static func run(_ options: Options) -> Never {
         let address = options.listen.first ?? .tcp(host: "127.0.0.1", port: 8080)
         guard let descriptor = target(address)?.connected(seconds: 2) else { fail("cannot connect to \(address)") }

@@ -149,7 +149,8 @@ package struct Help {
         Usage: diffserver healthcheck [OPTION…]
 
         Asks the server on this machine whether it is ready (GET /readyz). Exit status: 0 if it is, else 1. It takes the
-        options and variables of serve, to find the address and to know whether to speak TLS.
+        options and variables of serve, to find the address and to know whether to speak TLS. Without options it takes
+        those of the server that is the first process of its container.
 
         Example:
 

@@ -29,6 +29,27 @@ import Testing
         } catch { return (error as? UsageError)?.message ?? "\(error)" }
     }
 
+    @Test(
+        "A health check asks the server that is the first process of its container",
+        arguments: [
+            ("/usr/local/bin/diffserver\0serve\0--listen\0:9000\0", [], ":9000"),
+            ("/usr/local/bin/diffserver\0--listen=:9000\0", [], ":9000"),
+            ("/sbin/docker-init\0--\0diffserver\0serve\0--listen\0unix:/run/s\0", [], "unix:/run/s"),
+            ("diffserver\0serve\0--listen\0:9000\0", ["--listen", ":7000"], ":7000"),
+            ("diffserver\0serve\0", [], ":8000"), ("diffserver\0watch\0http://localhost/a\0", [], ":8000"),
+            ("/sbin/init\0--listen\0:9000\0", [], ":8000"), ("", [], ":8000"),
+        ])
+    func firstProcess(commandLine: String, own: [String], address: String) throws {
+        let command = try Command(
+            ["healthcheck"] + own, AllParts.self, environment: { $0 == "DIFFSERVER_LISTEN" ? ":8000" : nil },
+            first: commandLine)
+        guard case .healthCheck(let options) = command else {
+            Issue.record("no health check")
+            return
+        }
+        #expect(options.listen.map(\.description) == [address])
+    }
+
     /// Amounts that overflow, that are malformed, or that are just not meant. Calculations with any accepted one must
     /// not overflow.
     private static let amounts = [
