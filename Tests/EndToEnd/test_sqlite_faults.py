@@ -1,5 +1,6 @@
 """Unusable databases, full disks, damaged records: a clear error, and nothing is overwritten."""
 
+import concurrent.futures
 import itertools
 import os
 import pathlib
@@ -114,14 +115,9 @@ class FullDisk(SQLiteCase):
         first = self.post("s", {"state": [{"id": "a", "content": large}]}).json["to"]
         stream = Stream(self.node, session_path("s", "changes"), {"since": first})
         self.addCleanup(stream.close)
-        self.limit(max(each.stat().st_size for each in self.directory.iterdir()))
+        self.limit(4096)
         for session, body in (("s", {"state": ["b"]}), ("new", {"state": ["c"]}), ("s", {"edits": [{"op": "clear"}]})):
-            # Some may find room in the log; the rest is refused.
-            for number in range(20):
-                refused = self.post(session, {"state": [{"id": number, "content": large}]})
-                if refused.status == 503:
-                    break
-            refused = self.post(session, {"state": [{"id": "big", "content": large}]})
+            refused = self.post(session, body)
             self.assertEqual((refused.status, refused.json["type"]), (503, "/problems/store-unavailable"), refused)
             self.assertGreaterEqual(int(refused.headers["Retry-After"]), 1)
         known = self.shown("s")
@@ -158,7 +154,7 @@ class FullDisk(SQLiteCase):
 
 @names_its_stores
 class FullVolume(unittest.TestCase):
-    """A separate volume, which sessions fill up: DELETE still works, and makes room."""
+    """A separate volume, which sessions fill up: DELETE still works, and makes room; what still fits is written."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="diffserver-volume-")
@@ -186,8 +182,8 @@ class FullVolume(unittest.TestCase):
         self.process.terminate()
         self.process.wait(20)
 
-    def put(self, name, size=200_000):
-        return self.client.request("PUT", session_path(name), {"state": [{"id": 1, "content": "x" * size}]}).status
+    def put(self, name, size=200_000, client=None):
+        return (client or self.client).request("PUT", session_path(name), {"state": [{"id": 1, "content": "x" * size}]}).status
 
     def ready(self):
         return self.client.request("GET", "/readyz").status
@@ -212,6 +208,25 @@ class FullVolume(unittest.TestCase):
         for name in made:
             expected = 404 if name in gone[len(gone) // 2:] else 200
             self.assertEqual(self.client.request("GET", session_path(name)).status, expected, name)
+
+    def test_a_write_that_is_too_large_for_what_is_left_turns_away_nobody_else(self):
+        large, small = 14_000_000, 10
+        self.assertEqual(self.put("half", large // 2), 201)
+        for _ in range(5):
+            self.assertEqual(self.put("large", large), 503)
+            self.assertEqual(self.ready(), 200)
+            self.assertIn(self.put("small", small), (200, 201))
+        # In one transaction with others, too.
+        sizes = [large if number == 3 else small for number in range(8)]
+        clients = [Client(self) for _ in sizes]
+        for client in clients:
+            self.addCleanup(client.close)
+        with concurrent.futures.ThreadPoolExecutor(len(clients)) as pool:
+            for _ in range(5):
+                found = list(pool.map(lambda client, number: self.put(f"s{number}", sizes[number], client), clients, range(len(sizes))))
+                self.assertEqual([number for number, status in enumerate(found) if status >= 300], [3], found)
+        told = [line.split(" ", 1)[1] for line in self.lines if re.search("store|disk", line.split(" ", 1)[1])]
+        self.assertEqual(told, ["warning: the store refused a write, and takes small ones: database or disk is full\n"])
 
 
 class FullFile(SQLiteCase):

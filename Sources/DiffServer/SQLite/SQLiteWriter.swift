@@ -103,7 +103,7 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
         } catch {
             if !database.isIdle { _ = try? database.run("ROLLBACK") }
             if error.isFullDisk {
-                if isRetry { return write(group, onFullDisk: error) }
+                if isRetry { return refuse(group, error) }
                 reserve.release()
                 truncateLog()
                 return write(group, isRetry: true)
@@ -137,6 +137,18 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
         let others = freeing.count == group.count ? freeing : group.filter { !$0.frees }
         for job in others { job.done(.failure(StoreFailure(failure))) }
         if !freeing.isEmpty, freeing.count < group.count { write(freeing) }
+    }
+
+    /// Fails writes for which there was no room, even without the reserve, if that is so of each alone. The store stays
+    /// available if a small write fits, so that no large one turns away everybody else's.
+    private func refuse(_ group: [Job], _ failure: SQLiteDatabase.Failure) {
+        if group.count > 1 { return group.forEach { write([$0]) } }
+        guard !group[0].frees, mayGrow(), (try? database.probe()) != nil else {
+            return write(group, onFullDisk: failure)
+        }
+        health.recover(.writes)
+        health.refuses(because: failure.message)
+        group[0].done(.failure(StoreFailure(failure)))
     }
 
     private func written(_ group: [Job]) throws(SQLiteDatabase.Failure) -> [Bool] {

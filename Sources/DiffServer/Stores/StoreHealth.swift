@@ -25,6 +25,8 @@ public final class StoreHealth: Sendable {
         var since = Instant.now
         /// The reasons of this outage that were logged.
         var reasons: Set<String> = []
+        /// When it was last said that a write was refused though others are taken.
+        var refused: Instant?
     }
 
     /// The most reasons logged per outage: some name a number or a server, so there may be many.
@@ -66,6 +68,16 @@ public final class StoreHealth: Sendable {
 
     /// Logs a problem that leaves the store usable.
     public func warn(_ message: String) { log(message, "warning") }
+
+    /// Records that a write was refused, though the store takes small ones: logged at most once a minute.
+    public func refuses(because reason: String, at now: Instant = .now) {
+        let isNews = state.withLock { state in
+            guard state.refused.map({ now - $0 >= .seconds(60) }) ?? true else { return false }
+            state.refused = now
+            return true
+        }
+        if isNews { warn("the store refused a write, and takes small ones: \(reason)") }
+    }
 
     public func fail(_ part: Part, because reason: String, at now: Instant = .now) {
         state.withLock { state in
