@@ -309,7 +309,7 @@ class Writers:
             return 409, b"has-source"
         if not is_unknown and draw.random() < 0.08:
             # Elements that the shape cannot read are told with what is no edit at all, before any condition.
-            is_met = draw.random() < 0.6 or write.deed == "edits" and write.codes == ("wrong-shape",) and any("elements" in each for each in write.body["edits"])
+            is_met = draw.random() < 0.6 or write.deed == "edits" and write.codes is not None and any("elements" in each for each in write.body["edits"])
             headers["If-Match"] = f'"{self.plain_head(board) if is_met else "1-0123456789abcdef"}"'
             if not is_met and (write.codes in (None, ("elsewhere",)) or write.deed == "edits"):
                 return 412, b"revision-mismatch"

@@ -29,6 +29,8 @@ class World:
     def __init__(self, *options):
         self.server = Server("--digest-key", DIGESTS, "--token-secret", SECRET, "--key", f"keeper:{hashed(KEEPER)}",
                              "--key", f"other:{hashed(OTHER)}", "--key", f"team:{hashed(TEAM)}:team:",
+                             # The connection for everybody else waits while another is used.
+                             "--idle-timeout", "1h",
                              # Limited by bytes, histories of more hidden things would be shorter.
                              "--history-bytes", "64MiB", *options)
         self.line, self.elsewhere = Line(self.server), Line(self.server)
