@@ -196,6 +196,7 @@ class Mistakes(ServiceCase):
             ("map without a place", "POST", changes + "?map=true", {}, 400, ["itemsAt"]),
             ("a path that is none", "POST", "/v1/session/x/changes", {}, 404, ["did you mean /v1/sessions/x/changes?"]),
             ("a type that is none", "POST", changes, {"Content-Type": "text/plain"}, 415, ["application/json"]),
+            ("lines of JSON", "POST", changes, {"Content-Type": "application/x-ndjson"}, 415, ["many documents", "array"]),
             ("a patch for edits", "POST", changes, {"Content-Type": "application/json-patch+json"}, 415, ["application/json"]),
         ]
         for name, method, path, headers, status, words in rows:

@@ -51,10 +51,28 @@ public struct IndexBatch: Sendable {
     let isStage: Bool
 }
 
+extension IndexBatch: CustomStringConvertible {
+    /// The operations with their indexes: `deleted [0,1]; moved [0,2] → [0,0]`.
+    public var description: String {
+        (sections.texts.map { "sections \($0)" } + items.texts).joined(separator: "; ")
+    }
+}
+
+extension IndexBatch.Operations where Index: ListIndex {
+    fileprivate var texts: [String] {
+        [
+            ("deleted", deleted.map(\.text)), ("inserted", inserted.map(\.text)),
+            ("moved", moved.map { "\($0.from.text) → \($0.to.text)" }), ("updated", updated.map(\.at.text)),
+        ].filter { !$1.isEmpty }.map { "\($0) \($1.joined(separator: ", "))" }
+    }
+}
+
 /// An index of a list: of the sections, or of the rows of one section.
 protocol ListIndex: Hashable, Sendable {
     var list: Int { get }
     var place: Int { get }
+    /// As in the JSON of changes.
+    var text: String { get }
 
     init(_ value: JSONSlice) throws(ApplyError)
 }
@@ -62,6 +80,7 @@ protocol ListIndex: Hashable, Sendable {
 extension Int: ListIndex {
     var list: Int { 0 }
     var place: Int { self }
+    var text: String { "\(self)" }
 
     init(_ value: JSONSlice) throws(ApplyError) { self = try value.asInteger() }
 }
@@ -69,6 +88,7 @@ extension Int: ListIndex {
 extension ItemPath: ListIndex {
     var list: Int { section }
     var place: Int { row }
+    var text: String { "[\(section),\(row)]" }
 
     init(_ value: JSONSlice) throws(ApplyError) {
         let path = try value.asArray()
@@ -257,6 +277,11 @@ public struct ListStage: Sendable {
     public let batch: IndexBatch
     /// The list to adopt inside the batch.
     public let list: RowList
+}
+
+extension ListStage: CustomStringConvertible {
+    /// The operations with their indexes.
+    public var description: String { batch.description }
 }
 
 extension RowList {

@@ -110,6 +110,10 @@ enum MediaType {
 
     static let patches = [jsonPatch, mergePatch]
 
+    /// A document a line, or after a separator (RFC 7464).
+    static let lines = ["ndjson", "x-ndjson", "jsonl", "jsonlines", "x-jsonlines", "json-seq"]
+        .map { "application/\($0)" }
+
     /// The type that PATCH takes (RFC 5789 §3.1): sent in answers to OPTIONS, and when another type is refused.
     static let acceptPatch = Field("Accept-Patch", mergePatch)
 }
@@ -120,7 +124,9 @@ extension Problem {
         let reason =
             MediaType.patches.contains(name)
             ? "\"\(name)\" is a patch, but this takes a whole document or {\"edits\":[…]}"
-            : "\"\(name)\" is not JSON"
+            : MediaType.lines.contains(name)
+                ? "\"\(name)\" is many documents, but this takes one: put the values into an array"
+                : "\"\(name)\" is not JSON"
         return Problem(
             .unsupportedMediaType, "\(reason): send the header Content-Type: application/json",
             fields: [Field("Accept-Post", "application/json")])

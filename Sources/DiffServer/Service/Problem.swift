@@ -84,6 +84,7 @@ package struct Problem: Error, Sendable {
         case .shape(let guess, let other):
             problem.shape = guess
             problem.detail = detail.replacing(StateError.exampleOfShape, with: "")
+            problem.errors = errors.map { $0.replacing(StateError.exampleOfShape, with: "") }
             problem.detail += "; the document looks like ?\(guess.shape.query)"
             if let other { problem.detail += ", or, if these are ids, ?\(other.shape.query)" }
         case .wrap: problem.detail += #"; the document is sent as {"state":…}"#

@@ -5,7 +5,7 @@ public struct Violation: Sendable {
     /// A short name for programs, such as `duplicate-id`.
     public let code: String
     /// A readable sentence.
-    public let detail: String
+    public private(set) var detail: String
     /// The byte of the document where the place is, if it is in one that was read.
     package var offset: Int?
 
@@ -14,6 +14,15 @@ public struct Violation: Sendable {
         self.pointer = pointer
         self.code = code
         self.detail = detail
+    }
+}
+
+extension Violation {
+    /// The same with other words in its sentence.
+    package func replacing(_ words: String, with others: String) -> Violation {
+        var violation = self
+        violation.detail = detail.replacing(words, with: others)
+        return violation
     }
 }
 

@@ -238,6 +238,11 @@ struct RowListTests {
         #expect(stages[2].batch.items.moved.count == 1)
         #expect(stages[3].batch.sections.updated == [.init(from: 1, at: 1, redraw: .reconfigure)])
         #expect(stages[3].list == RowList(new))
+        let move = try #require(stages[2].batch.items.moved.first)
+        let moved = "moved [0,\(move.from.row)] → [0,\(move.to.row)]"
+        #expect(
+            stages.map(\.description)
+                == ["updated [0,0]", "deleted [1,0]", "inserted [0,2]; \(moved)", "sections updated 1"])
         #expect(stages[3].batch.items.isEmpty && !stages[3].batch.sections.isEmpty)
     }
 

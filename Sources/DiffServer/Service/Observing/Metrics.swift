@@ -218,7 +218,7 @@ package final class Metrics: Sendable {
             service.journal.output.dropped)
         text.gauge("diffserver_draining", "1 while the process is about to end, else 0.", service.isDraining ? 1 : 0)
         text.gauge(
-            "diffserver_reload_success", "0 if the last SIGHUP found a file that cannot be used, else 1.",
+            "diffserver_reload_success", "0 if a file could not be used when it was last read again, else 1.",
             hasReloaded.load(ordering: .relaxed) ? 1 : 0)
         if let expiry = service.certificateExpiry {
             text.gauge(
