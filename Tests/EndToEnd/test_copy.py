@@ -12,7 +12,8 @@ import unittest
 from support.client import Client, session_path, target
 from support.clock import wait_for
 from support.node import Node
-from support.redis import IS_INSTALLED, MISSING, Redis, Shards
+from support.ports import free_port
+from support.redis import IS_INSTALLED, MISSING, Group, Redis, Shards
 from support.server import binary, environment
 from support.store import names_its_stores
 from support.tokens import SECRET, bearer, token
@@ -223,6 +224,20 @@ class Copies(StoreCase):
         shards = Shards(replicas=0)
         self.addCleanup(shards.close)
         self.check(self.file("old"), self.file("new"), *DIGESTS, through=(Place(shards.address),))
+
+    @unittest.skipUnless(IS_INSTALLED, MISSING)
+    def test_over_tls_and_by_the_name_of_a_group(self):
+        certificate, key = self.folder / "certificate", self.folder / "key"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
+                        "-subj", "/CN=redis", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate],
+                       check=True, capture_output=True)
+        port = free_port()
+        secure = Redis(f"tls-port {port}", f"tls-cert-file {certificate}", f"tls-key-file {key}", "tls-auth-clients no")
+        group = Group()
+        for each in (secure, group):
+            self.addCleanup(each.close)
+        through = (Place(f"rediss://localhost:{port}", "--store-ca", str(certificate)), Place(group.address))
+        self.check(self.file("old"), self.file("new"), *DIGESTS, through=through)
 
 
 @names_its_stores
