@@ -336,41 +336,7 @@ package final class DiffService: Service {
         StoreOutage.staleness(of: source?.staleness(of: session), after: storeSilence)
     }
 
-    // MARK: Public sessions
-
-    /// Whether anybody may read a session. One with a source is as public as the file says, also before it is made.
-    ///
-    /// - Parameter setting: its own; nil if there is no session.
-    func isPublic(_ name: String, _ setting: Bool?) -> Bool {
-        guard let list = source?.list(of: name), setting == nil || list.hasSource else { return setting ?? false }
-        return list.settings.isPublic ?? false
-    }
-
-    /// The same, as far as this process knows.
-    func isKnownPublic(_ name: String) -> Bool { isPublic(name, table.anySlot(name)?.isPublic) }
-
-    /// Whether nobody may without credentials, whatever the store says. What is not read does not count as used.
-    func isKnownPrivate(_ name: String) -> Bool {
-        let setting = table.anySlot(name)?.isPublic
-        return store.isSole && (!table.isCache || setting != nil) && !isPublic(name, setting)
-    }
-
-    /// Whether anybody may read the answer to a request: it only reads public sessions, and comes without credentials.
-    /// Where these are needed, all such answers are alike until the sessions are known to be public.
-    func isShared(_ head: RequestHead, _ peer: Peer) -> Bool {
-        guard head["authorization"] == nil, case .found(let route, let captures) = routes.match(head),
-            case .read = route.permission
-        else { return false }
-        if !access.isUnlocked(for: peer) { return true }
-        let names = Self.sessions(of: head, captures.value(of: "session"))
-        return !names.isEmpty && names.allSatisfy(isKnownPublic)
-    }
-
-    /// The sessions that a request names, in its path or its query.
-    static func sessions(of head: RequestHead, _ named: String?) -> [String] {
-        if let named { return [named] }
-        return head.query.filter { $0.name == "session" }.map { String($0.value.prefix { $0 != "@" }) }
-    }
+    // MARK: The parts
 
     /// The settings of a session that a writer makes: the file's, if that names the session.
     func settings(of list: (any ListedSession)?) -> Session.Settings {
@@ -493,29 +459,6 @@ extension DiffService {
     private func checkWritable() throws(Problem) {
         if drain.refusesWrites.load(ordering: .relaxed) { throw .draining }
     }
-}
-
-/// What an operator decides about requests and their sessions.
-package struct ServiceSettings: Sendable {
-    /// The longest body of a request, in bytes.
-    package var maxBodyBytes = 16 << 20 {
-        didSet { stateLimits.maxContentBytes = maxBodyBytes }
-    }
-    package var stateLimits = StateLimits()
-    /// The default for sessions that do not set it.
-    package var timeToLive = Duration.seconds(3600)
-    package var requiresIfMatch = false
-    /// A stream ends after this time, so that its reader reconnects, perhaps to another node; nil for never.
-    package var streamLife: Duration?
-    /// Requests per second of one key or token; nil for no limit.
-    package var rate: Int?
-    /// Requests per second of one peer; nil for no limit.
-    package var peerRate: Int?
-
-    package init() {}
-
-    /// The defaults for sessions that do not set them.
-    package var defaultSettings: Session.Settings { Session.Settings(timeToLive: timeToLive, ignored: []) }
 }
 
 /// The version of this program.
