@@ -213,21 +213,22 @@ class Calls(HookCase):
 
     def test_the_log_says_once_that_an_owner_refuses_the_calls(self):
         name, path = self.new_board(kind="signed")
-        rows = ((401, 422), (403, 422), (401, 422), (503, 503), (429, 503), (204, 200), (204, 200), (403, 422), (422, 422))
+        rows = ((401, 422), (403, 422), (401, 422), (503, 503), (429, 503), (204, 200), (204, 200), (503, 503), (204, 200),
+                (204, 200), (204, 200), (403, 422), (422, 422))
         for number, (answered, status) in enumerate(rows):
             self.upstream.set(path, says({}, answered))
             self.assertStatus(self.edit(name, insert(f"i{number}")), status)
         place = f"list=signed:{{name}} session={name}"
         expected = [
             f"warning: list hook refuses calls: it answered 401 {place}", f"warning: list hook fails: it answered 503 {place}",
-            f"list hook is back {place}", f"list hook accepts calls again {place}",
+            f"list hook accepts calls again {place}", f"list hook is back {place}",
             f"warning: list hook refuses calls: it answered 403 {place}", f"list hook accepts calls again {place}",
         ]
         wait_for(lambda: self.told() == expected, f"the log says {expected}, not {self.told()}")
         metrics = self.get("/metrics", **bearer(KEY)).text
-        for outcome, count in (("agreed", 2), ("refused", 5), ("failed", 2)):
+        for outcome, count in (("agreed", 5), ("refused", 5), ("failed", 3)):
             self.assertIn(f'\ndiffserver_hook_calls_total{{list="signed:{{name}}",outcome="{outcome}"}} {count}\n', metrics)
-        self.assertIn('\ndiffserver_hook_duration_seconds_count{list="signed:{name}"} 9\n', metrics)
+        self.assertIn('\ndiffserver_hook_duration_seconds_count{list="signed:{name}"} 13\n', metrics)
 
     def told(self):
         return [line for line in self.server.lines if "list=signed:" in line]

@@ -75,7 +75,9 @@ extension RedisFailure: CustomStringConvertible {
         switch self {
         case .unavailable, .denied: "redis: no connection: \(self)"
         case .lost: "redis: connection lost: \(self)"
-        case .refused, .unreplicated: "redis: \(self)"
+        // Without the script that met it, which others meet as well.
+        case .refused(let error): "redis: \(error.text.split(separator: " script: ", maxSplits: 1).first ?? "")"
+        case .unreplicated: "redis: \(self)"
         }
     }
 }

@@ -65,7 +65,7 @@ struct ShapeSearch: Sendable {
         guard let first = likely.first else { return nil }
         let guess = documents.new.guess(first, keeping: named, limits)
         guard documents.holdsOld(guess.shape, limits) else { return nil }
-        let other = guess.shape.continuesHead ? likely.dropFirst().first { !$0.shape.continuesHead } : nil
+        let other = guess.shape.continuesHead ? likely.dropFirst().first { $0.shape.isFlatByIDs } : nil
         return .shape(guess, orIfIDs: other)
     }
 
@@ -109,6 +109,9 @@ struct ShapeSearch: Sendable {
 }
 
 extension StateShape {
+    /// Whether it is one list of elements with ids.
+    fileprivate var isFlatByIDs: Bool { !continuesHead && mapping?.sectionsAt == nil }
+
     /// The shape as a query, without defaults; empty for the native shape.
     package var query: String {
         essentials.map { "\($0.rawValue)=\(Self.encoded($1))" }.joined(separator: "&")

@@ -13,9 +13,9 @@ final class Outages: Sendable {
         var logged: [String: Int] = [:]
         /// Sessions whose sources send what is mended, or left out.
         var mended: [Mending: Set<SourceName>] = [:]
-        /// Lists whose hooks refuse their calls, and those whose hooks do not decide.
+        /// Lists whose hooks refuse their calls, and those whose hooks do not decide, with their decisions since.
         var refusing: Set<String> = []
-        var undecided: Set<String> = []
+        var undecided: [String: Int] = [:]
     }
 
     /// What a list does not stop for.
@@ -26,6 +26,8 @@ final class Outages: Sendable {
 
     /// The most sessions of one list that the log names at a time.
     private static let maxLogged = 64
+    /// The decisions in a row after which a hook is back: of a list's hooks, only one may fail.
+    private static let decisionsOfHealth = 3
     /// The most sessions that the log names at a time for one kind of mending.
     private static let maxMended = 256
 
@@ -105,14 +107,19 @@ final class Outages: Sendable {
 
     /// Records that a hook did not decide.
     func hookFailed(because reason: String, about session: String, of list: String) {
-        guard state.withLock({ $0.undecided.insert(list).inserted }) else { return }
+        guard state.withLock({ $0.undecided.updateValue(0, forKey: list) == nil }) else { return }
         log("list hook fails: \(reason)", SourceName(session), list, level: "warning")
     }
 
     /// Records a hook's decision about edits. 401 and 403 concern the call rather than the edits: most likely the
     /// secret is wrong.
     func hookDecided(_ status: Int, about session: String, of list: String) {
-        if state.withLock({ $0.undecided.remove(list) != nil }) { log("list hook is back", SourceName(session), list) }
+        let isBack = state.withLock { state in
+            guard let decisions = state.undecided[list] else { return false }
+            state.undecided[list] = decisions + 1 < Self.decisionsOfHealth ? decisions + 1 : nil
+            return state.undecided[list] == nil
+        }
+        if isBack { log("list hook is back", SourceName(session), list) }
         let isRefusal = status == 401 || status == 403
         let isNew = state.withLock { state in
             isRefusal ? state.refusing.insert(list).inserted : state.refusing.remove(list) != nil

@@ -32,7 +32,7 @@ extension ElementProfile {
         var isSure = true
         /// Whether ids are unique within their section alone.
         var isScoped = false
-        /// Whether ids are times.
+        /// Whether ids are times or decimals.
         var isTime = false
         /// The place of the id.
         let place: Int

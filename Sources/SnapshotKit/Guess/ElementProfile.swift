@@ -35,8 +35,8 @@ struct ElementProfile {
 
     /// What is at a place.
     struct Findings {
-        /// Elements with a value here: of any kind, one that could be an id, a string, one that is a time, a list, a
-        /// boolean, null.
+        /// Elements with a value here: of any kind, one that could be an id, a string, one that is a time or a decimal, a
+        /// list, a boolean, null.
         var (count, ids, texts, times, lists, flags, nulls) = (0, 0, 0, 0, 0, 0, 0)
         /// Elements of these lists, of the longest of them, and their bytes; bytes of objects.
         var (innerCount, longest, innerBytes, objectBytes) = (0, 0, 0, 0)
@@ -121,7 +121,7 @@ struct ElementProfile {
             let text = cursor.takeString()
             guard text.count > 0, text.count <= StateLimits.maxIDBytes else { return }
             places[place].found.texts += 1
-            if text.isTime { places[place].found.times += 1 }
+            if text.isTime || text.isDecimal { places[place].found.times += 1 }
             takeID(text, at: place)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             let token = cursor.takeToken()
@@ -274,6 +274,14 @@ struct ElementProfile {
 }
 
 extension JSONString {
+    /// Whether this is a number with a fraction: `12.50`.
+    fileprivate var isDecimal: Bool {
+        let bytes = UnsafeRawBufferPointer(start: start, count: count)
+        let parts = (bytes.first == UInt8(ascii: "-") ? bytes.dropFirst() : bytes[...]).split(
+            separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return parts.count == 2 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(\.isDigit) }
+    }
+
     /// Whether this begins like a date, or is a time of day (RFC 3339): `2026-11-28T08:15:00Z`, `08:15`.
     fileprivate var isTime: Bool {
         let bytes = UnsafeRawBufferPointer(start: start, count: count)

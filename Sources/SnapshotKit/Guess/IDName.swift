@@ -31,7 +31,8 @@ enum IDName {
         guard plain.count > 2, !others.contains(where: plain.hasPrefix) else { return nil }
         let words = words(of: name)
         switch words.last {
-        case "id" where words.count > 1, "key" where words.count > 1: return 80
+        case "id" where words.count > 1: return 80
+        case "key" where words.count > 1: return secret.contains(words[words.count - 2]) ? nil : 80
         case "no", "nr", "num", "number", "code", "slug", "sku", "ref", "reference":
             return words.count > 1 && !numbered.contains(words[words.count - 2]) ? 70 : nil
         case "url" where words.count > 1: return 22
@@ -74,11 +75,16 @@ enum IDName {
     /// Parts of names of values that change while the element stays.
     private static let fleeting = ["etag", "updated", "modified", "changed", "position", "rank", "index", "sequence"]
     /// Beginnings of names of another element's id.
-    private static let others = ["parent", "prev", "next", "reply", "inreply", "root"]
+    private static let others = [
+        "parent", "prev", "next", "last", "latest", "reply", "inreply", "root", "created", "updated", "deleted",
+        "assigned",
+    ]
+    /// What a key may be for without telling elements apart.
+    private static let secret: Set<String> = ["api", "access", "public", "private", "secret", "sort"]
     /// What a number or a code may be of without telling elements apart.
     private static let numbered: Set<String> = [
         "weather", "status", "error", "color", "colour", "response", "result", "condition", "page", "line", "row",
-        "phone", "area", "zip", "post", "postal",
+        "phone", "area", "zip", "post", "postal", "version", "build",
     ]
     /// Words that end like an id.
     private static let endings: Set<String> = [

@@ -220,6 +220,9 @@ extension FoundList {
         pointer.tokens.contains { Self.aside.contains(String(decoding: $0, as: UTF8.self).lowercased()) }
     }
 
+    /// Whether rows may refer to its elements as their sections.
+    var mayBeSections: Bool { !isAside || pointer.tokens.last?.elementsEqual("columns".utf8) == true }
+
     /// Names of the list in a document that has one.
     private static let usual: Set<String> = [
         "data", "items", "item", "results", "result", "features", "edges", "nodes", "entries", "entry", "records",

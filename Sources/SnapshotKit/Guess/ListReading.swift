@@ -34,7 +34,11 @@ struct ListReading {
             var mapping = list.mapping
             mapping.element.idAt = [.root]
             let byMatch = ListReading(matched, list.weight)
-            guard ElementProfile(of: list).identities.contains(where: \.isUnique) else { return [byMatch] }
+            let profile = ElementProfile(of: list)
+            let areMeasures = profile.places[0].found.times > 0
+            // Times or decimals in an object are a column of a table.
+            if areMeasures, !list.pointer.tokens.isEmpty { return [] }
+            guard !areMeasures, profile.identities.contains(where: \.isUnique) else { return [byMatch] }
             // Texts such as the lines of a log repeat sooner or later.
             return list.holdsLines
                 ? [byMatch, ListReading(mapping, list.weight - alternate)] : [ListReading(mapping, list.weight)]
@@ -80,14 +84,16 @@ private struct ObjectReadings {
 
     /// Sections come before outlines, unless children have children themselves, or some elements have none at all.
     var readings: [ListReading] {
-        if list.isMap { return (sections.map { [$0] } ?? []) + map }
-        var nested = [sections, outline].compactMap(\.self)
+        let (sections, isLikely) = sections
+        if list.isMap { return (sections.map { [$0] } ?? []) + map(sections) }
+        var nested = [isLikely ? sections : nil, outline].compactMap(\.self)
         if let children = nested.last?.shape.mapping?.element.childrenAt,
             hasGrandchildren(at: children) || !sample.haveLists(at: children, all: true)
         {
             nested.reverse()
         }
-        return nested.enumerated().map { ListReading($1, score: score + 6 - $0) } + flat
+        let last = isLikely ? nil : sections.map { ListReading($0, score: score - ListReading.alternate - 1) }
+        return nested.enumerated().map { ListReading($1, score: score + 6 - $0) } + flat + [last].compactMap(\.self)
     }
 
     /// Whatever tells the elements apart, and the next best.
@@ -105,7 +111,7 @@ private struct ObjectReadings {
     }
 
     /// An object of objects, whose names are their ids: they are alike, or their names are keys, or they are many.
-    private var map: [ListReading] {
+    private func map(_ sections: ListReading?) -> [ListReading] {
         let isLikely = sample.likeness >= (list.hasKeys ? 20 : 60)
         guard isLikely || list.count >= (list.hasKeys ? 3 : 8) else { return [] }
         var mapping = list.mapping
@@ -131,12 +137,15 @@ private struct ObjectReadings {
         ElementProfile(sampleOf: list, at: children).haveLists(at: children)
     }
 
-    /// The list as sections, if each element is little more than a list: a header and its rows, rather than a post and
-    /// its comments.
-    private var sections: ListReading? {
-        guard profile.lists.count == 1, let place = profile.lists.first, profile.memberNames.count <= 8,
-            profile.places[place].found.longest > 1 || outline != nil
-        else { return nil }
+    /// The list as sections: likely if each element is little more than a list, or says whether it is expanded: a header
+    /// and its rows, rather than a post and its comments.
+    private var sections: (ListReading?, isLikely: Bool) {
+        guard profile.lists.count == 1, let place = profile.lists.first, profile.memberNames.count <= 8 else {
+            return (nil, false)
+        }
+        let isFolded = profile.expansion != nil
+        let hasRows = profile.places[place].found.longest > 1 || isFolded || outline != nil
+        guard hasRows || !list.isMap else { return (nil, false) }
         let innerBytes = profile.places[place].found.innerBytes
         var mapping = StateShape.FieldMapping()
         (mapping.sectionsAt, mapping.itemsAt) = (list.pointer, profile.pointer(place))
@@ -144,16 +153,17 @@ private struct ObjectReadings {
         if list.isMap {
             mapping.sectionsAreMap = true
         } else {
-            guard let identity = profile.sectionIdentity else { return nil }
+            guard let identity = profile.sectionIdentity else { return (nil, false) }
             mapping.sectionIDAt = identity.idAt[0]
         }
         let inner = ElementProfile(of: list, at: profile.pointer(place))
         let identity = inner.identities.first { $0.isSure }
         // Rows that are not told apart everywhere may be labels, of which there are less than of all else.
         let isWhole = identity.map { !$0.isScoped } ?? false
-        guard innerBytes * (isWhole ? 3 : 2) >= profile.bytes, identity != nil || !list.isMap else { return nil }
+        let isFilled = innerBytes * (isWhole ? 3 : 2) >= profile.bytes
+        guard !list.isMap || isFilled && identity != nil else { return (nil, false) }
         mapping.take(identity, inner)
-        return ListReading(mapping, list.weight + (identity?.score ?? 20) / 2)
+        return (ListReading(mapping, list.weight + (identity?.score ?? 20) / 2), hasRows && (isFilled || isFolded))
     }
 
     /// Rows of one list that refer to the sections of another: most likely if the reference is called after that.
@@ -162,7 +172,8 @@ private struct ObjectReadings {
     }
 
     private func joined(with sections: ObjectReadings) -> ListReading? {
-        guard !list.isMap, !sections.list.isMap, list.start != sections.list.start, !sections.list.isAside,
+        guard !list.isMap, !sections.list.isMap, list.start != sections.list.start,
+            sections.list.mayBeSections,
             let key = sections.identity, key.idAt.count == 1,
             let ids = sections.profile.references.first(where: { $0.pointer == key.idAt[0] })?.values
         else { return nil }

@@ -100,15 +100,19 @@ extension StateParser {
     private mutating func note(
         _ duplicates: [ColumnsBuilder.Duplicate], in columns: Columns, _ shape: StateShape
     ) {
-        let hasOneID = (shape.mapping?.element.idAt.count ?? 0) == 1
+        let element = shape.mapping?.element
+        let hasOneID = element?.idAt.count == 1
         columns.withView { view in
             var noted: Set<RecordIndex> = []
             for duplicate in duplicates {
                 let advice =
                     shape == .native
                     ? "give each an id of its own"
-                    : "duplicates=first keeps the first"
-                        + (duplicate.isSection || !hasOneID ? "" : ", a second idAt makes ids of two parts")
+                    : element?.continuesHead == true
+                        ? "name another member by sectionIdAt"
+                        : "duplicates=first keeps the first"
+                            + (duplicate.isSection || !hasOneID
+                                ? "" : ", a second idAt makes ids of two parts, idBy=match needs none")
                 for record in duplicate.records where noted.insert(record).inserted {
                     note(
                         "duplicate-id", "duplicate id \"\(Violations.shown(Array(view.id(of: record).text)))\"",

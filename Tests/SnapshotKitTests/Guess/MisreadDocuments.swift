@@ -31,6 +31,10 @@ private let ids = [
         rows(40) { #"{"chainId":\#($0 % 4),"address":"0x\#($0 / 4)a","decimals":18}"# },
         #"{"itemsAt":"","idAt":["/chainId","/address"]}"#, 40),
     ForeignDocument(
+        "conversations by their last message, which is another at each answer",
+        rows(5) { #"{"user":"u\#($0)","lastMessageId":\#($0),"createdById":\#($0 + 9),"apiKey":"k\#($0)","text":"x"}"# },
+        #"{"itemsAt":"","idBy":"match"}"#, 5),
+    ForeignDocument(
         "members of many rooms: two numbers that say id",
         rows(160) { #"{"roomId":\#($0 / 8),"userId":\#($0 % 8),"role":"guest"}"# },
         #"{"itemsAt":"","idAt":["/roomId","/userId"]}"#, 160),
@@ -163,6 +167,28 @@ private let nested = [
         """#,
         #"{"sectionsAt":"","sectionIdAt":"/id","itemsAt":"/timers","idAt":"/id","sectionExpandedAt":"/isExpanded"}"#, 2,
         2),
+    ForeignDocument(
+        "sections of one row each that can be folded",
+        #"""
+        {"sections":[{"id":"A","title":"x","isExpanded":true,"videos":[{"id":1,"n":1}]},
+        {"id":"B","title":"y","isExpanded":false,"videos":[{"id":2,"n":1}]}]}
+        """#,
+        #"""
+        {"sectionsAt":"/sections","sectionIdAt":"/id","itemsAt":"/videos","idAt":"/id",
+        "sectionExpandedAt":"/isExpanded"}
+        """#, 1, 2),
+    ForeignDocument(
+        "cards that refer to the columns of a board",
+        #"""
+        {"columns":[{"id":1,"name":"x"},{"id":2,"name":"y"}],"cards":[{"id":11,"column_id":1,"t":"q"},
+        {"id":12,"column_id":2,"t":"r"},{"id":13,"column_id":2,"t":"s"}]}
+        """#,
+        #"{"sectionsAt":"/columns","itemsAt":"/cards","groupAt":"/column_id","idAt":"/id"}"#, 3, 2),
+    ForeignDocument(
+        "columns of measures by time",
+        #"""
+        {"latitude":52.5,"hourly":{"time":["2025-01-01T00:00","2025-01-01T01:00"],"temperature_2m":[3.1,4.2]}}
+        """#, nil),
     ForeignDocument(
         "timers that refer to their sections",
         #"{"sections":[{"id":"B","isExpanded":true}],"timers":[{"id":"t","sectionID":"B"}]}"#,

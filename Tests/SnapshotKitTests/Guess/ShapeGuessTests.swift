@@ -72,6 +72,13 @@ struct ShapeGuessTests {
                 #"[{"roomId":1,"userId":1},{"roomId":1,"userId":2},{"roomId":2,"userId":1}]"#,
                 [#"{"idBy":"match"}"#, #"{"idAt":["/roomId","/userId"]}"#]
             ),
+            (
+                #"[{"id":1,"title":"x","cards":[{"id":3,"text":"y"}]},{"id":2,"title":"z","cards":[]}]"#,
+                [
+                    #"{"idAt":"/id"}"#, #"{"idAt":"/title"}"#,
+                    #"{"sectionsAt":"","sectionIdAt":"/id","itemsAt":"/cards","idAt":"/id"}"#,
+                ]
+            ),
             (#"["a","b"]"#, ["{}", #"{"idAt":""}"#]),
             (#"[{"id":1},{"id":2}]"#, ["{}", #"{"idAt":"/id"}"#, #"{"idBy":"match"}"#]),
         ])
@@ -96,7 +103,8 @@ struct ShapeGuessTests {
             (#"["a","b"]"#, #"{"idAt":""}"#), (#"["a","a"]"#, #"{"idBy":"match"}"#),
             (#"[{"id":1},{"id":2}]"#, #"{"idAt":"/id"}"#),
             (#"[{"id":1},{"id":1}]"#, #"{"idBy":"match"}"#), ("[1,1.5,null]", #"{"idBy":"match"}"#),
-            (#"[{"id":"a","content":1}]"#, "{}"),
+            (#"[{"id":"a","content":1}]"#, "{}"), (#"["1.50","-2.5"]"#, #"{"idBy":"match"}"#),
+            (#"["2026-11-29T08:00","2026-11-29T09:00"]"#, #"{"idBy":"match"}"#),
         ])
     func ofLists(json: String, best: String) throws {
         var document = StateDocument(Array(json.utf8))
