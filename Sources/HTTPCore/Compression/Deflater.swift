@@ -15,14 +15,15 @@ final class Deflater {
         case pieces
     }
 
-    init(_ format: Format = .gzip) {
+    /// - Parameter level: from 1 (fastest) to 9 (smallest); nil for that of the format.
+    init(_ format: Format = .gzip, level: Int32? = nil) {
         self.format = format
-        level = format == .gzip ? 1 : 9
+        self.level = level ?? (format == .gzip ? 1 : 9)
         stream.initialize(to: z_stream())
         let size = Int32(MemoryLayout<z_stream>.size)
         // Window bits plus 16 mean gzip, negative ones no header.
         let window: Int32 = format == .gzip ? 15 + 16 : -15
-        let status = deflateInit2_(stream, level, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, size)
+        let status = deflateInit2_(stream, self.level, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, size)
         precondition(status == Z_OK, "zlib has no memory")
     }
 

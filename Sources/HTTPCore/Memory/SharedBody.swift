@@ -9,6 +9,8 @@ public final class SharedBody: Sendable {
     /// The range of the octets without the framing.
     private let content: Range<Int>
     private let budget: MemoryBudget
+    /// Whether it never changes, so that the smallest gzip pays.
+    private let isPermanent: Bool
     private let gzip = Locked(Gzip.none)
     /// The piece for compressed streams.
     private let piece = Locked<SharedBody?>(nil)
@@ -26,9 +28,11 @@ public final class SharedBody: Sendable {
 
     /// A whole body.
     ///
-    /// - Parameter budget: charged for the bytes, whatever its limit, since they exist already.
-    public init(_ bytes: [UInt8], in budget: MemoryBudget) {
-        (framed, content, self.budget) = (bytes, 0..<bytes.count, budget)
+    /// - Parameters:
+    ///   - budget: charged for the bytes, whatever its limit, since they exist already.
+    ///   - isPermanent: whether it is sent as long as the process lives, so that the smallest gzip pays.
+    public init(_ bytes: [UInt8], in budget: MemoryBudget, isPermanent: Bool = false) {
+        (framed, content, self.budget, self.isPermanent) = (bytes, 0..<bytes.count, budget, isPermanent)
         budget.charge(framed.capacity)
     }
 
@@ -42,7 +46,7 @@ public final class SharedBody: Sendable {
         content = framed.count..<framed.count + bytes.count
         framed.append(contentsOf: bytes)
         framed.append(contentsOf: [0x0D, 0x0A])
-        (self.framed, self.budget) = (framed, budget)
+        (self.framed, self.budget, isPermanent) = (framed, budget, false)
         budget.charge(framed.capacity)
     }
 
@@ -53,7 +57,7 @@ public final class SharedBody: Sendable {
     /// The body as gzip, compressed here and only once; nil if that is not smaller.
     func compressed(with deflater: Deflater) -> SharedBody? {
         if case .done(let body) = gzip.withLock({ $0 }) { return body }
-        let body = made { deflater.compressed(framed[content]) }
+        let body = made { (isPermanent ? Deflater(level: 9) : deflater).compressed(framed[content]) }
         gzip.withLock { gzip in
             // If a worker is compressing it, others wait for its result.
             if case .none = gzip { gzip = .done(body) }
@@ -79,7 +83,7 @@ public final class SharedBody: Sendable {
         case .done(let body): return then(body)
         }
         workers.run { [self] in
-            let body = made { Deflater().compressed(framed[content]) }
+            let body = made { Deflater(level: isPermanent ? 9 : nil).compressed(framed[content]) }
             let waiting = gzip.withLock { gzip -> [@Sendable (SharedBody?) -> Void] in
                 guard case .underWay(let waiting) = gzip else { return [] }
                 gzip = .done(body)

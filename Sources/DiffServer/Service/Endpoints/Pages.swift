@@ -59,12 +59,15 @@ enum GetProblem {
 
 /// A file in the binary: the playground, the page of a list, the JavaScript client, or the API's description.
 struct GetFile: Sendable {
-    private let bytes: [UInt8]
+    private let body: SharedBody
     private let type: String
     private let tag: String
     private let fields: [Field]
     /// Those of a 304, too.
     private let common: [Field]
+
+    /// They are in the binary, whatever the limits.
+    private static let memory = MemoryBudget(limit: .max)
 
     /// All of them, by their paths.
     private static let files = Dictionary(
@@ -82,7 +85,7 @@ struct GetFile: Sendable {
 
     private init(_ file: page_file) {
         let bytes = Array(UnsafeBufferPointer(start: file.bytes, count: Int(file.count)))
-        self.bytes = bytes
+        body = SharedBody(bytes, in: Self.memory, isPermanent: true)
         let name = String(cString: file.name)
         type = Self.type(of: name)
         let others = Self.sources[name]
@@ -130,10 +133,10 @@ struct GetFile: Sendable {
     @Sendable
     func answer(_ call: OpenCall) -> Response {
         if RevisionTags(call.head, "if-none-match")?.names(tag) == true {
-            return .notModified(common, unsent: bytes.count)
+            return .notModified(common, unsent: body.count)
         }
         return Response(
-            status: 200, fields: [Field("Content-Type", type)] + common + fields, body: .bytes(bytes),
+            status: 200, fields: [Field("Content-Type", type)] + common + fields, body: .shared(body),
             isCompressible: true)
     }
 }
