@@ -18,7 +18,9 @@ extension StateDocument {
         let all = candidates(limits)
         let own = all.filter { $0.shape.listAt == shape.listAt }
         guard let mapping = shape.mapping, let likely = own.first else {
-            return reading != nil || shape == .native && isState(limits) ? nil : accepted(all, limits)
+            if reading != nil || shape == .native && isState(limits) { return nil }
+            // A document that was a state, and has more members than one may have, keeps its sections and rows.
+            return accepted((shape == .native ? StateShape.FieldMapping.ofStates : []) + all, limits)
         }
         let alike = own.filter { $0.shape.tellsApart(like: shape) }
         guard let reading else {
@@ -76,6 +78,15 @@ extension StateShape {
 }
 
 extension StateShape.FieldMapping {
+    /// The lists of a state in an object, with the ids of states.
+    fileprivate static var ofStates: [ListReading] {
+        let items = JSONPointer(tokens: [Array("items".utf8)])
+        var (nested, flat) = (Self(), Self())
+        (nested.sectionsAt, nested.itemsAt) = (JSONPointer(tokens: [Array("sections".utf8)]), items)
+        flat.itemsAt = items
+        return [nested, flat].map { ListReading($0, 0) }
+    }
+
     /// The same list with elements without ids, unless its sections are found by name or index, which need them.
     fileprivate var matched: [ListReading] {
         guard !sectionsAreMap else { return [] }

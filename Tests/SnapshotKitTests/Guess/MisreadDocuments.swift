@@ -32,7 +32,9 @@ private let ids = [
         #"{"itemsAt":"","idAt":["/chainId","/address"]}"#, 40),
     ForeignDocument(
         "conversations by their last message, which is another at each answer",
-        rows(5) { #"{"user":"u\#($0)","lastMessageId":\#($0),"createdById":\#($0 + 9),"apiKey":"k\#($0)","text":"x"}"# },
+        rows(5) {
+            #"{"user":"u\#($0)","lastMessageId":\#($0),"createdById":\#($0 + 9),"apiKey":"k\#($0)","text":"x"}"#
+        },
         #"{"itemsAt":"","idBy":"match"}"#, 5),
     ForeignDocument(
         "members of many rooms: two numbers that say id",

@@ -36,6 +36,11 @@ struct ShapeCorrectionTests {
             // A state stays one while its ids repeat, and no longer.
             (#"[{"id":1,"content":1}]"#, #"[{"id":1,"content":1},{"id":1,"content":2}]"#, nil),
             (#"[{"id":1,"content":1}]"#, #"[{"id":1,"content":1,"due":2}]"#, #"{"idAt":"/id"}"#),
+            (
+                #"{"sections":[{"id":"a","items":[{"id":"x"}]}]}"#,
+                #"{"sections":[{"id":"a","items":[{"id":"x","title":"T"}]}]}"#,
+                #"{"sectionsAt":"/sections","itemsAt":"/items","idAt":"/id"}"#
+            ),
             // It is drawn for each answer, or a position.
             (
                 #"[{"id":1,"t":"a"},{"id":2,"t":"b"},{"id":3,"t":"c"}]"#,
