@@ -35,8 +35,8 @@ struct ElementProfile {
 
     /// What is at a place.
     struct Findings {
-        /// Elements with a value here: of any kind, one that could be an id, a string, one that is a time or a decimal, a
-        /// list, a boolean, null.
+        /// Elements with a value here: of any kind, one that could be an id, a string, one that is a time or a decimal,
+        /// a list, a boolean, null.
         var (count, ids, texts, times, lists, flags, nulls) = (0, 0, 0, 0, 0, 0, 0)
         /// Elements of these lists, of the longest of them, and their bytes; bytes of objects.
         var (innerCount, longest, innerBytes, objectBytes) = (0, 0, 0, 0)

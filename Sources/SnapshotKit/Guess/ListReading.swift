@@ -137,8 +137,8 @@ private struct ObjectReadings {
         ElementProfile(sampleOf: list, at: children).haveLists(at: children)
     }
 
-    /// The list as sections: likely if each element is little more than a list, or says whether it is expanded: a header
-    /// and its rows, rather than a post and its comments.
+    /// The list as sections: likely if each element is little more than a list, or says whether it is expanded: a
+    /// header and its rows, rather than a post and its comments.
     private var sections: (ListReading?, isLikely: Bool) {
         guard profile.lists.count == 1, let place = profile.lists.first, profile.memberNames.count <= 8 else {
             return (nil, false)
