@@ -43,7 +43,9 @@ struct ShapeSearch: Sendable {
 
     /// Advice that would make the documents acceptable; nil if none is found.
     func advice() -> Advice? {
-        if body.holdsOperations { return layout == .changes && body.member("edits") == nil ? .edits : nil }
+        if body.holdsOperations || body.holdsCommand {
+            return layout == .changes && body.member("edits") == nil ? .edits : nil
+        }
         if layout == .session, body.member("state") == nil {
             var body = body
             let reading = try? body.state(tried ?? .native, limits: limits)
