@@ -84,12 +84,19 @@ public final class Workers: Sendable {
 /// Not a thread of Dispatch: its pool for serial queues has at most 255, so the 256th loop would never turn; its pools
 /// for global and concurrent queues are monitored through `/proc`, and trap when no descriptor is left for that.
 public enum SystemThread {
-    /// Starts a thread that ends with `body`.
+    /// Starts a thread that ends with `body`. No signal that ends a process is delivered to it: they are for the thread
+    /// that waits for them, even if that blocks them later.
     ///
     /// - Parameter name: shown by debuggers and `top -H`, up to 15 octets.
     public static func start(named name: String, _ body: @escaping @Sendable () -> Void) {
         let context = Unmanaged.passRetained(Body(body)).toOpaque()
         var thread = pthread_t()
+        var (ends, before) = (sigset_t(), sigset_t())
+        sigemptyset(&ends)
+        for signal in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&ends, signal) }
+        // The thread inherits what is blocked here.
+        pthread_sigmask(SIG_BLOCK, &ends, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         let status = pthread_create(
             &thread, nil,
             { context in
