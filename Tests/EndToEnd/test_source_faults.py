@@ -200,7 +200,7 @@ class Faults(FaultCase):
 
     def test_the_log_names_the_id_the_place_and_the_byte(self):
         for body, parts in ((b'["a", "my-id", "my-id"]', ('unusable: duplicate id "my-id"', "; and 1 more (/1: duplicate id", "), byte 7")),
-                            (b'[{"id":"a","items":[{"id":"b","kind":7}]}]', ("a kind must be a string", "/0/items/0/kind, byte 37")),
+                            (b'[{"id":"a","items":[{"id":"b","kind":7}]}]', ("a kind must be a string", '/0/items/0/kind, id "b", byte 37')),
                             (b'["a", NaNs]', ("unusable: ", "line 1, column 7 (byte 6)"))):
             with self.subTest(body):
                 name, _ = self.new_list(says(body), "d")

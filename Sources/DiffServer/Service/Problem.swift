@@ -84,7 +84,6 @@ package struct Problem: Error, Sendable {
         case .shape(let guess, let other):
             problem.shape = guess
             problem.detail = detail.replacing(StateError.exampleOfShape, with: "")
-            problem.errors = errors.map { $0.replacing(StateError.exampleOfShape, with: "") }
             problem.detail += "; the document looks like ?\(guess.shape.query)"
             if let other { problem.detail += ", or, if these are ids, ?\(other.shape.query)" }
         case .wrap: problem.detail += #"; the document is sent as {"state":…}"#
@@ -145,9 +144,11 @@ extension Problem {
             ? "\(detail), at \(first.pointer)" : "\(detail) (\(first.pointer): \(first.detail))"
     }
 
-    /// The same, with the byte of the first place.
+    /// The same, with the id of the element and the byte of the first place.
     package var locatedSummary: String {
-        errors.first?.offset.map { "\(summary), byte \($0)" } ?? summary
+        let id = errors.first?.elementID.map { ", id \"\($0)\"" }
+        let byte = errors.first?.offset.map { ", byte \($0)" }
+        return summary + (id ?? "") + (byte ?? "")
     }
 
     package init(_ error: SessionError) {

@@ -5,24 +5,17 @@ public struct Violation: Sendable {
     /// A short name for programs, such as `duplicate-id`.
     public let code: String
     /// A readable sentence.
-    public private(set) var detail: String
+    public let detail: String
     /// The byte of the document where the place is, if it is in one that was read.
     package var offset: Int?
+    /// The id of the element around the place, if this is the first violation of a state.
+    package var elementID: String?
 
     /// A violation at a place.
     public init(pointer: String, code: String, detail: String) {
         self.pointer = pointer
         self.code = code
         self.detail = detail
-    }
-}
-
-extension Violation {
-    /// The same with other words in its sentence.
-    package func replacing(_ words: String, with others: String) -> Violation {
-        var violation = self
-        violation.detail = detail.replacing(words, with: others)
-        return violation
     }
 }
 

@@ -68,7 +68,36 @@ extension StateParser {
     }
 
     private func checkViolations(_ text: TextRope) throws(StateError) {
-        guard violations.isEmpty else { throw .invalid(text.withView { violations.reported(in: $0.first) }) }
+        guard !violations.isEmpty else { return }
+        throw .invalid(
+            text.withView { text in
+                var found = violations.reported(in: text.first)
+                // It names that itself.
+                if found[0].code != "duplicate-id" {
+                    found[0].elementID = elementID(around: found[0].pointer, in: text.first)
+                }
+                return found
+            })
+    }
+
+    /// The id of the innermost element around a place; nil if there is none. O(n).
+    private func elementID(around pointer: String, in document: UnsafeRawPointer) -> String? {
+        let idAt = builder.settings.shape.mapping?.element.idAt ?? StateShape.Element().idAt
+        guard let names = JSONPointer(pointer)?.tokens, !names.isEmpty, !idAt.isEmpty else { return nil }
+        for length in stride(from: names.count - 1, through: 1, by: -1) {
+            let element = PointerSet([JSONPointer(tokens: Array(names[..<length]))])
+            guard let start = element.value(in: document, entersArrays: true),
+                let id = PointerSet([idAt[0]]).value(in: start, entersArrays: false)
+            else { continue }
+            var cursor = JSONCursor(id)
+            switch cursor.byte {
+            case UInt8(ascii: "\""): return Violations.shown(Array(cursor.takeString().text))
+            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+                return String(decoding: cursor.takeToken(), as: UTF8.self)
+            default: continue
+            }
+        }
+        return nil
     }
 
     /// Checks the number of sections, which groups may have raised.
