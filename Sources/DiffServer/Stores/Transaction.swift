@@ -164,7 +164,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         guard operation.fetches, view == nil || !operation.isWrite, context.admits(view?.session),
             let source = context.readiness(sessionExists: view != nil)
         else { return nil }
-        if case .done(.success) = source { return nil }
+        // The source may have answered by now, so what was loaded before may be old, or missing.
         return after(source, in: .source) { result in
             if case .failure(let failure) = result { return .end(.failure(.source(failure))) }
             return after(store.load(session, again: false, on: context.executor)) { result in

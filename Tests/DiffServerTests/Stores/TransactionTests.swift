@@ -125,6 +125,40 @@ import Testing
         } catch let failure as TransactionFailure { return Problem(failure, of: "s").type.name }
     }
 
+    /// A reader whose session's source has answered before the reader begins to wait.
+    private final class LateReader: TransactionContext {
+        let store: any SessionStore
+        let executor: any WorkExecutor = EventLoop.ofTests
+        let session = "s"
+        let token: (any RevocableToken)? = nil
+        let scanCount = 1
+        let takesLongWork = true
+        nonisolated(unsafe) var cost = WorkCost.none
+        nonisolated(unsafe) var conflicts = 0
+        private let bring: @Sendable () -> Void
+
+        init(_ store: any SessionStore, _ bring: @escaping @Sendable () -> Void) {
+            (self.store, self.bring) = (store, bring)
+        }
+
+        func runLong(_ work: @escaping @Sendable () -> Void) { work() }
+        func readiness(sessionExists: Bool) -> DiffClock.Progress<Void, SourceFailure>? {
+            bring()
+            return .done(.success(()))
+        }
+        func countConflict() {}
+        func count(_ failure: StoreFailure) {}
+    }
+
+    @Test(arguments: [true, false])
+    func `what a source has brought before one waits for it is read`(_ isLate: Bool) async throws {
+        let store = ScriptedStore(hash, isLate: isLate)
+        let fetched = try session("[1]")
+        let reader = LateReader(store) { _ = store.table.create("s", fetched) }
+        let found = try await Transaction(FindSession(), for: reader).run().value
+        #expect(found.outcome?.head.revision == fetched.head.revision)
+    }
+
     // MARK: What follows what
 
     @Test(arguments: [true, false])
