@@ -203,20 +203,23 @@ private struct ViewParser {
     }
 
     /// Reads a list with `read`, which writes each element; an empty one is not written.
+    ///
+    /// - Parameter isSet: whether the order of the elements means nothing, and one that is there twice is one.
     private mutating func readEach<Part>(
-        _ members: ViewMembers, _ name: String, _ what: String, atMost limit: Int,
+        _ members: ViewMembers, _ name: String, _ what: String, atMost limit: Int, isSet: Bool = false,
         _ read: (inout ViewParser, JSONSlice, String) throws(StateViewError) -> Part
     ) throws(StateViewError) -> [Part] {
         guard let elements = try members.list(name, what), !elements.isEmpty else { return [] }
         try check(elements.count, limit, name, what)
         write(name: name)
-        writer.append("[")
-        var parts: [Part] = []
+        var whole = exchange(&writer, with: JSONWriter(capacity: 0))
+        var (parts, texts): ([Part], [[UInt8]]) = ([], [])
         for (index, element) in elements.enumerated() {
-            writer.separate()
             parts.append(try read(&self, element, "\(members.pointer)/\(name)/\(index)"))
+            texts.append(exchange(&writer, with: JSONWriter(capacity: 0)).bytes())
         }
-        writer.append("]")
+        whole.append(array: isSet ? texts.asSet : texts) { $0.append($1) }
+        writer = whole
         return parts
     }
 
@@ -228,7 +231,7 @@ private struct ViewParser {
 
     /// - Returns: how many.
     private mutating func readTests(_ members: ViewMembers, _ name: String) throws(StateViewError) -> Int {
-        try readEach(members, name, "tests", atMost: StateView.maxTests) {
+        try readEach(members, name, "tests", atMost: StateView.maxTests, isSet: true) {
             (reader, test, pointer) throws(StateViewError) in try reader.readTest(test, at: pointer)
         }.count
     }
@@ -261,8 +264,17 @@ private struct ViewParser {
         writer.append("{\"at\":")
         writer.append(string: place.pointer.description)
         write(name: names[0])
+        let canonical = { (value: JSONSlice) in
+            var writer = JSONWriter(capacity: 0)
+            writer.append(canonical: folds ? value.folded : value, byValue: place != .id)
+            return writer.bytes()
+        }
         // The values of `in` are a set.
-        if names[0] == "in" { writer.append(canonicalSet: operand) } else { writer.append(canonical: operand) }
+        if names[0] == "in" {
+            writer.append(array: (operand.elements ?? []).map(canonical).asSet) { $0.append($1) }
+        } else {
+            writer.append(canonical(operand))
+        }
         writer.append(folds ? ",\"fold\":true}" : "}")
     }
 
@@ -387,14 +399,7 @@ extension JSONSlice {
     }
 }
 
-extension JSONWriter {
-    /// Writes the elements of an array in canonical form, in one order and each once.
-    fileprivate mutating func append(canonicalSet array: JSONSlice) {
-        let elements = (array.elements ?? []).map { element in
-            var writer = JSONWriter()
-            writer.append(canonical: element)
-            return writer.bytes()
-        }
-        append(array: Set(elements).sorted { $0.lexicographicallyPrecedes($1) }) { $0.append($1) }
-    }
+extension [[UInt8]] {
+    /// The texts in one order, each once.
+    fileprivate var asSet: [[UInt8]] { Set(self).sorted { $0.lexicographicallyPrecedes($1) } }
 }

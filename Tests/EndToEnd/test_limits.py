@@ -6,6 +6,7 @@ import os
 import socket
 import ssl
 import tempfile
+import time
 
 from support.case import ServiceCase
 from support.client import RawConnection, session_path
@@ -461,6 +462,7 @@ class TimeToLive(ServiceCase):
     options = ("--ttl", "2s")
 
     def test_a_session_ends_after_its_ttl_and_streams_with_it(self):
+        used = time.monotonic()
         session, _ = self.made(["a"])
         short = self.new_name()
         self.put_session(short, {"state": ["a"], "ttl": 1})
@@ -469,14 +471,14 @@ class TimeToLive(ServiceCase):
         let_pass(1.4, "time to live")
         self.assertProblem(self.get_session(short), 404, "session-not-found")
         self.assertProblem(self.get_session(by_post), 404, "session-not-found")
-        self.assertStatus(self.get_session(session), 200)
-        let_pass(1.4, "time to live")
-        self.assertStatus(self.get_changes(session), 200)
-        let_pass(1.4, "time to live")
-        self.assertStatus(self.post_changes(session, ["a"]), 200)
-        let_pass(1.4, "time to live")
-        self.assertStatus(self.get_session(session), 200)
-        let_pass(2.6, "time to live")
+        for use in (self.get_session, self.get_changes, lambda session: self.post_changes(session, ["a"]), self.get_session):
+            answer, used, before = use(session), time.monotonic(), used
+            # A machine that is busy may take longer than the session lives.
+            if used - before > 2:
+                self.skipTest("the machine is too busy for a session of two seconds")
+            self.assertStatus(answer, 200)
+            let_pass(1.4, "time to live")
+        let_pass(1.2, "time to live")
         self.assertProblem(self.get_session(session), 404, "session-not-found")
 
     def test_each_kind_of_use_is_one(self):
@@ -492,17 +494,24 @@ class TimeToLive(ServiceCase):
             "no edits": lambda session: self.post_changes(session, {"edits": []}),
             "a known key": lambda session: self.post_changes(session, ["a"], Idempotency_Key="k"),
         }
+        began = time.monotonic()
         sessions = {name: self.new_name() for name in (*uses, "none")}
         for session in sessions.values():
             answer = self.post_changes(session, {"state": ["a"], "ttl": 3})
             self.assertStatus(answer, 201)
         self.post_changes(sessions["a known key"], ["a"], Idempotency_Key="k")
         let_pass(2, "time to live")
+        statuses, used = {}, time.monotonic()
         for name, use in uses.items():
-            self.assertLess(use(sessions[name]).status, 400, name)
+            statuses[name] = use(sessions[name]).status
+        if time.monotonic() - began > 3:
+            self.skipTest("the machine is too busy for sessions of three seconds")
+        self.assertEqual({name: status for name, status in statuses.items() if status >= 400}, {})
         let_pass(1.6, "time to live")
         self.assertProblem(self.get_session(sessions["none"]), 404, "session-not-found")
         for name in uses:
+            if time.monotonic() - used > 3:
+                self.skipTest("the machine is too busy for sessions of three seconds")
             with self.subTest(name):
                 self.assertStatus(self.get_session(sessions[name]), 200)
 

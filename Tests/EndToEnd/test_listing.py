@@ -103,7 +103,7 @@ class Listing(ServiceCase):
         self.assertGreater(new["bytes"], entry["bytes"] + 4000)
 
     def test_to_be_listed_is_no_use(self):
-        self.make("short", ttl=2)
+        self.make("short", ttl=3)
         self.make("long")
         self.assertEqual(self.names(), ["long", "short"])
         wait_for(lambda: self.names() == ["long"], "the short one ends", not_yet=())

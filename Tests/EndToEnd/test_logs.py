@@ -193,7 +193,7 @@ class Requests(LogCase):
 
     def test_a_stream_is_its_readers_although_the_token_has_expired_since(self):
         self.post_changes("s", ["a"], Authorization=f"Bearer {KEY}")
-        short = token("s", "read", client_id="short", exp=time.time() + 1.5)
+        short = token("s", "read", client_id="short", exp=time.time() + 2.5)
         with self.raw() as connection:
             connection.send(f"GET /v1/sessions/s/changes HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {short}\r\n"
                             "Accept: text/event-stream\r\n\r\n")

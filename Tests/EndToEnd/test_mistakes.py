@@ -78,6 +78,9 @@ STATES = [
     ("encoded twice", "", json.dumps([{"id": 1}]), "wrong-shape", ["encoded twice"], None),
     ("a state encoded twice", "", {"state": json.dumps([{"id": 1}])}, "invalid-state", ["encoded twice"], None),
     ("a document encoded twice", "?itemsAt=/data", json.dumps({"data": []}), "invalid-state", ["encoded twice"], None),
+    ("an answer as it came", "", {"session": "s", "revision": "1-a", "state": {"sections": [{"id": "main", "items": ["a"]}]}}, "wrong-shape",
+     ['send {"state":…} alone'], None),
+    ("a row alone", "", {"id": "tea", "title": "Tea"}, "wrong-shape", ["a row alone"], None),
     ("a misspelt state", "", {"sate": 1}, "wrong-shape", ['did you mean "state"?'], None),
 ]
 
@@ -86,6 +89,8 @@ TEXTS = [
     ("nothing", b"", ["the body is empty"]), ("blanks", b" \n", ["the body is empty"]),
     ("Python's repr", b"[{'id': 1}]", ["\"'\"", "double quotes"]), ("Python's True", b"[True]", ['"True"', "write true"]),
     ("NaN", b'[{"id":1,"content":NaN}]', ["JSON has no NaN: send null"]),
+    ("a number with a plus sign", b"[+1]", ["no plus sign"]), ("a number without a digit before its point", b"[.5]", ["a digit before the point"]),
+    ("a hexadecimal number", b"[0xFF]", ["decimal digits"]), ("a word", b"[x]", ["double quotes"]),
     ("a comma at the end", b'["a",]', ['"]"', "remove the comma"]),
     ("JSON lines", b'{"id":1}\n{"id":2}\n', ["one document, not JSON lines"]),
     ("a page", b"<!DOCTYPE html>", ["HTML"]), ("a form", b"state=[]", ["a form: send JSON"]),
@@ -237,6 +242,9 @@ class Errors(ServiceCase):
              [("/edits/0/items/0", "unknown-id"), ("/edits/1/items/0", "duplicate-id"), ("/edits/2/before", "anchor-not-found")]),
             ([{"op": "insert", "items": ["n"], "before": "z"}, {"op": "move", "items": ["n"], "at": "start"}], [("/edits/0/before", "anchor-not-found")]),
             ([{"op": "remove", "items": ["a"]}, {"op": "insert", "items": ["a"]}], [("/edits/0/op", "wrong-shape")]),
+            # Whatever was to be cleared, what is not there cannot be updated.
+            ([{"op": "clear", "x": 1}, {"op": "insert", "items": ["c"]}, {"op": "update", "items": [{"id": "z", "content": 1}]}],
+             [("/edits/0/x", "unknown-member"), ("/edits/2/items/0/id", "unknown-id")]),
         ]
         for edits, errors in rows:
             with self.subTest(edits):

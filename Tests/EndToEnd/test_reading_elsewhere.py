@@ -63,7 +63,7 @@ def ways():
         yield Way(path, {**query, "view": json.dumps(VIEW)})
     for headers in ({}, {"Accept": "text/event-stream"}):
         for of_many in (False, True):
-            forms = [{"dialect": dialect} for dialect in DIALECTS] + [{"content": "patch"}]
+            forms = [{"dialect": dialect} for dialect in DIALECTS] + [{"content": "patch"}, {"content": "delta"}]
             if not of_many:
                 forms += [WINDOW, {"view": json.dumps(VIEW)}, {"view": json.dumps(VIEW), **WINDOW}]
                 if not headers:
@@ -248,18 +248,42 @@ class ReadingElsewhere(unittest.TestCase):
             answer = self.ask(self.elsewhere, "GET", target("/v1/sessions", {"prefix": session}), status=(200,))
             self.assertEqual([each["session"] for each in answer.json["sessions"]], [f"{session}-other"])
 
-        for act in (conditions, unchanged, shown, listed, no_longer_listed):
+        def settings(session, made):
+            self.ask(self.here, "PUT", session_path(session), {"ttl": 5000, "ignore": ["/seen"]}, status=(200,))
+            found = self.ask(self.elsewhere, "GET", session_path(session, "settings"), status=(200,)).json
+            self.assertEqual((found["ttl"], found["ignore"]), (5000, ["/seen"]))
+
+        def no_longer_public(session, made):
+            self.ask(self.here, "PUT", session_path(session), {"public": True}, status=(200,))
+            self.assertEqual(self.clients[self.elsewhere].request("GET", session_path(session)).status, 200)
+            self.ask(self.here, "PUT", session_path(session), {"public": False}, status=(200,))
+            for path in (session_path(session), session_path(session, "changes"), session_path(session, "items", "a")):
+                self.assertEqual(self.clients[self.elsewhere].request("GET", path).status, 401, path)
+
+        def through_the_view_of_a_token(session, made):
+            minted = self.ask(self.here, "POST", session_path(session, "tokens"), {"view": {"where": [{"at": "/id", "not": "old"}]}},
+                              status=(201,)).json["token"]
+            written, _ = self.edit(session)
+            answer = self.ask(self.elsewhere, "GET", session_path(session), given=minted, status=(200,)).json
+            self.assertEqual([item["id"] for item in answer["state"]["sections"][0]["items"]], ["a", "new"])
+            self.assertEqual(answer["revision"].split("-")[0], written.split("-")[0])
+
+        for act in (conditions, unchanged, shown, listed, no_longer_listed, settings, no_longer_public, through_the_view_of_a_token):
             self.run_pair(act.__name__, act)
 
     def test_no_way_takes_a_token_that_was_revoked(self):
+        chance = random.Random(21)
         for way in ways():
             for covered in ((0,), (1,), (0, 1)) if way.of_many else ((0,),):
                 def act(session, made):
                     names = [session, f"{session}-other"]
-                    minted = self.ask(self.here, "POST", "/v1/tokens", {"sessions": names, "scope": ["read"]}, status=(201,)).json["token"]
+                    made_token = self.ask(self.here, "POST", "/v1/tokens", {"sessions": names, "scope": ["read"]}, status=(201,)).json
+                    minted = made_token["token"]
                     self.ask(self.elsewhere, "GET", session_path(session), given=minted, status=(200,))
+                    # All tokens of a session, or this one alone.
+                    alone = chance.choice(((), (made_token["jti"],)))
                     for each in covered:
-                        self.ask(self.here, "DELETE", session_path(names[each], "tokens"), status=(204,))
+                        self.ask(self.here, "DELETE", session_path(names[each], "tokens", *alone), status=(204,))
                     revision = made if way.base or way.head else None
                     if way.is_stream:
                         self.assertEqual(self.opened(way, session, revision, minted).status, 401)

@@ -317,6 +317,9 @@ class Answers(ViewCase):
         self.assertNotEqual(self.base(session, '{"where":[{"at":"/content/n","is":2}],"order":[{"at":"/id"}]}'), first)
         sets = [self.base(session, {"where": [{"at": "/content/n", "in": each}]}) for each in ([1, "é", []], [[], "é", 1, "é"], [1, "é"])]
         self.assertEqual(sets[0], sets[1])
+        for one, other in (('{"at":"/content/n","is":1},{"at":"/content/t","has":"AB","fold":true}', '{"at":"/content/t","has":"ab","fold":true},{"at":"/content/n","is":1.0}'),
+                           ('{"any":[{"at":"/id","is":"1"},{"at":"/content/n","above":1e1}]}', '{"any":[{"at":"/content/n","above":10},{"at":"/id","is":"1"}]}')):
+            self.assertEqual(self.base(session, f'{{"where":[{one}]}}'), self.base(session, f'{{"where":[{other}]}}'))
         self.assertNotEqual(sets[0], sets[2])
         for none in ("{}", " { } "):
             self.assertEqual(self.base(session, none), plain)

@@ -9,7 +9,7 @@ from support.appliers import DIALECTS, NOT_ADOPTED, document
 from support.appliers.rows import Shown
 from support.jsontext import Number, key, text
 from support.replica import Replica, content
-from support.views import Window, part_of, plain as number_of, row_of
+from support.views import Window, folded, part_of, plain as number_of, row_of
 
 from dialects_places import content as own_content, may_hold, shown as pointers_shown, tree, untold
 from model import LARGEST, comparable, comparable_item, every_item
@@ -225,18 +225,42 @@ def judge(reader, ask, told, head):
 
 
 def canonical(view):
-    """One text for all spellings of a view: ids and pointers of fields are sets, orders ascend, and tests regard case."""
+    """One text for all spellings of a view: ids, pointers of fields and tests are sets, orders ascend, and tests regard case."""
     members = {name: sorted(value) if name == "sections" or "ields" in name else value for name, value in json.loads(view).items()}
     for order in members.get("order", []) + members.get("sectionOrder", []):
         order.setdefault("descending", False)
     if "collapsed" in members:
         members["collapsed"] = {name: sorted(map(str, ids)) for name, ids in members["collapsed"].items()}
-    tests = list(members.get("where", []))
-    for test in tests:
-        tests += test.get("any", [])
-        if test.get("fold") is False:
-            del test["fold"]
+    if "where" in members:
+        members["where"] = canonical_tests(members["where"])
     return json.dumps(members, sort_keys=True)
+
+
+def by_value(value):
+    """A value with one spelling for equal numbers in it."""
+    if isinstance(value, list):
+        return list(map(by_value, value))
+    if isinstance(value, dict):
+        return {name: by_value(each) for name, each in value.items()}
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def canonical_tests(tests):
+    """The texts of tests, as a set. Values are equal as they are to the tests, but ids are compared by their text."""
+    texts = set()
+    for test in tests:
+        if "any" in test:
+            texts.add(json.dumps({"any": canonical_tests(test["any"])}))
+            continue
+        name, operand = next((name, operand) for name, operand in test.items() if name not in ("at", "fold"))
+        folds = test.get("fold", False)
+
+        def plain(value):
+            value = folded(value) if folds else value
+            return json.dumps(value if test["at"] == "/id" else by_value(value), sort_keys=True)
+
+        texts.add(json.dumps([test["at"], name, sorted(set(map(plain, operand))) if name == "in" else plain(operand), folds]))
+    return sorted(texts)
 
 
 def check_cursor(board, through, cursor, head):

@@ -43,7 +43,7 @@ struct ShapeSearch: Sendable {
 
     /// Advice that would make the documents acceptable; nil if none is found.
     func advice() -> Advice? {
-        if body.holdsOperations || body.holdsCommand {
+        if body.holdsCommand {
             return layout == .changes && body.member("edits") == nil ? .edits : nil
         }
         if layout == .session, body.member("state") == nil {

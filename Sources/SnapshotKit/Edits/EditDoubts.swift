@@ -8,11 +8,13 @@ struct EditDoubts {
     private var ids: Set<UInt32> = []
     /// Whether any element may be.
     private(set) var isOfAll = false
+    /// Whether any element that there is may be away: what has an id that none has is in no doubt by this.
+    var isOfAllThere = false
 
     /// More ids than this are all: a refused edit may hold millions.
     private static let most = 10_000
 
-    var isNone: Bool { ids.isEmpty && !isOfAll }
+    var isNone: Bool { ids.isEmpty && !isOfAll && !isOfAllThere }
 
     func contains(_ hash: UInt32) -> Bool { isOfAll || ids.contains(hash) }
 
@@ -49,6 +51,7 @@ extension EditedState {
     /// Whether it is in doubt where a vertex is, or one that it is below.
     func isDoubtful(_ vertex: Int) -> Bool {
         if doubts.isNone { return false }
+        if doubts.isOfAllThere, vertex > 0 { return true }
         var ancestor = vertex
         while ancestor > 0 {
             if doubts.contains(record(of: ancestor).node.hash) { return true }
@@ -79,7 +82,7 @@ extension EditedState {
 
     /// Doubts whatever the edit mentions: any string or number in it may be an id.
     mutating func doubtAll() {
-        if edit.operation == .clear { doubts.noteAll() }
+        if edit.operation == .clear { doubts.isOfAllThere = true }
         var cursor = JSONCursor(bytes + edit.offset)
         doubts.note(mentionedIn: &cursor)
     }

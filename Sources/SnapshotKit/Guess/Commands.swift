@@ -1,14 +1,16 @@
-// Edits in other words than ours: `{"action":"delete","items":["tea"]}`, `{"remove":["tea"]}`. A list is in them, too,
-// and whoever followed a guess of its shape would replace all rows by those that the edit names.
+// Edits without their envelope, and in other words than ours: `{"action":"delete","items":["tea"]}`,
+// `{"remove":["tea"]}`. A list is in them, too, and whoever followed a guess of its shape would replace all rows by
+// those that the edit names.
 
 extension StateDocument {
-    /// Whether the document seems to say what to do with rows, rather than which rows there are. It must be JSON.
-    /// O(bytes).
+    /// Whether the document seems to say what to do with rows, rather than which rows there are: it has an edit or an
+    /// operation of a patch, which is an object with `op`, or the same in other words. It must be JSON. O(bytes).
     package var holdsCommand: Bool {
         withStart { start in
             var cursor = JSONCursor(start)
             cursor.skipSpace()
-            return cursor.takesCommand(levels: 2)
+            var other = cursor
+            return cursor.takesOperation(levels: 3) || other.takesCommand(levels: 2)
         }
     }
 }

@@ -33,7 +33,7 @@ extension ElementProfile {
         /// Whether ids are unique within their section alone.
         var isScoped = false
         /// Whether ids are times or decimals.
-        var isTime = false
+        var isMeasure = false
         /// The place of the id.
         let place: Int
     }
@@ -67,7 +67,7 @@ extension ElementProfile {
         }
         return Identity(
             idAt: [pointer(place)], score: isUnique(place) ? score : score - 45, isUnique: isUnique(place),
-            isSure: isUnique(place) && isNamed(place), isTime: places[place].found.times > 0, place: place)
+            isSure: isUnique(place) && isNamed(place), isMeasure: places[place].found.measures > 0, place: place)
     }
 
     /// What tells sections apart, which always have ids of their own.

@@ -22,7 +22,7 @@ struct ElementProfile {
         /// Whether all elements have an id here.
         func hasIDs(of elements: Int) -> Bool { found.ids == elements }
         /// Whether all elements have a text here that may be a part of an id.
-        func hasTexts(of elements: Int) -> Bool { found.texts == elements && found.times == 0 }
+        func hasTexts(of elements: Int) -> Bool { found.texts == elements && found.measures == 0 }
         /// Whether there are lists of objects here, and nothing else.
         var hasLists: Bool { found.innerCount > 0 && found.lists + found.nulls == found.count }
         /// Whether this says if an element is expanded.
@@ -37,7 +37,7 @@ struct ElementProfile {
     struct Findings {
         /// Elements with a value here: of any kind, one that could be an id, a string, one that is a time or a decimal,
         /// a list, a boolean, null.
-        var (count, ids, texts, times, lists, flags, nulls) = (0, 0, 0, 0, 0, 0, 0)
+        var (count, ids, texts, measures, lists, flags, nulls) = (0, 0, 0, 0, 0, 0, 0)
         /// Elements of these lists, of the longest of them, and their bytes; bytes of objects.
         var (innerCount, longest, innerBytes, objectBytes) = (0, 0, 0, 0)
     }
@@ -121,7 +121,7 @@ struct ElementProfile {
             let text = cursor.takeString()
             guard text.count > 0, text.count <= StateLimits.maxIDBytes else { return }
             places[place].found.texts += 1
-            if text.isTime || text.isDecimal { places[place].found.times += 1 }
+            if text.isTime || text.isDecimal { places[place].found.measures += 1 }
             takeID(text, at: place)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             let token = cursor.takeToken()
@@ -202,7 +202,7 @@ struct ElementProfile {
             places[$0].parent == 0 && places[$0].found.count == count && places[$0].found.objectBytes * 2 > bytes
         }
         let hasTexts = places.contains {
-            $0.parent == 0 && $0.found.texts > $0.found.times && !IDName.kinds.contains($0.name)
+            $0.parent == 0 && $0.found.texts > $0.found.measures && !IDName.kinds.contains($0.name)
         }
         subject = hasTexts ? 0 : holders.first ?? 0
         let inAll = places.indices.filter { places[$0].hasIDs(of: count) && count > 0 }
@@ -262,7 +262,7 @@ struct ElementProfile {
     func isUnique(_ place: Int) -> Bool { places[place].seen?.count == count }
 
     /// Whether a place's name says that its values are ids.
-    func isNamed(_ place: Int) -> Bool { score(place) >= IDName.sure && places[place].found.times == 0 }
+    func isNamed(_ place: Int) -> Bool { score(place) >= IDName.sure && places[place].found.measures == 0 }
 
     /// The place of the type next to an id.
     private func type(beside id: Int) -> Int? {

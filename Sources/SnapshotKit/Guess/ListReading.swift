@@ -35,7 +35,7 @@ struct ListReading {
             mapping.element.idAt = [.root]
             let byMatch = ListReading(matched, list.weight)
             let profile = ElementProfile(of: list)
-            let areMeasures = profile.places[0].found.times > 0
+            let areMeasures = profile.places[0].found.measures > 0
             // Times or decimals in an object are a column of a table.
             if areMeasures, !list.pointer.tokens.isEmpty { return [] }
             guard !areMeasures, profile.identities.contains(where: \.isUnique) else { return [byMatch] }
@@ -75,7 +75,7 @@ private struct ObjectReadings {
         self.list = list
         profile = ElementProfile(of: list)
         sample = ElementProfile(sampleOf: list)
-        identities = profile.identities.filter { !$0.isTime }
+        identities = profile.identities.filter { !$0.isMeasure }
     }
 
     private var identity: ElementProfile.Identity? { identities.first { $0.isSure } }

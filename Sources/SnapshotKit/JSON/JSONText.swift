@@ -214,28 +214,50 @@ extension JSONSlice {
 
 extension JSONWriter {
     /// Appends a value without white space and with only the escapes that JSON demands.
-    package mutating func append(canonical value: JSONSlice) {
-        value.withCursor { cursor, _ in append(canonical: &cursor) }
+    ///
+    /// - Parameter byValue: whether values that are equal are to have one text: members in one order, numbers without
+    ///   an exponent and without zeros that say nothing. Numbers of more than 18 digits stay as they are written.
+    package mutating func append(canonical value: JSONSlice, byValue: Bool = false) {
+        value.withCursor { cursor, _ in append(canonical: &cursor, byValue) }
     }
 
-    private mutating func append(canonical cursor: inout JSONCursor) {
+    private mutating func append(canonical cursor: inout JSONCursor, _ byValue: Bool) {
         switch cursor.byte {
         case UInt8(ascii: "\""): append(string: cursor.takeString().text)
-        case UInt8(ascii: "{"), UInt8(ascii: "["):
-            let isObject = cursor.byte == UInt8(ascii: "{")
-            append(byte: cursor.byte)
+        case UInt8(ascii: "{"):
+            var members: [(name: [UInt8], value: [UInt8])] = []
+            if cursor.enter() {
+                repeat {
+                    let name = Array(cursor.takeName().text)
+                    var value = JSONWriter(capacity: 0)
+                    value.append(canonical: &cursor, byValue)
+                    members.append((name, value.bytes()))
+                } while cursor.takesComma()
+            }
+            if byValue { members.sort { $0.name.lexicographicallyPrecedes($1.name) } }
+            append("{")
+            for (name, value) in members {
+                separate()
+                append(string: name)
+                append(":")
+                append(value)
+            }
+            append("}")
+        case UInt8(ascii: "["):
+            append("[")
             if cursor.enter() {
                 repeat {
                     separate()
-                    if isObject {
-                        append(string: cursor.takeName().text)
-                        append(":")
-                    }
-                    append(canonical: &cursor)
+                    append(canonical: &cursor, byValue)
                 } while cursor.takesComma()
             }
-            append(isObject ? "}" : "]")
-        default: append(cursor.takeToken())
+            append("]")
+        default:
+            let token = cursor.takeToken()
+            guard byValue, token.first.map({ $0 == UInt8(ascii: "-") || $0.isDigit }) == true,
+                let number = ExactDecimal(token)
+            else { return append(token) }
+            number.write(into: &self)
         }
     }
 }

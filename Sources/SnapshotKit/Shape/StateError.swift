@@ -152,6 +152,11 @@ package struct Violations {
         text += list[list.count - 1].detail.utf8.count
     }
 
+    /// Puts what was noted last before all else, unless that says how to mend it. O(noted).
+    mutating func leadWithLast() {
+        if advised.isEmpty, let last = list.popLast() { list.insert(last, at: 0) }
+    }
+
     /// Puts other words into what was noted. O(noted).
     mutating func replace(_ words: String, with others: String) {
         for index in list.indices { list[index].detail = list[index].detail.replacing(words, with: others) }

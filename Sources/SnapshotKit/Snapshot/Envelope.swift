@@ -199,10 +199,11 @@ struct EnvelopeParser {
         if !members.exactlyOne.isEmpty, alternatives != 1 {
             let advice =
                 alternatives == 0 && members.allowsBareState
-                ? "; to post another document, say where its list is with ?itemsAt=" : ""
+                ? "; to post another document, say where its list is with ?itemsAt=, and send a row alone as [{…}]" : ""
             violations.note(
                 "wrong-shape", "the body must be \(members.expectation): exactly one of these\(advice)",
                 at: DocumentPlace(0))
+            if alternatives == 0 { violations.leadWithLast() }
         }
     }
 
@@ -226,6 +227,9 @@ struct EnvelopeParser {
 extension Envelope.Members {
     /// What to write in place of an unknown member.
     fileprivate func advice(on name: String) -> String? {
+        if states == ["state"], name == "revision" || name == "session" {
+            return #"of an answer, send {"state":…} alone"#
+        }
         if states == ["state"], !values.contains("edits") {
             if name == "edits" { return "POST edits to …/changes" }
             if name == "items" || name == "sections" { return #"send {"state":…}"# }

@@ -95,16 +95,6 @@ public struct StateDocument: Sendable {
     /// The document as a shape; nil if it is none. It must be JSON.
     package var shape: StateShape? { try? StateShape(JSONSlice(bytes: bytes, range: 0..<count)) }
 
-    /// Whether the document has an edit, or an operation of a patch: an object with `op`, at the root or near to it. It
-    /// must be JSON. O(bytes).
-    package var holdsOperations: Bool {
-        withStart { start in
-            var cursor = JSONCursor(start)
-            cursor.skipSpace()
-            return cursor.takesOperation(levels: 3)
-        }
-    }
-
     /// Whether the document is an object with a string `op`, as an edit is without its envelope. It must be JSON.
     /// O(bytes).
     package var isOperation: Bool {
@@ -265,7 +255,7 @@ public struct StateDocument: Sendable {
 
 extension JSONCursor {
     /// Takes the next value. Whether it is an object with a string `op`, or holds one up to `levels` further down.
-    fileprivate mutating func takesOperation(levels: Int) -> Bool {
+    mutating func takesOperation(levels: Int) -> Bool {
         let isObject = byte == UInt8(ascii: "{")
         guard levels >= 0, isObject || byte == UInt8(ascii: "[") else {
             skipValue()

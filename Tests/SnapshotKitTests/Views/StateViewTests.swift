@@ -23,7 +23,7 @@ struct StateViewTests {
             (
                 #"{"where":[{"any":[{"fold":true,"has":"X","at":"/id"},{"any":[]}]},"#
                     + #"{"at":"/id","is":1,"fold":false}]}"#,
-                #"{"where":[{"any":[{"at":"/id","has":"X","fold":true},{"any":[]}]},{"at":"/id","is":1}]}"#
+                #"{"where":[{"any":[{"any":[]},{"at":"/id","has":"x","fold":true}]},{"at":"/id","is":1}]}"#
             ),
             (
                 #"{"order":[{"descending":false,"at":"/content/a~1b"},{"at":"/id","descending":true}]}"#,
@@ -31,7 +31,17 @@ struct StateViewTests {
             ),
             (
                 #"{"where":[{"is": { "\u0061" : [1.0, "\u00e9"] },"at":"/content"}]}"#,
-                #"{"where":[{"at":"/content","is":{"a":[1.0,"é"]}}]}"#
+                #"{"where":[{"at":"/content","is":{"a":[1,"é"]}}]}"#
+            ),
+            (
+                #"{"where":[{"at":"/content/n","in":[1.0,10e-1,"b","a"]},{"at":"/content/b","is":{"y":1,"x":-0.50e1}},"#
+                    + #"{"at":"/content/a","has":"ÄB","fold":true},{"at":"/content/a","has":"äb","fold":true}]}"#,
+                #"{"where":[{"at":"/content/a","has":"äb","fold":true},{"at":"/content/b","is":{"x":-5,"y":1}},"#
+                    + #"{"at":"/content/n","in":["a","b",1]}]}"#
+            ),
+            (
+                #"{"where":[{"at":"/content","above":1e400},{"any":[{"at":"/id","is":1},{"at":"/id","is":1.0}]}]}"#,
+                #"{"where":[{"any":[{"at":"/id","is":1.0},{"at":"/id","is":1}]},{"at":"/content","above":1e400}]}"#
             ),
             (
                 #"{"fields":["/content/b","/content/a","/content/b"],"sectionFields":["/content"],"#
