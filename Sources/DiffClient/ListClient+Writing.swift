@@ -9,28 +9,33 @@ extension ListClient {
     /// ```
     ///
     /// - Parameters:
-    ///   - state: encodes to an array of items, or to an object with `items` or `sections`.
+    ///   - state: encodes to an array of items, or to an object with `items` or `sections`; with a shape, to any JSON.
+    ///   - shape: where the list is in it, such as `.pointers(itemsAt: JSONPointer("/orders"))`.
     ///   - revision: refuses the write (412) unless this is the head.
     /// - Returns: the head after the write.
     /// - Throws: `ServerProblem` if the write is refused, if there is no answer, or if the value cannot be encoded.
     @discardableResult
     public func post(
-        _ state: some Encodable, ifMatch revision: String? = nil
+        _ state: some Encodable, shape: StateShape? = nil, ifMatch revision: String? = nil
     ) async throws(ServerProblem) -> String {
-        try head(of: await post(state: json(state), ifMatch: revision))
+        try head(of: await post(state: json(state), shape: shape, ifMatch: revision))
     }
 
     /// Posts the current list. This requires a key, and creates the session if there is none.
     ///
     /// - Parameters:
-    ///   - state: an array of items, or an object with `items` or `sections`.
+    ///   - state: an array of items, or an object with `items` or `sections`; with a shape, any JSON.
+    ///   - shape: where the list is in it.
     ///   - since: the base revision of the changeset in the answer; by default the head before this write.
     ///   - revision: refuses the write (412) unless this is the head.
     /// - Returns: the answer, which `FollowedList.take(_:)` takes.
     public func post(
-        state: JSONText, since: String? = nil, ifMatch revision: String? = nil
+        state: JSONText, shape: StateShape? = nil, since: String? = nil, ifMatch revision: String? = nil
     ) async throws(ServerProblem) -> [UInt8] {
-        try await answer(to: writing("state", state, since, revision), tries: 4)
+        // With parameters of a shape, the body is the document itself.
+        let parameters: Query = shape?.essentials.map { (name: $0.0.rawValue, value: $0.1) } ?? []
+        let name = parameters.isEmpty ? "state" : nil
+        return try await answer(to: writing(name, state, since, revision, parameters), tries: 4)
     }
 
     /// Posts an array of edits like a state. They are applied together or not at all. A token with the scope `edit`
@@ -89,13 +94,15 @@ extension ListClient {
 
     /// A POST. All tries have the same key, so that a write whose answer was lost is not repeated: the server answers
     /// the next try like the first.
-    private func writing(_ name: String, _ value: JSONText, _ since: String?, _ revision: String?) -> URLRequest {
-        var request = request(query(in: window?.rows) + [("since", since)], timeout: 30)
+    private func writing(
+        _ name: String?, _ value: JSONText, _ since: String?, _ revision: String?, _ more: Query = []
+    ) -> URLRequest {
+        var request = request(query(in: window?.rows) + [("since", since)] + more, timeout: 30)
         request.httpMethod = "POST"
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         request.setValue(UUID().uuidString, forHTTPHeaderField: "Idempotency-Key")
         if let revision { request.setValue("\"\(revision)\"", forHTTPHeaderField: "If-Match") }
-        request.httpBody = Data("{\"\(name)\":".utf8) + value.bytes + Data("}".utf8)
+        request.httpBody = name.map { Data("{\"\($0)\":".utf8) + value.bytes + Data("}".utf8) } ?? Data(value.bytes)
         return request
     }
 

@@ -154,9 +154,12 @@ extension ListClient {
         let characters = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "/"))
         let name = session.addingPercentEncoding(withAllowedCharacters: characters) ?? ""
         var components = URLComponents(string: "\(base)/v1/sessions/\(name)/changes") ?? URLComponents()
-        // In one order, so that caches find what others have asked for.
-        components.queryItems = query.sorted { $0.name < $1.name }.compactMap { name, value in
-            value.map { URLQueryItem(name: name, value: $0) }
+        // In one order, so that caches find what others have asked for; but parts of an id stay in theirs.
+        let parameters = query.enumerated().sorted {
+            ($0.element.name, $0.offset) < ($1.element.name, $1.offset)
+        }
+        components.queryItems = parameters.compactMap { _, parameter in
+            parameter.value.map { URLQueryItem(name: parameter.name, value: $0) }
         }
         // Some servers decode a plus as a space.
         components.percentEncodedQuery = components.percentEncodedQuery?.replacingOccurrences(of: "+", with: "%2B")

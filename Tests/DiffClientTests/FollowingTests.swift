@@ -57,6 +57,31 @@ struct FollowingTests {
         }
     }
 
+    @Test("a document of one's own is posted with its shape")
+    func shape() async throws {
+        struct Board: Encodable {
+            struct Card: Encodable {
+                let type: String
+                let number: Int
+            }
+            let cards: [Card]
+        }
+        let server = try RunningServer()
+        let client = ListClient.hasty(server)
+        var mapping = StateShape.FieldMapping()
+        mapping.itemsAt = JSONPointer("/cards")
+        mapping.element.idAt = ["/type", "/number"].compactMap(JSONPointer.init)
+        let board = Board(cards: [.init(type: "bug", number: 2), .init(type: "bug", number: 1)])
+        let revision = try await client.post(board, shape: StateShape(mapping))
+        let list = try await client.shown()
+        #expect(list.sections[0].rows.map(\.id) == ["bug/2", "bug/1"])
+        let document = try JSONText(#"{"list":[{"key":"x"}]}"#)
+        let shape = StateShape.pointers(itemsAt: JSONPointer("/list"), idAt: JSONPointer("/key"))
+        _ = try await client.post(state: document, shape: shape, ifMatch: revision)
+        #expect(try await client.shown().sections[0].rows.map(\.id) == ["x"])
+        await #expect(throws: ServerProblem.self) { try await client.post(board) }
+    }
+
     @Test("a held request is answered by a write; many writes meanwhile are one update")
     func squash() async throws {
         let server = try RunningServer()

@@ -388,7 +388,7 @@ class Configuration(unittest.TestCase):
         self.addCleanup(server.stop)
         given = Server("--config", str(self.path), "--log-requests", variables={"DIFFSERVER_LOG_SLOW": "3600000"})
         self.addCleanup(given.stop)
-        state = [{"id": number, "content": "x" * 100} for number in range(3000)]
+        state = [{"id": number, "content": "x" * 100} for number in range(40_000)]
 
         def told(each, members):
             """Whether a request has a line with this file, and whether one that takes more than a millisecond has another."""

@@ -3,11 +3,18 @@
 import base64
 import hashlib
 import html.parser
+import pathlib
 import re
+import tempfile
+import unittest
 
 from support.case import ServiceCase
-from support.client import session_path
+from support.client import Client, session_path
 from support.events import Stream
+from support.server import Server
+from support.store import memory_only
+from support.tokens import SECRET
+from test_command_line import command
 
 
 class Inline(html.parser.HTMLParser):
@@ -96,3 +103,40 @@ class Pages(ServiceCase):
         stream = Stream(self.server, session_path(session, "changes"))
         self.addCleanup(stream.close)
         self.assertEqual(stream.headers["X-Content-Type-Options"], "nosniff")
+
+
+@memory_only
+class OwnPage(unittest.TestCase):
+    """`--page`: an HTML file in the place of the built-in page."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="diffserver-page-")
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name) / "page.html"
+        self.file.write_text("<p>first")
+
+    def test_it_is_read_at_each_request(self):
+        # Who may read nothing gets it, too: it is not for secrets.
+        server = Server("--page", str(self.file), "--key", "a:" + "0" * 64, "--token-secret", SECRET)
+        self.addCleanup(server.stop)
+        client = Client(server)
+        self.addCleanup(client.close)
+        for text in ("<p>first", "<p>second \u00e9", ""):
+            self.file.write_text(text, encoding="utf-8")
+            answer = client.request("GET", "/page")
+            self.assertEqual((answer.status, answer.body.decode(), answer.media_type, answer.headers["Cache-Control"]), (200, text, "text/html", "no-cache"))
+            self.assertNotIn("Content-Security-Policy", answer.headers)
+            answer = client.request("HEAD", "/page")
+            self.assertEqual((answer.status, answer.body, answer.headers["Content-Length"]), (200, b"", str(len(text.encode()))))
+        self.assertIn("Content-Security-Policy", client.request("GET", "/").headers)
+        self.file.write_bytes(b" " * ((1 << 20) + 1))
+        self.assertIn("more than 1048576 bytes", client.request("GET", "/page").json["detail"])
+        self.file.unlink()
+        answer = client.request("GET", "/page")
+        self.assertEqual((answer.status, answer.json["type"]), (404, "/problems/route-not-found"))
+        self.assertIn("the --page cannot be read: No such file", answer.json["detail"])
+
+    def test_what_cannot_be_read_at_the_start_is_told(self):
+        for path, reason in ((self.file.parent, "Is a directory"), (self.file.parent / "none", "No such file or directory")):
+            ran = command("serve", "--page", str(path))
+            self.assertEqual((ran.returncode, ran.stderr), (2, f"diffserver: the --page cannot be read: {reason}\n"))

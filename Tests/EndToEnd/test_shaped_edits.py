@@ -271,6 +271,16 @@ class ShapedEdits(ServiceCase):
         self.assertRows(session, {"todo": ["b"], "doing": ["c", "a"], "none": [4]})
         self.assertErrors(patch({"id": "z"}), "invalid-edit", ("", "id-changed"))
 
+    def test_a_refusal_says_how_to_mend_it(self):
+        session, _ = self.board(TREE, GROUPS)
+        for edit, words in ((update("x", "sections", patch={"isExpanded": "no"}), 'true or false, at "/isExpanded" of the content'),
+                            (update("x", "sections", patch={"id": "z"}), "keep the id in it, or delete this section"),
+                            (update("a", content={}), "keep the id in it, or delete this item"),
+                            (update("a", append={"/id": 1}), ""), (update("x", "sections", append={"/isExpanded": "a"}), "put one there by patch"),
+                            (update("x", "sections", add={"/title": 1}), "put one there by patch")):
+            with self.subTest(edit):
+                self.assertIn(words, self.assertProblem(self.edit(session, edit), 422, "invalid-edit")["detail"])
+
     def test_a_lost_answer_is_told_from_a_lost_race(self):
         session, revision = self.board(BOARD, CARDS)
         tag = f'"{revision}"'

@@ -100,7 +100,7 @@ class Others(unittest.TestCase):
 
     def test_work_that_is_long_in_words(self):
         server, client = self.start("--log-slow", "1")
-        state = [{"id": number, "content": "x" * 100} for number in range(3000)]
+        state = [{"id": number, "content": "x" * 100} for number in range(40_000)]
         self.assertEqual(client.request("POST", "/v1/diff", {"old": [], "new": state}).status, 200)
         found = server.wait_for_line("^warning: slow request method=POST route=diff status=200 milliseconds=([0-9]+) receive=[0-9]+ queue=[0-9]+ "
                                      "store=0 source=0 hook=0 compute=([0-9]+) requestId=[0-9a-f]{16}$")

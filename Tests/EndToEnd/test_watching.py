@@ -176,6 +176,14 @@ class Watch(Upstreams):
         self.addCleanup(client.close)
         self.assertEqual(client.request("GET", "/page").status, 200)
 
+    def test_a_page_of_ones_own(self):
+        page = self.file("<live-list src='/v1/sessions/watch'>", "page.html")
+        lines = self.told(self.watch(self.address(MEMBERS), "--page", page))
+        self.assertRegex(lines[-1], r"^Page: http://127\.0\.0\.1:\d+/page$")
+        client = Client(self.server(lines))
+        self.addCleanup(client.close)
+        self.assertEqual(client.request("GET", "/page").body, b"<live-list src='/v1/sessions/watch'>")
+
     def test_what_it_prints_can_be_opened_and_run_wherever_it_listens(self):
         url = self.address(MEMBERS)
         for listen in (":0", "0.0.0.0:0", "[::]:0"):

@@ -6,6 +6,7 @@ import diffserver.HttpClientTransport
 import diffserver.JsonValue
 import diffserver.Problem
 import diffserver.ProblemException
+import diffserver.RowShape
 import diffserver.Transport
 import diffserver.Violation
 import java.io.IOException
@@ -47,6 +48,19 @@ fun Suite.writingTests() {
             same(losing.losses, 0)
             same(rowsOf(client.session).rows.map { it.id }, listOf("a", "b"))
         }
+    }
+    test("a document of your own is posted with its shape") {
+        val client = DiffClient(serverURL, newSession())
+        val document = """{"boards":[{"no":7,"cards":[{"type":"bug","no":1,"open":true},{"type":"bug","no":2}]}],"of":"us"}"""
+        val shape = RowShape(
+            sectionsAt = "/boards", sectionIdAt = "/no", itemsAt = "/cards", idAt = listOf("/type", "/no"),
+            kindAt = "/type", rest = listOf("/of"))
+        client.post(JsonValue.parse(document), shape = shape)
+        val shown = rowsOf(client.session)
+        same(shown.rows.map { it.id }, listOf("bug/1", "bug/2"))
+        same(shown.rows.map { it.kind }, listOf("bug", "bug"))
+        client.post(JsonValue.parse("""["x",["y"]]"""), shape = RowShape(idBy = "match"))
+        same(rowsOf(client.session).rows.map { it.content.toString() }, listOf("\"x\"", "[\"y\"]"))
     }
     test("a like that is sent again counts once") {
         val losing = Losing(HttpClientTransport(), 1)

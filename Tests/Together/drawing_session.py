@@ -212,6 +212,8 @@ class Session(Writers, Readers):
         if len(waiting) < 2 and (draw.likes("held", 0.3) or draw.likes("stream", 0.2) or draw.likes("many-stream", 0.1)):
             self.wait(board)
         self.write(board)
+        if draw.random() < 0.1:
+            self.look_up_settings(board)
         for reader in self.readers:
             self.settle(reader)
         for _ in range(draw.randint(2, 7)):

@@ -115,6 +115,22 @@ class Writers:
         """What the file says of a list need not be sent."""
         return {} if board.pattern else {name: value for name, value in board.settings.items() if name != "shape" or not board.by_query}
 
+    def look_up_settings(self, board):
+        """They are told as they were given, and what is told can be put back: then nothing changes."""
+        answer = self.request("GET", board.path + "/settings", {}, KEYHOLDER.headers)
+        require(answer.status == 200, "the settings:", answer)
+        told, given = answer.exact, {name: value for name, value in board.settings.items() if name != "shape" or not board.by_query}
+        for name, none in (("ignore", []), ("keep", []), ("public", False)):
+            require(text(told[name]) == text(given.get(name, none)), name, "was", given.get(name), "and is told as", told[name])
+        for name, value in given.get("shape", {}).items():
+            as_list = [each if isinstance(each, list) else [each] for each in (value, told.get("shape", {}).get(name))]
+            require(text(as_list[0]) == text(as_list[1]), name, "of the shape was", value, "and is told in", told)
+        if not board.pattern:
+            answer = self.request("PUT", board.path, {}, KEYHOLDER.headers, text(told).encode())
+            require(answer.status == 200, "settings are put back:", answer)
+            require(self.head_of(board, answer.exact["revision"]) is board.head, "settings put back made", answer)
+        self.passed += 1
+
     def shape_query(self, board):
         """The parameters for the place of the list, unless the session keeps it."""
         shape = {**board.settings["shape"]} if board.by_query else {}

@@ -91,10 +91,13 @@ class DiffClient<T>(
      * interrupted.
      *
      * @param ifMatch refuses the write (412) unless this is the head.
+     * @param shape where the list is in [state], if that is a document of your own.
      * @return the revision that holds it.
      * @throws ProblemException if it is refused, or not answered in time.
      */
-    fun post(state: JsonValue, ifMatch: String? = null): String = write("state", state, ifMatch)
+    fun post(state: JsonValue, ifMatch: String? = null, shape: RowShape? = null): String =
+        if (shape == null) write(JsonValue.objectOf("state" to state), ifMatch)
+        else write(state, ifMatch, shape.parameters)
 
     /**
      * Posts edits, all or none of which are done; a token with the scope `edit` suffices. Followers of this client are
@@ -102,21 +105,23 @@ class DiffClient<T>(
      * [post].
      */
     fun edit(vararg edits: Edit, ifMatch: String? = null): String =
-        pending.send(edits.toList()) { write("edits", JsonValue.of(edits.toList()), ifMatch) }
+        pending.send(edits.toList()) { write(JsonValue.objectOf("edits" to JsonValue.of(edits.toList())), ifMatch) }
 
     /** All tries carry one key, so that a write whose answer was lost is not done again. */
-    private fun write(name: String, value: JsonValue, ifMatch: String?): String {
+    private fun write(
+        document: JsonValue, ifMatch: String?, parameters: List<Pair<String, String>> = emptyList()
+    ): String {
         val headers = mutableMapOf(
             "Content-Type" to "application/json", "Prefer" to "return=minimal",
             "Idempotency-Key" to UUID.randomUUID().toString()
         )
         if (ifMatch != null) headers["If-Match"] = "\"$ifMatch\""
-        val body = JsonValue.objectOf(name to value).toString().toByteArray()
+        val body = document.toString().toByteArray()
         val begin = System.nanoTime()
         var failures = 0
         while (true) {
             try {
-                val answer = answer { request("POST", emptyList(), headers, body) }
+                val answer = answer { request("POST", parameters, headers, body) }
                 return answer["to"]?.string ?: throw Failure(Problem(null, "The answer has no revision"))
             } catch (failure: Failure) {
                 val delay = pause(failures++, 1_000, failure.problem.retryAfterMillis)

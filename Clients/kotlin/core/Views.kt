@@ -1,4 +1,5 @@
-// The part of a session to follow: a view and a window, as docs/views.md describes them.
+// The part of a session to follow: a view and a window, as docs/views.md describes them; and where a list is in a
+// document, as docs/api/shapes.md does.
 
 package diffserver
 
@@ -101,4 +102,35 @@ class RowWindow private constructor(internal val parameters: List<Pair<String, S
         fun around(id: Any, before: Int, after: Int) =
             RowWindow(listOf("around" to id.idText(), "before" to "$before", "after" to "$after"))
     }
+}
+
+/**
+ * Where the list is in a document of your own, by JSON Pointers: docs/api/shapes.md describes each.
+ *
+ *     RowShape(itemsAt = "/orders", idAt = listOf("/orderNo"))
+ *
+ * @param idAt an element's id; several are its parts.
+ * @param idBy `match` for elements without ids.
+ * @param groupPrefix how many characters of the value at `groupAt` make a section.
+ * @param idScope `section` if ids are unique within their section only.
+ * @param map whether elements are the members of an object.
+ * @param rest the members of the document that become the list's content; `true` alone for all.
+ * @param duplicates `first` to keep the first of several elements with one id.
+ * @param missing `empty` to take a list that is not there for an empty one.
+ * @param invalid `skip` to leave out elements without a usable id.
+ */
+class RowShape(
+    itemsAt: String? = null, idAt: List<String> = emptyList(), idBy: String? = null, sectionsAt: String? = null,
+    sectionIdAt: String? = null, kindAt: String? = null, childrenAt: String? = null, expandedAt: String? = null,
+    sectionExpandedAt: String? = null, groupAt: String? = null, groupPrefix: Int? = null, idScope: String? = null,
+    map: Boolean = false, rest: List<String> = emptyList(), duplicates: String? = null, missing: String? = null,
+    invalid: String? = null
+) {
+    internal val parameters: List<Pair<String, String>> = (listOf(
+        "itemsAt" to itemsAt, "idBy" to idBy, "sectionsAt" to sectionsAt, "sectionIdAt" to sectionIdAt,
+        "kindAt" to kindAt, "childrenAt" to childrenAt, "expandedAt" to expandedAt,
+        "sectionExpandedAt" to sectionExpandedAt, "groupAt" to groupAt, "groupPrefix" to groupPrefix?.toString(),
+        "idScope" to idScope, "map" to "true".takeIf { map }, "duplicates" to duplicates, "missing" to missing,
+        "invalid" to invalid
+    ) + idAt.map { "idAt" to it } + rest.map { "rest" to it }).mapNotNull { (name, value) -> value?.let { name to it } }
 }

@@ -74,8 +74,8 @@ fun <T> DiffClient<T>.states(from: Followed<T> = Followed(), window: RowWindow? 
 }
 
 /** Like [DiffClient.post]; interrupted when its coroutine is cancelled. */
-suspend fun DiffClient<*>.awaitPost(state: JsonValue, ifMatch: String? = null): String =
-    interruptible { post(state, ifMatch) }
+suspend fun DiffClient<*>.awaitPost(state: JsonValue, ifMatch: String? = null, shape: RowShape? = null): String =
+    interruptible { post(state, ifMatch, shape) }
 
 /** Like [DiffClient.edit]; interrupted when its coroutine is cancelled. */
 suspend fun DiffClient<*>.awaitEdit(vararg edits: Edit, ifMatch: String? = null): String =

@@ -45,9 +45,11 @@ extension Options: CommandOptions {
             "an origin whose web pages may call this server, such as https://example.org; may be repeated",
             """
             is not an origin as browsers write it, such as https://example.org: lower case, and no path; a page opened \
-            from disk has none, so serve its folder over HTTP
+            from disk has none, so serve it by --page
             """, \.origins
         ) { CrossOrigin.isOrigin($0) ? $0 : nil },
+        .text(
+            "--page", "FILE", "an HTML page of your own, served at /page; read again at each request", \.pagePath),
         .text(
             "--tls-certificate", "FILE", "PEM file: the server's certificate and its chain; read again when it changes",
             \.certificate),

@@ -47,6 +47,7 @@ package struct Options: Sendable {
     /// A file with the CA of the store's certificate.
     package var storeAuthority: String?
     var origins: [String] = []
+    package var pagePath: String?
     var listsPath: String?
     /// The contents of that file.
     package var lists: (any Lists)?
@@ -125,6 +126,7 @@ extension Options {
         var options = self
         try options.readSecrets()
         try options.checkTogether()
+        options.service.ownPage = try ownPage()
         if let listsPath { options.lists = try parts?.lists(in: listsPath, environment: environment) }
         return options
     }
@@ -154,6 +156,20 @@ extension Options {
             throw UsageError(
                 "a store in Redis requires --digest-key, the same on all nodes; `openssl rand -hex 32` makes one")
         }
+    }
+
+    /// Reads the page that is served at `/page`, of at most 1 MiB; nil for the built-in one.
+    ///
+    /// - Throws: if it cannot be read now.
+    private func ownPage() throws(UsageError) -> (@Sendable () -> Result<[UInt8], OwnPageError>)? {
+        guard let pagePath else { return nil }
+        let read = { @Sendable () -> Result<[UInt8], OwnPageError> in
+            Result { () throws(Files.Failure) in try Files.read(pagePath, atMost: 1 << 20) }.mapError {
+                OwnPageError(reason: $0.reason)
+            }
+        }
+        if case .failure(let error) = read() { throw UsageError("the --page cannot be read: \(error.reason)") }
+        return read
     }
 
     private mutating func readSecrets() throws(UsageError) {

@@ -145,7 +145,7 @@ struct WatchCommand: AddedCommand {
         let secret = key ?? (server.allKeys.isEmpty ? nil : "$KEY")
         let header = secret.map { #" -H "Authorization: Bearer \#($0)""# } ?? ""
         print("curl -N -H 'Accept: text/event-stream'\(header) \(base)/v1/sessions/\(list.name)/changes")
-        let page = "\(base)/page#\(list.name)/\(list.title)"
+        let page = server.pagePath == nil ? "\(base)/page#\(list.name)/\(list.title)" : "\(base)/page"
         print("Page: \(page)")
         fflush(nil)
         if !isQuiet { Browser.open(page, environment: environment) }

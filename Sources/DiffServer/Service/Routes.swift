@@ -157,7 +157,7 @@ private let allRoutes: [Router<Route>.Route] = [
     .init(.get, "/livez", Route(.livez, .open(GetHealth.live), isProbe: true)),
     .init(.get, "/readyz", Route(.readyz, .open(GetHealth.ready), isProbe: true)),
     .init(.get, "/", Route(.page, .open(GetFile["index.html"].answer))),
-    .init(.get, "/page", Route(.page, .open(GetFile["page.html"].answer))),
+    .init(.get, "/page", Route(.page, .open(GetPage.answer))),
     .init(.get, "/playground/{file}", Route(.page, .open(GetFile.module))),
     .init(.get, "/client.js", Route(.page, .open(GetFile["client.js"].answer))),
     .init(.get, "/apply.js", Route(.page, .open(GetFile["apply.js"].answer))),

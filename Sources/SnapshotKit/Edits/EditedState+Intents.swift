@@ -35,9 +35,9 @@ extension EditedState {
                 repeated += before
                 let (code, detail) =
                     switch error {
-                    case .notANumber: ("not-a-number", "there is no number to add to")
+                    case .notANumber: ("not-a-number", "there is no number to add to: put one there by patch")
                     case .tooManyDigits: ("limit-exceeded", Self.tooManyDigits)
-                    case .notAString: ("not-a-string", "there is no string to append to")
+                    case .notAString: ("not-a-string", "there is no string to append to: put one there by patch")
                     case .tooLong(let count):
                         ("limit-exceeded", "the text would have \(count) bytes, of at most \(limits.maxTextBytes)")
                     }

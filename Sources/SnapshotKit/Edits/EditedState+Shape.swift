@@ -125,15 +125,17 @@ extension EditedState {
         let old = before ?? ShapeFields()
         // Those of a new element were noted when it was read.
         let isRead = before == nil && edit.isOfElements && elementReader === reader(of: vertex)
+        let what = isSection(vertex) ? "section" : "item"
+        let advice = "keep the id in it, or delete this \(what) and insert another"
         for fault in after.faults where !isRead && !old.faults.contains(fault) {
             let isID = fault.code == "missing-id"
             if isID, before == nil { continue }
-            violations.note(isID ? "id-changed" : "wrong-shape", fault.detail, at: place)
+            violations.note(
+                isID ? "id-changed" : "wrong-shape", fault.detail, advice: isID ? advice : nil, at: place)
         }
         if let id = after.id, id != old.id ?? ownID(of: vertex) {
-            let advice = "keep the id in it, or delete this item and insert the other"
             violations.note(
-                "id-changed", "the content has the id \"\(Violations.shown(id))\" now: \(advice)", at: place)
+                "id-changed", "the content has the id \"\(Violations.shown(id))\" now", advice: advice, at: place)
         }
         if said.kind == nil, after.kind != old.kind {
             change(vertex) { _ in }

@@ -51,8 +51,10 @@ final class ShapeReader {
         fields.faults =
             holdsList
             ? [.list(isSection ? "itemsAt" : "childrenAt")]
-            : reader.violations.list.filter { $0.code != "missing-items" }
-                .map { ShapeFields.Fault(code: $0.code, detail: $0.detail) }
+            : reader.violations.reported(in: content.baseAddress!).filter { $0.code != "missing-items" }.map {
+                let place = $0.pointer.isEmpty ? "" : ", at \"\($0.pointer)\" of the content"
+                return ShapeFields.Fault(code: $0.code, detail: $0.detail + place)
+            }
         return fields
     }
 

@@ -152,9 +152,9 @@ package struct Violations {
         text += list[list.count - 1].detail.utf8.count
     }
 
-    /// Puts what was noted last before all else, unless that says how to mend it. O(noted).
-    mutating func leadWithLast() {
-        if advised.isEmpty, let last = list.popLast() { list.insert(last, at: 0) }
+    /// Has what was noted first say how to mend it, unless something says so already. O(1).
+    mutating func adviseFirst(_ advice: String) {
+        if advised.isEmpty, !list.isEmpty { list[0].detail += ": \(advice)" }
     }
 
     /// Puts other words into what was noted. O(noted).

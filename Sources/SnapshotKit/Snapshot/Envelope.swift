@@ -199,11 +199,13 @@ struct EnvelopeParser {
         if !members.exactlyOne.isEmpty, alternatives != 1 {
             let advice =
                 alternatives == 0 && members.allowsBareState
-                ? "; to post another document, say where its list is with ?itemsAt=, and send a row alone as [{…}]" : ""
+                ? "; to post another document, say where its list is with ?itemsAt=" : ""
+            if !advice.isEmpty {
+                violations.adviseFirst("say where the list is with ?itemsAt=, or send a row alone as [{…}]")
+            }
             violations.note(
                 "wrong-shape", "the body must be \(members.expectation): exactly one of these\(advice)",
                 at: DocumentPlace(0))
-            if alternatives == 0 { violations.leadWithLast() }
         }
     }
 

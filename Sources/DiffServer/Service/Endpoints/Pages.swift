@@ -57,6 +57,20 @@ enum GetProblem {
     }
 }
 
+/// The page of a list, or the operator's own, which is read for each request, so that whoever writes it sees it.
+enum GetPage {
+    @Sendable
+    static func answer(_ call: OpenCall) throws(Problem) -> Response {
+        switch call.service.settings.ownPage?() {
+        case nil: return GetFile["page.html"].answer(call)
+        case .failure(let error): throw Problem(.routeNotFound, "the --page cannot be read: \(error.reason)")
+        case .success(let page):
+            let fields = [Field("Content-Type", "text/html; charset=utf-8"), Field("Cache-Control", "no-cache")]
+            return Response(status: 200, fields: fields, body: .bytes(page))
+        }
+    }
+}
+
 /// A file in the binary: the playground, the page of a list, the JavaScript client, or the API's description.
 struct GetFile: Sendable {
     private let body: SharedBody
