@@ -106,6 +106,17 @@ def shape(draw):
     return made
 
 
+# The shape that is guessed of what `guessable` draws.
+GUESSED = {"itemsAt": "/rows", "idAt": "/id"}
+
+
+def guessable(draw, may_be_empty):
+    """An upstream's document that says where its rows are, and what their ids: no two are the same but for these."""
+    ids = draw.sample("abcdefgh", 0 if may_be_empty and draw.random() < 0.1 else draw.randint(1, 6))
+    return {"rows": [{"id": f"row-{each}", "title": f"about {each}" + draw.choice(["", ", and on"]), "long": "x" * draw.choice([1, 60]),
+                      "n": draw.randint(0, 3), "done": draw.random() < 0.5} for each in ids]}
+
+
 def features(settings):
     """Which of the table's settings these are."""
     found = {name for name in ("ignore", "keep", "public", "shape") if settings.get(name)}

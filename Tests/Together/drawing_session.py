@@ -37,6 +37,8 @@ class Pattern:
     has_hook: bool
     # What the file says of each section, where each has a source of its own.
     screen: dict = None
+    # The file does not say the shape: the first answer does.
+    is_guessed: bool = False
 
 
 class Stage:
@@ -55,6 +57,9 @@ class Stage:
             settings = drawing.settings(Draw(f"screen {seed} {number}", draw.sample(["ignore", "keep", "public"], 1)))
             settings.pop("shape", None)
             self.add(lists, Pattern(f"s{number}", settings, True, number % 2 > 0, drawing.screen(draw)))
+        for number in range(12):
+            settings = drawing.settings(Draw(f"guess {seed} {number}", draw.sample(["ignore", "keep", "public"], 1)))
+            self.add(lists, Pattern(f"g{number}", {**settings, "shape": drawing.GUESSED}, True, number % 2 > 0, is_guessed=True))
         self.file = ListsFile(json.loads(text(lists)))
         self.servers, self.places, self.redis, self.databases = {}, [], None, itertools.count()
 
@@ -65,7 +70,7 @@ class Stage:
         sources = {} if not pattern.has_source else source("") if pattern.screen is None else {"sections": {
             name: {**source(f"/{name}"), **outline} for name, outline in pattern.screen.items()}}
         hook = {"hook": {"url": f"{self.upstream.url}/hook/{{name}}", "secret": "env:HOOK_SECRET", "timeout": 20}} if pattern.has_hook else {}
-        lists[f"{pattern.name}:{{name}}"] = {**pattern.settings, **sources, **hook}
+        lists[f"{pattern.name}:{{name}}"] = {**pattern.settings, **({"shape": "guess"} if pattern.is_guessed else {}), **sources, **hook}
 
     def server(self, kind, history):
         """A running one; the oldest ends if there are many."""

@@ -144,6 +144,8 @@ class Writers:
     def document(self, board, old, is_native=False):
         """What a writer posts: the state itself, or foreign JSON."""
         draw, shape = self.draw, None if is_native else board.settings.get("shape")
+        if board.pattern and board.pattern.is_guessed:
+            return exact(text(drawing.guessable(draw, bool(board.commits))))
         state = drawing.native(draw, old, bool(shape) and "childrenAt" not in shape)
         while shape:
             document = drawing.Document(draw, state, shape).value
