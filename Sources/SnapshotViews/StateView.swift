@@ -15,8 +15,9 @@ import SnapshotKit
 /// let shown = list.applying(view)
 /// ```
 ///
-/// Two views are equal when their `json` is: one written differently (white space, member order, defaults, or fields
-/// without effect) is equal; one that is phrased differently and means the same may not be.
+/// Two views are equal when their `json` is: one written differently (white space, the order of members and tests, the
+/// spelling of numbers, defaults, or fields without effect) is equal; one that is phrased differently and means the
+/// same may not be.
 public struct StateView: Sendable, Hashable {
     /// The view in canonical form: members in one order, no white space, defaults left out.
     public let json: [UInt8]

@@ -255,9 +255,7 @@ struct EditingTests {
         }
     }
 
-    @Test(
-        "a list of another history shows the edits under way, but none that was answered before",
-        .timeLimit(.minutes(1)))
+    @Test("a list of another history shows the edits under way, but none that was answered before")
     func otherHistory() async throws {
         let server = ForgetfulServer()
         var client = ListClient(url: URL(string: "http://forgetful.example")!, session: "list")

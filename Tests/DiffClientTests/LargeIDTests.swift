@@ -27,7 +27,7 @@ private final class Reader: Sendable {
     }
 }
 
-@Suite("Integer ids beyond 2^53", .timeLimit(.minutes(2)))
+@Suite("Integer ids beyond 2^53", .timeLimit(.minutes(5)))
 struct LargeIDTests {
     @Test(
         "are written as strings, and read either way",

@@ -21,7 +21,7 @@ private struct Row: Encodable, Sendable {
 private let client = ListClient(url: URL(fileURLWithPath: "/"), session: "list")
 private let uuid = UUID(uuid: (0xAB, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1))
 
-@Suite("Typed edits", .timeLimit(.minutes(2)))
+@Suite("Typed edits", .timeLimit(.minutes(5)))
 struct ListEditTests {
     static let nobody: String? = nil
 

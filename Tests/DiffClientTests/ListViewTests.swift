@@ -3,7 +3,7 @@ import Testing
 
 @testable import DiffClient
 
-@Suite("Typed views", .timeLimit(.minutes(2)))
+@Suite("Typed views", .timeLimit(.minutes(5)))
 struct ListViewTests {
     private struct Order: Codable, Equatable, Sendable {
         var to: String

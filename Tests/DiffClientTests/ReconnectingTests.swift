@@ -7,7 +7,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite("Asking again at once", .timeLimit(.minutes(2)))
+@Suite("Asking again at once", .timeLimit(.minutes(5)))
 struct ReconnectingTests {
     private static let reset =
         #"{"from":null,"to":"1-0","dialect":"keyed","reset":"initial","state":{"sections":[{"id":"main","items":[]}]}}"#

@@ -8,7 +8,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite("Streams, and polls where there are none", .timeLimit(.minutes(2)))
+@Suite("Streams, and polls where there are none", .timeLimit(.minutes(5)))
 struct StreamTests {
     private static let first =
         #"{"from":null,"to":"1-0","dialect":"keyed","reset":"initial","state":{"sections":[{"id":"s","items":[]}]}}"#

@@ -472,9 +472,10 @@ class TimeToLive(ServiceCase):
         self.assertProblem(self.get_session(short), 404, "session-not-found")
         self.assertProblem(self.get_session(by_post), 404, "session-not-found")
         for use in (self.get_session, self.get_changes, lambda session: self.post_changes(session, ["a"]), self.get_session):
-            answer, used, before = use(session), time.monotonic(), used
+            before, used = used, time.monotonic()
+            answer = use(session)
             # A machine that is busy may take longer than the session lives.
-            if used - before > 2:
+            if time.monotonic() - before > 2:
                 self.skipTest("the machine is too busy for a session of two seconds")
             self.assertStatus(answer, 200)
             let_pass(1.4, "time to live")
@@ -510,10 +511,11 @@ class TimeToLive(ServiceCase):
         let_pass(1.6, "time to live")
         self.assertProblem(self.get_session(sessions["none"]), 404, "session-not-found")
         for name in uses:
+            answer = self.get_session(sessions[name])
             if time.monotonic() - used > 3:
                 self.skipTest("the machine is too busy for sessions of three seconds")
             with self.subTest(name):
-                self.assertStatus(self.get_session(sessions[name]), 200)
+                self.assertStatus(answer, 200)
 
     def test_a_ttl_of_seven_days_and_one_second_more(self):
         self.assertStatus(self.put_session(self.new_name(), {"state": [], "ttl": 7 * 86400}), 201)

@@ -90,7 +90,7 @@ TEXTS = [
     ("Python's repr", b"[{'id': 1}]", ["\"'\"", "double quotes"]), ("Python's True", b"[True]", ['"True"', "write true"]),
     ("NaN", b'[{"id":1,"content":NaN}]', ["JSON has no NaN: send null"]),
     ("a number with a plus sign", b"[+1]", ["no plus sign"]), ("a number without a digit before its point", b"[.5]", ["a digit before the point"]),
-    ("a hexadecimal number", b"[0xFF]", ["decimal digits"]), ("a word", b"[x]", ["double quotes"]),
+    ("a hexadecimal number", b"[0xFF]", ["decimal digits"]), ("a word", b"[x]", ["double quotes"]), ("a number and a word", b"[10x]", ["double quotes"]),
     ("a comma at the end", b'["a",]', ['"]"', "remove the comma"]),
     ("JSON lines", b'{"id":1}\n{"id":2}\n', ["one document, not JSON lines"]),
     ("a page", b"<!DOCTYPE html>", ["HTML"]), ("a form", b"state=[]", ["a form: send JSON"]),

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import html.parser
+import os
 import pathlib
 import re
 import tempfile
@@ -126,6 +127,7 @@ class OwnPage(unittest.TestCase):
             answer = client.request("GET", "/page")
             self.assertEqual((answer.status, answer.body.decode(), answer.media_type, answer.headers["Cache-Control"]), (200, text, "text/html", "no-cache"))
             self.assertNotIn("Content-Security-Policy", answer.headers)
+            self.assertEqual(client.request("GET", "/page", None, {"If-None-Match": answer.headers["ETag"]}).status, 304)
             answer = client.request("HEAD", "/page")
             self.assertEqual((answer.status, answer.body, answer.headers["Content-Length"]), (200, b"", str(len(text.encode()))))
         self.assertIn("Content-Security-Policy", client.request("GET", "/").headers)
@@ -134,9 +136,14 @@ class OwnPage(unittest.TestCase):
         self.file.unlink()
         answer = client.request("GET", "/page")
         self.assertEqual((answer.status, answer.json["type"]), (404, "/problems/route-not-found"))
-        self.assertIn("the --page cannot be read: No such file", answer.json["detail"])
+        self.assertIn("the --page cannot be read: there is no such file", answer.json["detail"])
+        # Nobody waits for whoever writes into a pipe.
+        os.mkfifo(self.file)
+        self.assertEqual(client.request("GET", "/page").status, 404)
 
     def test_what_cannot_be_read_at_the_start_is_told(self):
-        for path, reason in ((self.file.parent, "Is a directory"), (self.file.parent / "none", "No such file or directory")):
+        pipe = self.file.parent / "pipe"
+        os.mkfifo(pipe)
+        for path in (self.file.parent, self.file.parent / "none", pipe, "-"):
             ran = command("serve", "--page", str(path))
-            self.assertEqual((ran.returncode, ran.stderr), (2, f"diffserver: the --page cannot be read: {reason}\n"))
+            self.assertEqual((ran.returncode, ran.stderr), (2, "diffserver: the --page cannot be read: there is no such file\n"))

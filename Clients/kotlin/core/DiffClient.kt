@@ -95,9 +95,10 @@ class DiffClient<T>(
      * @return the revision that holds it.
      * @throws ProblemException if it is refused, or not answered in time.
      */
-    fun post(state: JsonValue, ifMatch: String? = null, shape: RowShape? = null): String =
-        if (shape == null) write(JsonValue.objectOf("state" to state), ifMatch)
-        else write(state, ifMatch, shape.parameters)
+    fun post(state: JsonValue, ifMatch: String? = null, shape: RowShape? = null): String {
+        val parameters = shape?.parameters.orEmpty()
+        return write(if (parameters.isEmpty()) JsonValue.objectOf("state" to state) else state, ifMatch, parameters)
+    }
 
     /**
      * Posts edits, all or none of which are done; a token with the scope `edit` suffices. Followers of this client are

@@ -164,7 +164,9 @@ extension Options {
     private func ownPage() throws(UsageError) -> (@Sendable () -> Result<[UInt8], OwnPageError>)? {
         guard let pagePath else { return nil }
         let read = { @Sendable () -> Result<[UInt8], OwnPageError> in
-            Result { () throws(Files.Failure) in try Files.read(pagePath, atMost: 1 << 20) }.mapError {
+            // A pipe would keep the loop waiting.
+            guard FileStamp(pagePath) != nil else { return .failure(OwnPageError(reason: "there is no such file")) }
+            return Result { () throws(Files.Failure) in try Files.read(pagePath, atMost: 1 << 20) }.mapError {
                 OwnPageError(reason: $0.reason)
             }
         }

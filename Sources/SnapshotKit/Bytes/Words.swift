@@ -2,8 +2,8 @@
 // for the lowest such byte, which is the only one asked for. Scalar words rather than SIMD16: strings in lists are
 // short, and a wide compare that is not specialised costs a factor of forty.
 
-// The only file of the engine that imports the C library, to compare long runs of bytes. It imports it directly, since
-// the engine imports no module of ours.
+// The only file of the engine that imports the C library, to compare and to search long runs of bytes. It imports it
+// directly, since the engine imports no module of ours.
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -84,6 +84,16 @@ extension UInt8 {
 @inline(__always)
 package func compareBytes(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: Int) -> Int {
     Int(memcmp(one, other, count))
+}
+
+/// The first place of a byte from an address on. There must be one. O(result).
+func place(of byte: UInt8, from start: UnsafeRawPointer) -> UnsafeRawPointer {
+    UnsafeRawPointer(memchr(start, Int32(byte), 1 << 40)!)
+}
+
+/// Whether a run of bytes has one of a value. O(count).
+func contains(_ byte: UInt8, _ start: UnsafeRawPointer, _ count: Int) -> Bool {
+    memchr(start, Int32(byte), count) != nil
 }
 
 extension UnsafeRawBufferPointer {

@@ -20,12 +20,11 @@ extension StateDocument {
         guard let mapping = shape.mapping, let likely = own.first else {
             if reading != nil || shape == .native && isState(limits) { return nil }
             // A document that was a state, and has more members than one may have, keeps its sections and rows.
-            return mapped(shape, known, limits)
-                ?? accepted((shape == .native ? StateShape.FieldMapping.ofStates : []) + all, limits)
+            return accepted((shape == .native ? StateShape.FieldMapping.ofStates : []) + all, limits)
         }
         let alike = own.filter { $0.shape.tellsApart(like: shape) }
         guard let reading else {
-            return accepted(alike, limits) ?? mapped(shape, known, limits) ?? accepted(mapping.matched + all, limits)
+            return accepted(alike, limits) ?? accepted(mapping.matched + all, limits)
         }
         if let other = all.first, other.score > likely.score + 40 { return accepted([other], limits) }
         if reading.snapshot.hasOtherIDs(than: known, at: mapping.element) {
@@ -43,17 +42,6 @@ extension StateDocument {
         var next = mapping
         next.element.kindAt = kind
         return accepted([ListReading(next, 0)], limits)
-    }
-
-    /// The same lists as objects, if names in them are ids of elements that were there: what a source says of a failure
-    /// may be an object as well.
-    private mutating func mapped(_ shape: StateShape, _ known: Snapshot, _ limits: StateLimits) -> StateShape? {
-        guard var mapping = shape.mapping, !mapping.element.isMap, !mapping.element.continuesHead else { return nil }
-        (mapping.element.idAt, mapping.element.isMap) = (StateShape.Element().idAt, true)
-        guard let found = try? state(StateShape(mapping), limits: limits).snapshot else { return nil }
-        // An array would be an object of its indexes.
-        let isArray = (0..<found.itemCount).allSatisfy { found.item(withID: "\($0)") != nil }
-        return isArray || found.ids.isDisjoint(with: known.ids) ? nil : StateShape(mapping)
     }
 
     /// The first shape that reads the document.
@@ -129,7 +117,7 @@ extension Snapshot {
     }
 
     /// Hashes of ids.
-    fileprivate var ids: Set<UInt64> {
+    private var ids: Set<UInt64> {
         columns.withView { view in
             Set(view.nodes.indices.map { KeyedHash.process.digest(of: view.id(ofItem: $0).text) })
         }

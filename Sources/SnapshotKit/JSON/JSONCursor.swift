@@ -40,12 +40,15 @@ struct JSONCursor {
     mutating func takeString() -> JSONString {
         at += 1
         let start = at
-        var isEscaped = false
+        var (isEscaped, long) = (false, at + Self.long)
         while true {
             let word = load64(at)
             let stops = zeroBytes(word ^ splat(UInt8(ascii: "\""))) | zeroBytes(word ^ splat(UInt8(ascii: "\\")))
             if stops == 0 {
                 at += 8
+                if at < long { continue }
+                if passesRun(&isEscaped) { break }
+                long = at + Self.long
                 continue
             }
             at += stops.trailingZeroBitCount >> 3
@@ -55,6 +58,26 @@ struct JSONCursor {
         }
         defer { at += 1 }
         return JSONString(start: start, count: at - start, isEscaped: isEscaped)
+    }
+
+    /// Runs without a quote or a backslash are left to the C library from this many bytes on: texts that grow are long,
+    /// and each append looks through them four times.
+    private static let long = 64
+
+    /// Goes to the next quote of a string, or behind it if it is escaped. Whether it is the end.
+    @inline(never)
+    private mutating func passesRun(_ isEscaped: inout Bool) -> Bool {
+        let start = at
+        at = place(of: UInt8(ascii: "\""), from: start)
+        var end = at
+        while end > start, (end - 1).load(as: UInt8.self) == UInt8(ascii: "\\") { end -= 1 }
+        guard (at - end) & 1 == 0 else {
+            isEscaped = true
+            at += 1
+            return false
+        }
+        if !isEscaped { isEscaped = contains(UInt8(ascii: "\\"), start, at - start) }
+        return true
     }
 
     /// Takes a member's name and colon; the cursor is then at the value.

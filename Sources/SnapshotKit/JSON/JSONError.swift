@@ -164,7 +164,8 @@ struct JSONMistake {
         case 0xE2: return starts(with: [0xE2, 0x80]) ? "JSON strings take straight double quotes" : nil
         case UInt8(ascii: "/"), UInt8(ascii: "#"): return "JSON has no comments"
         case UInt8(ascii: "+"): return "a number has no plus sign in front"
-        case UInt8(ascii: "."): return "write a digit before the point"
+        case UInt8(ascii: ".") where start + 1 < text.count && text[start + 1].isDigit:
+            return "write a digit before the point"
         case UInt8(ascii: "]"), UInt8(ascii: "}"):
             return previous == UInt8(ascii: ",") ? "remove the comma before it" : nil
         case UInt8(ascii: "\""), UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "-"),
@@ -176,7 +177,10 @@ struct JSONMistake {
     }
 
     private var wordAdvice: String {
-        if previous == UInt8(ascii: "0"), "xXoObB".utf8.contains(byte) { return "write the number in decimal digits" }
+        let before = text[..<start].suffix(2)
+        if before.last == UInt8(ascii: "0"), before.count < 2 || !before.first!.isDigit, "xXoObB".utf8.contains(byte) {
+            return "write the number in decimal digits"
+        }
         switch word.lowercased() {
         case "nan": return "JSON has no NaN: send null"
         case "inf", "infinity": return "JSON has no Infinity: send null"

@@ -95,6 +95,8 @@ struct EnvelopeParser {
     private(set) var metState = false
     /// Whether the object has the operation of an edit.
     private var isEdit = false
+    /// Whether it has a revision, as an answer has.
+    private var isAnswer = false
     /// Bytes that the states so far will append to the document, with padding and without.
     private var (tail, madeBytes) = (0, 0)
 
@@ -159,6 +161,7 @@ struct EnvelopeParser {
             listContent = try scanner.takeValue(depth: 1)
         } else {
             if name == "op", members.states == ["state"] { isEdit = true }
+            if name == "revision", members.states == ["state"] { isAnswer = true }
             noteUnknown(name, at: scanner.at)
             try scanner.skipValue(depth: 1)
         }
@@ -184,6 +187,7 @@ struct EnvelopeParser {
             return violations.note(
                 "wrong-shape", "the body is an edit: \(way), as {\"edits\":[…]}", at: DocumentPlace(0))
         }
+        if isAnswer, !states.isEmpty, !isBareState { violations.adviseFirst(#"of an answer, send {"state":…} alone"#) }
         if let content = listContent {
             if isBareState, let index = states.firstIndex(where: { $0.name == "state" }) {
                 states[index].parser.builder.list = ListContent(content)
@@ -229,9 +233,6 @@ struct EnvelopeParser {
 extension Envelope.Members {
     /// What to write in place of an unknown member.
     fileprivate func advice(on name: String) -> String? {
-        if states == ["state"], name == "revision" || name == "session" {
-            return #"of an answer, send {"state":…} alone"#
-        }
         if states == ["state"], !values.contains("edits") {
             if name == "edits" { return "POST edits to …/changes" }
             if name == "items" || name == "sections" { return #"send {"state":…}"# }

@@ -33,17 +33,6 @@ struct ShapeCorrectionTests {
                 #"{"list":[{"id":1,"x":[{"id":2},{"id":3}]}]}"#, #"{"list":[{"id":1,"x":[{"id":2},{"id":2}]}]}"#,
                 #"{"sectionsAt":"/list","itemsAt":"/x","idBy":"match"}"#
             ),
-            // A list becomes an object of the same rows, but not whatever object stands in its place.
-            (
-                #"{"rows":[{"uid":"x","n":1},{"uid":"y","n":2}]}"#, #"{"rows":{"x":{"n":1},"z":{"n":2}}}"#,
-                #"{"itemsAt":"/rows","map":true}"#
-            ),
-            (#"{"rows":[{"uid":"x","n":1},{"uid":"y","n":2}]}"#, #"{"rows":{"message":"busy"}}"#, nil),
-            (
-                #"{"teams":[{"name":"a","of":[{"uid":"x"},{"uid":"y"}]},{"name":"b","of":[{"uid":"z"}]}]}"#,
-                #"{"teams":[{"name":"a","of":{"x":{"n":1},"y":{"n":2}}},{"name":"b","of":{}}]}"#,
-                #"{"sectionsAt":"/teams","sectionIdAt":"/name","itemsAt":"/of","map":true}"#
-            ),
             // A state stays one while its ids repeat, and no longer.
             (#"[{"id":1,"content":1}]"#, #"[{"id":1,"content":1},{"id":1,"content":2}]"#, nil),
             (#"[{"id":1,"content":1}]"#, #"[{"id":1,"content":1,"due":2}]"#, #"{"idAt":"/id"}"#),

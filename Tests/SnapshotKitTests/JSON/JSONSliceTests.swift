@@ -31,6 +31,30 @@ struct JSONSliceTests {
         #expect(throws: error) { try JSONSlice(document: Array(text.utf8), maxDepth: 2) }
     }
 
+    @Test("strings of any length end at their own quote, whatever is escaped in them", arguments: Effort.seeds(30))
+    func strings(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        let escapes = [
+            (#"\\"#, #"\"#), (#"\""#, "\""), (#"\n"#, "\n"), (#"\u0041"#, "A"), (#"\\\""#, #"\""#), ("é", "é"),
+        ]
+        var (texts, values): ([String], [String]) = ([], [])
+        for _ in 0..<40 {
+            var (text, value) = ("", "")
+            for _ in 0..<random.below(6) {
+                let plain = String(repeating: "x", count: random.below(2) * random.below(150))
+                let (written, meant) = escapes[random.below(escapes.count)]
+                let count = random.below(4) * random.below(60) / 20
+                text += plain + String(repeating: written, count: count)
+                value += plain + String(repeating: meant, count: count)
+            }
+            texts.append("\"\(text)\"")
+            values.append(value)
+        }
+        let elements = try #require(JSONSlice(document: Array("[\(texts.joined(separator: ","))]".utf8)).elements)
+        #expect(elements.map(\.string) == values)
+        #expect(elements.map { String(decoding: $0.text, as: UTF8.self) } == texts)
+    }
+
     @Test("a place is told as editors tell it")
     func positions() {
         do throws(JSONError) {

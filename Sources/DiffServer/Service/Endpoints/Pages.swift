@@ -65,8 +65,15 @@ enum GetPage {
         case nil: return GetFile["page.html"].answer(call)
         case .failure(let error): throw Problem(.routeNotFound, "the --page cannot be read: \(error.reason)")
         case .success(let page):
-            let fields = [Field("Content-Type", "text/html; charset=utf-8"), Field("Cache-Control", "no-cache")]
-            return Response(status: 200, fields: fields, body: .bytes(page))
+            let tag = GetFile.tag(of: page)
+            let common = GetFile.common(tag)
+            if RevisionTags(call.head, "if-none-match")?.names(tag) == true {
+                return .notModified(common, unsent: page.count)
+            }
+            // Not shared: what is on its way out is counted.
+            return Response(
+                status: 200, fields: [Field("Content-Type", "text/html; charset=utf-8")] + common, body: .bytes(page),
+                isCompressible: true)
         }
     }
 }
@@ -104,13 +111,18 @@ struct GetFile: Sendable {
         type = Self.type(of: name)
         let others = Self.sources[name]
         fields = others.map { PagePolicy(of: bytes, scripts: "'self'", others: $0).fields } ?? []
-        // Not with the process's own key: the tag must survive a restart.
-        let digest = bytes.withUnsafeBytes { KeyedHash(seed: 0, 0).digest(of: $0) }
-        tag = String(digest, radix: 16)
+        tag = Self.tag(of: bytes)
         let isOfClient = name.hasSuffix(".js") && !name.contains("/")
-        common =
-            [Field("ETag", "\"\(tag)\""), Field("Cache-Control", "no-cache")]
-            + (isOfClient ? [CrossOrigin.anyOrigin] : [])
+        common = Self.common(tag) + (isOfClient ? [CrossOrigin.anyOrigin] : [])
+    }
+
+    /// Not with the process's own key: a tag must survive a restart.
+    fileprivate static func tag(of bytes: [UInt8]) -> String {
+        String(bytes.withUnsafeBytes { KeyedHash(seed: 0, 0).digest(of: $0) }, radix: 16)
+    }
+
+    fileprivate static func common(_ tag: String) -> [Field] {
+        [Field("ETag", "\"\(tag)\""), Field("Cache-Control", "no-cache")]
     }
 
     private static func type(of name: String) -> String {
