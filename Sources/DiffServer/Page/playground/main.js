@@ -636,7 +636,7 @@ const playground = (() => {
       isUnread = Boolean(problem);
       if (problem) showProblem(problem);
       else await refresh(null);
-      follow.start(session);
+      if (session === follow.session) follow.start(session);
     },
     close: () => follow.stop(),
     resize: () => showChanges(), // JSON is broken into lines that fit
