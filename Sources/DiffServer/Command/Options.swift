@@ -161,16 +161,18 @@ extension Options {
     /// Reads the page that is served at `/page`, of at most 1 MiB; nil for the built-in one.
     ///
     /// - Throws: if it cannot be read now.
-    private func ownPage() throws(UsageError) -> (@Sendable () -> Result<[UInt8], OwnPageError>)? {
+    private func ownPage() throws(UsageError) -> (@Sendable () throws(OwnPageError) -> [UInt8])? {
         guard let pagePath else { return nil }
-        let read = { @Sendable () -> Result<[UInt8], OwnPageError> in
+        let read = { @Sendable () throws(OwnPageError) -> [UInt8] in
             // A pipe would keep the loop waiting.
-            guard FileStamp(pagePath) != nil else { return .failure(OwnPageError(reason: "there is no such file")) }
-            return Result { () throws(Files.Failure) in try Files.read(pagePath, atMost: 1 << 20) }.mapError {
-                OwnPageError(reason: $0.reason)
+            guard FileStamp(pagePath) != nil else { throw OwnPageError(reason: "there is no such file") }
+            do throws(Files.Failure) { return try Files.read(pagePath, atMost: 1 << 20) } catch {
+                throw OwnPageError(reason: error.reason)
             }
         }
-        if case .failure(let error) = read() { throw UsageError("the --page cannot be read: \(error.reason)") }
+        do throws(OwnPageError) { _ = try read() } catch {
+            throw UsageError("the --page cannot be read: \(error.reason)")
+        }
         return read
     }
 

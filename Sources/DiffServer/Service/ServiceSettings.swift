@@ -25,7 +25,7 @@ package struct ServiceSettings: Sendable {
     /// Requests per second of one peer; nil for no limit.
     package var peerRate: Int?
     /// Reads the operator's own HTML for `/page`, or says why it cannot; nil for the built-in page of a list.
-    package var ownPage: (@Sendable () -> Result<[UInt8], OwnPageError>)?
+    package var ownPage: (@Sendable () throws(OwnPageError) -> [UInt8])?
 
     package init() {}
 

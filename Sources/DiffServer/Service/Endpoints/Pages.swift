@@ -61,26 +61,17 @@ enum GetProblem {
 enum GetPage {
     @Sendable
     static func answer(_ call: OpenCall) throws(Problem) -> Response {
-        switch call.service.settings.ownPage?() {
-        case nil: return GetFile["page.html"].answer(call)
-        case .failure(let error): throw Problem(.routeNotFound, "the --page cannot be read: \(error.reason)")
-        case .success(let page):
-            let tag = GetFile.tag(of: page)
-            let common = GetFile.common(tag)
-            if RevisionTags(call.head, "if-none-match")?.names(tag) == true {
-                return .notModified(common, unsent: page.count)
-            }
-            // Not shared: what is on its way out is counted.
-            return Response(
-                status: 200, fields: [Field("Content-Type", "text/html; charset=utf-8")] + common, body: .bytes(page),
-                isCompressible: true)
+        guard let read = call.service.settings.ownPage else { return GetFile["page.html"].answer(call) }
+        do throws(OwnPageError) { return GetFile(page: try read()).answer(call) } catch {
+            throw Problem(.routeNotFound, "the --page cannot be read: \(error.reason)")
         }
     }
 }
 
-/// A file in the binary: the playground, the page of a list, the JavaScript client, or the API's description.
+/// A file in the binary (the playground, the page of a list, the JavaScript client, the description) or the operator's.
 struct GetFile: Sendable {
-    private let body: SharedBody
+    private let body: Body
+    private let count: Int
     private let type: String
     private let tag: String
     private let fields: [Field]
@@ -106,7 +97,8 @@ struct GetFile: Sendable {
 
     private init(_ file: page_file) {
         let bytes = Array(UnsafeBufferPointer(start: file.bytes, count: Int(file.count)))
-        body = SharedBody(bytes, in: Self.memory, isPermanent: true)
+        body = .shared(SharedBody(bytes, in: Self.memory, isPermanent: true))
+        count = bytes.count
         let name = String(cString: file.name)
         type = Self.type(of: name)
         let others = Self.sources[name]
@@ -116,12 +108,19 @@ struct GetFile: Sendable {
         common = Self.common(tag) + (isOfClient ? [CrossOrigin.anyOrigin] : [])
     }
 
+    /// The operator's page. It is not shared, so that what is on its way out is counted.
+    fileprivate init(page bytes: [UInt8]) {
+        (body, count, type, fields) = (.bytes(bytes), bytes.count, Self.type(of: "page.html"), [])
+        tag = Self.tag(of: bytes)
+        common = Self.common(tag)
+    }
+
     /// Not with the process's own key: a tag must survive a restart.
-    fileprivate static func tag(of bytes: [UInt8]) -> String {
+    private static func tag(of bytes: [UInt8]) -> String {
         String(bytes.withUnsafeBytes { KeyedHash(seed: 0, 0).digest(of: $0) }, radix: 16)
     }
 
-    fileprivate static func common(_ tag: String) -> [Field] {
+    private static func common(_ tag: String) -> [Field] {
         [Field("ETag", "\"\(tag)\""), Field("Cache-Control", "no-cache")]
     }
 
@@ -159,10 +158,10 @@ struct GetFile: Sendable {
     @Sendable
     func answer(_ call: OpenCall) -> Response {
         if RevisionTags(call.head, "if-none-match")?.names(tag) == true {
-            return .notModified(common, unsent: body.count)
+            return .notModified(common, unsent: count)
         }
         return Response(
-            status: 200, fields: [Field("Content-Type", type)] + common + fields, body: .shared(body),
+            status: 200, fields: [Field("Content-Type", type)] + common + fields, body: body,
             isCompressible: true)
     }
 }
