@@ -17,6 +17,7 @@ import unittest
 import yaml
 
 from support.client import once
+from support.clock import wait_for
 from support.redis import IS_INSTALLED, MISSING, Redis
 from support.server import ROOT, Server, binary
 
@@ -24,6 +25,7 @@ FOLDER = ROOT / "Examples/kubernetes"
 PASSWORD = "THE-PASSWORD-OF-REDIS"
 LABELS = {"app.kubernetes.io/name": "diffserver"}
 MOUNTED = "/run/secrets/diffserver"
+OPTIONS = "/etc/diffserver"
 # What stands for a cluster: a Secret is printed, and what would be applied is.
 CLIENT = """
 kubectl() {
@@ -146,7 +148,13 @@ class Manifests(unittest.TestCase):
         self.assertHasItsMemory(container)
         self.assertHasTimeToEnd(pod, container)
         self.assertIn({"name": "secrets", "mountPath": MOUNTED, "readOnly": True}, container["volumeMounts"])
-        server = self.started(container, {MOUNTED: self.mounted, **changes})
+        self.assertIn({"name": "options", "mountPath": OPTIONS, "readOnly": True}, container["volumeMounts"])
+        self.assertIn({"name": "options", "configMap": {"name": found["ConfigMap"]["metadata"]["name"]}}, pod["volumes"])
+        self.options = self.folder / "options"
+        self.options.mkdir()
+        for file, text in found["ConfigMap"]["data"].items():
+            (self.options / file).write_text(text)
+        server = self.started(container, {MOUNTED: self.mounted, OPTIONS: self.options, **changes})
         self.assertProbesAreAnswered(container, server, {"readinessProbe": ready, "livenessProbe": "/livez"})
         made = once(server, "PUT", "/v1/sessions/s", {"state": ["a"]}, {"Authorization": f"Bearer {self.key}"})
         self.assertEqual(made.status, 201, made)
@@ -177,10 +185,24 @@ class SinglePod(Manifests):
 class Kustomized(Manifests):
     def test_sessions_in_memory(self):
         found = self.applied("memory")
-        self.assertEqual(set(found), {"Secret", "Deployment", "Service", "NetworkPolicy"})
+        self.assertEqual(set(found), {"Secret", "ConfigMap", "Deployment", "Service", "NetworkPolicy"})
         self.assertEqual(found["Secret"]["metadata"]["name"], "diffserver")
         self.assertEqual(set(found["Secret"]["data"]), {"keys", "tokens"})
-        self.assertStarts(found, {}, "/readyz")
+        self.assertSwitchesTheRequestLog(self.assertStarts(found, {}, "/readyz"))
+
+    def assertSwitchesTheRequestLog(self, server):
+        """By an edit of the ConfigMap, without a restart."""
+        def requests():
+            return [line for line in server.log if '"message":"request"' in line]
+
+        self.assertEqual(requests(), [])
+        file = self.options / "options.json"
+        file.write_text(file.read_text().replace("false", "true"))
+
+        def is_logged():
+            once(server, "GET", "/v1/sessions/s")
+            return requests()
+        wait_for(is_logged, "requests are logged", 30, every=0.5)
 
     def test_sessions_in_sqlite(self):
         self.applied("memory")

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-from .ports import free_port, wait_for_listener
+from .ports import free_port, wait_for_listener, with_servers
 from .server import ROOT
 
 PROGRAM = shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin")
@@ -23,11 +23,7 @@ class HAProxy:
     def __init__(self, ports):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="diffserver-haproxy-"))
         self.port = free_port()
-        text = (ROOT / "Examples/haproxy.cfg").read_text()
-        servers = re.findall(r"^ *server \w+ [0-9.]+:\d+", text, re.MULTILINE)
-        assert len(servers) == len(ports), servers
-        for server, port in zip(servers, ports):
-            text = text.replace(server, f"{server.rsplit(' ', 1)[0]} 127.0.0.1:{port}")
+        text = with_servers((ROOT / "Examples/haproxy.cfg").read_text(), ports)
         text, count = re.subn(r"^( *)bind :\d+$", rf"\1bind 127.0.0.1:{self.port}", text, flags=re.MULTILINE)
         assert count == 1, f"{count} lines bind"
         (self.directory / "haproxy.cfg").write_text(text)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 
-from .ports import free_port, wait_for_listener
+from .ports import free_port, wait_for_listener, with_servers
 from .server import ROOT
 
 # Debian puts it where only root looks.
@@ -43,11 +43,7 @@ class Nginx:
 
     def _placed(self, text, ports):
         """With these ports, and with no file outside the directory."""
-        servers = re.findall(r"^ *server [a-z0-9.]+:\d+", text, re.MULTILINE)
-        assert len(servers) == len(ports), servers
-        for server, port in zip(servers, ports):
-            text = text.replace(server, f"server 127.0.0.1:{port}")
-        text = text.replace("/var/cache/nginx/", f"{self.directory}/cache-")
+        text = with_servers(text, ports).replace("/var/cache/nginx/", f"{self.directory}/cache-")
         text, count = re.subn(r"^( *)listen \d+;", rf"\1listen 127.0.0.1:{self.port};", text, flags=re.MULTILINE)
         assert count == 1, f"{count} lines listen"
         paths = "".join(f"{name}_temp_path {self.directory}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))

@@ -2,6 +2,7 @@
 
 import pathlib
 import random
+import re
 import socket
 
 from .clock import wait_for
@@ -38,3 +39,18 @@ def wait_for_listener(process, host, port):
         socket.create_connection((host, port), 1).close()
         return True
     wait_for(listens, f"somebody listens on {port}", 10)
+
+
+def with_servers(text, ports):
+    """A proxy's configuration in which each `server` has one of these ports. The last is there as often as there are more."""
+    server = re.compile(r"^( *server )(\w+ )?[a-z0-9.]+:\d+(.*\n)", re.MULTILINE)
+    lines = list(server.finditer(text))
+    assert 0 < len(lines) <= len(ports), [line[0] for line in lines]
+    after = lines[-1].end()
+    text = text[:after] + lines[-1][0] * (len(ports) - len(lines)) + text[after:]
+    given = iter(ports)
+
+    def placed(line):
+        port = next(given)
+        return f"{line[1]}{f'node-{port} ' if line[2] else ''}127.0.0.1:{port}{line[3]}"
+    return server.sub(placed, text)
