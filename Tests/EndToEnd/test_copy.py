@@ -334,6 +334,19 @@ class Conditions(StoreCase):
         redis.kill()
         self.assertRan(copy(old, place, *DIGESTS), 1, f"redis://127.0.0.1:{redis.port}: ")
 
+    @unittest.skipUnless(IS_INSTALLED, MISSING)
+    def test_redis_that_a_server_uses(self):
+        old, (_, place), shards = self.file("old"), self.redis(), Shards(replicas=0)
+        self.addCleanup(shards.close)
+        self.filled(old, ["a"], *DIGESTS)
+        for target in (place, Place(shards.address)):
+            with self.subTest(target.options):
+                node, _ = self.started(target, *DIGESTS)
+                self.assertRan(copy(old, target, *DIGESTS), 1, "a server uses the sessions under this prefix: stop it first\n$")
+                self.assertRan(copy(old, target, *DIGESTS, "--to-prefix", "green:"), 0, "^copied 1 session,")
+                node.stop()
+                self.assertRan(copy(old, target, *DIGESTS), 0, "^copied 1 session,")
+
     def test_command_lines(self):
         file, redis = ("--from", "sqlite:a"), ("--to", "redis://h")
         for arguments, said in (((), "copy takes --from STORE and --to STORE"), (file, "copy takes --from STORE and --to STORE"),

@@ -16,7 +16,7 @@ package final class RedisArchive: SessionArchive {
     /// only the probe's key is written, which expires.
     package enum Purpose: Sendable { case source, target, check }
 
-    /// - Throws: if Redis cannot be used, or holds sessions that this process cannot read.
+    /// - Throws: if Redis cannot be used, holds sessions that this process cannot read, or is a target in use.
     package init(
         _ dialer: RedisDialer, digestKey: String, for purpose: Purpose, polling: Polling
     ) throws(StoreError) {
@@ -52,6 +52,14 @@ package final class RedisArchive: SessionArchive {
         }.wait().get()
         guard topology.isWhole else { throw failure("a slot has no primary") }
         for case .failure(let problem) in answers { throw failure("\(problem)") }
+        // Every node listens for revocations, in a cluster at the primary of their slot.
+        let channel = RedisArgument(client.keys.revoked)
+        if purpose == .target,
+            try ask(RedisCommand("PUBSUB", topology.isCluster ? "SHARDNUMSUB" : "NUMSUB", channel), about: channel)
+                .elements?.last != .integer(0)
+        {
+            throw failure("a server uses the sessions under this prefix: stop it first")
+        }
     }
 
     package func close() {

@@ -91,9 +91,9 @@ func place(of byte: UInt8, from start: UnsafeRawPointer) -> UnsafeRawPointer {
     UnsafeRawPointer(memchr(start, Int32(byte), 1 << 40)!)
 }
 
-/// Whether a run of bytes has one of a value. O(count).
-func contains(_ byte: UInt8, _ start: UnsafeRawPointer, _ count: Int) -> Bool {
-    memchr(start, Int32(byte), count) != nil
+/// The first place of a byte in a run, if there is one. O(result).
+func place(of byte: UInt8, in run: Range<UnsafeRawPointer>) -> UnsafeRawPointer? {
+    memchr(run.lowerBound, Int32(byte), run.count).map { UnsafeRawPointer($0) }
 }
 
 extension UnsafeRawBufferPointer {

@@ -366,7 +366,7 @@ extension Columns {
     /// The same state, or what is kept of it, over a text that holds nothing else. O(items + bytes).
     package func compacted(keeping kept: KeptMembers = KeptMembers()) -> Columns {
         withView { view in
-            var buffer = TokenBuffer(capacity: text.count - text.garbageBytes)
+            var buffer = TokenBuffer(capacity: text.count - text.garbageBytes + JSONScanner.padding)
             var (nodes, payloads, sections) = (nodes, payloads, sections)
             var list = list
             let keepsAll = kept.areAll
@@ -401,9 +401,9 @@ extension Columns {
                 nodes[item].idStart = UInt32(truncatingIfNeeded: inside ?? buffer.append(view.id(ofItem: item)))
             }
             return Columns(
-                text: TextRope(buffer.padded()), list: list, nodes: nodes, sections: sections, payloads: payloads,
-                itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow,
-                childCounts: childCounts, contextAncestors: contextAncestors)
+                text: TextRope((consume buffer).padded()), list: list, nodes: nodes, sections: sections,
+                payloads: payloads, itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem,
+                itemOfRow: itemOfRow, childCounts: childCounts, contextAncestors: contextAncestors)
         }
     }
 }

@@ -48,7 +48,7 @@ package struct TextRope: Sendable {
     func appending(_ bytes: UnsafeRawBufferPointer, padding: Int = 0, garbageBytes: Int) -> TextRope {
         var text = self
         text.garbageBytes = min(text.garbageBytes + garbageBytes, count + bytes.count + padding)
-        if bytes.count > 0 { text.rest = RopeTail(rest, TextChunk(bytes, padding: padding, from: count)) }
+        if bytes.count > 0 { text.rest = RopeTail(rest, bytes, padding: padding, from: count) }
         return text
     }
 
@@ -77,15 +77,17 @@ private final class RopeTail: Sendable {
     /// Chunks of more bytes than this in all are not joined.
     fileprivate static let maxJoined = 1 << 20
 
-    init(_ others: RopeTail?, _ next: TextChunk) {
-        var chunks = (others?.chunks ?? []) + [next]
-        while chunks.count > 1, chunks[chunks.count - 2].count <= 2 * chunks[chunks.count - 1].count,
-            chunks[chunks.count - 2].count + chunks[chunks.count - 1].count <= Self.maxJoined
-        {
-            let last = chunks.removeLast()
-            chunks.append(TextChunk(chunks.removeLast(), last))
+    init(_ others: RopeTail?, _ bytes: UnsafeRawBufferPointer, padding: Int, from start: Int) {
+        var chunks = others?.chunks ?? []
+        var (first, count) = (chunks.count, bytes.count + padding)
+        while first > 0, chunks[first - 1].count <= 2 * count, chunks[first - 1].count + count <= Self.maxJoined {
+            first -= 1
+            count += chunks[first].count
         }
-        (self.chunks, end) = (chunks, next.end)
+        end = start + bytes.count + padding
+        let last = TextChunk(chunks[first...], bytes, from: end - count, count)
+        chunks.replaceSubrange(first..., with: CollectionOfOne(last))
+        self.chunks = chunks
     }
 
     var footprint: Int { chunks.reduce(0) { $0 + $1.count + 64 } }
@@ -104,23 +106,18 @@ private final class TextChunk: Sendable {
     let count: Int
     nonisolated(unsafe) let memory: UnsafeRawPointer  // never written again
 
-    var end: Int { start + count }
-
-    /// Copies bytes, and adds so many zeros.
-    init(_ bytes: UnsafeRawBufferPointer, padding: Int, from start: Int) {
-        let count = bytes.count + padding
-        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
-        memory.copyMemory(from: bytes)
-        for index in bytes.count..<count { memory[index] = 0 }
-        (self.start, self.count, self.memory) = (start, count, UnsafeRawPointer(memory.baseAddress!))
-    }
-
-    /// Joins two consecutive chunks.
-    init(_ one: TextChunk, _ other: TextChunk) {
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: one.count + other.count, alignment: 8)
-        memory.copyMemory(from: one.memory, byteCount: one.count)
-        (memory + one.count).copyMemory(from: other.memory, byteCount: other.count)
-        (start, count, self.memory) = (one.start, one.count + other.count, UnsafeRawPointer(memory))
+    /// Copies consecutive chunks and the bytes behind them, and adds zeros.
+    init(_ others: ArraySlice<TextChunk>, _ bytes: UnsafeRawBufferPointer, from start: Int, _ count: Int) {
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 8)
+        var at = memory
+        for chunk in others {
+            at.copyMemory(from: chunk.memory, byteCount: chunk.count)
+            at += chunk.count
+        }
+        if let first = bytes.baseAddress { at.copyMemory(from: first, byteCount: bytes.count) }
+        at += bytes.count
+        at.initializeMemory(as: UInt8.self, repeating: 0, count: memory + count - at)
+        (self.start, self.count, self.memory) = (start, count, UnsafeRawPointer(memory))
     }
 
     deinit { memory.deallocate() }
@@ -272,9 +269,13 @@ package struct TokenBuffer {
         return base + writer.count
     }
 
-    /// The bytes and their padding, without spare room.
+    /// The bytes and their padding, with little spare room.
     consuming func padded() -> [UInt8] {
         let count = writer.count
+        if (JSONScanner.padding...JSONScanner.padding + count / 8).contains(writer.room) {
+            writer.append(JSONScanner.zeros)
+            return writer.bytes()
+        }
         return Array(unsafeUninitializedCapacity: count + JSONScanner.padding) { room, used in
             _ = room.initialize(from: writer.written)
             room[count...].initialize(repeating: 0)

@@ -82,9 +82,8 @@ private struct TextGrowth {
     /// Notes what a value has more than another. Returns false if it is no string that starts with that.
     mutating func note(_ old: UnsafeRawBufferPointer, _ new: UnsafeRawBufferPointer) -> Bool {
         guard old.first == UInt8(ascii: "\""), new.first == UInt8(ascii: "\"") else { return false }
-        var (before, after) = (JSONCursor(old.baseAddress!), JSONCursor(new.baseAddress!))
-        let (text, known) = (after.takeString(), before.takeString())
-        guard let rest = text.rest(behind: known), rest.count > 0 else { return false }
+        let rest = JSONString(token: new).rest(behind: JSONString(token: old))
+        guard let rest, rest.count > 0 else { return false }
         if !isEmpty { members.append(",") }
         let start = members.count
         members.append("\"")
@@ -178,8 +177,9 @@ private struct MergePatch {
             var cursor = JSONCursor(value.baseAddress!)
             if !place.isAside, cursor.findsParent(of: place) { return .impossible }
             if let previous {
-                if sameValue(before[previous].value, value, ignoring: .none) { return .empty }
-                if place.isAside, growth?.note(before[previous].value, value) == true { return .empty }
+                let old = before[previous].value
+                if place.isAside, growth?.note(old, value) == true { return .empty }
+                if sameValue(old, value, ignoring: .none) { return .empty }
             }
         }
         var cursor = JSONCursor(value.baseAddress!)

@@ -40,7 +40,7 @@ struct JSONCursor {
     mutating func takeString() -> JSONString {
         at += 1
         let start = at
-        var (isEscaped, long) = (false, at + Self.long)
+        var (isEscaped, long) = (false as Bool?, at + Self.long)
         while true {
             let word = load64(at)
             let stops = zeroBytes(word ^ splat(UInt8(ascii: "\""))) | zeroBytes(word ^ splat(UInt8(ascii: "\\")))
@@ -60,13 +60,12 @@ struct JSONCursor {
         return JSONString(start: start, count: at - start, isEscaped: isEscaped)
     }
 
-    /// Runs without a quote or a backslash are left to the C library from this many bytes on: texts that grow are long,
-    /// and each append looks through them four times.
+    /// Runs without a quote or a backslash are left to the C library from this many bytes on: texts that grow are long.
     private static let long = 64
 
     /// Goes to the next quote of a string, or behind it if it is escaped. Whether it is the end.
     @inline(never)
-    private mutating func passesRun(_ isEscaped: inout Bool) -> Bool {
+    private mutating func passesRun(_ isEscaped: inout Bool?) -> Bool {
         let start = at
         at = place(of: UInt8(ascii: "\""), from: start)
         var end = at
@@ -76,7 +75,7 @@ struct JSONCursor {
             at += 1
             return false
         }
-        if !isEscaped { isEscaped = contains(UInt8(ascii: "\\"), start, at - start) }
+        if isEscaped == false { isEscaped = nil }
         return true
     }
 
@@ -141,19 +140,48 @@ struct JSONCursor {
 package struct JSONString: Equatable {
     package let start: UnsafeRawPointer
     package let count: Int
-    package let isEscaped: Bool
+    /// Nil if that is not known: few ask it of a long string.
+    private let hasEscapes: Bool?
 
-    package init(start: UnsafeRawPointer, count: Int, isEscaped: Bool) {
-        (self.start, self.count, self.isEscaped) = (start, count, isEscaped)
+    package init(start: UnsafeRawPointer, count: Int, isEscaped: Bool?) {
+        (self.start, self.count, hasEscapes) = (start, count, isEscaped)
+    }
+
+    /// Whether a character is written as an escape. O(count) for a long string.
+    @inline(__always)
+    package var isEscaped: Bool { hasEscapes ?? (place(of: UInt8(ascii: "\\"), in: start..<start + count) != nil) }
+
+    /// A string as it stands in a text, with its quotes.
+    init(token: UnsafeRawBufferPointer) {
+        self.init(start: token.baseAddress! + 1, count: token.count - 2, isEscaped: nil)
     }
 
     /// Whether both have the same text, byte by byte once escapes are resolved.
     @inline(__always)
     package static func == (one: JSONString, other: JSONString) -> Bool {
-        if !one.isEscaped, !other.isEscaped {
-            return one.count == other.count && sameBytes(one.start, other.start, one.count)
+        if one.count == other.count, sameBytes(one.start, other.start, one.count) { return true }
+        return (one.hasEscapes != false || other.hasEscapes != false) && one.hasSameText(as: other)
+    }
+
+    @inline(never)
+    private func hasSameText(as other: JSONString) -> Bool {
+        let (one, other) = rests(of: other)
+        return one.elementsEqual(other)
+    }
+
+    /// What is left of two texts behind characters at their starts that are written alike.
+    func rests(of other: JSONString) -> (StringText, StringText) {
+        var alike = commonPrefix(start, other.start, min(count, other.count))
+        // An escape has six bytes at most. The last backslash before the difference starts one, unless it is escaped.
+        if let last = (max(0, alike - 5)..<alike).last(where: isBackslash) {
+            let first = (0...last).last { !isBackslash($0) } ?? -1
+            if (last - first) & 1 == 1 { alike = last }
         }
-        return one.text.elementsEqual(other.text)
+        return (StringText(start + alike, count - alike), StringText(other.start + alike, other.count - alike))
+    }
+
+    private func isBackslash(_ offset: Int) -> Bool {
+        start.load(fromByteOffset: offset, as: UInt8.self) == UInt8(ascii: "\\")
     }
 
     /// Which of a few words this is.
@@ -183,5 +211,5 @@ package struct JSONString: Equatable {
     /// Bytes of the text in UTF-8.
     var utf8Count: Int { isEscaped ? text.reduce(0) { count, _ in count + 1 } : count }
 
-    var string: String { String(decoding: Array(text), as: UTF8.self) }
+    var string: String { String(decoding: text.bytes(), as: UTF8.self) }
 }

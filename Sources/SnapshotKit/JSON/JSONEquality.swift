@@ -146,7 +146,7 @@ package func fingerprint(of text: UnsafeRawBufferPointer, by hash: KeyedHash, ig
 @inline(__always)
 package func fingerprint(of string: JSONString, by hash: KeyedHash) -> UInt64 {
     if !string.isEscaped { return hash.hash(string.start, string.count, from: Kind.string.rawValue) }
-    return Array(string.text).withUnsafeBytes { text in
+    return string.text.bytes().withUnsafeBytes { text in
         hash.hash(text.baseAddress ?? string.start, text.count, from: Kind.string.rawValue)
     }
 }

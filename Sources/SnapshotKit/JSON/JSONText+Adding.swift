@@ -53,8 +53,11 @@ extension JSONText {
             guard cursor.byte == UInt8(ascii: "\"") else { throw .notAString }
             before = cursor.takeString()
         }
-        let count = (before?.utf8Count ?? 0) + added.utf8Count
-        guard count <= limit else { throw .tooLong(count) }
+        // As it is written, no text is shorter.
+        if (before?.count ?? 0) + added.count > limit {
+            let count = (before?.utf8Count ?? 0) + added.utf8Count
+            guard count <= limit else { throw .tooLong(count) }
+        }
         var writer = JSONWriter(capacity: target.count + added.count + 64)
         found.appendStart(of: target, to: &writer)
         writer.append(byte: UInt8(ascii: "\""))

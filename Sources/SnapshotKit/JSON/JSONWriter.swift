@@ -27,9 +27,12 @@ public struct JSONWriter: Sendable {
         return exchange(&storage, with: [])
     }
 
+    /// Bytes that can be written before it grows.
+    var room: Int { storage.count - count }
+
     @inline(__always)
     private mutating func reserve(_ more: Int) {
-        if storage.count - count < more { grow(more) }
+        if room < more { grow(more) }
     }
 
     @inline(never)

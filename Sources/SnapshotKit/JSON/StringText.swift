@@ -13,6 +13,24 @@ package struct StringText: Sequence, IteratorProtocol {
         end = start + count
     }
 
+    /// The rest of the text. O(bytes), as memory where nothing is escaped.
+    func bytes() -> [UInt8] {
+        var rest = self
+        return Array(unsafeUninitializedCapacity: pendingCount + (end - at)) { room, count in
+            while true {
+                if rest.pendingCount == 0, rest.at < end {
+                    let run = (place(of: UInt8(ascii: "\\"), in: rest.at..<end) ?? end) - rest.at
+                    UnsafeMutableRawPointer(room.baseAddress! + count).copyMemory(from: rest.at, byteCount: run)
+                    rest.at += run
+                    count += run
+                }
+                guard let byte = rest.next() else { return }
+                room.initializeElement(at: count, to: byte)
+                count += 1
+            }
+        }
+    }
+
     package mutating func next() -> UInt8? {
         if pendingCount > 0 { return popPending() }
         guard at < end else { return nil }
@@ -76,19 +94,14 @@ package struct StringText: Sequence, IteratorProtocol {
 extension JSONString {
     /// What follows another text in this one, as written; nil if this one does not start with that. O(n).
     func rest(behind other: JSONString) -> JSONString? {
-        var end = start + other.count
-        if count < other.count || other.count > 0 && !sameBytes(start, other.start, other.count) {
-            // The same text may be written in another way.
-            guard isEscaped || other.isEscaped, let place = text.place(behind: other.text) else { return nil }
-            end = place
-        }
-        return JSONString(start: end, count: start + count - end, isEscaped: isEscaped)
+        let (mine, others) = rests(of: other)
+        return mine.address(behind: others).map { JSONString(start: $0, count: start + count - $0, isEscaped: nil) }
     }
 }
 
 extension StringText {
     /// Where another text ends, if this one starts with that.
-    fileprivate consuming func place(behind other: StringText) -> UnsafeRawPointer? {
+    fileprivate consuming func address(behind other: StringText) -> UnsafeRawPointer? {
         for byte in other where next() != byte { return nil }
         return at
     }

@@ -157,9 +157,8 @@ package final class Journal: Sendable {
         log("slow request", level: "warning", members)
     }
 
-    /// Logs for whom a token was made, if requests are logged.
+    /// Logs for whom a token was made.
     func record(_ token: Token, by who: String?) {
-        guard logsRequests.load(ordering: .relaxed) else { return }
         let named: [(String, String?)] = [
             ("who", who), ("sessions", token.sessions.joined(separator: ",")), ("client_id", token.client),
             ("jti", token.id),
