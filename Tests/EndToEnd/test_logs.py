@@ -13,7 +13,7 @@ import time
 import unittest
 
 from support.case import ServiceCase
-from support.client import Client, RawConnection, session_path, target
+from support.client import Client, RawConnection, once, session_path, target
 from support.clock import wait_for
 from support.outside import figure, wait_until_held
 from support.server import ROOT, Server, binary, environment
@@ -241,6 +241,14 @@ class WhoItWas(unittest.TestCase):
         self.assertEqual([line["status"] for line in lines], [200, 401, 200, 200])
         self.assertEqual([(line["path"], line["traceparent"]) for line in lines], [(path.split("?")[0], TRACE) for path, *_ in asked])
         self.assertEqual([line.get("session") for line in lines], ["s", "s", None, None])
+
+    def test_a_minted_token_is_named_although_no_request_is(self):
+        server = Server("--token-secret", SECRET, "--key", f"w:{hashlib.sha256(KEY.encode()).hexdigest()}")
+        self.addCleanup(server.stop)
+        answer = once(server, "POST", session_path("s", "tokens"), {"client_id": "phone"}, {"Authorization": f"Bearer {KEY}"})
+        line = server.wait_for_line(f".*{answer.json['jti']}.*").group()
+        self.assertTrue(line.endswith(f"token minted who=key:w sessions=s client_id=phone jti={answer.json['jti']}"), line)
+        self.assertFalse([each for each in server.lines if "POST" in each])
 
 
 class JSON(LogCase):
