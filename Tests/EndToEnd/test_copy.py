@@ -336,7 +336,7 @@ class Conditions(StoreCase):
 
     @unittest.skipUnless(IS_INSTALLED, MISSING)
     def test_redis_that_a_server_uses(self):
-        old, (_, place), shards = self.file("old"), self.redis(), Shards(replicas=0)
+        old, (redis, place), shards = self.file("old"), self.redis(), Shards(replicas=0)
         self.addCleanup(shards.close)
         self.filled(old, ["a"], *DIGESTS)
         for target in (place, Place(shards.address)):
@@ -346,6 +346,13 @@ class Conditions(StoreCase):
                 self.assertRan(copy(old, target, *DIGESTS, "--to-prefix", "green:"), 0, "^copied 1 session,")
                 node.stop()
                 self.assertRan(copy(old, target, *DIGESTS), 0, "^copied 1 session,")
+        self.started(place, *DIGESTS)
+        other = Place(f"{place.options[1]}/1")
+        self.assertRan(copy(place, other, *DIGESTS), 0, "^copied 1 session,")
+        # Nothing is left by what is refused.
+        redis.say("DEL", "diffserver:records")
+        self.assertRan(copy(old, place, *DIGESTS), 1, "a server uses the sessions")
+        self.assertEqual(redis.say("GET", "diffserver:records"), b"$-1\r\n")
 
     def test_command_lines(self):
         file, redis = ("--from", "sqlite:a"), ("--to", "redis://h")

@@ -65,6 +65,25 @@ class Guesses(SourceCase):
                 self.assertNotIn("reset", self.fetched_as(name, path, {"data": {"rows": rows}}))
                 self.assertEqual((ids(self.get_session(name).json["state"]), self.rows(name)), ([0, 1], rows))
 
+    def test_an_outage_is_no_list(self):
+        """Nor does one keep the list away that comes later, although an answer tells of it in a list of its own."""
+        rows = titled("a", "b")
+        name, path = self.new_list({"errors": [{"message": "timeout", "path": "a"}], "data": None})
+        self.assertProblem(self.get_session(name), 503, "source-unavailable")
+        self.upstream.set(path, {"data": {"rows": rows}})
+        self.assertStatus(self.request("POST", session_path(name, "fetch")), 201)
+        self.assertEqual(self.rows(name), rows)
+        pages = [{"status": "maintenance", "messages": [{"text": f"back in {minutes} min"}]} for minutes in (3, 2, 1)]
+        name, path = self.new_list(pages[0])
+        self.assertEqual(self.rows(name), pages[0]["messages"])
+        for page in pages[1:]:
+            self.fetched_as(name, path, page)
+        self.assertEqual(self.rows(name), page["messages"])
+        revision = self.get_session(name).json["revision"]
+        self.fetched_as(name, path, {"status": "ok", "data": rows})
+        self.assertTrue(self.is_corrected(name, revision))
+        self.assertEqual(self.rows(name), rows)
+
     def test_a_source_sends_no_edits(self):
         rows = titled("a", "b")
         name, _ = self.new_list({"op": "delete", "items": rows})

@@ -226,7 +226,7 @@ class Calls(HookCase):
         ]
         wait_for(lambda: self.told() == expected, f"the log says {expected}, not {self.told()}")
         metrics = self.get("/metrics", **bearer(KEY)).text
-        for outcome, count in (("agreed", 5), ("refused", 5), ("failed", 3)):
+        for outcome, count in (("agreed", 5), ("refused", 1), ("unauthorized", 4), ("failed", 3), ("skipped", 0)):
             self.assertIn(f'\ndiffserver_hook_calls_total{{list="signed:{{name}}",outcome="{outcome}"}} {count}\n', metrics)
         self.assertIn('\ndiffserver_hook_duration_seconds_count{list="signed:{name}"} 13\n', metrics)
 
@@ -263,6 +263,8 @@ class Lines(HookCase):
             if each.status == 503:
                 self.assertProblem(each, 503, "hook-unavailable")
                 self.assertTrue(each.headers["Retry-After"])
+        metrics = self.get("/metrics", **bearer(KEY)).text
+        self.assertRegex(metrics, r'\ndiffserver_hook_calls_total\{list="[^"]*",outcome="skipped"\} [1-9]')
 
     def test_sixty_four_of_a_list_at_a_time(self):
         held = Held(YES)

@@ -87,9 +87,15 @@ def anchors(text):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-# A hook that is called each six minutes, beside 100 reads a second: nothing else is amiss.
-RARE = ({'diffserver_hook_calls_total{outcome="failed",list="l",}': "0x5 1x5 2x5 3x5 4x5",
-         'diffserver_requests_total{code="200",}': "0+6000x30"}, {}, 25)
+# Hooks that are ill beside 100 reads a second, when nothing else is amiss: one that is called each six minutes and fails, one that
+# takes no call, after a rotation, and one that is too slow for what waits.
+HOOKS = [({name: values, 'diffserver_requests_total{code="200",}': "0+6000x30"} | more, well, 25) for name, values, more, well in (
+    ('diffserver_hook_calls_total{outcome="failed",list="l",}', "0x5 1x5 2x5 3x5 4x5", {}, {}),
+    ('diffserver_hook_calls_total{outcome="unauthorized",list="l",}', "0+2x30", {},
+     {'diffserver_hook_calls_total{outcome="unauthorized",list="l",}': "0+2x30",
+      'diffserver_hook_calls_total{outcome="agreed",list="l",}': "0+2x30"}),
+    ('diffserver_hook_calls_total{outcome="skipped",list="l",}', "0+21x30",
+     {'diffserver_hook_calls_total{outcome="agreed",list="l",}': "0+9x30"}, {}))]
 
 
 def series(samples, node):
@@ -122,8 +128,10 @@ class Alerts(unittest.TestCase):
     def test_each_fires_for_a_node_that_is_ill_and_for_no_other(self):
         self.promtool("test", "rules", self.cases(self.expected))
 
-    def test_a_hook_that_is_rarely_called_is_seen(self):
-        self.promtool("test", "rules", self.cases(self.expected, {"DiffserverHookFailing": RARE}))
+    def test_each_illness_of_a_hook_is_seen(self):
+        for case in HOOKS:
+            with self.subTest(case):
+                self.promtool("test", "rules", self.cases(self.expected, {"DiffserverHookFailing": case}))
 
     def test_a_case_can_fail(self):
         path = self.cases(lambda rule, samples: [])

@@ -103,6 +103,26 @@ class Routes(ServiceCase):
             if path not in ("/", "/client.js"):
                 self.assertIn(plain, paths)
 
+    def test_each_parameter_that_is_known_is_described(self):
+        description = self.get("/openapi.json").json
+        parameters = description["components"]["parameters"]
+
+        def named(operation):
+            found = [parameters[each["$ref"].split("/")[-1]] if "$ref" in each else each for each in operation.get("parameters", [])]
+            return {each["name"] for each in found if each["in"] == "query"}
+
+        tried = 0
+        for path, operations in description["paths"].items():
+            for method in {"get", "post", "put", "patch", "delete"} & set(operations):
+                asked = re.sub(r"\{[^}]*\}", "x", path) + "?not-a-parameter=1"
+                answer = self.request(method.upper(), asked, b"[]" if method.startswith("p") else None)
+                known = re.search(r"known parameters: (.*)", answer.json["detail"]) if answer.status == 400 else None
+                if known:
+                    tried += 1
+                    with self.subTest(path, method=method):
+                        self.assertEqual(set(known[1].split(", ")), named(operations) | named(operations[method]))
+        self.assertGreater(tried, 15)
+
     def test_metrics_count_without_naming_sessions(self):
         self.post_changes("a-very-private-name", ["a"])
         self.get_changes("a-very-private-name", {"since": ""})

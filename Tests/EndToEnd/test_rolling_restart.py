@@ -242,12 +242,12 @@ class Rolling:
             # The time that the configurations give a proxy to take it in again, and a little more.
             let_pass(2.5, "health checks of a proxy")
         self.moved = len(crowd.retries) + crowd.lives
-        wait_for(lambda: crowd.failures or self.is_even(*self.streams()), lambda: f"streams are even again: {self.streams()}",
+        wait_for(lambda: crowd.failures or self.is_even(self.streams()), lambda: f"streams are even again: {self.streams()}",
                  90, every=0.2)
 
     @staticmethod
-    def is_even(least, *others):
-        return least + sum(others) > 0.9 * STREAMS and others[-1] < 2 * least
+    def is_even(streams):
+        return sum(streams) > 0.9 * STREAMS and streams[-1] < 2 * streams[0]
 
     def test_nobody_notices(self):
         crowd = Crowd(self.proxy)

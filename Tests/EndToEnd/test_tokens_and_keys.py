@@ -533,6 +533,18 @@ class Rotation(ServiceCase):
         # What has no fault is read once.
         self.assertEqual(sum("token secrets not reloaded" in each for each in self.server.lines), 1)
 
+    def test_a_file_that_is_being_written_is_not_read(self):
+        """Half of a secret may be one as well. The server looks every ten seconds."""
+        told, whole = len(self.server.lines), f"{self.OLD}\n{self.NEW}\n"
+        end = time.monotonic() + 12
+        while time.monotonic() < end:
+            self.file.write_text(whole[:-len(self.NEW) // 2])
+            let_pass(0.2, "a writer's pauses")
+            self.assertEqual(self.status(token("list", secret=self.OLD)), 200)
+        self.assertEqual(self.server.lines[told:], [])
+        self.file.write_text(whole)
+        wait_for(lambda: "token secrets reloaded (2 secrets)" in self.server.lines, lambda: self.server.lines, 30)
+
     def test_each_secret_is_good_while_it_is_in_the_file(self):
         old, new = (token("list", secret=each) for each in (self.OLD, self.NEW))
         self.assertEqual((self.status(old), self.status(new)), (200, 401))

@@ -78,13 +78,17 @@ package enum Serve {
     private static func wait(
         for signals: Signals, reloading all: [Reloadable], _ service: DiffService
     ) -> Int32 {
+        var interval = lookInterval
         while true {
-            switch signals.wait(until: .now + lookInterval) {
+            switch signals.wait(until: .now + interval) {
             case SIGHUP:
                 if all.isEmpty { service.journal.log("nothing to reload: no option names a file that is read again") }
                 for each in all { each.fault = nil }
                 reload(all, service)
-            case nil: reload(all.filter(\.isDue), service)
+            case nil:
+                let looks = all.map { $0.look() }
+                reload(zip(all, looks).filter { $1 == .due }.map(\.0), service)
+                interval = looks.contains(.changing) ? settlingTime : lookInterval
             case let signal?: return signal
             }
         }
@@ -111,15 +115,19 @@ package enum Serve {
 
     /// How often files are looked at.
     private static let lookInterval = Duration.seconds(10)
+    /// How long a changed file must stay the same before it is read: it may be half written.
+    private static let settlingTime = Duration.seconds(1)
 
-    /// Something that is read again on SIGHUP, and when its files have changed. One that is half written leaves the old
-    /// in use, and is tried until the rest is there.
+    /// Something that is read again on SIGHUP, and when its files have changed. One with a fault leaves the old in use,
+    /// and is tried until it is mended.
     private final class Reloadable {
         /// Its name in the log, in the plural.
         let name: String
         private let files: () -> [String]
         /// Of its files when they were read.
         private var stamps: [String: FileStamp] = [:]
+        /// Of its files at the last look.
+        private var seen: [String: FileStamp] = [:]
         /// Why it could not be read; nil if it was.
         var fault: String?
         /// Reads it, and replaces the old one.
@@ -145,12 +153,17 @@ package enum Serve {
             for path in files() where !onlyNew || stamps[path] == nil { stamps[path] = FileStamp(path) }
         }
 
-        /// Whether it could not be read, or a file has changed since. If one is gone, none has: it may be about to be
-        /// replaced.
-        var isDue: Bool {
-            if fault != nil { return true }
+        enum Look { case unchanged, changing, due }
+
+        /// Looks whether it is to be read: if it could not be, or if a file has changed since and stays as it is. If one
+        /// is gone, none has: it may be about to be replaced.
+        func look() -> Look {
             let now = files().map { ($0, FileStamp($0)) }
-            return now.allSatisfy { $1 != nil } && now.contains { stamps[$0] != $1 }
+            let before = seen
+            seen = Dictionary(now.compactMap { path, stamp in stamp.map { (path, $0) } }) { $1 }
+            let hasChanged = now.allSatisfy { $1 != nil } && now.contains { stamps[$0] != $1 }
+            guard hasChanged || fault != nil else { return .unchanged }
+            return before == seen ? .due : .changing
         }
     }
 

@@ -38,28 +38,28 @@ package final class RedisArchive: SessionArchive {
     private func check(_ purpose: Purpose) throws(StoreError) {
         let (key, hash) = (RedisArgument(client.keys.records), KeyedHash.digests(digestKey))
         var found = try ask(RedisCommand("GET", key), about: key)
-        switch (found, purpose) {
-        case (.null, .source): throw failure("no sessions of diffserver are there under this prefix")
-        case (.null, .target): found = try run(RedisScripts.claim, key, [RedisArgument(RedisScripts.records(by: hash))])
-        default: break
+        if found == .null, purpose == .source { throw failure("no sessions of diffserver are there under this prefix") }
+        Progress<Void, Never>.of { done in topology.whenWhole { done(.success(())) } }.wait().get()
+        guard topology.isWhole else { throw failure("a slot has no primary") }
+        if purpose == .target {
+            if try isInUse() { throw failure("a server uses the sessions under this prefix: stop it first") }
+            if found == .null {
+                found = try run(RedisScripts.claim, key, [RedisArgument(RedisScripts.records(by: hash))])
+            }
         }
         if found != .null, let problem = RedisScripts.problem(with: found.text, by: hash) { throw failure(problem) }
-        let answers = Progress<[Result<RedisReply, RedisFailure>], Never>.of { done in
-            topology.whenWhole { [client] in
-                // What is only read need not take writes.
-                if purpose == .source { done(.success([])) } else { client.probe { done(.success($0)) } }
-            }
+        // What is only read need not take writes.
+        if purpose == .source { return }
+        let answers = Progress<[Result<RedisReply, RedisFailure>], Never>.of { [client] done in
+            client.probe { done(.success($0)) }
         }.wait().get()
-        guard topology.isWhole else { throw failure("a slot has no primary") }
         for case .failure(let problem) in answers { throw failure("\(problem)") }
-        // Every node listens for revocations, in a cluster at the primary of their slot.
-        let channel = RedisArgument(client.keys.revoked)
-        if purpose == .target,
-            try ask(RedisCommand("PUBSUB", topology.isCluster ? "SHARDNUMSUB" : "NUMSUB", channel), about: channel)
-                .elements?.last != .integer(0)
-        {
-            throw failure("a server uses the sessions under this prefix: stop it first")
-        }
+    }
+
+    private func isInUse() throws(StoreError) -> Bool {
+        let channel = RedisArgument(client.keys.nodes(of: topology.dialer.address.database))
+        let question: RedisArgument = topology.isCluster ? "SHARDNUMSUB" : "NUMSUB"
+        return try ask(RedisCommand("PUBSUB", question, channel), about: channel).elements?.last != .integer(0)
     }
 
     package func close() {

@@ -55,6 +55,10 @@ package final class RedisKeys: Sendable {
         (records, revoked, probe, start) = (prefix + "records", prefix + "revoked", prefix + "probe", prefix + "{")
     }
 
+    /// The channel to which all nodes that use a database listen, and of which nothing is said: channels belong to no
+    /// database.
+    func nodes(of database: Int) -> String { "\(records):\(database)" }
+
     /// The channel of a session, which is also its key.
     func channel(_ session: String) -> String { "\(start)\(session)}" }
 

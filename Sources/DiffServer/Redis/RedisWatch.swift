@@ -48,6 +48,7 @@ final class RedisWatch: @unchecked Sendable {
                 topology, on: loop, probe: keys.probe,
                 message: { [weak self] in self?.receive($0, $1) }, confirmed: { [weak self] in self?.confirm($0) })
             hints?.subscribe(keys.revoked)
+            hints?.subscribe(keys.nodes(of: topology.dialer.address.database))
             if case .sentinels(let servers, let primary) = topology.dialer.address.endpoint {
                 sentinels = servers.map { listen(to: $0, about: primary) }
             }

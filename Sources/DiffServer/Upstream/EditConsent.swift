@@ -233,7 +233,10 @@ final class HookCalls: @unchecked Sendable {
         let promise = Promise<HookLease, ConsentFailure>()
         loop.execute { [self] in
             if sessions[session] == nil {
-                guard calls[list] ?? 0 < Self.maxCalls else { return promise.keep(.failure(.busy)) }
+                guard calls[list] ?? 0 < Self.maxCalls else {
+                    tallies.count(.skipped, list)
+                    return promise.keep(.failure(.busy))
+                }
                 calls[list, default: 0] += 1
                 sessions[session] = WaitingEdits(list: list)
             }
@@ -272,6 +275,7 @@ final class HookCalls: @unchecked Sendable {
         case .give(let id):
             sessions[session]?.promises.removeValue(forKey: id)?.keep(.success(HookLease(session, self)))
         case .refuse(let id, let failure):
+            if case .busy = failure, let list = sessions[session]?.list { tallies.count(.skipped, list) }
             sessions[session]?.promises.removeValue(forKey: id)?.keep(.failure(failure))
         case .forget:
             guard let list = sessions.removeValue(forKey: session)?.list else { return }
@@ -299,13 +303,7 @@ final class HookCalls: @unchecked Sendable {
             request.trace(trace)
             let start = Instant.now
             transfers.start(request) { [self] result in
-                let verdict = verdict(result, about: session, of: list)
-                let outcome: HookTallies.Outcome =
-                    switch verdict {
-                    case .success: .agreed
-                    case .failure(.refused): .refused
-                    case .failure: .failed
-                    }
+                let (verdict, outcome) = verdict(result, about: session, of: list)
                 tallies.count(outcome, after: .now - start, list)
                 promise.keep(verdict)
             }
@@ -315,23 +313,24 @@ final class HookCalls: @unchecked Sendable {
 
     private func verdict(
         _ result: Result<Transfer.Answer, Transfer.Failure>, about session: String, of list: String
-    ) -> Result<Void, ConsentFailure> {
+    ) -> (Result<Void, ConsentFailure>, HookTallies.Outcome) {
         let answer: Transfer.Answer
         switch result {
         case .success(let found): answer = found
         case .failure(let failure):
             outages.hookFailed(because: failure.reason, about: session, of: list)
-            return .failure(.unavailable(retryAfter: nil))
+            return (.failure(.unavailable(retryAfter: nil)), .failed)
         }
         guard (200..<300).contains(answer.status) || (400..<500).contains(answer.status),
             answer.status != 408, answer.status != 429
         else {
             outages.hookFailed(because: "it answered \(answer.status)", about: session, of: list)
-            return .failure(.unavailable(retryAfter: answer.retryAfter))
+            return (.failure(.unavailable(retryAfter: answer.retryAfter)), .failed)
         }
         outages.hookDecided(answer.status, about: session, of: list)
-        if answer.status < 300 { return .success(()) }
-        return .failure(.refused(Self.detail(answer.body)))
+        if answer.status < 300 { return (.success(()), .agreed) }
+        let isOfCall = answer.status == 401 || answer.status == 403
+        return (.failure(.refused(Self.detail(answer.body))), isOfCall ? .unauthorized : .refused)
     }
 
     /// Why the owner refuses: the detail of a problem (RFC 9457), or of any other object.

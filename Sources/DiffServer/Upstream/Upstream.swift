@@ -366,6 +366,10 @@ final class SourceTallies: Sendable {
 final class HookTallies: Sendable {
     enum Outcome: String, CaseIterable {
         case agreed, refused, failed
+        /// It answered 401 or 403: it does not take our calls.
+        case unauthorized
+        /// Edits were turned away without a call, since too many waited for theirs.
+        case skipped
     }
 
     private struct Tally {
@@ -375,17 +379,18 @@ final class HookTallies: Sendable {
 
     private let tallies = Locked<[String: Tally]>([:])
 
-    func count(_ outcome: Outcome, after time: Duration, _ list: String) {
+    /// - Parameter time: how long a call took; nil if there was none.
+    func count(_ outcome: Outcome, after time: Duration? = nil, _ list: String) {
         tallies.withLock {
             $0[list, default: Tally()].outcomes[outcome, default: 0] += 1
-            $0[list, default: Tally()].durations.add(time)
+            if let time { $0[list, default: Tally()].durations.add(time) }
         }
     }
 
     func write(into text: inout MetricsText) {
         let tallies = tallies.withLock { $0 }.sorted { $0.key < $1.key }.map { (SourceName($0).labels, $1) }
         text.family(
-            "diffserver_hook_calls_total", "counter", "Calls of hooks, by outcome.",
+            "diffserver_hook_calls_total", "counter", "Calls of hooks, and edits turned away without one, by outcome.",
             tallies.flatMap { label, tally in
                 Outcome.allCases.map { ("\(label),outcome=\"\($0.rawValue)\"", tally.outcomes[$0] ?? 0) }
             })

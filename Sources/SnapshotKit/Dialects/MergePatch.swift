@@ -178,6 +178,7 @@ private struct MergePatch {
             if !place.isAside, cursor.findsParent(of: place) { return .impossible }
             if let previous {
                 let old = before[previous].value
+                if old.hasSameBytes(as: value) { return .empty }
                 if place.isAside, growth?.note(old, value) == true { return .empty }
                 if sameValue(old, value, ignoring: .none) { return .empty }
             }

@@ -88,7 +88,10 @@ enum IDName {
     ]
     /// Words that end like an id.
     private static let endings: Set<String> = [
-        "bid", "paid", "unpaid", "prepaid", "grid", "mid", "valid", "invalid", "humid", "void", "raid", "hybrid",
+        "acid", "aid", "android", "arid", "asteroid", "avoid", "bid", "centroid", "covid", "fluid", "grid", "humid",
+        "hybrid", "invalid", "kid", "lid", "lipid", "liquid", "mid", "orchid", "paid", "prepaid", "pyramid", "raid",
+        "rapid", "rigid", "said", "solid", "splendid", "squid", "steroid", "stupid", "thyroid", "unpaid", "valid",
+        "vivid", "void",
     ]
     private static let textual: Set<String> = ["#text", "_", "$", "$t", "_text", "text", "value", "__text", "$oid"]
     private static let wrappers: Set<String> = [

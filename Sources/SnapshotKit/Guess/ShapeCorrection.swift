@@ -15,7 +15,7 @@ extension StateDocument {
     package mutating func correction(
         of shape: StateShape, reading: StateReading?, after known: Snapshot, _ limits: StateLimits
     ) -> StateShape? {
-        let all = candidates(limits)
+        let all = candidates(limits).filter { !$0.shape.isOfErrors }
         let own = all.filter { $0.shape.listAt == shape.listAt }
         guard let mapping = shape.mapping, let likely = own.first else {
             if reading != nil || shape == .native && isState(limits) { return nil }
@@ -27,6 +27,8 @@ extension StateDocument {
             return accepted(alike, limits) ?? accepted(mapping.matched + all, limits)
         }
         if let other = all.first, other.score > likely.score + 40 { return accepted([other], limits) }
+        // An array has come in an object's place, and its elements have ids, as positions are none.
+        if mapping.element.isMap, likely.shape.hasMemberID { return accepted([likely], limits) }
         if reading.snapshot.hasOtherIDs(than: known, at: mapping.element) {
             return accepted(mapping.matched, limits)
         }
@@ -44,6 +46,18 @@ extension StateDocument {
         return accepted([ListReading(next, 0)], limits)
     }
 
+    /// A shape to go on with where one that was guessed finds no list: it matched elements of answers that may have been
+    /// of an outage, and here are at least as many, with ids. Nil if there is none.
+    package mutating func successor(
+        of shape: StateShape, after known: Snapshot, _ limits: StateLimits
+    ) -> StateShape? {
+        guard shape.mapping?.element.continuesHead == true, let other = candidates(limits).first?.shape,
+            other.hasMemberID, !other.isOfErrors, let found = try? state(other, limits: limits).snapshot,
+            found.itemCount >= max(1, known.itemCount)
+        else { return nil }
+        return other
+    }
+
     /// The first shape that reads the document.
     private mutating func accepted(_ readings: [ListReading], _ limits: StateLimits) -> StateShape? {
         for reading in readings.prefix(ShapeGuess.maxCount) {
@@ -59,6 +73,16 @@ extension StateShape {
         mapping.map { $0.element.groupAt == nil ? $0.sectionsAt ?? $0.items : $0.items }
     }
 
+    private static let errorNames = ["error", "errors", "warnings"]
+
+    /// Whether it finds what an answer says is wrong, rather than a list.
+    var isOfErrors: Bool {
+        guard let name = listAt?.tokens.last, Self.errorNames.contains(String(decoding: name, as: UTF8.self)) else {
+            return false
+        }
+        return mapping.map { $0.element.idAt.map(\.tokens.last) != [Array("id".utf8)] } ?? false
+    }
+
     fileprivate var isFlat: Bool {
         mapping.map { $0.sectionsAt == nil && $0.element.childrenAt == nil && $0.element.groupAt == nil } ?? false
     }
@@ -66,6 +90,11 @@ extension StateShape {
     /// Whether it is flat, and each element has an id of its own at one place.
     fileprivate var hasOneID: Bool {
         isFlat && mapping.map { $0.element.idAt.count == 1 && !$0.element.isMap && !$0.keepsFirst } ?? false
+    }
+
+    /// Whether a member of each element is its id.
+    fileprivate var hasMemberID: Bool {
+        mapping.map { !$0.element.isMap && !$0.element.idAt.isEmpty && $0.element.idAt != [.root] } ?? false
     }
 
     /// Whether the elements of the same lists are told apart in the same way.

@@ -66,14 +66,14 @@ extension StateDocument {
     }
 
     /// The same for a document whose successors may have more: ids alone are a list like any other, also repeated ones,
-    /// and `op` is a member like any other, since a source sends no edits. None if its list is empty; one that has none
-    /// throws.
+    /// and `op` is a member like any other, since a source sends no edits. None if its list is empty; one that has
+    /// none, or only one of errors, throws.
     package mutating func listShapes(_ limits: StateLimits) throws(StateError) -> [ShapeGuess] {
         try check(limits)
         let foreign =
             holdsOnlyIDs() || isOperation
             ? try foreignShapes(limits, upTo: ShapeGuess.maxCount, trying: ShapeGuess.maxCount) : []
-        let found = foreign.isEmpty ? try shapes(limits) : foreign
+        let found = (foreign.isEmpty ? try shapes(limits) : foreign).filter { !$0.shape.isOfErrors }
         guard found.isEmpty, !isEmptyList else { return found }
         do throws(StateError) {
             _ = try state(.native, limits: limits)

@@ -140,7 +140,7 @@ struct JSONCursor {
 package struct JSONString: Equatable {
     package let start: UnsafeRawPointer
     package let count: Int
-    /// Nil if that is not known: few ask it of a long string.
+    /// Whether a character is written as an escape; nil if that is not known, since few ask it of a long string.
     private let hasEscapes: Bool?
 
     package init(start: UnsafeRawPointer, count: Int, isEscaped: Bool?) {
@@ -165,11 +165,13 @@ package struct JSONString: Equatable {
 
     @inline(never)
     private func hasSameText(as other: JSONString) -> Bool {
+        if min(count, other.count) < StringText.long { return text.elementsEqual(other.text) }
         let (one, other) = rests(of: other)
         return one.elementsEqual(other)
     }
 
-    /// What is left of two texts behind characters at their starts that are written alike.
+    /// What is left of two texts behind characters at their starts that are written alike. Both may start with the
+    /// second half of a character: they can be compared, but not made a string.
     func rests(of other: JSONString) -> (StringText, StringText) {
         var alike = commonPrefix(start, other.start, min(count, other.count))
         // An escape has six bytes at most. The last backslash before the difference starts one, unless it is escaped.

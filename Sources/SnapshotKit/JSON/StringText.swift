@@ -13,8 +13,12 @@ package struct StringText: Sequence, IteratorProtocol {
         end = start + count
     }
 
-    /// The rest of the text. O(bytes), as memory where nothing is escaped.
+    /// Bytes as written from which it pays to look for runs without escapes.
+    static let long = 64
+
+    /// The rest of the text. O(bytes); runs without escapes are copied.
     func bytes() -> [UInt8] {
+        if end - at < Self.long { return Array(self) }
         var rest = self
         return Array(unsafeUninitializedCapacity: pendingCount + (end - at)) { room, count in
             while true {

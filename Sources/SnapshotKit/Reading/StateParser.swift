@@ -197,6 +197,13 @@ extension StateParser {
         scanner.skipSpace()
         guard scanner.byte(scanner.at) == UInt8(ascii: "[") else {
             let advice = adviceIfObject(what)
+            if isLenient, scope == .section, builder.settings.shape != .native {
+                // That section has no rows. Where none has, it is an error page.
+                hasOmissions = true
+                sectionsWithItems -= 1
+                sectionsWithoutItems.append(scanner.at)
+                return try scanner.skipValue(depth: depth)
+            }
             return try refuse("not-an-array", "\(what) must be an array", advice: advice, depth: depth)
         }
         try readArray(depth: depth + 1, element: element)

@@ -33,6 +33,15 @@ struct ShapeCorrectionTests {
                 #"{"list":[{"id":1,"x":[{"id":2},{"id":3}]}]}"#, #"{"list":[{"id":1,"x":[{"id":2},{"id":2}]}]}"#,
                 #"{"sectionsAt":"/list","itemsAt":"/x","idBy":"match"}"#
             ),
+            // An object becomes an array of the same rows, or of what has no id.
+            (
+                #"{"a":{"id":"a","n":1},"b":{"id":"b","n":2},"c":{"id":"c","n":2}}"#,
+                #"[{"id":"a","n":1},{"id":"b","n":3}]"#, #"{"idAt":"/id"}"#
+            ),
+            (#"{"a":{"n":1},"b":{"n":2},"c":{"n":3}}"#, #"[{"n":1},{"n":3}]"#, nil),
+            // It tells of an outage.
+            (#"{"rows":[{"id":1,"n":1}]}"#, #"{"errors":[{"message":"no","path":"a"}],"rows":null}"#, nil),
+            (#"{"rows":[{"id":1,"n":1}]}"#, #"{"errors":[{"message":"no","path":"a"}]}"#, nil),
             // A state stays one while its ids repeat, and no longer.
             (#"[{"id":1,"content":1}]"#, #"[{"id":1,"content":1},{"id":1,"content":2}]"#, nil),
             (#"[{"id":1,"content":1}]"#, #"[{"id":1,"content":1,"due":2}]"#, #"{"idAt":"/id"}"#),

@@ -5,7 +5,7 @@ import Testing
 /// Strings of all lengths, with each character written in one of the ways that JSON knows.
 @Suite("Texts of strings, however they are written")
 struct StringTextTests {
-    private static let characters = Array("ab\"\\/\n\u{8}\u{7}é\u{FFFF}😀 ".unicodeScalars)
+    private static let characters = Array("ab\"\\/\n\u{8}\u{7}é\u{FFFF}😀😁 ".unicodeScalars)
 
     /// Text as a JSON string; characters are escaped once in `rarity`, where they need not be.
     private func token(_ text: [Unicode.Scalar], rarity: Int, _ random: inout SplitMix64) -> [UInt8] {

@@ -67,6 +67,14 @@ struct OmittedFaultsTests {
                 #"{"id":"a","content":{"id":"a","open":2},"items":[{"id":1,"content":{"id":1}}]}"#
             ),
             (
+                #"[{"id":"a","rows":"-"},{"id":"b","rows":["x"]},{"id":"c","rows":{}},{"id":"d","rows":0},{"id":"e"}]"#,
+                #"{"sectionsAt":"","itemsAt":"/rows","idAt":""}"#,
+                #"{"id":"a","content":{"id":"a"},"items":[]},"#
+                    + #"{"id":"b","content":{"id":"b"},"items":[{"id":"x","content":"x"}]},"#
+                    + #"{"id":"c","content":{"id":"c"},"items":[]},{"id":"d","content":{"id":"d"},"items":[]},"#
+                    + #"{"id":"e","content":{"id":"e"},"items":[]}"#
+            ),
+            (
                 #"[{"id":"a","rows":["x"]},{"rows":["y"]},{"id":"b","rows":["z"]}]"#,
                 #"{"sectionsAt":"","itemsAt":"/rows","idBy":"match"}"#,
                 #"{"id":"a","content":{"id":"a"},"items":[{"id":"1.0","content":"x"}]},"#
@@ -85,6 +93,8 @@ struct OmittedFaultsTests {
             (#"{"itemsAt":"/rows","idAt":"/id"}"#, #"{"error":1}"#),
             (#"{"sectionsAt":"","itemsAt":"","map":true,"idAt":"/id"}"#, #"{"error":{"id":1}}"#),
             (#"{"sectionsAt":"/all","itemsAt":"/rows"}"#, #"{"all":[{"id":"a"}]}"#),
+            (#"{"sectionsAt":"","itemsAt":"/rows"}"#, #"[{"id":"a","rows":"no"},{"id":"b"}]"#),
+            (#"{"sectionsAt":"","itemsAt":"/rows"}"#, #"[{"id":"a","rows":{}},{"rows":[]}]"#),
         ])
     func refused(shape: String, json: String) {
         #expect(throws: StateError.self) { try state(json, shape) }

@@ -113,7 +113,7 @@ enum PostTokens {
 enum DeleteTokens {
     /// All that were made before now.
     @Sendable
-    static func answer(_ call: Call) throws(Problem) -> Reply { try revoke(call.session, call) }
+    static func answer(_ call: Call) throws(Problem) -> Reply { try revoke(nil, call) }
 
     /// The one with an id.
     @Sendable
@@ -122,11 +122,12 @@ enum DeleteTokens {
         guard Token.clientBytes.contains(id.utf8.count) else {
             throw .malformed("a token's jti has at most \(Token.clientBytes.upperBound) bytes")
         }
-        return try revoke("\(call.session)/\(id)", call)
+        return try revoke(id, call)
     }
 
-    /// - Parameter name: the session, or the session and the token.
-    private static func revoke(_ name: String, _ call: Call) throws(Problem) -> Reply {
+    /// - Parameter id: of the only one; nil for all.
+    private static func revoke(_ id: String?, _ call: Call) throws(Problem) -> Reply {
+        let name = id.map { "\(call.session)/\($0)" } ?? call.session
         guard call.service.table.revocations.hasRoom(for: name) else {
             throw Problem(
                 .capacity, "too many tokens, or those of too many sessions, were revoked in the last seven days",
@@ -141,6 +142,7 @@ enum DeleteTokens {
                 call.loop.schedule(after: .milliseconds(1)) {
                     call.answer(pending) { () throws(Problem) in
                         try call.get(result)
+                        call.service.journal.recordRevocation(of: call.session, id, by: call.identity.logged)
                         return .now(Response(status: 204))
                     }
                 }

@@ -159,11 +159,20 @@ package final class Journal: Sendable {
 
     /// Logs for whom a token was made.
     func record(_ token: Token, by who: String?) {
-        let named: [(String, String?)] = [
-            ("who", who), ("sessions", token.sessions.joined(separator: ",")), ("client_id", token.client),
-            ("jti", token.id),
-        ]
-        log("token minted", named.compactMap { name, text in text.map { (name, LogValue.text($0)) } })
+        log(
+            "token minted", who,
+            [("sessions", token.sessions.joined(separator: ",")), ("client_id", token.client), ("jti", token.id)])
+    }
+
+    /// Logs that tokens of a session were revoked.
+    ///
+    /// - Parameter id: of the only one; nil if all were.
+    func recordRevocation(of session: String, _ id: String?, by who: String?) {
+        log("tokens revoked", who, [("session", session), ("jti", id)])
+    }
+
+    private func log(_ message: String, _ who: String?, _ members: [(String, String?)]) {
+        log(message, ([("who", who)] + members).compactMap { name, text in text.map { (name, LogValue.text($0)) } })
     }
 }
 

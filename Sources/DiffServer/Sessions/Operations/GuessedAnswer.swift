@@ -2,7 +2,7 @@
 // settings, with the number of answers that it was guessed of: so it outlives a restart, and is known to all nodes. The
 // second and third answer may correct it; an answer that changes nothing tells nothing. Where no correction helps, and
 // whatever comes later, is read without what is wrong in it, since nobody is there to mend it: a guess must never stop
-// a list.
+// a list. If three answers told of an outage in a list of its own, the first answer with ids corrects that as well.
 
 import SnapshotKit
 
@@ -38,7 +38,15 @@ extension PostedBody {
         (settings.shape, settings.guessedAnswers) = (session.settings.shape, session.settings.guessedAnswers)
         let shape = settings.shape ?? .native
         guard settings.guessedAnswers < GuessedAnswer.most else {
-            return GuessedAnswer(state: try state(shape, for: session, omitsFaults: true), settings: settings)
+            do throws(SessionError) {
+                return GuessedAnswer(state: try state(shape, for: session, omitsFaults: true), settings: settings)
+            } catch {
+                guard let next = successor(of: shape, after: session.head.snapshot) else { throw error }
+                settings.take(next.settled)
+                return GuessedAnswer(
+                    state: try state(next.settled, for: session, omitsFaults: true), settings: settings,
+                    shapes: [next], isCorrected: true)
+            }
         }
         let read = try? state(shape, for: session)
         let isOld = read.map { tellsNothing($0, session, transition) } ?? false

@@ -216,6 +216,12 @@ public final class PostedBody: Sendable {
         return document.correction(of: shape, reading: reading, after: known, rules.limits)
     }
 
+    /// See `StateDocument.successor`.
+    func successor(of shape: StateShape, after known: Snapshot) -> StateShape? {
+        guard (try? document.check(rules.limits)) != nil else { return nil }
+        return document.successor(of: shape, after: known, rules.limits)
+    }
+
     // MARK: Reading
 
     private func read(_ session: Session?) throws(SessionError) -> Content.Value {
