@@ -46,8 +46,8 @@ extension StateDocument {
         return accepted([ListReading(next, 0)], limits)
     }
 
-    /// A shape to go on with where one that was guessed finds no list: it matched elements of answers that may have been
-    /// of an outage, and here are at least as many, with ids. Nil if there is none.
+    /// A shape to go on with where one that was guessed finds no list: it matched elements of answers that may have
+    /// been of an outage, and here are at least as many, with ids. Nil if there is none.
     package mutating func successor(
         of shape: StateShape, after known: Snapshot, _ limits: StateLimits
     ) -> StateShape? {
