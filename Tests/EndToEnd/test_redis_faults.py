@@ -238,6 +238,20 @@ class Passwords(RedisCase):
         self.assertEqual(sum(line in each for each in self.running.server.lines), 1)
 
 
+    def test_with_half_a_password_the_last_one_stays_in_use(self):
+        self.write("fir")
+        self.change("first")
+        line = "warning: the store refuses the password of --store-password-file; the last password stays in use"
+        self.running.server.wait_for_line(line)
+        self.eventually(lambda: self.is_ready(self.running), "it is ready")
+        self.assertEqual(self.post(self.running, "s", ["b"]).status, 200)
+        self.assertEqual(sum(line in each for each in self.running.server.lines), 1)
+        self.write("second")
+        self.change("second")
+        self.eventually(lambda: self.is_ready(self.running), "it is ready")
+        self.assertEqual(self.post(self.running, "s", ["c"]).status, 200)
+
+
 class Prefixes(RedisCase):
     def test_two_installations_share_a_redis(self):
         rule = "on >secret ~ours:* &ours:* +@read +@write +@scripting +@pubsub +@connection +multi +exec +role"

@@ -72,7 +72,7 @@ extension RedisAddress: StoreAddress {
         if let prefix = options.storePrefix { redis.keys = RedisKeys(prefix: prefix) }
         if let path = options.storePasswordFile, let password = options.storePassword {
             let file = PasswordFile(path, password, health)
-            redis.password = { file.read() }
+            (redis.passwords, redis.admitted) = ({ file.passwords() }, { file.admitted($0) })
         }
         if usesTLS {
             do throws(ListenError) { redis.tls = try OutgoingTLS(authorityFile: options.storeAuthority) } catch {
@@ -86,28 +86,53 @@ extension RedisAddress: StoreAddress {
 
 /// The file with a store's password, which may change while the process runs.
 private final class PasswordFile: Sendable {
-    private let path: String
-    private let health: StoreHealth
-    /// The last password, and why there is no later one.
-    private let last: Locked<(password: String, complaint: String?)>
-
-    init(_ path: String, _ password: String, _ health: StoreHealth) {
-        (self.path, self.health, last) = (path, health, Locked((password, nil)))
+    private struct Known {
+        /// The last password that was accepted, or the first one.
+        var accepted: String
+        /// The one in the file; nil if it has no usable one.
+        var current: String?
+        /// What the log was told.
+        var complaint: String?
     }
 
-    /// The file's current password. While it has no usable one, the last one, which the log mentions once.
-    func read() -> String {
-        var (found, complaint): (String?, String?)
+    private let path: String
+    private let health: StoreHealth
+    private let known: Locked<Known>
+
+    init(_ path: String, _ password: String, _ health: StoreHealth) {
+        (self.path, self.health, known) = (path, health, Locked(Known(accepted: password)))
+    }
+
+    /// The file's password, and the last one that was accepted: the file may be half written.
+    func passwords() -> [String] {
+        var fault: String?
+        var found: String?
         do throws(UsageError) {
             var warnings: [String] = []
             found = try Options.storePassword(in: path, warnings: &warnings)
-        } catch { complaint = error.message }
-        let (password, isNews) = last.withLock { last in
-            let isNews = complaint != last.complaint
-            last = (found ?? last.password, complaint)
-            return (last.password, isNews)
+        } catch { fault = error.message }
+        if let fault { complain(fault) }
+        return known.withLock { known in
+            known.current = found
+            return [found, found == known.accepted ? nil : known.accepted].compactMap(\.self)
         }
-        if isNews, let complaint { health.warn("\(complaint); the last password stays in use") }
-        return password
+    }
+
+    func admitted(_ password: String) {
+        let isRefused = known.withLock { known in
+            known.accepted = password
+            if known.current == password { known.complaint = nil }
+            return known.current.map { $0 != password } ?? false
+        }
+        if isRefused { complain("the store refuses the password of --store-password-file") }
+    }
+
+    /// Tells the log of a fault, once.
+    private func complain(_ fault: String) {
+        let isNews = known.withLock { known in
+            defer { known.complaint = fault }
+            return known.complaint != fault
+        }
+        if isNews { health.warn("\(fault); the last password stays in use") }
     }
 }

@@ -6,8 +6,10 @@ package struct RedisDialer: Sendable {
     typealias Arrival = @Sendable (Result<RedisConnection, RedisFailure>) -> Void
 
     var address: RedisAddress
-    /// Reads the password for each new connection; nil if the address has it, or there is none.
-    package var password: (@Sendable () -> String)?
+    /// The passwords to try over each new connection, best first; nil if the address has it, or there is none.
+    package var passwords: (@Sendable () -> [String])?
+    /// Told of the first one that was accepted.
+    package var admitted: (@Sendable (String) -> Void)?
     /// The names of keys and channels.
     package var keys = RedisKeys()
     /// How many replicas must have a write before it is answered.
@@ -32,10 +34,31 @@ package struct RedisDialer: Sendable {
         RedisConnection(to: destination, tls: address.usesTLS ? tls : nil, on: loop, patience: connectTimeout)
     }
 
-    private var login: [RedisArgument]? {
-        guard let password = password?() ?? address.credentials?.password else { return nil }
+    /// How logging in goes.
+    private struct Login {
+        var isAdmitted = false
+        /// Of the first password.
+        var refusal: Result<RedisReply, RedisFailure>?
+    }
+
+    /// Sends the passwords. What comes of them is known once a later command is answered.
+    private func logIn(over connection: RedisConnection) -> Locked<Login> {
+        let login = Locked(Login())
         let user = address.credentials?.user.map { [RedisArgument($0)] } ?? []
-        return ["AUTH"] + user + [RedisArgument(password)]
+        for password in passwords?() ?? [address.credentials?.password].compactMap(\.self) {
+            connection.send(RedisCommand(["AUTH"] + user + [RedisArgument(password)])) { [admitted] result in
+                let isFirst = login.withLock { login in
+                    guard case .success = result else {
+                        login.refusal = login.refusal ?? result
+                        return false
+                    }
+                    defer { login.isAdmitted = true }
+                    return !login.isAdmitted
+                }
+                if isFirst { admitted?(password) }
+            }
+        }
+        return login
     }
 
     // MARK: Asking
@@ -53,7 +76,7 @@ package struct RedisDialer: Sendable {
         let server = servers[index]
         let connection = open(server, on: loop)
         // Most sentinels have no password, though their servers do: a refused login does not matter.
-        if let login { connection.send(RedisCommand(login)) { _ in } }
+        _ = logIn(over: connection)
         connection.send(question) { result in
             connection.retire()
             switch result.flatMap({ read($0, server) }) {
@@ -100,18 +123,19 @@ package struct RedisDialer: Sendable {
     /// that takes commands, or the reason why there is none.
     func greet(_ server: ConnectAddress, on loop: EventLoop, _ arrival: @escaping Arrival) {
         let connection = open(server, on: loop)
-        let refusal = Locked<Result<RedisReply, RedisFailure>?>(nil)
-        let database = address.database == 0 ? nil : ["SELECT", RedisArgument(address.database)]
-        let entrance = [login, database].compactMap(\.self)
-        if !entrance.isEmpty {
-            connection.send(RedisCommand(pipeline: entrance)) { [mayRefuseLogin] result in
-                if !mayRefuseLogin, case .failure = result { refusal.withLock { $0 = result } }
+        let login = logIn(over: connection)
+        let other = Locked<Result<RedisReply, RedisFailure>?>(nil)
+        if address.database != 0 {
+            connection.send(RedisCommand("SELECT", RedisArgument(address.database))) { result in
+                if case .failure = result { other.withLock { $0 = result } }
             }
         }
         // The name only helps people, and the user may lack the right to set it.
         connection.send(RedisCommand("CLIENT", "SETNAME", "diffserver")) { _ in }
-        connection.send(question) { [commandTimeout] result in
-            if let failure = Self.failure(at: server, refusal.withLock { $0 } ?? result) {
+        connection.send(question) { [commandTimeout, mayRefuseLogin] result in
+            let login = login.withLock { $0 }
+            let refusal = login.isAdmitted || mayRefuseLogin ? nil : login.refusal
+            if let failure = Self.failure(at: server, refusal ?? other.withLock { $0 } ?? result) {
                 connection.retire()
                 return arrival(.failure(failure))
             }

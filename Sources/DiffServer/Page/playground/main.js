@@ -620,7 +620,7 @@ const playground = (() => {
       follow.session = session;
       [doc, step, lookedAt, sample, isOwn] = [null, null, null, null, false];
       past.length = 0;
-      reads += 1; // a pending answer belongs to another session
+      [reads, turns] = [reads + 1, turns + 1]; // pending answers belong to another session
       text.write('');
       list.show(null, null);
       lines = {};
