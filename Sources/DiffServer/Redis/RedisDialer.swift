@@ -75,8 +75,10 @@ package struct RedisDialer: Sendable {
     ) {
         let server = servers[index]
         let connection = open(server, on: loop)
-        // Most sentinels have no password, though their servers do: a refused login does not matter.
-        _ = logIn(over: connection)
+        // Most sentinels have no password, though their servers do: no refused login matters, and no accepted one.
+        var dialer = self
+        dialer.admitted = nil
+        _ = dialer.logIn(over: connection)
         connection.send(question) { result in
             connection.retire()
             switch result.flatMap({ read($0, server) }) {

@@ -196,7 +196,6 @@ extension StateParser {
     ) throws(JSONError) {
         scanner.skipSpace()
         guard scanner.byte(scanner.at) == UInt8(ascii: "[") else {
-            let advice = adviceIfObject(what)
             if isLenient, scope == .section, builder.settings.shape != .native {
                 // That section has no rows. Where none has, it is an error page.
                 hasOmissions = true
@@ -204,6 +203,7 @@ extension StateParser {
                 sectionsWithoutItems.append(scanner.at)
                 return try scanner.skipValue(depth: depth)
             }
+            let advice = adviceIfObject(what)
             return try refuse("not-an-array", "\(what) must be an array", advice: advice, depth: depth)
         }
         try readArray(depth: depth + 1, element: element)
