@@ -304,6 +304,10 @@ def outcomes(reader, ask, base, head):
         reasons.add("reloaded")
     if may_reset:
         reasons |= board.reasons(base, head, is_plain)
+        # Who waits was taken for a reader of a later revision with the same state, which may be forgotten meanwhile.
+        for each in board.between(base, head) if ask.is_lenient and is_plain else ():
+            if each.digest == base.digest and not board.is_remembered(each, head):
+                reasons |= board.reasons(each, head, is_plain)
         if reader.place and not reader.through:
             reasons |= {"unknown"}
     is_known = bases == [base] and all(board.is_remembered(each, head) for each in board.between(base, head))
