@@ -84,6 +84,36 @@ class Guesses(SourceCase):
         self.assertTrue(self.is_corrected(name, revision))
         self.assertEqual(self.rows(name), rows)
 
+    def test_a_list_that_was_empty_beside_another_one_takes_over_when_it_has_rows(self):
+        """However late that is, and whether the other one has elements then or not."""
+        rows = [{"id": at, "line": f"U{at}", "to": "Messestadt"} for at in range(3)]
+        def page(departures, *messages):
+            return {"messages": [{"text": each} for each in messages], "departures": departures}
+        for empty in ([], None):
+            for between in ((), (page(empty),), (page(empty), page(empty, "again"))):
+                with self.subTest(empty=empty, between=between):
+                    name, path = self.new_list(page(empty, "no data at 10:01"))
+                    self.assertEqual(self.rows(name), [{"text": "no data at 10:01"}])
+                    for each in (page(empty, "no data at 10:02"), page(empty, "at 10:03"), page(empty, "at 10:04"), *between):
+                        self.fetched_as(name, path, each)
+                        self.assertEqual(self.rows(name), each["messages"])
+                    revision = self.get_session(name).json["revision"]
+                    self.fetched_as(name, path, page(rows, "delays"))
+                    self.assertTrue(self.is_corrected(name, revision))
+                    self.assertEqual((ids(self.get_session(name).json["state"]), self.rows(name)), ([0, 1, 2], rows))
+                    revision = self.get_session(name).json["revision"]
+                    for each in (page(rows[:1], *"abcdefgh"), page([], "a"), page(rows, "a")):
+                        self.fetched_as(name, path, each)
+                        self.assertEqual((self.is_corrected(name, revision), self.rows(name)), (False, each["departures"]))
+                        revision = self.get_session(name).json["revision"]
+        # A few alerts are no list that was meant.
+        hours = [[{"at": f"{hour}:00", "temp": 10.5 + hour + day} for hour in range(24)] for day in range(5)]
+        name, path = self.new_list({"hours": hours[0], "alerts": []})
+        self.assertEqual(self.rows(name), hours[0])
+        for day in hours[1:]:
+            self.fetched_as(name, path, {"hours": day, "alerts": [] if day is hours[1] else [{"id": 1, "text": "storm"}]})
+            self.assertEqual(self.rows(name), day)
+
     def test_a_source_sends_no_edits(self):
         rows = titled("a", "b")
         name, _ = self.new_list({"op": "delete", "items": rows})

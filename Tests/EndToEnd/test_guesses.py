@@ -153,6 +153,16 @@ class Refusals(ServiceCase):
                 self.assertNotIn("shape", answer.json)
                 self.assertNotIn("looks like", answer.json["detail"])
 
+    def test_also_where_the_session_keeps_a_shape_that_has_found_nothing(self):
+        session = self.new_name()
+        self.assertStatus(self.put_session(session, {"shape": {"itemsAt": "/data/users", "idAt": "/userID", "kindAt": "/role"}}), 201)
+        refused = self.post_changes(session, MEMBERS)
+        self.assertEqual((refused.status, refused.json["shape"]),
+                         (422, {"itemsAt": "/data/members", "idAt": "/userID", "kindAt": "/role"}), refused)
+        # The suggestion can be used; and once there are rows, the shape was right.
+        self.assertStatus(self.post_changes(session, MEMBERS, refused.json["shape"]), 200)
+        self.assertNotIn("shape", self.post_changes(session, MEMBERS).json)
+
     def test_a_long_one_too(self):
         document = {"rows": [{"key": f"k{at}", "title": "t" * 20} for at in range(20_000)]}
         answer = self.post_changes(self.new_name(), document)

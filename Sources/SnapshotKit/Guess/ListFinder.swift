@@ -60,7 +60,7 @@ struct FoundList {
 struct ListFinder {
     /// The most objects around a list.
     private static let maxDepth = 6
-    /// The most lists kept: the largest ones.
+    /// The most lists kept: the largest ones; and the most empty ones.
     private static let maxLists = 6
 
     private var cursor: JSONCursor
@@ -68,6 +68,8 @@ struct ListFinder {
     private var found: [FoundList] = []
     /// Whether a list may be empty: an array is, or the whole document.
     private(set) var hasEmptyList = false
+    /// Members that are empty arrays, or null, as some servers write those.
+    private(set) var emptyPlaces: [JSONPointer] = []
 
     /// - Parameter start: where accepted JSON begins.
     init(_ start: UnsafeRawPointer) {
@@ -86,9 +88,19 @@ struct ListFinder {
         switch cursor.byte {
         case UInt8(ascii: "["): takeArray()
         case UInt8(ascii: "{") where path.count < Self.maxDepth: takeObject()
-        default: cursor.skipValue()
+        default:
+            if cursor.byte == UInt8(ascii: "n") { noteEmpty() }
+            cursor.skipValue()
         }
     }
+
+    private mutating func noteEmpty() {
+        guard !path.isEmpty, emptyPlaces.count < Self.maxLists, pathIsShort else { return }
+        emptyPlaces.append(pointer)
+    }
+
+    private var pointer: JSONPointer { JSONPointer(tokens: path.map { Array($0.text) }) }
+    private var pathIsShort: Bool { path.reduce(0) { $0 + 1 + 2 * $1.count } <= StateShape.maxPointerBytes }
 
     private mutating func takeArray() {
         let start = cursor.at
@@ -99,7 +111,10 @@ struct ListFinder {
                 cursor.skipValue()
             } while cursor.takesComma()
         }
-        if tally.count == 0 { hasEmptyList = true }
+        if tally.count == 0 {
+            hasEmptyList = true
+            noteEmpty()
+        }
         // Elsewhere, numbers are more likely coordinates or measures.
         let elements = tally.elements ?? .values
         guard tally.count > 0, elements != .values || path.isEmpty else { return }
@@ -139,11 +154,11 @@ struct ListFinder {
             else { return }
             found.remove(at: least)
         }
-        guard path.reduce(0, { $0 + 1 + 2 * $1.count }) <= StateShape.maxPointerBytes else { return }
-        let list = FoundList(
-            pointer: JSONPointer(tokens: path.map { Array($0.text) }), start: start, bytes: bytes, count: tally.count,
-            elements: elements, isMap: isMap, hasKeys: tally.hasKeys, weight: weight)
-        found.append(list)
+        guard pathIsShort else { return }
+        found.append(
+            FoundList(
+                pointer: pointer, start: start, bytes: bytes, count: tally.count, elements: elements, isMap: isMap,
+                hasKeys: tally.hasKeys, weight: weight))
     }
 }
 

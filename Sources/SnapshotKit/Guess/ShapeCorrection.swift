@@ -58,6 +58,36 @@ extension StateDocument {
         return other
     }
 
+    /// Members that could be lists, but have no elements: one may have been meant. At most six. O(bytes).
+    package var emptyPlaces: [JSONPointer] {
+        withStart { start in
+            var finder = ListFinder(start)
+            _ = finder.lists()
+            return finder.emptyPlaces
+        }
+    }
+
+    /// The shape of a list at one of some places, if it is likelier than the list of a guess that was made while it
+    /// was empty: it has no fewer elements, and is far likelier, or has ids where the guess only matches elements. Nil
+    /// if it is not. O(bytes).
+    package mutating func lateList(
+        at places: [JSONPointer], than shape: StateShape, _ limits: StateLimits
+    ) -> StateShape? {
+        let late = withStart { start in
+            var finder = ListFinder(start)
+            let lists = finder.lists()
+            let rows = lists.first { $0.pointer == shape.listAt }?.count ?? 0
+            return lists.filter { $0.count >= rows && places.contains($0.pointer) }.map(\.pointer)
+        }
+        guard !late.isEmpty else { return nil }
+        let all = candidates(limits)
+        guard let other = all.first(where: { $0.shape.listAt.map(late.contains) == true && !$0.shape.isOfErrors })
+        else { return nil }
+        let isSurer = shape.mapping?.element.continuesHead == true && other.shape.hasMemberID
+        let known = all.first { $0.shape.listAt == shape.listAt }
+        return isSurer || known.map { other.score > $0.score + 40 } == true ? accepted([other], limits) : nil
+    }
+
     /// The first shape that reads the document.
     private mutating func accepted(_ readings: [ListReading], _ limits: StateLimits) -> StateShape? {
         for reading in readings.prefix(ShapeGuess.maxCount) {

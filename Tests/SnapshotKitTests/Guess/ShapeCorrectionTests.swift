@@ -91,4 +91,34 @@ struct ShapeCorrectionTests {
     func corrections(first: String, second: String, wanted: String?) throws {
         #expect(try correction(first, second) == (try wanted.map(shape)), "\(first), then \(second)")
     }
+
+    @Test(
+        "are made where a list comes late that is likelier than what was guessed while it was empty",
+        arguments: [
+            // An array or null may be a list; a member that is not there, or that had elements, was none.
+            (#"{"notes":[{"text":"no data"}],"rows":[]}"#, #"{"notes":[{"text":"x"}],"rows":[{"id":1,"n":22}]}"#, true),
+            (#"{"notes":[{"text":"no data"}],"rows":null}"#, #"{"notes":[],"rows":[{"id":1,"n":22}]}"#, true),
+            (#"{"notes":[{"text":"no data"}],"rows":[]}"#, #"{"rows":[{"n":1},{"n":2}]}"#, false),
+            (#"{"notes":[{"text":"no data"}]}"#, #"{"notes":[{"text":"x"}],"rows":[{"id":1,"n":22}]}"#, false),
+            (#"{"notes":[{"text":"no data"}],"rows":[]}"#, #"{"notes":[{"text":"x"}],"rows":[]}"#, false),
+            // What is smaller is beside the list, also where it has ids; and errors make none.
+            (
+                #"{"hours":[{"t":1.5},{"t":2.5}],"alerts":[]}"#,
+                #"""
+                {"hours":[{"t":1.5,"wind":"north"},{"t":2.5,"wind":"north"},{"t":2.5,"wind":"south-west"},
+                {"t":3.5,"wind":"north"},{"t":4.5,"wind":"north-west, then calm"}],"alerts":[{"id":1}]}
+                """#, false
+            ),
+            (#"{"notes":[{"text":"no"}],"errors":[]}"#, #"{"notes":[],"errors":[{"message":"a","path":"b"}]}"#, false),
+            // Rows with ids give way to a far larger list alone, and never because there are none of them.
+            (#"{"rows":[{"id":1}],"notices":[]}"#, #"{"rows":[],"notices":[{"id":2,"n":3}]}"#, false),
+            (#"{"rows":[{"id":1}],"more":[]}"#, #"{"rows":[{"id":1}],"more":[{"id":2,"n":3},{"id":3,"n":3}]}"#, false),
+        ])
+    func lateLists(first: String, later: String, isTaken: Bool) throws {
+        var (one, other) = (StateDocument(Array(first.utf8)), StateDocument(Array(later.utf8)))
+        let guess = try #require(try one.listShapes(StateLimits()).first).shape
+        try other.check(StateLimits())
+        let late = other.lateList(at: one.emptyPlaces, than: guess, StateLimits())
+        #expect(late == (isTaken ? try shape(#"{"itemsAt":"/rows"}"#) : nil), "\(first), then \(later)")
+    }
 }

@@ -2,7 +2,8 @@
 // settings, with the number of answers that it was guessed of: so it outlives a restart, and is known to all nodes. The
 // second and third answer may correct it; an answer that changes nothing tells nothing. Where no correction helps, and
 // whatever comes later, is read without what is wrong in it, since nobody is there to mend it: a guess must never stop
-// a list. If three answers told of an outage in a list of its own, the first answer with ids corrects that as well.
+// a list. If three answers told of an outage in a list of its own, the first answer with ids corrects that as well, and
+// so does a likelier list that had no elements in any of them.
 
 import SnapshotKit
 
@@ -37,7 +38,16 @@ extension PostedBody {
         var settings = settings
         (settings.shape, settings.guessedAnswers) = (session.settings.shape, session.settings.guessedAnswers)
         let shape = settings.shape ?? .native
-        guard settings.guessedAnswers < GuessedAnswer.most else {
+        let isSettled = settings.guessedAnswers == GuessedAnswer.most
+        settings.emptyPlaces = session.settings.emptyPlaces
+        if let late = lateList(at: settings.emptyPlaces, than: shape) {
+            settings.take(isSettled ? late.settled : late)
+            settings.emptyPlaces = []
+            return GuessedAnswer(
+                state: try state(late, for: session, omitsFaults: true), settings: settings, shapes: [late],
+                isCorrected: true)
+        }
+        guard !isSettled else {
             do throws(SessionError) {
                 return GuessedAnswer(state: try state(shape, for: session, omitsFaults: true), settings: settings)
             } catch {
@@ -62,8 +72,9 @@ extension PostedBody {
             next = try state(better ?? shape, for: session, omitsFaults: better == nil)
         }
         settings.guessedAnswers += 1
-        let isSettled = settings.guessedAnswers == GuessedAnswer.most
-        settings.take(isSettled ? (better ?? shape).settled : better ?? shape)
+        settings.take(
+            settings.guessedAnswers == GuessedAnswer.most ? (better ?? shape).settled : better ?? shape,
+            beside: emptyPlaces)
         return GuessedAnswer(
             state: next, settings: settings, shapes: better.map { [$0] } ?? [], isCorrected: better != nil)
     }
@@ -77,7 +88,7 @@ extension PostedBody {
             return GuessedAnswer(state: StateReading(.empty), settings: settings)
         }
         settings.guessedAnswers = 1
-        settings.take(shape)
+        settings.take(shape, beside: emptyPlaces)
         return GuessedAnswer(state: try state(shape, for: session), settings: settings, shapes: shapes)
     }
 
@@ -89,8 +100,13 @@ extension PostedBody {
 }
 
 extension Session.Settings {
-    /// A native shape is none.
-    fileprivate mutating func take(_ shape: StateShape) { self.shape = shape == .native ? nil : shape }
+    /// - Parameters:
+    ///   - shape: none if it is native.
+    ///   - places: where an answer has no elements.
+    fileprivate mutating func take(_ shape: StateShape, beside places: [JSONPointer] = []) {
+        self.shape = shape == .native ? nil : shape
+        emptyPlaces = Array((emptyPlaces + places.filter { !emptyPlaces.contains($0) }).prefix(Self.maxEmptyPlaces))
+    }
 }
 
 extension StateShape {

@@ -98,10 +98,11 @@ public final class PostedBody: Sendable {
     private final class ReadContent: Sendable {
         let context: ParsingContext
         let outcome: Result<Content, SessionError>
+        let hasRows: Bool
 
         /// The result for a session.
         init(_ session: Session?, _ shape: StateShape?, _ outcome: Result<Content, SessionError>) {
-            self.outcome = outcome
+            (self.outcome, hasRows) = (outcome, session.map { $0.head.snapshot.itemCount > 0 } ?? false)
             context = ParsingContext(session, shape, continuesHead: (try? outcome.get().continuesHead) ?? false)
         }
 
@@ -149,21 +150,24 @@ public final class PostedBody: Sendable {
     }
 
     /// The body, if the last reading refused it as a state or a section, and the shape that the request named for it.
-    /// Nil if no shape would help: if it was read by the session's, which has found a list before, or if that makes the
-    /// session's sections.
+    /// The session's counts as named until it has found rows. Nil if no shape would help: if the session's did, or
+    /// makes its sections.
     public var refused: (document: StateDocument, shape: StateShape?, isSection: Bool)? {
         guard let last, rules.takesStates, case .failure(.unreadable(let error)) = last.outcome else { return nil }
+        var shape = rules.shape == .native ? nil : rules.shape
         if rules.section == nil {
-            let isKept = rules.shape == nil && last.context.shape ?? .native != .native
             // With a kept shape, the body may still be an envelope.
             let isInEnvelope = last.context.shape != nil && document.names(among: Self.names) != nil
-            guard !isKept, rules.shape == nil || rules.shape == .native || !isInEnvelope else { return nil }
+            if rules.shape == nil, last.context.shape ?? .native != .native {
+                guard !last.hasRows, !isInEnvelope else { return nil }
+                shape = last.context.shape
+            }
+            guard shape == nil || !isInEnvelope else { return nil }
         } else if last.context.shape?.mapping?.element.groupAt != nil {
             return nil
         }
         switch error {
-        case .wrongShape, .invalid:
-            return (document, rules.shape == .native ? nil : rules.shape, rules.section != nil)
+        case .wrongShape, .invalid: return (document, shape, rules.section != nil)
         case .unwanted, .json, .limitExceeded: return nil
         }
     }
@@ -221,6 +225,15 @@ public final class PostedBody: Sendable {
         guard (try? document.check(rules.limits)) != nil else { return nil }
         return document.successor(of: shape, after: known, rules.limits)
     }
+
+    /// See `StateDocument.lateList`.
+    func lateList(at places: [JSONPointer], than shape: StateShape) -> StateShape? {
+        guard !places.isEmpty, (try? document.check(rules.limits)) != nil else { return nil }
+        return document.lateList(at: places, than: shape, rules.limits)
+    }
+
+    /// See `StateDocument.emptyPlaces`.
+    var emptyPlaces: [JSONPointer] { document.emptyPlaces }
 
     // MARK: Reading
 
