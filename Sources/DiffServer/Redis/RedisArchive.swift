@@ -47,7 +47,10 @@ package final class RedisArchive: SessionArchive {
                 found = try run(RedisScripts.claim, key, [RedisArgument(RedisScripts.records(by: hash))])
             }
         }
-        if found != .null, let problem = RedisScripts.problem(with: found.text, by: hash) { throw failure(problem) }
+        let known = (purpose == .source ? [SessionRecord.formerFormat] : []) + [SessionRecord.format]
+        if found != .null, let problem = RedisScripts.problem(with: found.text, by: hash, reading: known) {
+            throw failure(problem)
+        }
         // What is only read need not take writes.
         if purpose == .source { return }
         let answers = Progress<[Result<RedisReply, RedisFailure>], Never>.of { [client] done in

@@ -288,18 +288,23 @@ enum RedisScripts {
     }
 
     /// How sessions are written: the record format, and a checksum that tells digest keys apart.
-    static func records(by hash: KeyedHash) -> String {
-        "\(SessionRecord.format) \(String(hash.sum(Array("diffserver:records".utf8)), radix: 16))"
+    static func records(by hash: KeyedHash, format: Int = SessionRecord.format) -> String {
+        "\(format) \(String(hash.sum(Array("diffserver:records".utf8)), radix: 16))"
     }
 
     /// Why records written with `found` cannot be used; nil if they can.
-    static func problem(with found: String?, by hash: KeyedHash) -> String? {
+    ///
+    /// - Parameter known: the formats that are read.
+    static func problem(
+        with found: String?, by hash: KeyedHash, reading known: [Int] = [SessionRecord.format]
+    ) -> String? {
         guard let found else { return "its key of the records is not a string" }
-        if found == records(by: hash) { return nil }
-        let format = found.prefix { $0 != " " }
-        return format == "\(SessionRecord.format)"
+        if known.contains(where: { found == records(by: hash, format: $0) }) { return nil }
+        let (format, formats) = (found.prefix { $0 != " " }, known.map(String.init))
+        return formats.contains(String(format))
             ? "in use with a different --digest-key"
-            : "in use by another version of diffserver (format \(format); this one reads \(SessionRecord.format))"
+            : "in use by another version of diffserver (format \(format); this one reads "
+                + "\(formats.joined(separator: " and ")))"
     }
 
     /// The command that commits.

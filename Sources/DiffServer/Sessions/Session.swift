@@ -126,8 +126,12 @@ public final class Session: Sendable {
         public var isPublic = false
         /// Of how many answers of its source the shape was guessed; 0 if it is not, or not yet.
         package internal(set) var guessedAnswers: UInt8 = 0
+        /// Where those answers had no elements beside the guessed list. One that has some later may be what was meant.
+        var emptyPlaces: [JSONPointer] = []
         /// How often the ignored places have changed since the session was made.
         var digestEpoch = 0
+        /// Whether the ignored places are no part of the salt, as in records of the former format.
+        var isSaltedByEpoch = false
         /// Whether other places were ignored before, since the session was made or last started over. Readers may then
         /// have any values there.
         public var ignoredOthers = false
@@ -135,16 +139,22 @@ public final class Session: Sendable {
         /// The salt of the digests. States that were equal may differ once other places are ignored, so an earlier
         /// digest must never recur for a later state, not even if the session is made again.
         func salt(_ name: String) -> String {
-            digestEpoch == 0 && ignored.isEmpty
-                ? name : "\(name)/\(digestEpoch)\(ignored.map { "/\($0.description.utf8.count)\($0)" }.joined())"
+            let places = isSaltedByEpoch ? [] : ignored
+            return digestEpoch == 0 && places.isEmpty
+                ? name : "\(name)/\(digestEpoch)\(places.map { "/\($0.description.utf8.count)\($0)" }.joined())"
         }
 
         /// The most places that may be ignored: each is looked up in every content.
         static let maxIgnored = 64
 
+        /// The most places without elements that are kept.
+        static let maxEmptyPlaces = 6
+
         /// Memory held, in bytes.
         var footprint: Int {
-            ignored.reduce(shape?.footprint ?? 0) { $0 + 48 + $1.tokens.reduce(0) { $0 + 48 + $1.count } }
+            (ignored + emptyPlaces).reduce(shape?.footprint ?? 0) {
+                $0 + 48 + $1.tokens.reduce(0) { $0 + 48 + $1.count }
+            }
         }
     }
 

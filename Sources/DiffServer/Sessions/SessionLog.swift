@@ -332,23 +332,13 @@ public final class LogEntry: Sendable {
 
     /// - Parameter hash: makes the checksum.
     func bytes(by hash: KeyedHash) -> [UInt8] {
-        let meta = meta
         let (step, back) = (change?.step?.bytes ?? [], change?.back?.bytes ?? [])
-        var writer = JSONWriter(capacity: 36 + meta.count + step.count + back.count)
-        writer.append(hex: version)
-        writer.append(word: meta.count)
-        writer.append(word: step.count)
-        writer.append(word: back.count)
-        writer.append(meta, from: 0)
-        writer.append(step)
-        writer.append(back)
-        var bytes = writer.bytes()
-        withUnsafeBytes(of: hash.sum(bytes).littleEndian) { bytes.append(contentsOf: $0) }
-        return bytes
+        return Parts(digits: Self.digits(version)[...], meta: meta[...], step: step[...], back: back[...])
+            .bytes(by: hash)
     }
 
     /// The JSON object `meta`.
-    private var meta: JSONWriter {
+    private var meta: [UInt8] {
         let clock = WallClock()
         var meta = JSONObject(capacity: 512)
         meta.number("format", SessionRecord.format)
@@ -359,8 +349,7 @@ public final class LogEntry: Sendable {
         }
         if let settings { meta.object("settings") { $0.settings(settings) } }
         if let replay { meta.object("replay") { $0.replay(replay, clock) } }
-        meta.writer.append("}")
-        return meta.writer
+        return meta.bytes()
     }
 
     /// Reads an entry.
@@ -370,12 +359,8 @@ public final class LogEntry: Sendable {
             self.init(version)
             return
         }
-        let content = Array(bytes.dropLast(8))
-        guard content.count >= 28, hash.sum(content) == Self.number(bytes.suffix(8)) else { throw .damaged }
-        let lengths = (0..<3).map { Int(Self.number(content[16 + 4 * $0..<20 + 4 * $0])) }
-        guard lengths.reduce(28, +) == content.count else { throw .damaged }
-        let (step, back) = (28 + lengths[0], 28 + lengths[0] + lengths[1])
-        guard let members = JSONSlice.members(of: Array(content[28..<step])), let format = members["format"]?.integer
+        guard let parts = Parts(bytes, by: hash), let members = JSONSlice.members(of: Array(parts.meta)),
+            let format = members["format"]?.integer
         else { throw .damaged }
         guard format == SessionRecord.format else { throw .format(format) }
         let clock = WallClock()
@@ -385,8 +370,8 @@ public final class LogEntry: Sendable {
             guard provenance.parent != nil else { throw .damaged }
             change = Change(
                 provenance: provenance,
-                step: members["restated"] == nil ? SnapshotDelta(bytes: Array(content[step..<back])) : nil,
-                back: members["forgets"] == nil ? SnapshotDelta(bytes: Array(content[back...])) : nil)
+                step: members["restated"] == nil ? SnapshotDelta(bytes: Array(parts.step)) : nil,
+                back: members["forgets"] == nil ? SnapshotDelta(bytes: Array(parts.back)) : nil)
         }
         if let written = members["settings"] {
             guard let members = written.members else { throw .damaged }
@@ -396,14 +381,40 @@ public final class LogEntry: Sendable {
         self.init(version, change, settings, replay)
     }
 
-    private static func number(_ bytes: some Collection<UInt8>) -> UInt64 {
-        bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    /// What an entry consists of, if it has more than a version.
+    struct Parts {
+        let digits, meta, step, back: ArraySlice<UInt8>
     }
 }
 
-extension JSONWriter {
-    /// Appends four bytes, little-endian.
-    fileprivate mutating func append(word: Int) {
-        withUnsafeBytes(of: UInt32(word).littleEndian) { append($0.baseAddress!, 4) }
+extension LogEntry.Parts {
+    /// Nil if the entry is damaged.
+    init?(_ bytes: [UInt8], by hash: KeyedHash) {
+        let content = Array(bytes.dropLast(8))
+        guard content.count >= 28, hash.sum(content) == Self.number(bytes.suffix(8)) else { return nil }
+        let lengths = (0..<3).map { Int(Self.number(content[16 + 4 * $0..<20 + 4 * $0])) }
+        guard lengths.reduce(28, +) == content.count else { return nil }
+        let (step, back) = (28 + lengths[0], 28 + lengths[0] + lengths[1])
+        self.init(
+            digits: content[..<16], meta: content[28..<step], step: content[step..<back], back: content[back...])
+    }
+
+    func bytes(by hash: KeyedHash) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(36 + meta.count + step.count + back.count)
+        bytes += digits
+        for part in [meta, step, back] { Self.append(UInt32(part.count), to: &bytes) }
+        for part in [meta, step, back] { bytes += part }
+        Self.append(hash.sum(bytes), to: &bytes)
+        return bytes
+    }
+
+    /// Appends a number, little-endian.
+    private static func append(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
+        withUnsafeBytes(of: number.littleEndian) { bytes += $0 }
+    }
+
+    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+        bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
     }
 }

@@ -65,11 +65,11 @@ public struct SessionRecord: Sendable, Equatable {
         return writer.bytes()
     }
 
+    /// `meta` without its checksum.
+    var object: [UInt8] { meta.dropLast(Self.sumLength) + [UInt8(ascii: "}")] }
+
     /// Whether `meta` is as it was written.
-    private func isWhole(by hash: KeyedHash) -> Bool {
-        guard meta.count > Self.sumLength else { return false }
-        return Self.summed(meta.dropLast(Self.sumLength) + [UInt8(ascii: "}")], by: hash) == meta
-    }
+    func isWhole(by hash: KeyedHash) -> Bool { meta.count > Self.sumLength && Self.summed(object, by: hash) == meta }
 
     // MARK: Reading
 
@@ -144,7 +144,9 @@ extension [String: JSONSlice] {
                 shape: try self["shape"].map { (value) throws(StateError) in try StateShape(value) },
                 keepsExpanded: self["keep"] != nil)
             (settings.digestEpoch, settings.ignoredOthers) = (epoch, self["ignoredOthers"] != nil)
+            settings.isSaltedByEpoch = self["saltedByEpoch"] != nil
             settings.guessedAnswers = UInt8(clamping: self["guessedAnswers"]?.integer ?? 0)
+            settings.emptyPlaces = (self["emptyPlaces"]?.strings ?? []).compactMap { JSONPointer($0) }
             settings.isPublic = self["public"]?.boolean == true
             return settings
         } catch { throw .damaged }
@@ -206,6 +208,9 @@ extension JSONObject {
         named(settings, all: false)
         if settings.digestEpoch > 0 { number("digestEpoch", settings.digestEpoch) }
         if settings.ignoredOthers { number("ignoredOthers", 1) }
+        if settings.isSaltedByEpoch { number("saltedByEpoch", 1) }
         if settings.guessedAnswers > 0 { number("guessedAnswers", Int(settings.guessedAnswers)) }
+        guard !settings.emptyPlaces.isEmpty else { return }
+        list("emptyPlaces", settings.emptyPlaces) { $0.writer.append(string: $1.description) }
     }
 }

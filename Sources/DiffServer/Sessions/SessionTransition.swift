@@ -51,9 +51,10 @@ public struct SessionTransition: Sendable {
         let old = before.settings
         var settings = settings
         (settings.digestEpoch, settings.ignoredOthers) = (old.digestEpoch, old.ignoredOthers)
+        settings.isSaltedByEpoch = old.isSaltedByEpoch
         if settings == old { return before }
         guard settings.ignored != old.ignored else { return before.with(settings: settings) }
-        settings.digestEpoch += 1
+        (settings.digestEpoch, settings.isSaltedByEpoch) = (old.digestEpoch + 1, false)
         if !old.ignored.isEmpty { settings.ignoredOthers = true }
         return before.with(head: before.head.ignoring(settings.ignored), settings: settings)
     }

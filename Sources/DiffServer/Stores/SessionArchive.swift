@@ -29,6 +29,14 @@ public struct StoredSession: Sendable {
         version == other.version && record == other.record && covered + behind == other.covered + other.behind
     }
 
+    /// The same in today's format, if it is in the one before. O(bytes).
+    func upgraded(by hash: KeyedHash) -> StoredSession {
+        let entry = { (bytes: [UInt8]) in LogEntry.upgraded(bytes, by: hash) }
+        return StoredSession(
+            name: name, version: version, record: record.upgraded(by: hash), covered: covered.map(entry),
+            behind: behind.map(entry), left: left)
+    }
+
     /// Verifies all bytes, but those of the history. O(items + bytes).
     public func session(by hash: KeyedHash) throws(SessionRecord.Failure) -> Session {
         let entries = zip(1..., covered + behind).map { FoundEntry($0, $1, by: hash) }

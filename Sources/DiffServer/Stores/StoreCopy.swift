@@ -1,7 +1,7 @@
 import DiffSessions
 import SnapshotKit
 
-/// Copies sessions and revocations from one store into another.
+/// Copies sessions and revocations from one store into another, in today's format of records.
 public struct StoreCopy {
     private let source, target: any SessionArchive
     private let prefix: String
@@ -47,7 +47,7 @@ public struct StoreCopy {
             guard let session = try source.session(named: name), let other = try target.session(named: name) else {
                 continue
             }
-            guard session.isSame(as: other) else {
+            guard session.upgraded(by: hash).isSame(as: other) else {
                 throw StoreError("the target has another session \"\(name)\"; nothing was copied")
             }
             equal += 1
@@ -68,7 +68,7 @@ public struct StoreCopy {
     }
 
     private mutating func copy(_ name: String) throws(StoreError) {
-        guard let stored = try source.session(named: name) else { return }
+        guard let stored = try source.session(named: name)?.upgraded(by: hash) else { return }
         let session: Session
         do throws(SessionRecord.Failure) { session = try stored.session(by: hash) } catch {
             missed += 1
@@ -91,8 +91,8 @@ extension SessionRecord.Failure {
         switch self {
         case .damaged: "is damaged, and stays behind"
         case .format(let format):
-            "has a record of another version of diffserver (format \(format); this one reads \(SessionRecord.format)), "
-                + "and stays behind"
+            "has a record of another version of diffserver (format \(format); this one copies "
+                + "\(SessionRecord.formerFormat) and \(SessionRecord.format)), and stays behind"
         }
     }
 }

@@ -76,6 +76,7 @@ struct SessionRecordTests {
     @Test func `of how many answers a shape was guessed is read again`() throws {
         var settings = Session.Settings(timeToLive: .seconds(60), ignored: [], shape: .pointers(idAt: .root))
         settings.guessedAnswers = 2
+        settings.emptyPlaces = [JSONPointer("/a~1b/rows")!, JSONPointer("/next")!]
         let session = SessionTransition(name: "a", bounds: .init(), hash: hash, now: .now)
             .firstSession(try Snapshot(json: "[1]"), settings: settings, after: nil, maker: nil)
         let record = SessionRecord(session, by: hash)
@@ -95,6 +96,23 @@ struct SessionRecordTests {
             try resummed { $0.replacing("\"format\":7", with: "\"format\":\(format)") }.session(
                 named: "a", hash: hash, isHead: true)
         }
+    }
+
+    @Test func `a record of the format before is read once it is upgraded`() throws {
+        let old = try resummed { $0.replacing("\"format\":7", with: "\"format\":6") }
+        let upgraded = old.upgraded(by: hash)
+        #expect(String(decoding: upgraded.meta, as: UTF8.self).hasPrefix(#"{"format":7,"#))
+        let found = try upgraded.session(named: "a", hash: hash, isHead: true)
+        #expect(try found.head.revision == record().session(named: "a", hash: hash, isHead: true).head.revision)
+        #expect(found.settings.isSaltedByEpoch)
+        // It is idempotent, and touches nothing else.
+        #expect(upgraded.upgraded(by: hash) == upgraded)
+        for other in [try resummed { $0.replacing("\"format\":7", with: "\"format\":5") }, try record()] {
+            #expect(other.upgraded(by: hash) == other)
+        }
+        var damaged = old
+        damaged.meta[20] ^= 1
+        #expect(damaged.upgraded(by: hash) == damaged)
     }
 
     @Test func `the digest of a time when other places were ignored stays until the state changes`() throws {

@@ -22,7 +22,7 @@ ONCE = """check_lists command_line container_engine cors counted_work diff edge 
 MEMORY = ("small",)
 
 # With stores of their own.
-STORES = """copy cut_off descriptors hot_list lost_nodes reading_elsewhere redis_compaction redis_damage redis_faults rolling_restart shared
+STORES = """copy cut_off descriptors former_format hot_list lost_nodes reading_elsewhere redis_compaction redis_damage redis_faults rolling_restart shared
     shared_sources sqlite sqlite_calls sqlite_faults store_cache""".split()
 
 # Too long for each change: run by `make test FULL=1`.
