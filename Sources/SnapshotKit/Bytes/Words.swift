@@ -138,9 +138,5 @@ extension Array {
     /// What `init(repeating:count:)` does, but inline: that and `init(unsafeUninitializedCapacity:)` call generic code
     /// that looks up the type of their storage, some 500 instructions.
     @inline(__always)
-    init(filled element: Element, count: Int) {
-        self = []
-        reserveCapacity(count)
-        append(contentsOf: repeatElement(element, count: count))
-    }
+    init(filled element: Element, count: Int) { self.init(repeatElement(element, count: count)) }
 }

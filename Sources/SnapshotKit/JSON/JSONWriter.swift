@@ -10,7 +10,7 @@ public struct JSONWriter: Sendable {
     /// A writer with room for `capacity` bytes before it grows.
     public init(capacity: Int = 256) {
         storage = []
-        extend(to: capacity)
+        if capacity > 0 { extend(to: capacity) }
     }
 
     /// The bytes written; consumes the writer. A long result has little spare room, since it may be kept.
@@ -41,10 +41,10 @@ public struct JSONWriter: Sendable {
     private mutating func extend(to size: Int) {
         // A short storage is filled with zeros by one copy: one that is not initialized costs 1,000 instructions more.
         guard size > Self.zeros.count else {
-            // Even zero bytes of room would be allocated.
-            if size == 0 { return }
-            storage.reserveCapacity(size)
-            return Self.zeros.withUnsafeBufferPointer { storage.append(contentsOf: $0[..<(size - storage.count)]) }
+            return Self.zeros.withUnsafeBufferPointer { zeros in
+                let more = zeros[..<(size - storage.count)]
+                if storage.isEmpty { storage = Array(more) } else { storage += more }
+            }
         }
         storage = [UInt8](unsafeUninitializedCapacity: size) { room, length in
             if count > 0 {

@@ -57,14 +57,16 @@ struct NameStack {
         } else {
             guard insertIntoTable(name, frame, text) else { return false }
         }
-        if count == names.count { grow() }
-        names[count] = name
+        if count == names.count { append(name) } else { names[count] = name }
         count += 1
         return true
     }
 
     @inline(never)
-    private mutating func grow() { names.append(contentsOf: repeatElement(Name(), count: max(names.count, 16))) }
+    private mutating func append(_ name: Name) {
+        if names.isEmpty { names.reserveCapacity(16) }
+        names.append(name)
+    }
 
     @inline(never)
     private mutating func insertIntoTable(_ name: Name, _ frame: Frame, _ text: UnsafeRawPointer) -> Bool {
