@@ -48,8 +48,8 @@ public final class Session: Sendable {
         /// Leads here from the previous state, for the log; nil if there is none, or if it would be as large as the
         /// state.
         let step: SnapshotDelta?
-        /// The changeset from the previous head to this one, while the writer or readers hold it.
-        public weak let change: Changeset?
+        /// The changeset from the previous head to this one, until the head's slot takes it, under its lock.
+        private nonisolated(unsafe) var change: Changeset?
         /// Memory held, in bytes.
         public let footprint: Int
 
@@ -89,6 +89,8 @@ public final class Session: Sendable {
             footprint =
                 snapshot.footprint + fingerprints.footprint + provenance.marks.footprint + (step?.bytes.capacity ?? 0)
         }
+
+        public func takeChange() -> Changeset? { exchange(&change, with: nil) }
     }
 
     /// What the fetches of a list's sections build on: the last revision that none of them made, or the session's

@@ -1,5 +1,6 @@
 import DiffClock
 import DiffSessions
+import SnapshotKit
 import Synchronization
 
 /// Where a session lives in memory: its value, and the readers that wait for the next one.
@@ -182,7 +183,7 @@ public final class SessionSlot: Sendable {
     ///   may have added them while `next` was computed, and left the revision unchanged.
     /// - Returns: whether it was replaced.
     func replace(_ before: Session, by next: Session, keepsReplays: Bool) -> Bool {
-        var (cache, isWithdrawn): ((any HeadCache)?, Bool) = (nil, false)
+        var (cache, change, isWithdrawn): ((any HeadCache)?, Changeset?, Bool) = (nil, nil, false)
         let isNewRevision = next.head.revision != before.head.revision
         let isReset = next.settings != before.settings
         let readers: [any SessionReader]? = content.withLock { content in
@@ -200,13 +201,13 @@ public final class SessionSlot: Sendable {
             }
             isWithdrawn = value.isPublic == true && !next.settings.isPublic
             content.value = .awake(next)
-            cache = content.cache
+            (cache, change) = (content.cache, next.head.takeChange())
             // The cache for the same head leaves out what is ignored.
             if isReset { content.cache = nil }
             return isNewRevision || isWithdrawn ? Array(content.readers.values) : []
         }
         guard let readers else { return false }
-        if isReset { cache?.forget() } else if isNewRevision { cache?.moved(to: next.head) }
+        if isReset { cache?.forget() } else if isNewRevision { cache?.moved(to: next.head.revision, over: change) }
         if isWithdrawn { readers.endWithdrawn() }
         for reader in readers { reader.sessionChanged() }
         return true
@@ -306,8 +307,8 @@ public final class SessionSlot: Sendable {
 
 /// What readers keep of a session's head: a slot only says when the head changes.
 public protocol HeadCache: AnyObject, Sendable {
-    /// A commit has made a new head.
-    func moved(to head: Session.Head)
+    /// A commit has made a new head, by this changeset if there is one.
+    func moved(to head: Revision, over change: Changeset?)
     /// The session has changed otherwise, or leaves memory.
     func forget()
 }

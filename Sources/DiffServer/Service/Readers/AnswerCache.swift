@@ -51,8 +51,8 @@ final class AnswerCache: HeadCache {
     }
 
     /// Adopts the head that a commit has made.
-    func moved(to head: Session.Head) {
-        seen.move(to: head.revision, over: head.change)
+    func moved(to head: Revision, over change: Changeset?) {
+        seen.move(to: head, over: change)
         if !seen.isEmpty { list() }
     }
 

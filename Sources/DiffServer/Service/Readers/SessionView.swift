@@ -36,7 +36,8 @@ extension SessionView {
         else { return true }
         let head = session.head
         if known.revision != head.revision,
-            known.revision != head.parent || head.change.map({ WorkCost.rows($0.counts.total).isLong }) ?? true
+            known.revision != head.parent
+                || states.change(to: head.revision).map({ WorkCost.rows($0.counts.total).isLong }) ?? true
         {
             return true
         }
@@ -207,7 +208,7 @@ extension SessionView {
             return known.advanced(to: head.revision, of: source, over: base, step, marks: marks, in: budget)
         }
         // A view may depend on values that the session's changes ignore.
-        let change = session.settings.ignored.isEmpty ? head.change : nil
+        let change = session.settings.ignored.isEmpty ? states.change(to: head.revision) : nil
         let step = states.step(from: known.source, to: source, at: head.revision, over: change)
         return known.advanced(to: head.revision, of: source, step, marks: marks, in: budget)
     }

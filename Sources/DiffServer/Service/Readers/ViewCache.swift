@@ -25,7 +25,7 @@ final class ViewCache: Sendable {
         weak var generation: Generation?
         /// Kept until the next release; after that, only their readers keep them.
         var views: [[StateView]: ExpiringReference<MaterializedView>] = [:]
-        /// Keeps the changes of the last commit until the first view has advanced, since `Head.change` is weak.
+        /// The changes of the last commit, until the next release.
         var arrived: Changeset?
         /// The steps to the head: of the session, and of the states that views are stacked on.
         var steps: [StateStep] = []
@@ -91,6 +91,9 @@ final class ViewCache: Sendable {
         withExtendedLifetime(change) {}
         for view in views { view.forget(left) }
     }
+
+    /// The changes of the commit that made a head, for views that advance soon.
+    func change(to head: Revision) -> Changeset? { content.withLock { $0.head == head ? $0.arrived : nil } }
 
     /// The limit of steps kept per head. Beyond it, some are computed more than once.
     private static let maxSteps = 16
