@@ -11,8 +11,6 @@ final class PostChanges: SessionEndpoint {
     private let since: Since
     /// How the caller wants the changes; nil if it may not read, and so gets none.
     private let options: ChangesOptions?
-    /// The views that it sees the session through.
-    private let views: [ViewName]
     /// Whether readers must redraw everything, instead of showing changes.
     private let isReload: Bool
     /// Whether the client prefers an answer without changes.
@@ -30,10 +28,9 @@ final class PostChanges: SessionEndpoint {
         isReload = try call.parameters.flag("reload")
         if call.projection == nil {
             _ = try ChangesStyle(call)
-            (options, views) = (nil, [])
+            options = nil
         } else {
-            let asked = try ChangesOptions(call)
-            (options, views) = (asked, asked.projection.names)
+            options = try ChangesOptions(call)
         }
         if isReload, call.identity.operations?.contains(.reload) == false { throw .notPermitted([.reload]) }
         prefersMinimal = call.head.preferences.contains { $0.name == "return" && $0.value == "minimal" }
@@ -75,7 +72,7 @@ final class PostChanges: SessionEndpoint {
             }
         }
         return ChangeSession(
-            body, isReload: isReload, condition: WriteCondition(match: call, through: views),
+            body, isReload: isReload, condition: WriteCondition(match: call, through: options?.projection.names ?? []),
             key: key, fingerprint: fingerprint, parameters: parameters, consent: consent)
     }
 

@@ -30,14 +30,14 @@ public final class PostedBody: Sendable {
             /// never copy.
             case state(StateReading, Session.Settings?)
             /// Edits, and the body that holds them.
-            case edits(EditBatch, StateLimits, text: ArraySlice<UInt8>)
+            indirect case edits(EditBatch, StateLimits, text: ArraySlice<UInt8>)
             /// One section.
-            case section(SectionReading, StateLimits)
+            indirect case section(SectionReading, StateLimits)
         }
     }
 
-    /// How to read a body.
-    public struct Rules: Sendable {
+    /// How to read a body. Not copyable, since a copy retains all of it.
+    public struct Rules: ~Copyable, Sendable {
         /// The shape that the request names; nil for the session's, or else the native one.
         var shape: StateShape?
         /// Whether a state is accepted at all.
@@ -78,44 +78,34 @@ public final class PostedBody: Sendable {
         public init(id: String, scopesIDs: Bool?) { (self.id, self.scopesIDs) = (id, scopesIDs) }
     }
 
-    /// The inputs of a reading, besides the body.
-    private struct ParsingContext: Equatable {
-        var shape: StateShape?
+    /// The last reading of the body: its inputs besides the body, and its result. Not copyable either.
+    private struct LastReading: ~Copyable {
+        let shape: StateShape?
         /// The head, if the session keeps what is expanded there, or if elements continue its own.
-        var kept: Session.Head?
-
-        init(_ session: Session?, _ shape: StateShape?, continuesHead: Bool) {
-            self.shape = shape
-            kept = session.flatMap { $0.settings.keepsExpanded || continuesHead ? $0.head : nil }
-        }
-
-        static func == (one: ParsingContext, other: ParsingContext) -> Bool {
-            one.shape == other.shape && one.kept === other.kept
-        }
-    }
-
-    /// The result of the last reading of the body.
-    private final class ReadContent: Sendable {
-        let context: ParsingContext
+        let kept: Session.Head?
         let outcome: Result<Content, SessionError>
         let hasRows: Bool
 
-        /// The result for a session.
         init(_ session: Session?, _ shape: StateShape?, _ outcome: Result<Content, SessionError>) {
-            (self.outcome, hasRows) = (outcome, session.map { $0.head.snapshot.itemCount > 0 } ?? false)
-            context = ParsingContext(session, shape, continuesHead: (try? outcome.get().continuesHead) ?? false)
+            (self.shape, kept, self.outcome) = (shape, Self.kept(of: session, outcome), outcome)
+            hasRows = (session?.head.snapshot.itemCount ?? 0) > 0
         }
 
-        /// Whether it is also the result for another session.
+        /// Whether its result is also that for another session.
         func isValid(for session: Session?, _ shape: StateShape?) -> Bool {
-            context == ParsingContext(session, shape, continuesHead: (try? outcome.get().continuesHead) ?? false)
+            self.shape == shape && kept === Self.kept(of: session, outcome)
+        }
+
+        private static func kept(of session: Session?, _ outcome: Result<Content, SessionError>) -> Session.Head? {
+            let continuesHead = (try? outcome.get().continuesHead) ?? false
+            return session.flatMap { $0.settings.keepsExpanded || continuesHead ? $0.head : nil }
         }
     }
 
     private let rules: Rules
     // Only one thread at a time handles a request, and only it uses these.
     private nonisolated(unsafe) var document: StateDocument
-    private nonisolated(unsafe) var last: ReadContent?
+    private nonisolated(unsafe) var last: LastReading?
 
     /// A body that is read when its content is requested.
     public init(_ document: consuming StateDocument, _ rules: consuming Rules) {
@@ -130,15 +120,12 @@ public final class PostedBody: Sendable {
 
     /// What the body means for a session; nil for one that does not exist.
     public func content(for session: Session?) throws(SessionError) -> Content {
-        if let last, last.isValid(for: session, keptShape(of: session)) { return try last.outcome.get() }
-        do throws(SessionError) {
-            let content = Content(try read(session))
-            last = ReadContent(session, keptShape(of: session), .success(content))
-            return content
-        } catch {
-            last = ReadContent(session, keptShape(of: session), .failure(error))
-            throw error
+        if last?.isValid(for: session, keptShape(of: session)) == true, let outcome = last?.outcome {
+            return try outcome.get()
         }
+        let outcome = Result { () throws(SessionError) in Content(try read(session)) }
+        last = LastReading(session, keptShape(of: session), outcome)
+        return try outcome.get()
     }
 
     /// The settings of a session that the body makes.
@@ -153,17 +140,17 @@ public final class PostedBody: Sendable {
     /// The session's counts as named until it has found rows. Nil if no shape would help: if the session's did, or
     /// makes its sections.
     public var refused: (document: StateDocument, shape: StateShape?, isSection: Bool)? {
-        guard let last, rules.takesStates, case .failure(.unreadable(let error)) = last.outcome else { return nil }
+        guard rules.takesStates, case .failure(.unreadable(let error)) = last?.outcome else { return nil }
         var shape = rules.shape == .native ? nil : rules.shape
         if rules.section == nil {
             // With a kept shape, the body may still be an envelope.
-            let isInEnvelope = last.context.shape != nil && document.names(among: Self.names) != nil
-            if rules.shape == nil, last.context.shape ?? .native != .native {
-                guard !last.hasRows, !isInEnvelope else { return nil }
-                shape = last.context.shape
+            let isInEnvelope = last?.shape != nil && document.names(among: Self.names) != nil
+            if rules.shape == nil, last?.shape ?? .native != .native {
+                guard last?.hasRows == false, !isInEnvelope else { return nil }
+                shape = last?.shape
             }
             guard shape == nil || !isInEnvelope else { return nil }
-        } else if last.context.shape?.mapping?.element.groupAt != nil {
+        } else if last?.shape?.mapping?.element.groupAt != nil {
             return nil
         }
         switch error {
