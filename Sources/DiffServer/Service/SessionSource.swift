@@ -19,7 +19,7 @@ package protocol SessionSource: AnyObject, Sendable {
 }
 
 /// A session that the file of lists names.
-package protocol ListedSession: Sendable {
+package protocol ListedSession: AnyObject, Sendable {
     /// Whether it fetches itself.
     var hasSource: Bool { get }
     /// The settings that the file gives its sessions.

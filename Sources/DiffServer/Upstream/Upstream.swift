@@ -47,7 +47,7 @@ package final class Upstream: SessionSource {
     func match(_ name: String) -> ListMatch? { file.withLock { $0 }.list(of: name) }
 
     package func list(of name: String) -> (any ListedSession)? {
-        match(name).map { NamedList(name: name, match: $0, upstream: self) }
+        match(name).map { NamedList(name, $0, self) }
     }
 
     /// The session that is fetched from a URL; nil if none is, or only by a pattern of names.
@@ -188,10 +188,14 @@ package final class Upstream: SessionSource {
 }
 
 /// A session, and the list that the file says it belongs to.
-private struct NamedList: ListedSession {
+private final class NamedList: ListedSession {
     let name: String
     let match: ListMatch
     let upstream: Upstream
+
+    init(_ name: String, _ match: ListMatch, _ upstream: Upstream) {
+        (self.name, self.match, self.upstream) = (name, match, upstream)
+    }
 
     var hasSource: Bool { match.definition.hasSource }
     var settings: Session.SettingsChange { match.definition.settings }
@@ -216,7 +220,7 @@ private struct NamedList: ListedSession {
     fileprivate var next: NamedList? {
         upstream.match(name).flatMap { match in
             match.definition === self.match.definition || !match.definition.hasSource
-                ? nil : NamedList(name: name, match: match, upstream: upstream)
+                ? nil : NamedList(name, match, upstream)
         }
     }
 
