@@ -61,6 +61,9 @@ struct ChangesForm: Sendable, Hashable {
     var isOfMany = false
     var mediaType: String
 
+    /// Whether it is JSON without a type of its own.
+    var isPlain: Bool { mediaType == Self.mediaTypes[0] }
+
     static let patchType = MediaType.jsonPatch
 
     static func mediaType(_ dialect: Dialect) -> String { "application/vnd.diffserver.\(dialect.rawValue)+json" }
@@ -185,7 +188,7 @@ extension Response {
     /// A JSON answer that no cache keeps.
     init(status: Int = 200, json: [UInt8], fields: [Field] = [], isCompressible: Bool = true) {
         self.init(
-            status: status, fields: .uncached("application/json") + fields, body: .bytes(json),
+            status: status, fields: .uncachedJSON + fields, body: .bytes(json),
             isCompressible: isCompressible)
     }
 
@@ -200,6 +203,9 @@ extension [Field] {
     static func uncached(_ type: String) -> [Field] {
         [Field("Content-Type", type), Field("Cache-Control", "no-store")]
     }
+
+    /// Those of most answers.
+    static let uncachedJSON = uncached("application/json")
 }
 
 extension Field {

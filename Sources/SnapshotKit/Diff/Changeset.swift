@@ -57,10 +57,10 @@ public final class Changeset: Sendable {
         (self.old, self.new, self.patchesItems) = (old.columns, new.columns, patchesItems)
         self.ignored = PointerSet(ignored)
         let known = shared.flatMap { $0.old === old.columns && $0.new === new.columns ? $0 : nil }
-        changesList = self.old.withViews(of: self.new) { !sameValue($0.listContent, $1.listContent, ignoring: .none) }
         var draft: ChangesetDraft?
-        self.old.withViews(of: self.new) { [ignored = self.ignored] old, new in
+        changesList = self.old.withViews(of: self.new) { [ignored = self.ignored] old, new in
             draft = ChangesetDraft(old, new, ignoring: ignored, marks, known ?? SharedRuns(comparing: old, new))
+            return !sameValue(old.listContent, new.listContent, ignoring: .none)
         }
         self.draft = draft.take()!
     }

@@ -111,7 +111,7 @@ package struct ChangesAnswer: Sendable {
     }
 
     var fields: [Field] {
-        var fields: [Field] = .uncached(form.mediaType)
+        var fields: [Field] = form.isPlain ? .uncachedJSON : .uncached(form.mediaType)
         guard form.isBarePatch else { return fields }
         if let from, reset == nil { fields.append(Field("Delta-Base", "\"\(from.text)\"")) }
         if let to { fields.append(Field("ETag", "\"\(to.text)\"")) }
@@ -120,8 +120,8 @@ package struct ChangesAnswer: Sendable {
 
     func response(status: Int = 200, fields more: [Field] = []) -> Response {
         Response(
-            status: status, fields: fields + more, body: rest.map { .shared(prefix: own, $0) } ?? .bytes(own),
-            isCompressible: true)
+            status: status, fields: more.isEmpty ? fields : fields + more,
+            body: rest.map { .shared(prefix: own, $0) } ?? .bytes(own), isCompressible: true)
     }
 
     /// Writes the answer as an event.
