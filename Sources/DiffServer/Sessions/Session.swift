@@ -129,7 +129,8 @@ public final class Session: Sendable {
         /// Of how many answers of its source the shape was guessed; 0 if it is not, or not yet.
         package internal(set) var guessedAnswers: UInt8 = 0
         /// Where those answers had no elements beside the guessed list. One that has some later may be what was meant.
-        var emptyPlaces: [JSONPointer] = []
+        /// Nil for none, which costs less to copy.
+        var emptyPlaces: [JSONPointer]?
         /// How often the ignored places have changed since the session was made.
         var digestEpoch = 0
         /// Whether the ignored places are no part of the salt, as in records of the former format.
@@ -154,7 +155,7 @@ public final class Session: Sendable {
 
         /// Memory held, in bytes.
         var footprint: Int {
-            (ignored + emptyPlaces).reduce(shape?.footprint ?? 0) {
+            (ignored + (emptyPlaces ?? [])).reduce(shape?.footprint ?? 0) {
                 $0 + 48 + $1.tokens.reduce(0) { $0 + 48 + $1.count }
             }
         }

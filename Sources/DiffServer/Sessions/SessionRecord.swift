@@ -146,7 +146,7 @@ extension [String: JSONSlice] {
             (settings.digestEpoch, settings.ignoredOthers) = (epoch, self["ignoredOthers"] != nil)
             settings.isSaltedByEpoch = self["saltedByEpoch"] != nil
             settings.guessedAnswers = UInt8(clamping: self["guessedAnswers"]?.integer ?? 0)
-            settings.emptyPlaces = (self["emptyPlaces"]?.strings ?? []).compactMap { JSONPointer($0) }
+            settings.emptyPlaces = self["emptyPlaces"]?.strings?.compactMap { JSONPointer($0) }
             settings.isPublic = self["public"]?.boolean == true
             return settings
         } catch { throw .damaged }
@@ -210,7 +210,8 @@ extension JSONObject {
         if settings.ignoredOthers { number("ignoredOthers", 1) }
         if settings.isSaltedByEpoch { number("saltedByEpoch", 1) }
         if settings.guessedAnswers > 0 { number("guessedAnswers", Int(settings.guessedAnswers)) }
-        guard !settings.emptyPlaces.isEmpty else { return }
-        list("emptyPlaces", settings.emptyPlaces) { $0.writer.append(string: $1.description) }
+        if let places = settings.emptyPlaces {
+            list("emptyPlaces", places) { $0.writer.append(string: $1.description) }
+        }
     }
 }

@@ -135,6 +135,8 @@ public final class SessionTable: Sendable {
                 slot = SessionSlot(name: name, session)
             }
             registry.evicted[name] = nil
+            // No view here has the state before, which the changes hold.
+            _ = session.head.takeChange()
             slot.recency.isFetched = isFetched
             registry.add(slot)
             demoted = registry.awake.wake(slot)

@@ -40,9 +40,9 @@ extension PostedBody {
         let shape = settings.shape ?? .native
         let isSettled = settings.guessedAnswers == GuessedAnswer.most
         settings.emptyPlaces = session.settings.emptyPlaces
-        if let late = lateList(at: settings.emptyPlaces, than: shape) {
+        if let late = lateList(at: settings.emptyPlaces ?? [], than: shape) {
+            settings.emptyPlaces = nil
             settings.take(isSettled ? late.settled : late)
-            settings.emptyPlaces = []
             return GuessedAnswer(
                 state: try state(late, for: session, omitsFaults: true), settings: settings, shapes: [late],
                 isCorrected: true)
@@ -105,7 +105,9 @@ extension Session.Settings {
     ///   - places: where an answer has no elements.
     fileprivate mutating func take(_ shape: StateShape, beside places: [JSONPointer] = []) {
         self.shape = shape == .native ? nil : shape
-        emptyPlaces = Array((emptyPlaces + places.filter { !emptyPlaces.contains($0) }).prefix(Self.maxEmptyPlaces))
+        let known = emptyPlaces ?? []
+        let all = known + places.filter { !known.contains($0) }
+        emptyPlaces = all.isEmpty ? nil : Array(all.prefix(Self.maxEmptyPlaces))
     }
 }
 

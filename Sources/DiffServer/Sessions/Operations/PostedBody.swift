@@ -84,11 +84,12 @@ public final class PostedBody: Sendable {
         /// The head, if the session keeps what is expanded there, or if elements continue its own.
         let kept: Session.Head?
         let outcome: Result<Content, SessionError>
+        /// Whether the session has any; only told of a failure.
         let hasRows: Bool
 
         init(_ session: Session?, _ shape: StateShape?, _ outcome: Result<Content, SessionError>) {
             (self.shape, kept, self.outcome) = (shape, Self.kept(of: session, outcome), outcome)
-            hasRows = (session?.head.snapshot.itemCount ?? 0) > 0
+            hasRows = if case .failure = outcome, let session { session.head.snapshot.itemCount > 0 } else { false }
         }
 
         /// Whether its result is also that for another session.
