@@ -29,6 +29,8 @@ package struct PieceTable {
     private(set) var nodes: [Node] = []
     private(set) var payloads: [Payload] = []
     private(set) var sections: [SectionNode] = []
+    /// Texts of new items that have grown, by item.
+    private var grown: [Int: GrownText] = [:]
     /// The list's own content.
     package var list: ListContent
 
@@ -62,7 +64,8 @@ package struct PieceTable {
     /// Appends a new item.
     ///
     /// - Parameter node: its id, hash, flags and level; `finish` sets the rest.
-    package mutating func append(_ node: Node, _ payload: Payload) {
+    package mutating func append(_ node: Node, _ payload: Payload, grown text: GrownText? = nil) {
+        if let text { grown[itemCount] = text }
         nodes.append(node)
         payloads.append(payload)
         append(Piece(first: itemCount, start: nodes.count - 1, count: 1, isOwn: true))
@@ -141,11 +144,11 @@ package struct PieceTable {
         let hasCollapsed =
             !source.allVisible || nodes.contains { $0.flags.contains(.isCollapsed) }
             || sections.contains { $0.flags.contains(.isCollapsed) }
-        let shared = runs(where: \.isShared)
+        let (shared, grown) = (runs(where: \.isShared), grown)
         if !hasCollapsed, hasStructure(of: source) {
             let columns = withStructure(of: source, text)
             return SharedRuns(
-                shared, hasSameStructure: true, from: source.columns,
+                shared, hasSameStructure: true, grown: grown, from: source.columns,
                 to: isIndexed ? columns.compactedIfNeeded : columns)
         }
         let alike = runs { !$0.isOwn }

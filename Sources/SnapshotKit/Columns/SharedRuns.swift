@@ -35,19 +35,24 @@ public final class SharedRuns: Sendable {
     /// Whether both states have the same ids of sections and items, in the same order and nesting, with the same
     /// members written in the same way: then only contents and kinds may differ.
     let hasSameStructure: Bool
+    /// Texts that have grown, while all else of their item's content is the same; by item, if `hasSameStructure`.
+    let grown: [Int: GrownText]
 
     /// O(runs), and O(runs log runs) if items have moved.
-    init(_ runs: [Run], pairs: Pairing? = nil, hasSameStructure: Bool = false, from old: Columns, to new: Columns) {
+    init(
+        _ runs: [Run], pairs: Pairing? = nil, hasSameStructure: Bool = false, grown: [Int: GrownText] = [:],
+        from old: Columns, to new: Columns
+    ) {
         assert(runs.allSatisfy { $0.count > 0 })
         (self.runs, runsByOld, self.pairs, self.hasSameStructure) = (runs, runs.sortedByOld, pairs, hasSameStructure)
-        (self.old, self.new) = (old, new)
+        (self.old, self.new, self.grown) = (old, new, grown)
     }
 
     private init(reversing other: SharedRuns) {
         runs = Array(other.reversedRuns)
         runsByOld = other.runs.map { Run(old: $0.new, new: $0.old, count: $0.count) }
         (pairs, hasSameStructure) = (other.pairs?.reversed, other.hasSameStructure)
-        (old, new) = (other.new, other.old)
+        (old, new, grown) = (other.new, other.old, [:])
     }
 
     /// The same, from the new state to the old one. O(runs).

@@ -46,6 +46,7 @@ public struct SnapshotDelta: Sendable, Equatable {
                 source, target,
                 sections: isBack ? change.sections.newOfOld : change.sections.oldOfNew,
                 items: isBack ? change.items.newOfOld : change.items.oldOfNew)
+            writer.grown = change.shared.grown
             return isBack
                 ? writer.write(reusing: change.shared.reversedRuns) : writer.write(reusing: change.shared.runs)
         }
@@ -134,6 +135,7 @@ private struct DeltaWriter {
     /// Partners in the source, by index; -1 for none.
     private let sections: [Int32]
     private let items: [Int32]
+    var grown: [Int: GrownText] = [:]
     private var writer = JSONWriter(capacity: 256)
     /// Where the last reference to the source ended.
     private var at = 0
@@ -238,7 +240,9 @@ private struct DeltaWriter {
             if !element.isSection { append(element.number) }
         }
         if changes.contains(.id) { append(element.id) }
-        if changes.contains(.content), let content = element.content { append(content, over: old.content) }
+        if changes.contains(.content), let content = element.content {
+            append(content, over: old.content, alike: element.isSection ? 0 : grown[partner]?.oldEnd ?? 0)
+        }
         if changes.contains(.kind), let kind = element.kind { append(kind) }
     }
 
@@ -277,14 +281,15 @@ private struct DeltaWriter {
     }
 
     /// A content: the lengths of the start and the end that it shares with the old one, and the part between.
-    private mutating func append(_ bytes: UnsafeRawBufferPointer, over old: UnsafeRawBufferPointer?) {
+    /// At least `alike` bytes of the start are known to be.
+    private mutating func append(_ bytes: UnsafeRawBufferPointer, over old: UnsafeRawBufferPointer?, alike: Int = 0) {
         guard let base = bytes.baseAddress, let old, let oldBase = old.baseAddress, old.count > 0 else {
             append(0)
             append(0)
             return append(bytes)
         }
         let shorter = min(bytes.count, old.count)
-        let start = commonPrefix(base, oldBase, shorter)
+        let start = alike + commonPrefix(base + alike, oldBase + alike, shorter - alike)
         let end = commonSuffix(base + bytes.count, oldBase + old.count, shorter - start)
         append(start)
         append(end)

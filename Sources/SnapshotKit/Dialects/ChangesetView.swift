@@ -92,7 +92,8 @@ struct ChangesetView {
         let oldItem = Int(change.items.oldOfNew[item])
         guard change.patchesItems, oldItem >= 0, old.nodes[oldItem].flags.contains(.hasContent) else { return false }
         return ContentChange(
-            old: old.content(ofItem: oldItem), new: new.content(ofItem: item), ignored: change.ignored
+            old: old.content(ofItem: oldItem), new: new.content(ofItem: item), ignored: change.ignored,
+            grown: change.shared.grown[item]
         ).append(style, to: &writer)
     }
 

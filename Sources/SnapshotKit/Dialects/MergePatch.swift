@@ -16,11 +16,15 @@ struct ContentChange {
     let new: UnsafeRawBufferPointer
     /// Places at which the reader may have any value, or none.
     let ignored: PointerSet
+    /// A text that alone has changed: it has grown.
+    var grown: GrownText?
 
     /// Appends the members `patch` and `append`, as the style allows. Appends nothing and returns false if the reader
     /// needs the whole: nothing less is lossless, or smaller. O(n).
     func append(_ style: ContentStyle, to writer: inout JSONWriter) -> Bool {
         let start = writer.count
+        if style == .delta, ignored.isEmpty, let grown, appendRest(of: grown, to: &writer) { return true }
+        writer.truncate(to: start)
         // As if they had the content's name.
         let most = new.count + (writer.needsComma ? 9 : 8)
         if let growth = style == .full ? nil : appendPatch(notingGrowth: style == .delta, to: &writer) {
@@ -33,6 +37,24 @@ struct ContentChange {
         }
         writer.truncate(to: start)
         return false
+    }
+
+    /// Appends the member `append` if that is all, and shorter for sure, without reading the text's start. If it
+    /// returns false, anything may have been appended.
+    private func appendRest(of text: GrownText, to writer: inout JSONWriter) -> Bool {
+        let cut = { (content: UnsafeRawBufferPointer) in
+            JSONText(accepted: Array(content[..<text.start]) + content[text.oldEnd...])
+        }
+        var growth = cut(old).withBytes { old in
+            cut(new).withBytes {
+                ContentChange(old: old, new: $0, ignored: .none).appendPatch(notingGrowth: true, to: &writer)
+            }
+        }
+        growth?.saved += text.oldCount
+        // In an array, it has not been noted.
+        guard let growth, growth.isWorthIt, !growth.isEmpty else { return false }
+        growth.append(to: &writer)
+        return true
     }
 
     /// Bytes of a patch without growth.
@@ -69,7 +91,7 @@ struct ContentChange {
 private struct TextGrowth {
     private var members = JSONWriter(capacity: 0)
     /// Bytes that are not sent, less those of the places.
-    private var saved = 0
+    var saved = 0
     /// The names of the objects' members that lead to where the walk is.
     var path: [JSONString] = []
 
@@ -223,10 +245,11 @@ extension JSONText {
             guard let value, let pointer = JSONPointer(member.name), member.value.string != nil else { return nil }
             var path = JSONWriter()
             path.append(array: pointer.tokens) { $0.append(string: $1) }
+            var grown: GrownText?
             return JSONText(padding: path).withBytes { path in
                 member.value.withCursor { text, _ in
                     value.withBytes {
-                        try? JSONText(appending: text.at, at: path.baseAddress!, to: $0, limit: .max)
+                        try? JSONText(appending: text.at, at: path.baseAddress!, to: $0, limit: .max, &grown)
                     }
                 }
             }

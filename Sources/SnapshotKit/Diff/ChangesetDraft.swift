@@ -44,7 +44,8 @@ struct ChangesetDraft: ~Copyable {
         compareSections(old, new)
         if let runs = compareItems(old, new, ignored, known.runs) {
             shared = SharedRuns(
-                runs, pairs: known.pairs, hasSameStructure: hasSameStructure, from: known.old, to: known.new)
+                runs, pairs: known.pairs, hasSameStructure: hasSameStructure, grown: known.grown, from: known.old,
+                to: known.new)
         }
         if !marks.isEmpty { apply(marks, new) }
         sectionCounts = OperationCounts(
@@ -173,6 +174,7 @@ struct ChangesetDraft: ~Copyable {
     ) -> [SharedRuns.Run]? {
         // The list is copied only once more are found.
         var (unchanged, isLonger) = (runs, false)
+        let grown = ignored.isEmpty ? shared.grown : [:]
         items.oldOfNew.withUnsafeBufferPointer { oldOfNew in
             oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
                 rowChanges.withUnsafeMutableBufferPointer { changes in
@@ -185,7 +187,8 @@ struct ChangesetDraft: ~Copyable {
                             guard row >= 0, oldRowOfNew[row] >= 0 else { continue }
                             let oldItem = Int(oldOfNew[item])
                             let isSame = old.hasSameBytes(oldItem, as: new, item)
-                            let change = Self.change(oldItem, item, old, new, oldOfNew, isSame ? nil : ignored)
+                            let change = Self.change(
+                                oldItem, item, old, new, oldOfNew, isSame ? nil : ignored, differs: grown[item] != nil)
                             changes[row].formUnion(change)
                             guard isSame, change.isEmpty else { continue }
                             if !isLonger { (unchanged, isLonger) = (Array(runs[..<next]), true) }
@@ -201,11 +204,13 @@ struct ChangesetDraft: ~Copyable {
         return isLonger ? unchanged : nil
     }
 
-    /// - Parameter ignored: nil for items that are known to be written the same way.
+    /// - Parameters:
+    ///   - ignored: nil for items that are known to be written the same way.
+    ///   - differs: whether the contents are known to differ.
     @inline(__always)
     private static func change(
         _ oldItem: Int, _ newItem: Int, _ old: ColumnsView, _ new: ColumnsView, _ oldOfNew: UnsafeBufferPointer<Int32>,
-        _ ignored: PointerSet?
+        _ ignored: PointerSet?, differs: Bool
     ) -> RowChange {
         let (one, other) = (old.nodes[oldItem], new.nodes[newItem])
         let differing = one.flags.symmetricDifference(other.flags)
@@ -218,7 +223,7 @@ struct ChangesetDraft: ~Copyable {
         // On level 0 there is no parent to compare.
         if other.level > 0, one.parent != oldOfNew[Int(other.parent)] { return .updated }
         if let ignored, other.flags.contains(.hasContent),
-            !old.hasSameContent(item: oldItem, as: new, newItem, ignoring: ignored)
+            differs || !old.hasSameContent(item: oldItem, as: new, newItem, ignoring: ignored)
         {
             return .updated
         }

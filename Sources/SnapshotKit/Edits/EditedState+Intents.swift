@@ -13,21 +13,24 @@ extension EditedState {
         let patch = update.patch.map { DocumentPlace(Int($0.lowerBound)) }
         let additions = batch.additions[update.additions] + batch.additions[update.appends]
         let before = withContent(of: vertex) { $0.count }
-        let kept = made[vertex]?.count ?? 0
+        let kept = made[vertex]?.text.count ?? 0
         if let text = update.patch, let patch {
             guard takesRoom(vertex, patch, &violations) else { return }
-            made[vertex] = withContent(of: vertex) { JSONText(merging: self.text(text), into: $0) }
+            made[vertex] = withContent(of: vertex) { (JSONText(merging: self.text(text), into: $0), nil) }
         }
         for addition in additions {
             guard takesRoom(vertex, DocumentPlace(addition.offset, levelsUp: 1), &violations) else { return }
+            let isOld = vertex < firstNew && made[vertex] == nil && override(of: vertex)?.content == nil
             do throws(AdditionError) {
                 made[vertex] = try withContent(of: vertex) { (content) throws(AdditionError) in
                     let path = bytes + Int(addition.path)
-                    return switch addition.addend {
-                    case .amount(let amount): try JSONText(adding: amount, at: path, to: content)
+                    switch addition.addend {
+                    case .amount(let amount): return (try JSONText(adding: amount, at: path, to: content), nil)
                     case .text(let start):
-                        try JSONText(
-                            appending: bytes + Int(start), at: path, to: content, limit: limits.maxTextBytes)
+                        var grown: GrownText?
+                        let text = try JSONText(
+                            appending: bytes + Int(start), at: path, to: content, limit: limits.maxTextBytes, &grown)
+                        return (text, isOld ? grown : nil)
                     }
                 }
             } catch {
@@ -45,7 +48,7 @@ extension EditedState {
             }
         }
         let after = withContent(of: vertex) { $0.count }
-        madeBytes += (made[vertex]?.count ?? 0) - kept
+        madeBytes += (made[vertex]?.text.count ?? 0) - kept
         // The object of all additions.
         let place = patch ?? additions.first.map { DocumentPlace($0.offset, levelsUp: 1) }
         if after > limits.maxContentBytes, after > before, let place {
@@ -58,7 +61,7 @@ extension EditedState {
     /// Whether a content may be read, perhaps once more.
     mutating func takesRoom(_ vertex: Int, _ place: DocumentPlace, _ violations: inout Violations) -> Bool {
         if isExhausted { return false }
-        if let content = made[vertex] { repeated += content.count }
+        if let content = made[vertex] { repeated += content.text.count }
         let isTooLong =
             madeBytes + (made[vertex] == nil ? withContent(of: vertex) { $0.count } : 0) > limits.maxMadeBytes
         isExhausted = isTooLong || repeated / Self.maxRepeats > limits.maxContentBytes
@@ -76,7 +79,7 @@ extension EditedState {
     func withContent<Result, Failure: Error>(
         of vertex: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        if let made = made[vertex] { return try made.withBytes(body) }
+        if let made = made[vertex] { return try made.text.withBytes(body) }
         if let content = override(of: vertex)?.content { return try body(text(content)) }
         let payload = record(of: vertex).payload
         return try body(

@@ -80,7 +80,7 @@ struct EditedStateWriter {
                 try check(level, vertex)
                 var (node, payload) = element(vertex)
                 node.level = UInt8(truncatingIfNeeded: level)
-                pieceTable.append(node, payload)
+                pieceTable.append(node, payload, grown: state.made[vertex]?.grown)
             }
             (vertex, level) = following(vertex, level)
         }
@@ -143,7 +143,7 @@ struct EditedStateWriter {
         }
         if let override = state.override(of: vertex) {
             if let content = state.made[vertex] {
-                payload.setContent(content.withBytes { made.append(value: $0) }, content.count)
+                payload.setContent(content.text.withBytes { made.append(value: $0) }, content.text.count)
                 node.flags.insert(.hasContent)
             } else if let content = override.content {
                 payload.setContent(Int(content.lowerBound + base), content.count)

@@ -183,7 +183,7 @@ extension EditedState {
         let section = vertex(.madeSection(madeSections))
         madeSections += 1
         givenIDs.give(id, to: section, .sections)
-        made[section] = group.content
+        made[section] = (group.content, nil)
         change(section) { _ in }
         place(section, in: Gap(parent: EditedTree.root))
         return section
@@ -313,8 +313,8 @@ extension EditedState {
         guard takesRoom(vertex, place, &violations),
             let text = withContent(of: vertex, { JSONText(setting: value, at: pointer, in: $0) })
         else { return }
-        madeBytes += text.count - (made[vertex]?.count ?? 0)
-        made[vertex] = text
+        madeBytes += text.count - (made[vertex]?.text.count ?? 0)
+        made[vertex] = (text, nil)
         change(vertex) { _ in }
         fields[vertex] = nil
     }

@@ -23,8 +23,9 @@ struct EditedState {
     private var current: [Int32]
     /// What edits changed about vertices.
     private var overrides: [Int: Override] = [:]
-    /// Contents made by intents, from those of the state and of the batch.
-    var made: [Int: JSONText] = [:]
+    /// Contents made by intents, from those of the state and of the batch; if they only append to a text of the
+    /// state's, that.
+    var made: [Int: (text: JSONText, grown: GrownText?)] = [:]
     /// Bytes of these.
     var madeBytes = 0
     /// Bytes of contents that intents have read more than once, or in vain.

@@ -1,6 +1,15 @@
 // A number or a string is found and replaced in one walk. Everything before and after it is copied as written: no other
 // part of the text is taken apart, and no other number is encoded anew.
 
+/// A string to which an edit has appended: where it starts in its value, behind the quote, and its bytes as written.
+package struct GrownText: Sendable {
+    let start: Int
+    let oldCount: Int
+
+    /// Up to here, the value was the same before.
+    var oldEnd: Int { start + oldCount }
+}
+
 /// Why nothing can be added.
 enum AdditionError: Error {
     /// The place is beyond an array's end, below a scalar, or holds something other than a number.
@@ -42,8 +51,10 @@ extension JSONText {
     ///   - text: an accepted string.
     ///   - path: an accepted array of strings, the reference tokens of a pointer (RFC 6901).
     ///   - limit: the most bytes that the string may have then, in UTF-8.
+    ///   - grown: the string, if it was there and is longer now.
     init(
-        appending text: UnsafeRawPointer, at path: UnsafeRawPointer, to target: UnsafeRawBufferPointer, limit: Int
+        appending text: UnsafeRawPointer, at path: UnsafeRawPointer, to target: UnsafeRawBufferPointer, limit: Int,
+        _ grown: inout GrownText?
     ) throws(AdditionError) {
         let found = try AdditionPlace(path, in: target, else: .notAString)
         var (cursor, source) = (found.cursor, JSONCursor(text))
@@ -52,6 +63,9 @@ extension JSONText {
         if !found.isMissing {
             guard cursor.byte == UInt8(ascii: "\"") else { throw .notAString }
             before = cursor.takeString()
+        }
+        if let before, added.count > 0 {
+            grown = GrownText(start: before.start - target.baseAddress!, oldCount: before.count)
         }
         // As it is written, no text is shorter.
         if (before?.count ?? 0) + added.count > limit {
