@@ -96,13 +96,27 @@ public struct KeyedHash: Sendable, Equatable {
             state = absorbed(start, count, into: state)
             (one, other) = (load64(start + count - 16), load64(start + count - 8))
         }
-        return Self.fold(Self.fold(one ^ mask.1, other ^ state) ^ mask.2, UInt64(truncatingIfNeeded: count) ^ mask.3)
+        return finished(one, other, state, count)
+    }
+
+    @inline(__always)
+    private func finished(_ one: UInt64, _ other: UInt64, _ state: UInt64, _ count: Int) -> UInt64 {
+        Self.fold(Self.fold(one ^ mask.1, other ^ state) ^ mask.2, UInt64(truncatingIfNeeded: count) ^ mask.3)
     }
 
     /// Absorbs all blocks of 16 bytes except the last bytes, which `hash` takes itself.
     private func absorbed(_ start: UnsafeRawPointer, _ count: Int, into state: UInt64) -> UInt64 {
         var state = state
         var lane = state ^ mask.2
+        let at = absorb(start, count, &state, &lane)
+        return absorbed(start + at, count - at, state, lane)
+    }
+
+    /// Absorbs blocks of 32 bytes as long as that does not depend on what follows; returns how many bytes.
+    @inline(__always)
+    private func absorb(
+        _ start: UnsafeRawPointer, _ count: Int, _ state: inout UInt64, _ lane: inout UInt64
+    ) -> Int {
         var at = 0
         while at + 48 < count {
             // Two independent chains, so that two multiplications are under way at once.
@@ -110,10 +124,52 @@ public struct KeyedHash: Sendable, Equatable {
             lane = Self.fold(load64(start + at + 16) ^ mask.3, load64(start + at + 24) ^ lane)
             at += 32
         }
+        return at
+    }
+
+    @inline(__always)
+    private func absorbed(_ start: UnsafeRawPointer, _ count: Int, _ state: UInt64, _ lane: UInt64) -> UInt64 {
+        var (state, at) = (state, 0)
         while at + 16 < count {
             state = Self.fold(load64(start + at) ^ mask.1, load64(start + at + 8) ^ state)
             at += 16
         }
         return state ^ (lane &* 0x9E37_79B9_7F4A_7C15)
+    }
+
+    /// The hash of bytes to which more can be appended: O(those), however many there are.
+    struct Growing: Sendable {
+        private let hash: KeyedHash
+        private let from: UInt64
+        private var state: UInt64
+        private var lane: UInt64
+        private var count = 0
+        /// The last bytes, which are not absorbed yet: at most 48.
+        private var rest: [UInt8] = []
+
+        /// No bytes yet.
+        init(by hash: KeyedHash, from: UInt64) {
+            (self.hash, self.from, state) = (hash, from, hash.mask.0 ^ from)
+            lane = state ^ hash.mask.2
+        }
+
+        mutating func append(_ bytes: [UInt8]) {
+            rest += bytes
+            count += bytes.count
+            let absorbed = rest.withUnsafeBytes { [hash, count = rest.count] in
+                count == 0 ? 0 : hash.absorb($0.baseAddress!, count, &state, &lane)
+            }
+            if absorbed > 0 { rest = Array(rest[absorbed...]) }
+        }
+
+        /// What `hash` returns for all of them, of which there must be some.
+        var value: UInt64 {
+            rest.withUnsafeBytes { rest in
+                let start = rest.baseAddress!
+                if rest.count == count { return hash.hash(start, count, from: from) }
+                let state = hash.absorbed(start, rest.count, state, lane)
+                return hash.finished(load64(start + rest.count - 16), load64(start + rest.count - 8), state, count)
+            }
+        }
     }
 }

@@ -224,18 +224,21 @@ package final class Columns: Sendable {
     /// Whether no item is nested and no id was written with escapes, so that in a state read from a document the starts
     /// of ids ascend in the document's order.
     let isFlat: Bool
+    /// Texts that have grown in the edit that made this state, by item: the next one need not look for their ends.
+    let grown: [Int: GrownText]
 
     package init(
         text: TextRope, list: ListContent = ListContent(), nodes: [Node], sections: [SectionNode],
         payloads: [Payload] = [], itemTable: IDTable = .empty, sectionTable: IDTable = .empty,
         rowOfItem: [Int32] = [], itemOfRow: [UInt32] = [], childCounts: [UInt32] = [], contextAncestors: Int = 0,
-        settings: ParseSettings = .nowhere, documentOrder: [UInt32] = [], isFlat: Bool = false
+        settings: ParseSettings = .nowhere, documentOrder: [UInt32] = [], isFlat: Bool = false,
+        grown: [Int: GrownText] = [:]
     ) {
         (self.text, self.list, self.nodes, self.sections, self.payloads) = (text, list, nodes, sections, payloads)
         (self.itemTable, self.sectionTable) = (itemTable, sectionTable)
         (self.rowOfItem, self.itemOfRow, self.childCounts) = (rowOfItem, itemOfRow, childCounts)
         (self.contextAncestors, self.settings, self.isFlat) = (contextAncestors, settings, isFlat)
-        self.documentOrder = documentOrder
+        (self.documentOrder, self.grown) = (documentOrder, grown)
     }
 
     var rowCount: Int { sections.rowCount }
@@ -370,6 +373,7 @@ extension Columns {
             var (nodes, payloads, sections) = (nodes, payloads, sections)
             var list = list
             let keepsAll = kept.areAll
+            var long: [(item: Int, value: [UInt8])] = []
             if list.count > 0 {
                 let content = view.listContent
                 list = buffer.append { $0.append(content, keeping: kept.list) }.map(ListContent.init) ?? ListContent()
@@ -384,7 +388,12 @@ extension Columns {
             for item in nodes.indices {
                 let node = nodes[item]
                 var inside: Int?
-                if node.flags.contains(.hasContent) {
+                if keepsAll, node.flags.contains(.hasContent), view.idOffset(inContentOf: item) == nil,
+                    let value = text.chunk(at: payloads[item].contentStart),
+                    value.count == Int(payloads[item].contentCount) + JSONScanner.padding
+                {
+                    long.append((item, value))
+                } else if node.flags.contains(.hasContent) {
                     let content = view.content(ofItem: item)
                     if let place = buffer.append(writing: { $0.append(content, keeping: kept.items) }) {
                         payloads[item].setContent(place.lowerBound, place.count)
@@ -400,10 +409,16 @@ extension Columns {
                 }
                 nodes[item].idStart = UInt32(truncatingIfNeeded: inside ?? buffer.append(view.id(ofItem: item)))
             }
+            var text = TextRope((consume buffer).padded())
+            for (item, value) in long {
+                payloads[item].contentStart = UInt32(truncatingIfNeeded: text.count)
+                text = text.appending(value)
+            }
             return Columns(
-                text: TextRope((consume buffer).padded()), list: list, nodes: nodes, sections: sections,
+                text: text, list: list, nodes: nodes, sections: sections,
                 payloads: payloads, itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem,
-                itemOfRow: itemOfRow, childCounts: childCounts, contextAncestors: contextAncestors)
+                itemOfRow: itemOfRow, childCounts: childCounts, contextAncestors: contextAncestors,
+                grown: keepsAll ? grown : [:])
         }
     }
 }

@@ -197,7 +197,7 @@ package struct PieceTable {
         }
         return Columns(
             text: text, list: list, nodes: columns.nodes, sections: sections, payloads: payloads,
-            itemTable: columns.itemTable, sectionTable: columns.sectionTable)
+            itemTable: columns.itemTable, sectionTable: columns.sectionTable, grown: grown)
     }
 
     private consuming func rebuilt(from source: ColumnsView, hasCollapsed: Bool) -> ColumnsBuilder {

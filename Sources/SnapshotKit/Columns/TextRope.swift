@@ -52,6 +52,22 @@ package struct TextRope: Sendable {
         return text
     }
 
+    /// Bytes of a value from which it is no longer copied into a text, but a chunk itself.
+    static let longValue = 1 << 16
+
+    /// The text with a value as the next chunk. O(chunks).
+    func appending(_ value: [UInt8]) -> TextRope {
+        var text = self
+        text.rest = RopeTail(rest, TextChunk(value, from: count))
+        return text
+    }
+
+    /// The chunk that starts at an offset behind the first one.
+    func chunk(at offset: UInt32) -> [UInt8]? {
+        let chunk = offset < bytes.count ? nil : rest?.chunk(at: offset)
+        return chunk?.start == Int(offset) ? chunk?.bytes : nil
+    }
+
     /// The text with tokens and their padding appended.
     package func appending(_ tokens: TokenBuffer, garbageBytes: Int = 0) -> TextRope {
         tokens.bytes.withUnsafeBytes { appending($0, padding: JSONScanner.padding, garbageBytes: garbageBytes) }
@@ -90,37 +106,46 @@ private final class RopeTail: Sendable {
         self.chunks = chunks
     }
 
+    init(_ others: RopeTail?, _ chunk: TextChunk) {
+        (chunks, end) = ((others?.chunks ?? []) + [chunk], chunk.start + chunk.bytes.count)
+    }
+
     var footprint: Int { chunks.reduce(0) { $0 + $1.count + 64 } }
 
     /// The memory at an offset.
     @inline(never)
     func memory(at offset: UInt32) -> UnsafeRawPointer {
-        let chunk = chunks[chunks.indices.partitionPoint { chunks[$0].start <= Int(offset) } - 1]
+        let chunk = chunk(at: offset)
         return chunk.memory + (Int(offset) - chunk.start)
+    }
+
+    @inline(__always)
+    func chunk(at offset: UInt32) -> TextChunk {
+        chunks[chunks.indices.partitionPoint { chunks[$0].start <= Int(offset) } - 1]
     }
 }
 
 /// Part of a text, in separate memory.
 private final class TextChunk: Sendable {
     let start: Int
-    let count: Int
-    nonisolated(unsafe) let memory: UnsafeRawPointer  // never written again
+    let bytes: [UInt8]
+    /// Those, which stay where they are, since nobody writes to them again.
+    nonisolated(unsafe) let memory: UnsafeRawPointer
+    var count: Int { bytes.count }
 
-    /// Copies consecutive chunks and the bytes behind them, and adds zeros.
-    init(_ others: ArraySlice<TextChunk>, _ bytes: UnsafeRawBufferPointer, from start: Int, _ count: Int) {
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 8)
-        var at = memory
-        for chunk in others {
-            at.copyMemory(from: chunk.memory, byteCount: chunk.count)
-            at += chunk.count
-        }
-        if let first = bytes.baseAddress { at.copyMemory(from: first, byteCount: bytes.count) }
-        at += bytes.count
-        at.initializeMemory(as: UInt8.self, repeating: 0, count: memory + count - at)
-        (self.start, self.count, self.memory) = (start, count, UnsafeRawPointer(memory))
+    init(_ bytes: [UInt8], from start: Int) {
+        (self.start, self.bytes) = (start, bytes)
+        memory = bytes.withUnsafeBytes { $0.baseAddress! }
     }
 
-    deinit { memory.deallocate() }
+    /// Copies consecutive chunks and the bytes behind them, and adds zeros.
+    convenience init(_ others: ArraySlice<TextChunk>, _ bytes: UnsafeRawBufferPointer, from start: Int, _ count: Int) {
+        var writer = JSONWriter(capacity: count)
+        for chunk in others { writer.append(chunk.memory, chunk.count) }
+        writer.append(bytes)
+        while writer.count < count { writer.append(byte: 0) }
+        self.init(writer.bytes(), from: start)
+    }
 }
 
 /// A text as memory, for as long as a closure runs.

@@ -21,13 +21,15 @@ extension EditedState {
         for addition in additions {
             guard takesRoom(vertex, DocumentPlace(addition.offset, levelsUp: 1), &violations) else { return }
             let isOld = vertex < firstNew && made[vertex] == nil && override(of: vertex)?.content == nil
+            var known: GrownText?
+            if isOld, case .oldItem(let item) = self.vertex(numbered: vertex) { known = old.columns.grown[item] }
             do throws(AdditionError) {
                 made[vertex] = try withContent(of: vertex) { (content) throws(AdditionError) in
                     let path = bytes + Int(addition.path)
                     switch addition.addend {
                     case .amount(let amount): return (try JSONText(adding: amount, at: path, to: content), nil)
                     case .text(let start):
-                        var grown: GrownText?
+                        var grown = known
                         let text = try JSONText(
                             appending: bytes + Int(start), at: path, to: content, limit: limits.maxTextBytes, &grown)
                         return (text, isOld ? grown : nil)

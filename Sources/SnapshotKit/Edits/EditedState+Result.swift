@@ -7,21 +7,32 @@ struct EditedStateWriter {
     private let limits: StateLimits
     private var pieceTable: PieceTable
     private let cuts: [Int]
+    /// The old state's text, followed by long contents made by intents, and where these are.
+    private let text: TextRope
+    private var longStarts: [Int: Int] = [:]
     /// Where the batch's bytes start in the new state's text.
     private let base: UInt32
     /// Bytes of the batch that the new state needs.
     private var used = 0
-    /// Contents made by intents: they follow the batch's bytes.
+    /// Other contents made by intents: they follow the batch's bytes.
     private var made: TokenBuffer
 
     init(_ state: EditedState, limits: StateLimits) {
         (self.state, self.limits) = (state, limits)
         pieceTable = PieceTable(list: state.old.columns.list)
         cuts = state.tree.cuts()
-        base = UInt32(truncatingIfNeeded: state.old.columns.text.count)
-        made = TokenBuffer(
-            base: state.old.columns.text.count + state.batch.bytes.count,
-            capacity: state.made.isEmpty ? 0 : state.madeBytes + state.made.count)
+        var (text, bytes) = (state.old.columns.text, 0)
+        for (vertex, content) in state.made {
+            if content.text.count < TextRope.longValue {
+                bytes += content.text.count + 1
+            } else {
+                longStarts[vertex] = text.count
+                text = text.appending(content.text.padded)
+            }
+        }
+        self.text = text
+        base = UInt32(truncatingIfNeeded: text.count)
+        made = TokenBuffer(base: text.count + state.batch.bytes.count, capacity: bytes)
     }
 
     /// The finished state, and what it has in common with the old one. O(edits), and O(n) as memory.
@@ -41,7 +52,7 @@ struct EditedStateWriter {
             throw .limitExceeded(what: "bytes", limit: Int(UInt32.max), actual: size, pointer: state.batch.pointer)
         }
         let text = state.batch.bytes.withUnsafeBytes {
-            state.old.columns.text.appending(
+            self.text.appending(
                 $0, garbageBytes: state.batch.bytes.count - used + pieceTable.bytesLeftBehind(of: state.old))
         }.appending(made)
         let shared = exchange(&pieceTable, with: PieceTable(list: ListContent()))
@@ -143,7 +154,8 @@ struct EditedStateWriter {
         }
         if let override = state.override(of: vertex) {
             if let content = state.made[vertex] {
-                payload.setContent(content.text.withBytes { made.append(value: $0) }, content.text.count)
+                let start = longStarts[vertex] ?? content.text.withBytes { made.append(value: $0) }
+                payload.setContent(start, content.text.count)
                 node.flags.insert(.hasContent)
             } else if let content = override.content {
                 payload.setContent(Int(content.lowerBound + base), content.count)

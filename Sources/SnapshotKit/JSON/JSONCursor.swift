@@ -60,6 +60,14 @@ struct JSONCursor {
         return JSONString(start: start, count: at - start, isEscaped: isEscaped)
     }
 
+    /// The same; `known` is a string whose end need not be searched for.
+    @inline(__always)
+    mutating func takeString(knowing known: JSONString?) -> JSONString {
+        guard let known, known.start == at + 1 else { return takeString() }
+        at = known.start + known.count + 1
+        return known
+    }
+
     /// Runs without a quote or a backslash are left to the C library from this many bytes on: texts that grow are long.
     private static let long = 64
 

@@ -136,10 +136,15 @@ private func takeSharedMember(
 // and a client without the key cannot search for a collision.
 
 /// The fingerprint of accepted JSON text, apart from `ignored`. Equal values have equal fingerprints. O(n).
-package func fingerprint(of text: UnsafeRawBufferPointer, by hash: KeyedHash, ignoring ignored: PointerSet) -> UInt64 {
+///
+/// - Parameter known: a string in it, and the fingerprint of that.
+package func fingerprint(
+    of text: UnsafeRawBufferPointer, by hash: KeyedHash, ignoring ignored: PointerSet,
+    knowing known: (string: JSONString, print: UInt64)? = nil
+) -> UInt64 {
     guard let start = text.baseAddress, text.count > 0 else { return 0 }
     var cursor = JSONCursor(start)
-    return ignored.withRoot { ValueHash(by: hash).takeValue(&cursor, $0) }
+    return ignored.withRoot { ValueHash(by: hash, known: known).takeValue(&cursor, $0) }
 }
 
 /// The fingerprint of a string's text.
@@ -149,6 +154,11 @@ package func fingerprint(of string: JSONString, by hash: KeyedHash) -> UInt64 {
     return string.text.bytes().withUnsafeBytes { text in
         hash.hash(text.baseAddress ?? string.start, text.count, from: Kind.string.rawValue)
     }
+}
+
+extension KeyedHash.Growing {
+    /// The fingerprint of a string to which more can be appended.
+    init(ofStringBy hash: KeyedHash) { self.init(by: hash, from: Kind.string.rawValue) }
 }
 
 /// A hash, by the process's key, of the value that starts at an address in accepted text. Numbers count by value.
@@ -167,12 +177,17 @@ private enum Kind: UInt64 {
 private struct ValueHash {
     private let hash: KeyedHash
     private let readsNumbers: Bool
+    private let known: (string: JSONString, print: UInt64)?
 
-    init(by hash: KeyedHash, readsNumbers: Bool = false) { (self.hash, self.readsNumbers) = (hash, readsNumbers) }
+    init(by hash: KeyedHash, readsNumbers: Bool = false, known: (string: JSONString, print: UInt64)? = nil) {
+        (self.hash, self.readsNumbers, self.known) = (hash, readsNumbers, known)
+    }
 
     fileprivate func takeValue(_ cursor: inout JSONCursor, _ ignored: PointerPlace) -> UInt64 {
         switch cursor.byte {
-        case UInt8(ascii: "\""): return fingerprint(of: cursor.takeString(), by: hash)
+        case UInt8(ascii: "\""):
+            let string = cursor.takeString(knowing: known?.string)
+            return string.start == known?.string.start ? known!.print : fingerprint(of: string, by: hash)
         case UInt8(ascii: "{"): return takeObject(&cursor, ignored)
         case UInt8(ascii: "["): return takeArray(&cursor, ignored)
         default:

@@ -5,9 +5,14 @@
 package struct GrownText: Sendable {
     let start: Int
     let oldCount: Int
+    let count: Int
 
     /// Up to here, the value was the same before.
     var oldEnd: Int { start + oldCount }
+
+    func string(in value: UnsafeRawBufferPointer, from: Int = 0) -> JSONString {
+        JSONString(start: value.baseAddress! + start + from, count: count - from, isEscaped: nil)
+    }
 }
 
 /// Why nothing can be added.
@@ -51,7 +56,7 @@ extension JSONText {
     ///   - text: an accepted string.
     ///   - path: an accepted array of strings, the reference tokens of a pointer (RFC 6901).
     ///   - limit: the most bytes that the string may have then, in UTF-8.
-    ///   - grown: the string, if it was there and is longer now.
+    ///   - grown: a string that has grown before; then the one that has now, if it was there.
     init(
         appending text: UnsafeRawPointer, at path: UnsafeRawPointer, to target: UnsafeRawBufferPointer, limit: Int,
         _ grown: inout GrownText?
@@ -59,13 +64,16 @@ extension JSONText {
         let found = try AdditionPlace(path, in: target, else: .notAString)
         var (cursor, source) = (found.cursor, JSONCursor(text))
         let added = source.takeString()
+        let known = grown?.string(in: target)
         var before: JSONString?
+        grown = nil
         if !found.isMissing {
             guard cursor.byte == UInt8(ascii: "\"") else { throw .notAString }
-            before = cursor.takeString()
+            before = cursor.takeString(knowing: known)
         }
         if let before, added.count > 0 {
-            grown = GrownText(start: before.start - target.baseAddress!, oldCount: before.count)
+            grown = GrownText(
+                start: before.start - target.baseAddress!, oldCount: before.count, count: before.count + added.count)
         }
         // As it is written, no text is shorter.
         if (before?.count ?? 0) + added.count > limit {

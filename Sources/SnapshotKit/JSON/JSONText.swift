@@ -4,7 +4,7 @@
 /// not matter; numbers are compared as written.
 public struct JSONText: Sendable {
     /// The text, followed by the padding that cursors need.
-    private let padded: [UInt8]
+    let padded: [UInt8]
 
     /// Checks a text. O(n).
     ///

@@ -20,6 +20,8 @@ public final class Fingerprints: Sendable {
     package let hash: KeyedHash
     /// The sum of the hashes of all items and sections.
     private let sum: UInt64
+    /// The hashes of texts that have just grown, by item, for when they grow again.
+    private let growing: [Int: GrowingText]
 
     /// Hashes every content and kind. O(bytes).
     ///
@@ -50,14 +52,14 @@ public final class Fingerprints: Sendable {
             self.init(of: snapshot, by: known.hash, ignoring: ignored)
             return
         }
-        let (items, sections, list, sum) = shared.old.withViews(of: snapshot.columns) { old, new in
+        let (items, sections, list, sum, growing) = shared.old.withViews(of: snapshot.columns) { old, new in
             let list =
                 old.listContent.hasSameBytes(as: new.listContent)
                 ? known.list : known.hash.fingerprint(ofListOf: new)
             let others = known.carried(over: shared, from: old, to: new, PointerSet(ignored))
-            return (others.items, others.sections, list, others.sum)
+            return (others.items, others.sections, list, others.sum, others.growing)
         }
-        self.init(items: items, sections: sections, list: list, hash: known.hash, sum: sum)
+        self.init(items: items, sections: sections, list: list, hash: known.hash, sum: sum, growing: growing)
     }
 
     /// Fingerprints that were computed before. O(n).
@@ -68,22 +70,34 @@ public final class Fingerprints: Sendable {
         self.init(items: items, sections: sections, list: list, hash: hash, sum: sum)
     }
 
-    private init(items: [Fingerprint], sections: [UInt64], list: UInt64, hash: KeyedHash, sum: UInt64) {
+    private init(
+        items: [Fingerprint], sections: [UInt64], list: UInt64, hash: KeyedHash, sum: UInt64,
+        growing: [Int: GrowingText] = [:]
+    ) {
         (self.items, self.sections, self.list, self.hash, self.sum) = (items, sections, list, hash, sum)
+        self.growing = growing
     }
 
     /// The fingerprints of a new state, with the old sum adjusted for the links that differ.
     private func carried(
         over shared: SharedRuns, from old: ColumnsView, to new: ColumnsView, _ ignored: PointerSet
-    ) -> (items: [Fingerprint], sections: [UInt64], sum: UInt64) {
+    ) -> (items: [Fingerprint], sections: [UInt64], sum: UInt64, growing: [Int: GrowingText]) {
         let runs = shared.runs
+        var growing: [Int: GrowingText] = [:]
+        for (item, text) in shared.grown {
+            growing[item] = GrowingText(text, in: new.content(ofItem: item), behind: self.growing[item], by: hash)
+        }
+        let print = { [growing] (item: Int) in
+            let known = growing.isEmpty ? nil : growing[item]?.print(in: new.content(ofItem: item))
+            return self.hash.fingerprint(ofItem: item, new, ignored, knowing: known)
+        }
         var items: [Fingerprint] = []
         items.reserveCapacity(new.nodes.count)
         for run in runs {
-            for item in items.count..<run.new { items.append(hash.fingerprint(ofItem: item, new, ignored)) }
+            for item in items.count..<run.new { items.append(print(item)) }
             items.append(contentsOf: self.items[run.old..<run.old + run.count])
         }
-        for item in items.count..<new.nodes.count { items.append(hash.fingerprint(ofItem: item, new, ignored)) }
+        for item in items.count..<new.nodes.count { items.append(print(item)) }
         let isAsMany = old.sections.count == new.sections.count
         var sections = isAsMany ? self.sections : [UInt64](filled: 0, count: new.sections.count)
         for section in sections.indices {
@@ -96,7 +110,9 @@ public final class Fingerprints: Sendable {
         }
         // Each link that differs costs a summand on either side.
         let others = new.nodes.count - runs.reduce(0) { $0 + $1.count - 1 }
-        guard others * 2 < new.nodes.count else { return (items, sections, hash.sum(items, sections, new)) }
+        guard others * 2 < new.nodes.count else {
+            return (items, sections, hash.sum(items, sections, new), growing)
+        }
         var sum = sum
         let hasSameStructure = shared.hasSameStructure
         // Otherwise the first item of a run may have another predecessor.
@@ -117,7 +133,7 @@ public final class Fingerprints: Sendable {
             if section < old.sections.count { sum &-= hash.summand(ofSection: section, old, self.sections[section]) }
             if section < new.sections.count { sum &+= hash.summand(ofSection: section, new, sections[section]) }
         }
-        return (items, sections, sum)
+        return (items, sections, sum, growing)
     }
 
     /// Memory held, in bytes.
@@ -133,6 +149,27 @@ public final class Fingerprints: Sendable {
         var salt = salt
         let whole = list == 0 ? sum : hash.mixed(list, sum)
         return hash.mixed(salt.withUTF8 { hash.digest(of: UnsafeRawBufferPointer($0)) }, whole)
+    }
+}
+
+/// A text that has grown, with its hash, which goes on when it grows again.
+private struct GrowingText {
+    private let text: GrownText
+    private var hash: KeyedHash.Growing
+
+    init(_ text: GrownText, in content: UnsafeRawBufferPointer, behind last: GrowingText?, by key: KeyedHash) {
+        self.text = text
+        if let last, last.text.start == text.start, last.text.count == text.oldCount {
+            hash = last.hash
+            hash.append(text.string(in: content, from: text.oldCount).text.bytes())
+        } else {
+            hash = KeyedHash.Growing(ofStringBy: key)
+            hash.append(text.string(in: content).text.bytes())
+        }
+    }
+
+    func print(in content: UnsafeRawBufferPointer) -> (string: JSONString, print: UInt64) {
+        (text.string(in: content), hash.value)
     }
 }
 
@@ -159,9 +196,13 @@ extension ColumnsView {
 }
 
 extension KeyedHash {
-    fileprivate func fingerprint(ofItem item: Int, _ view: ColumnsView, _ ignored: PointerSet) -> Fingerprint {
+    fileprivate func fingerprint(
+        ofItem item: Int, _ view: ColumnsView, _ ignored: PointerSet,
+        knowing known: (string: JSONString, print: UInt64)? = nil
+    ) -> Fingerprint {
         var print = Fingerprint()
-        print.content = SnapshotKit.fingerprint(of: view.content(ofItem: item), by: self, ignoring: ignored)
+        print.content = SnapshotKit.fingerprint(
+            of: view.content(ofItem: item), by: self, ignoring: ignored, knowing: known)
         if view.nodes[item].flags.contains(.hasKind) {
             print.kind = UInt32(truncatingIfNeeded: SnapshotKit.fingerprint(of: view.kindText(ofItem: item), by: self))
         }
