@@ -366,14 +366,29 @@ extension Columns {
     /// The same state, with a text of its own if most of this one is unused.
     var compactedIfNeeded: Columns { text.needsCompaction ? compacted() : self }
 
+    /// Contents that are chunks of their own, by item.
+    private func longContents(_ view: ColumnsView) -> [Int: [UInt8]] {
+        guard text.hasChunks else { return [:] }
+        var long: [Int: [UInt8]] = [:]
+        for item in nodes.indices where nodes[item].flags.contains(.hasContent) {
+            guard let value = text.chunk(at: payloads[item].contentStart), value.count >= TextRope.longValue,
+                value.count == Int(payloads[item].contentCount) + JSONScanner.padding,
+                view.idOffset(inContentOf: item) == nil
+            else { continue }
+            long[item] = value
+        }
+        return long
+    }
+
     /// The same state, or what is kept of it, over a text that holds nothing else. O(items + bytes).
     package func compacted(keeping kept: KeptMembers = KeptMembers()) -> Columns {
         withView { view in
-            var buffer = TokenBuffer(capacity: text.count - text.garbageBytes + JSONScanner.padding)
+            let keepsAll = kept.areAll
+            let long = keepsAll ? longContents(view) : [:]
+            let copied = text.count - text.garbageBytes - long.values.reduce(0) { $0 + $1.count }
+            var buffer = TokenBuffer(capacity: max(0, copied) + JSONScanner.padding)
             var (nodes, payloads, sections) = (nodes, payloads, sections)
             var list = list
-            let keepsAll = kept.areAll
-            var long: [(item: Int, value: [UInt8])] = []
             if list.count > 0 {
                 let content = view.listContent
                 list = buffer.append { $0.append(content, keeping: kept.list) }.map(ListContent.init) ?? ListContent()
@@ -388,12 +403,7 @@ extension Columns {
             for item in nodes.indices {
                 let node = nodes[item]
                 var inside: Int?
-                if keepsAll, node.flags.contains(.hasContent), view.idOffset(inContentOf: item) == nil,
-                    let value = text.chunk(at: payloads[item].contentStart),
-                    value.count == Int(payloads[item].contentCount) + JSONScanner.padding
-                {
-                    long.append((item, value))
-                } else if node.flags.contains(.hasContent) {
+                if node.flags.contains(.hasContent), long[item] == nil {
                     let content = view.content(ofItem: item)
                     if let place = buffer.append(writing: { $0.append(content, keeping: kept.items) }) {
                         payloads[item].setContent(place.lowerBound, place.count)

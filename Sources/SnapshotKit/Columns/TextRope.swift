@@ -62,6 +62,8 @@ package struct TextRope: Sendable {
         return text
     }
 
+    var hasChunks: Bool { rest != nil }
+
     /// The chunk that starts at an offset behind the first one.
     func chunk(at offset: UInt32) -> [UInt8]? {
         let chunk = offset < bytes.count ? nil : rest?.chunk(at: offset)
@@ -110,7 +112,7 @@ private final class RopeTail: Sendable {
         (chunks, end) = ((others?.chunks ?? []) + [chunk], chunk.start + chunk.bytes.count)
     }
 
-    var footprint: Int { chunks.reduce(0) { $0 + $1.count + 64 } }
+    var footprint: Int { chunks.reduce(0) { $0 + $1.bytes.capacity + 64 } }
 
     /// The memory at an offset.
     @inline(never)
