@@ -2,6 +2,7 @@
 
 import contextlib
 import pathlib
+import random
 import re
 import sqlite3
 import tempfile
@@ -228,6 +229,58 @@ class Cost(Growing):
                 while event.event != "changes" or event.json["to"] != head:
                     event = each.next_event()
                 self.assertEqual(event.json["changes"], [{"op": "update", "items": [{"id": "a", "append": {"/text": part}}], "as": "reconfigure"}])
+
+
+class LongTexts(Growing):
+    """Texts of which no edit copies or reads more than it must."""
+
+    def test_whatever_comes_between_appends_the_state_is_the_one_that_is_read_whole(self):
+        """A state of which equality and revisions were computed along the way equals the same state, posted whole."""
+        for seed in range(3):
+            draw = random.Random(f"long {seed}")
+            rows = {name: {"text": (PARAGRAPH * 60)[draw.randint(0, 9):size], "n": 0, "of": ["x"]}
+                    for name, size in (("a", 70_000), ("b", 200_000), ("c", 300), ("d", 66_000))}
+            settings = {"ignore": ["/n"]} if seed == 2 else {}
+            def state():
+                return [{"id": name, "content": content} for name, content in rows.items()]
+            session = self.new_name()
+            self.assertStatus(self.put_session(session, {"state": state(), **settings}), 201)
+            reader = Replica("keyed")
+            reader.receive(self.get_changes(session).exact)
+            for step in range(40):
+                name, part = draw.choice("aaabbcd"), draw.choice(["x", PARAGRAPH[:99], "é\n", "\"😀\"", "\\" * 40])
+                way = draw.choice(["append"] * 6 + ["twice", "patch", "both", "move", "array", "whole"])
+                edits = [{"op": "update", "items": [{"id": name, "append": {"/text": part}}]}]
+                if way == "twice":
+                    other = draw.choice("abcd")
+                    edits.append({"op": "update", "items": [{"id": other, "append": {"/text": "twice"}}]})
+                elif way == "patch":
+                    edits = [{"op": "update", "items": [{"id": name, "patch": {"n": step, "text": rows[name]["text"][:-3]}}]}]
+                elif way == "both":
+                    edits[0]["items"][0]["add"] = {"/n": 1}
+                elif way == "move":
+                    edits.append({"op": "move", "items": [name], "at": "start"})
+                elif way == "array":
+                    edits[0]["items"][0]["append"] = {"/of/0": part}
+                with self.subTest(seed=seed, step=step, way=way, name=name):
+                    if way == "array":
+                        rows[name]["of"][0] += part
+                    elif way == "patch":
+                        rows[name].update(n=step, text=rows[name]["text"][:-3])
+                    else:
+                        rows[name]["text"] += part
+                    if way == "twice":
+                        rows[other]["text"] += "twice"
+                    rows[name]["n"] += way == "both"
+                    if way == "move":
+                        rows = {name: rows.pop(name), **rows}
+                    answer = self.post_changes(session, state() if way == "whole" else {"edits": edits}, Prefer="return=minimal")
+                    self.assertStatus(answer, 200)
+                    self.assertEqual(self.get_session(session).json["state"]["sections"][0]["items"], state())
+                    answer = self.get_changes(session, {"since": reader.revision, "content": "delta"})
+                    self.assertEqual(reader.receive(answer.exact), "adopted")
+                    told, revision = self.post_changes(session, state()).json, answer.json["to"]
+                    self.assertEqual((told["from"], told["to"], told["changes"]), (revision, revision, []))
 
 
 @memory_only
