@@ -252,6 +252,7 @@ package final class Columns: Sendable {
             + payloads.capacity * MemoryLayout<Payload>.stride
             + sections.capacity * MemoryLayout<SectionNode>.stride + itemTable.footprint + sectionTable.footprint
             + (rowOfItem.capacity + itemOfRow.capacity + childCounts.capacity + documentOrder.capacity) * 4
+            + grown.capacity * 48
     }
 
     /// Calls `body` with these columns and others as memory, which is valid until it returns.

@@ -7,6 +7,9 @@ package struct GrownText: Sendable {
     let oldCount: Int
     let count: Int
 
+    /// Bytes of a string from which it is worth noting that it has grown: what is noted takes a tenth of that.
+    static let least = 4_096
+
     /// Up to here, the value was the same before.
     var oldEnd: Int { start + oldCount }
 
@@ -71,7 +74,7 @@ extension JSONText {
             guard cursor.byte == UInt8(ascii: "\"") else { throw .notAString }
             before = cursor.takeString(knowing: known)
         }
-        if let before, added.count > 0 {
+        if let before, added.count > 0, before.count >= GrownText.least {
             grown = GrownText(
                 start: before.start - target.baseAddress!, oldCount: before.count, count: before.count + added.count)
         }

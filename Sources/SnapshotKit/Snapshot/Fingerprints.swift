@@ -137,7 +137,10 @@ public final class Fingerprints: Sendable {
     }
 
     /// Memory held, in bytes.
-    public var footprint: Int { items.capacity * MemoryLayout<Fingerprint>.stride + sections.capacity * 8 }
+    public var footprint: Int {
+        // A text that grows has some of its bytes with it.
+        items.capacity * MemoryLayout<Fingerprint>.stride + sections.capacity * 8 + growing.capacity * 256
+    }
 
     /// Whether other fingerprints, by the same function, are of an equal state; wrong with a chance of 1 in 2^64. O(1).
     public func areOfSameState(as other: Fingerprints) -> Bool { sum == other.sum && list == other.list }
