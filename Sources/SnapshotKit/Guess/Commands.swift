@@ -3,8 +3,8 @@
 // those that the edit names.
 
 extension StateDocument {
-    /// Whether the document seems to say what to do with rows, rather than which rows there are: it has an edit or an
-    /// operation of a patch, which is an object with `op`, or the same in other words. It must be JSON. O(bytes).
+    /// Whether the document, which must be JSON, seems to say what to do with rows, rather than which there are: it has
+    /// an edit or an operation of a patch, an object with `op`, or the same in other words. O(bytes).
     package var holdsCommand: Bool {
         withStart { start in
             var cursor = JSONCursor(start)
@@ -34,9 +34,7 @@ private enum CommandWords {
 }
 
 extension JSONCursor {
-    /// Takes the next value. Whether it is an object that says what to do, or a list of such objects.
-    ///
-    /// - Parameter levels: how many lists may be around the objects; 0 in their elements.
+    /// Takes the next value. Whether it is an object that says what to do, or such objects in at most `levels` lists.
     fileprivate mutating func takesCommand(levels: Int) -> Bool {
         switch byte {
         case UInt8(ascii: "[") where levels > 0:
@@ -44,11 +42,7 @@ extension JSONCursor {
             var (found, count) = (false, 0)
             repeat {
                 count += 1
-                if count <= CommandWords.sample, takesCommand(levels: 0) {
-                    found = true
-                } else if count > CommandWords.sample {
-                    skipValue()
-                }
+                if count > CommandWords.sample { skipValue() } else if takesCommand(levels: 0) { found = true }
             } while takesComma()
             return found
         case UInt8(ascii: "{"):
@@ -66,10 +60,10 @@ extension JSONCursor {
 
     /// Takes a member. Whether it says what to do.
     private mutating func takesCommandMember(levels: Int) -> Bool {
-        let name = takeName().word ?? ""
+        let name = takeName().word
         switch byte {
         case UInt8(ascii: "\""):
-            let text = takeString().word ?? ""
+            let text = takeString().word
             if name == "op" { return true }
             // Elements of a list may well have a type that is called so.
             let mayBeKind = CommandWords.kinds.contains(name) || levels > 0 && name == "type"
@@ -87,10 +81,9 @@ extension JSONCursor {
 }
 
 extension JSONString {
-    /// The text as a word of `CommandWords`: without blanks around it, in lower case; nil if it is too long.
-    fileprivate var word: String? {
-        guard count <= CommandWords.longest else { return nil }
-        let letters = text.filter { $0 != UInt8(ascii: " ") }
-        return String(decoding: letters, as: UTF8.self).lowercased()
+    /// The text as a word of `CommandWords`: without blanks, in lower case; empty if it is too long.
+    fileprivate var word: String {
+        guard count <= CommandWords.longest else { return "" }
+        return String(decoding: text.filter { $0 != UInt8(ascii: " ") }, as: UTF8.self).lowercased()
     }
 }

@@ -71,9 +71,7 @@ extension ElementProfile {
     }
 
     /// What tells sections apart, which always have ids of their own.
-    var sectionIdentity: Identity? {
-        identities.first { $0.isUnique && $0.idAt.count == 1 && !$0.isScoped }
-    }
+    var sectionIdentity: Identity? { identities.first { $0.isUnique && $0.idAt.count == 1 && !$0.isScoped } }
 
     /// Whether elements are resources of several types, as in JSON:API, whose ids are unique within a type alone.
     func isOfResources(_ type: Int) -> Bool {
@@ -108,11 +106,8 @@ extension ElementProfile {
             .sorted { places[$0].found.innerBytes > places[$1].found.innerBytes }
     }
 
-    /// The names of the elements' members.
-    var memberNames: Set<[UInt8]> { memberNames(of: .root) }
-
-    /// The names of the members of an object in the elements.
-    private func memberNames(of object: JSONPointer) -> Set<[UInt8]> {
+    /// The names of the members of the elements, or of an object in them.
+    func memberNames(of object: JSONPointer = .root) -> Set<[UInt8]> {
         Set(places.indices.dropFirst().filter { pointer(places[$0].parent) == object }.map { places[$0].name })
     }
 

@@ -50,6 +50,13 @@ struct ElementProfile {
         var isSure = true
         var seen: Set<UInt64> = []
         var isUnique = true
+
+        /// Adds the element last taken at the places, of the list with a number.
+        mutating func add(_ all: [Place], _ list: Int) {
+            var hash = isScoped ? UInt64(list) : 0
+            for place in places { hash = hash &* 0x9E37_79B9_7F4A_7C15 ^ (all[place].current ?? 0) }
+            if !seen.insert(hash).inserted { (isUnique, seen) = (false, []) }
+        }
     }
 
     /// Names of objects around an id.
@@ -78,24 +85,24 @@ struct ElementProfile {
     private(set) var subject = 0
 
     /// Profiles the elements of a list, or those of the lists at `inner` in its elements. O(bytes).
-    init(of list: FoundList, at inner: JSONPointer? = nil) {
-        list.forEach(at: inner, upTo: Self.sample) { element, _ in take(&element) }
+    init(of list: UnsafeRawPointer, at inner: JSONPointer? = nil) {
+        self.init(sampleOf: list, at: inner)
         choose()
-        list.forEach(at: inner) { element, _ in take(&element) }
+        FoundList.forEach(in: list, at: inner) { element, _ in take(&element) }
         combinations = combinations(isNested: inner != nil)
         guard !combinations.isEmpty else { return }
-        let seen = (count, bytes, places.map(\.found))
-        list.forEach(at: inner) { element, outer in
-            take(&element)
-            for index in combinations.indices where combinations[index].isUnique { combine(index, outer) }
+        var again = self
+        FoundList.forEach(in: list, at: inner) { element, outer in
+            again.take(&element)
+            for index in combinations.indices where combinations[index].isUnique {
+                combinations[index].add(again.places, outer)
+            }
         }
-        (count, bytes) = (seen.0, seen.1)
-        for (place, found) in seen.2.enumerated() { places[place].found = found }
     }
 
     /// Profiles the first elements alone. O(bytes of those).
-    init(sampleOf list: FoundList, at inner: JSONPointer? = nil) {
-        list.forEach(at: inner, upTo: Self.sample) { element, _ in take(&element) }
+    init(sampleOf list: UnsafeRawPointer, at inner: JSONPointer? = nil) {
+        FoundList.forEach(in: list, at: inner, upTo: Self.sample) { element, _ in take(&element) }
     }
 
     // MARK: Looking
@@ -143,13 +150,12 @@ struct ElementProfile {
         guard cursor.enter() else { return }
         var last = parent
         repeat {
-            let name = cursor.takeName()
-            guard let place = place(name, in: parent, behind: last) else {
+            if let place = place(cursor.takeName(), in: parent, behind: last) {
+                last = place
+                takeValue(&cursor, at: place)
+            } else {
                 cursor.skipValue()
-                continue
             }
-            last = place
-            takeValue(&cursor, at: place)
         } while cursor.takesComma()
     }
 
@@ -240,23 +246,11 @@ struct ElementProfile {
         let scoped = isNested ? (named + texts).prefix(2) : []
         var found = scoped.map { Combination(places: [$0], isScoped: true) }
         for (index, one) in parts.enumerated() {
-            for other in parts[..<index] {
-                found.append(
-                    Combination(places: [min(one, other), max(one, other)], isSure: count >= Self.many.ids))
+            found += parts[..<index].map {
+                Combination(places: [min(one, $0), max(one, $0)], isSure: count >= Self.many.ids)
             }
         }
         return found
-    }
-
-    /// Adds the element taken last.
-    private mutating func combine(_ index: Int, _ outer: Int) {
-        var hash = combinations[index].isScoped ? UInt64(outer) : 0
-        for place in combinations[index].places {
-            hash = hash &* 0x9E37_79B9_7F4A_7C15 ^ (places[place].current ?? 0)
-        }
-        if !combinations[index].seen.insert(hash).inserted {
-            (combinations[index].isUnique, combinations[index].seen) = (false, [])
-        }
     }
 
     func isUnique(_ place: Int) -> Bool { places[place].seen?.count == count }

@@ -18,32 +18,30 @@ struct FoundList {
     /// How likely this is the intended list, by its size and name.
     let weight: Int
 
-    /// Calls `body` with a cursor at each of the first `limit` elements, or at those of the lists at `inner` in them;
-    /// and with the number of the list.
-    func forEach(at inner: JSONPointer? = nil, upTo limit: Int = .max, _ body: (inout JSONCursor, Int) -> Void) {
+    /// Calls `body` with a cursor at each of the first `limit` elements, which it takes, or at those of the lists at
+    /// `inner` in them; and with the number of the list.
+    static func forEach(
+        in list: UnsafeRawPointer, at inner: JSONPointer? = nil, upTo limit: Int = .max,
+        _ body: (inout JSONCursor, Int) -> Void
+    ) {
         let places = inner.map { PointerSet([$0]) }
-        var left = limit
-        var outer = 0
-        Self.forEach(in: start) { element in
+        var (left, outer) = (limit, 0)
+        func take(_ element: inout JSONCursor) -> Bool {
+            body(&element, outer)
+            left -= 1
+            return left > 0
+        }
+        forEach(in: list) { element in
             outer += 1
-            guard let places else {
-                body(&element, outer)
-                left -= 1
-                return left > 0
-            }
+            guard let places else { return take(&element) }
             let list = places.value(in: element.at, entersArrays: false)
             element.skipValue()
-            guard let list, list.load(as: UInt8.self) == UInt8(ascii: "[") else { return true }
-            Self.forEach(in: list) { element in
-                body(&element, outer)
-                left -= 1
-                return left > 0
-            }
+            if let list, list.load(as: UInt8.self) == UInt8(ascii: "[") { forEach(in: list, take) }
             return left > 0
         }
     }
 
-    /// Calls `body` with a cursor at each element or member's value, which it takes, until it returns false.
+    /// The same, until `body` returns false.
     static func forEach(in list: UnsafeRawPointer, _ body: (inout JSONCursor) -> Bool) {
         var cursor = JSONCursor(list)
         let isObject = cursor.byte == UInt8(ascii: "{")
@@ -134,9 +132,10 @@ struct ListFinder {
             } while cursor.takesComma()
         }
         if tally.count == 0, path.isEmpty { hasEmptyList = true }
-        // Two objects or lists side by side are hardly a list, unless their names are keys.
-        guard let elements = tally.elements, tally.count > 1, tally.hasKeys || elements != .values else { return }
-        guard tally.hasKeys || elements == .lists || tally.count > 2 else { return }
+        // Two objects side by side are hardly a list, unless their names are keys.
+        guard let elements = tally.elements, tally.count > 1,
+            tally.hasKeys || elements == .lists || elements != .values && tally.count > 2
+        else { return }
         note(start, tally, elements == .texts ? .values : elements, isMap: true)
     }
 
@@ -149,9 +148,8 @@ struct ListFinder {
         let name = path.last.flatMap { $0.count < 32 ? $0.string : nil }
         let weight = FoundList.weight(bytes, named: name, elements) - (elements == .lists && !isMap ? 30 : 0)
         if found.count >= Self.maxLists {
-            guard let least = found.indices.min(by: { found[$0].weight < found[$1].weight }),
-                found[least].weight < weight
-            else { return }
+            let least = found.indices.min { found[$0].weight < found[$1].weight }!
+            guard found[least].weight < weight else { return }
             found.remove(at: least)
         }
         guard pathIsShort else { return }
@@ -165,35 +163,25 @@ struct ListFinder {
 /// The types of a list's elements.
 private struct ElementTally {
     private(set) var count = 0
-    private var objects = 0
-    private var lists = 0
-    private var texts = 0
-    private var numbers = 0
+    private var types: Set<FoundList.Elements?> = []
     private var keys = 0
 
     mutating func add(_ first: UInt8, named name: JSONString? = nil) {
         count += 1
-        switch first {
-        case UInt8(ascii: "{"): objects += 1
-        case UInt8(ascii: "["): lists += 1
-        case UInt8(ascii: "\""): texts += 1
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): numbers += 1
-        default: break
-        }
-        if let name, name.looksLikeKey(among: first == UInt8(ascii: "{")) { keys += 1 }
+        let type: FoundList.Elements? =
+            switch first {
+            case UInt8(ascii: "{"): .objects
+            case UInt8(ascii: "["): .lists
+            case UInt8(ascii: "\""): .texts
+            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): .values
+            default: nil
+            }
+        types.insert(type)
+        if let name, name.looksLikeKey(among: type == .objects) { keys += 1 }
     }
 
     /// Nil if they are not all of one type.
-    var elements: FoundList.Elements? {
-        switch count {
-        case 0: nil
-        case objects: .objects
-        case lists: .lists
-        case texts: .texts
-        case numbers: .values
-        default: nil
-        }
-    }
+    var elements: FoundList.Elements? { types.count == 1 ? types.first! : nil }
 
     /// Whether all names look like keys.
     var hasKeys: Bool { count > 0 && keys == count }
@@ -223,11 +211,8 @@ extension JSONString {
 extension FoundList {
     fileprivate static func weight(_ bytes: Int, named name: String?, _ elements: Elements) -> Int {
         let size = 6 * (Int.bitWidth - bytes.leadingZeroBitCount)
-        let bonus = name.map { $0.lowercased() }.map { usual.contains($0) ? 20 : aside.contains($0) ? -40 : 0 } ?? 0
-        switch elements {
-        case .objects, .lists: return size + bonus
-        case .texts, .values: return size + bonus - 60
-        }
+        let bonus = (name?.lowercased()).map { usual.contains($0) ? 20 : aside.contains($0) ? -40 : 0 } ?? 0
+        return size + bonus - (elements == .objects || elements == .lists ? 0 : 60)
     }
 
     /// Whether its name is that of things beside a list.
@@ -246,7 +231,6 @@ extension FoundList {
     /// Names of things beside a list.
     private static let aside: Set<String> = [
         "included", "includes", "errors", "warnings", "links", "link", "facets", "filters", "aggregations", "meta",
-        "metadata",
-        "pagination", "headers", "namespaces", "authors", "fields", "columns",
+        "metadata", "pagination", "headers", "namespaces", "authors", "fields", "columns",
     ]
 }

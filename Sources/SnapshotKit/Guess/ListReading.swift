@@ -14,7 +14,7 @@ struct ListReading {
         let objects = short.filter { $0.elements == .objects }.map { ObjectReadings($0) }
         var readings = objects.flatMap { $0.readings }
         for list in short where list.elements != .objects { readings += Self.readings(of: list) }
-        readings += ObjectReadings.joined(objects)
+        readings += objects.flatMap { rows in objects.compactMap { rows.joined(with: $0) } }
         readings += long.map { ListReading($0.mapping, $0.weight) }
         return readings.enumerated().sorted { ($1.element.score, $0.offset) < ($0.element.score, $1.offset) }
             .map(\.element)
@@ -34,7 +34,7 @@ struct ListReading {
             var mapping = list.mapping
             mapping.element.idAt = [.root]
             let byMatch = ListReading(matched, list.weight)
-            let profile = ElementProfile(of: list)
+            let profile = ElementProfile(of: list.start)
             let areMeasures = profile.places[0].found.measures > 0
             // Times or decimals in an object are a column of a table.
             if areMeasures, !list.pointer.tokens.isEmpty { return [] }
@@ -48,7 +48,7 @@ struct ListReading {
     /// An object or an array of lists is read as sections if their elements are alike. Sections by name or by index
     /// need elements with ids.
     private static func grouped(_ list: FoundList) -> ListReading? {
-        let profile = ElementProfile(of: list, at: .root)
+        let profile = ElementProfile(of: list.start, at: .root)
         guard let identity = profile.identities.first, identity.isUnique, identity.idAt != [.root] else { return nil }
         var mapping = StateShape.FieldMapping()
         (mapping.sectionsAt, mapping.sectionsAreMap, mapping.itemsAt) = (list.pointer, true, .root)
@@ -73,8 +73,8 @@ private struct ObjectReadings {
 
     init(_ list: FoundList) {
         self.list = list
-        profile = ElementProfile(of: list)
-        sample = ElementProfile(sampleOf: list)
+        profile = ElementProfile(of: list.start)
+        sample = ElementProfile(sampleOf: list.start)
         identities = profile.identities.filter { !$0.isMeasure }
     }
 
@@ -86,21 +86,27 @@ private struct ObjectReadings {
     var readings: [ListReading] {
         let (sections, isLikely) = sections
         if list.isMap { return (sections.map { [$0] } ?? []) + map(sections) }
-        var nested = [isLikely ? sections : nil, outline].compactMap(\.self)
-        if let children = nested.last?.shape.mapping?.element.childrenAt,
-            hasGrandchildren(at: children) || !sample.haveLists(at: children, all: true)
+        var nested = [isLikely ? sections?.shape.mapping : nil, outline].compactMap(\.self)
+        if let children = nested.last?.element.childrenAt,
+            inner(at: children).haveLists(at: children) || !sample.haveLists(at: children, all: true)
         {
             nested.reverse()
         }
-        let last = isLikely ? nil : sections.map { ListReading($0, score: score - ListReading.alternate - 1) }
-        return nested.enumerated().map { ListReading($1, score: score + 6 - $0) } + flat + [last].compactMap(\.self)
+        let last = isLikely ? nil : sections?.shape.mapping
+        return nested.enumerated().map { ListReading($1, score + 6 - $0) } + flat
+            + [last].compactMap(\.self).map { ListReading($0, score - ListReading.alternate - 1) }
+    }
+
+    /// The first elements of the lists at a place in the elements.
+    private func inner(at children: JSONPointer) -> ElementProfile {
+        ElementProfile(sampleOf: list.start, at: children)
     }
 
     /// Whatever tells the elements apart, and the next best.
     private var flat: [ListReading] {
         let best = ListReading(mapping(identity), score)
-        let other = identities.first { identity == nil || $0.place != identity?.place }
-        guard identity != nil || other != nil else { return [best] }
+        if identities.isEmpty { return [best] }
+        let other = identities.first { $0.place != identity?.place }
         return [best, ListReading(mapping(other), score - ListReading.alternate)]
     }
 
@@ -121,26 +127,20 @@ private struct ObjectReadings {
     }
 
     /// Where elements contain elements like themselves.
-    private var outline: ListReading? {
+    private var outline: StateShape.FieldMapping? {
         guard let identity, !list.isMap else { return nil }
-        let children = profile.lists.lazy.map(profile.pointer).first {
-            sample.resembles(ElementProfile(sampleOf: list, at: $0), identity)
-        }
+        let children = profile.lists.lazy.map(profile.pointer).first { sample.resembles(inner(at: $0), identity) }
         return children.map { children in
             var mapping = mapping(identity)
             (mapping.element.childrenAt, mapping.element.expandedAt) = (children, profile.expansion)
-            return ListReading(mapping, score)
+            return mapping
         }
-    }
-
-    private func hasGrandchildren(at children: JSONPointer) -> Bool {
-        ElementProfile(sampleOf: list, at: children).haveLists(at: children)
     }
 
     /// The list as sections: likely if each element is little more than a list, or says whether it is expanded: a
     /// header and its rows, rather than a post and its comments.
     private var sections: (ListReading?, isLikely: Bool) {
-        guard profile.lists.count == 1, let place = profile.lists.first, profile.memberNames.count <= 8 else {
+        guard profile.lists.count == 1, let place = profile.lists.first, profile.memberNames().count <= 8 else {
             return (nil, false)
         }
         let isFolded = profile.expansion != nil
@@ -156,7 +156,7 @@ private struct ObjectReadings {
             guard let identity = profile.sectionIdentity else { return (nil, false) }
             mapping.sectionIDAt = identity.idAt[0]
         }
-        let inner = ElementProfile(of: list, at: profile.pointer(place))
+        let inner = ElementProfile(of: list.start, at: profile.pointer(place))
         let identity = inner.identities.first { $0.isSure }
         // Rows that are not told apart everywhere may be labels, of which there are less than of all else.
         let isWhole = identity.map { !$0.isScoped } ?? false
@@ -166,14 +166,9 @@ private struct ObjectReadings {
         return (ListReading(mapping, list.weight + (identity?.score ?? 20) / 2), hasRows && (isFilled || isFolded))
     }
 
-    /// Rows of one list that refer to the sections of another: most likely if the reference is called after that.
-    static func joined(_ all: [ObjectReadings]) -> [ListReading] {
-        all.flatMap { rows in all.compactMap { rows.joined(with: $0) } }
-    }
-
-    private func joined(with sections: ObjectReadings) -> ListReading? {
-        guard !list.isMap, !sections.list.isMap, list.start != sections.list.start,
-            sections.list.mayBeSections,
+    /// Rows of this list that refer to the sections of another, if the reference is called after that.
+    func joined(with sections: ObjectReadings) -> ListReading? {
+        guard !list.isMap, !sections.list.isMap, list.start != sections.list.start, sections.list.mayBeSections,
             let key = sections.identity, key.idAt.count == 1,
             let ids = sections.profile.references.first(where: { $0.pointer == key.idAt[0] })?.values
         else { return nil }
@@ -190,12 +185,6 @@ private struct ObjectReadings {
     }
 }
 
-extension ListReading {
-    fileprivate init(_ reading: ListReading, score: Int) {
-        (shape, self.score) = (reading.shape, score - 2 * (reading.shape.mapping?.depth ?? 0))
-    }
-}
-
 extension FoundList {
     /// With the place of the list.
     fileprivate var mapping: StateShape.FieldMapping {
@@ -207,13 +196,10 @@ extension FoundList {
     /// Whether most of the first elements are texts of several words.
     fileprivate var holdsLines: Bool {
         var (count, lines) = (0, 0)
-        forEach(upTo: ElementProfile.sample) { cursor, _ in
+        Self.forEach(in: start, upTo: ElementProfile.sample) { cursor, _ in
             count += 1
-            if cursor.byte == UInt8(ascii: "\"") {
-                if cursor.takeString().text.count(where: { $0 == UInt8(ascii: " ") }) > 1 { lines += 1 }
-            } else {
-                cursor.skipValue()
-            }
+            guard cursor.byte == UInt8(ascii: "\"") else { return cursor.skipValue() }
+            if cursor.takeString().text.count(where: { $0 == UInt8(ascii: " ") }) > 1 { lines += 1 }
         }
         return lines * 2 > count
     }
@@ -221,12 +207,9 @@ extension FoundList {
     /// Whether the elements of the first lists in it have mostly the same members.
     fileprivate var listsAreAlike: Bool {
         var names: [Set<[UInt8]>] = []
-        forEach(upTo: ElementProfile.sample) { cursor, _ in
-            let list = FoundList(
-                pointer: .root, start: cursor.at, bytes: 0, count: 0, elements: .objects, isMap: false, hasKeys: false,
-                weight: 0)
-            let profile = ElementProfile(sampleOf: list)
-            if profile.count > 0 { names.append(profile.memberNames) }
+        Self.forEach(in: start, upTo: ElementProfile.sample) { cursor, _ in
+            let profile = ElementProfile(sampleOf: cursor.at)
+            if profile.count > 0 { names.append(profile.memberNames()) }
             cursor.skipValue()
         }
         let all = names.reduce(into: Set()) { $0.formUnion($1) }
@@ -246,14 +229,9 @@ extension FoundList {
 extension StateShape.FieldMapping {
     /// Adopts what tells elements apart; nothing does if nil.
     fileprivate mutating func take(_ identity: ElementProfile.Identity?, _ profile: ElementProfile) {
-        guard let identity else {
-            element.idAt = []
-            element.kindAt = profile.kind(besides: nil)
-            return
-        }
-        element.idAt = identity.idAt
-        if identity.idAt.count == 1 { element.kindAt = profile.kind(besides: identity) }
-        (keepsFirst, element.scopesIDs) = (!identity.isUnique, identity.isScoped)
+        element.idAt = identity?.idAt ?? []
+        if element.idAt.count <= 1 { element.kindAt = profile.kind(besides: identity) }
+        if let identity { (keepsFirst, element.scopesIDs) = (!identity.isUnique, identity.isScoped) }
     }
 
     /// The number of objects around the list.
