@@ -15,43 +15,36 @@ extension StateDocument {
     package mutating func correction(
         of shape: StateShape, reading: StateReading?, after known: Snapshot, _ limits: StateLimits
     ) -> StateShape? {
-        let all = candidates(limits).filter { !$0.shape.isOfErrors }
-        let own = all.filter { $0.shape.listAt == shape.listAt }
-        guard let mapping = shape.mapping, let likely = own.first else {
+        let readings = candidates(limits).filter { !$0.shape.isOfErrors }
+        let (all, own) = (readings.map(\.shape), readings.filter { $0.shape.listAt == shape.listAt })
+        guard var mapping = shape.mapping, let likely = own.first?.shape else {
             if reading != nil || shape == .native && isState(limits) { return nil }
             // A document that was a state, and has more members than one may have, keeps its sections and rows.
-            return accepted((shape == .native ? StateShape.FieldMapping.ofStates : []) + all, limits)
+            return accepted((shape == .native ? StateShape.ofStates : []) + all, limits)
         }
-        let alike = own.filter { $0.shape.tellsApart(like: shape) }
-        guard let reading else {
-            return accepted(alike, limits) ?? accepted(mapping.matched + all, limits)
-        }
-        if let other = all.first, other.score > likely.score + 40 { return accepted([other], limits) }
+        let alike = own.map(\.shape).filter { $0.tellsApart(like: shape) }
+        guard let reading else { return accepted(alike, limits) ?? accepted(mapping.matched + all, limits) }
+        if readings[0].score > own[0].score + 40 { return accepted([all[0]], limits) }
         // An array has come in an object's place, and its elements have ids, as positions are none.
-        if mapping.element.isMap, likely.shape.hasMemberID { return accepted([likely], limits) }
-        if reading.snapshot.hasOtherIDs(than: known, at: mapping.element) {
-            return accepted(mapping.matched, limits)
-        }
-        if mapping.element.continuesHead, let coded = own.first(where: \.shape.hasOneID)?.shape,
-            reading.snapshot.continues(known, betterAt: coded.mapping?.element.idAt ?? [])
+        if mapping.element.isMap, likely.hasMemberID { return accepted([likely], limits) }
+        if reading.snapshot.hasOtherIDs(than: known, at: mapping.element) { return accepted(mapping.matched, limits) }
+        if mapping.element.continuesHead, let coded = own.map(\.shape).first(where: \.hasOneID),
+            reading.snapshot.continues(known, betterAt: coded.mapping!.element.idAt)
         {
-            return accepted([ListReading(coded.mapping ?? mapping, 0)], limits)
+            return accepted([coded], limits)
         }
-        if shape.isFlat, !likely.shape.isFlat { return accepted([likely], limits) }
-        guard mapping.element.kindAt == nil,
-            let kind = alike.lazy.compactMap(\.shape.mapping?.element.kindAt).first
-        else { return nil }
-        var next = mapping
-        next.element.kindAt = kind
-        return accepted([ListReading(next, 0)], limits)
+        if shape.isFlat, !likely.isFlat { return accepted([likely], limits) }
+        guard mapping.element.kindAt == nil, let kind = alike.lazy.compactMap(\.mapping?.element.kindAt).first else {
+            return nil
+        }
+        mapping.element.kindAt = kind
+        return accepted([StateShape(mapping)], limits)
     }
 
     /// A shape to go on with where one that was guessed finds no list: it matched elements of answers that may have
     /// been of an outage, and here are at least as many, with ids. Nil if there is none.
-    package mutating func successor(
-        of shape: StateShape, after known: Snapshot, _ limits: StateLimits
-    ) -> StateShape? {
-        guard shape.mapping?.element.continuesHead == true, let other = candidates(limits).first?.shape,
+    package mutating func successor(of shape: StateShape, after known: Snapshot, _ limits: StateLimits) -> StateShape? {
+        guard shape.continuesHead, let other = candidates(limits).first?.shape,
             other.hasMemberID, !other.isOfErrors, let found = try? state(other, limits: limits).snapshot,
             found.itemCount >= max(1, known.itemCount)
         else { return nil }
@@ -79,19 +72,18 @@ extension StateDocument {
             let rows = lists.first { $0.pointer == shape.listAt }?.count ?? 0
             return lists.filter { $0.count >= rows && places.contains($0.pointer) }.map(\.pointer)
         }
-        guard !late.isEmpty else { return nil }
-        let all = candidates(limits)
+        let all = late.isEmpty ? [] : candidates(limits)
         guard let other = all.first(where: { $0.shape.listAt.map(late.contains) == true && !$0.shape.isOfErrors })
         else { return nil }
-        let isSurer = shape.mapping?.element.continuesHead == true && other.shape.hasMemberID
+        let isSurer = shape.continuesHead && other.shape.hasMemberID
         let known = all.first { $0.shape.listAt == shape.listAt }
-        return isSurer || known.map { other.score > $0.score + 40 } == true ? accepted([other], limits) : nil
+        return isSurer || known.map { other.score > $0.score + 40 } == true ? accepted([other.shape], limits) : nil
     }
 
     /// The first shape that reads the document.
-    private mutating func accepted(_ readings: [ListReading], _ limits: StateLimits) -> StateShape? {
-        for reading in readings.prefix(ShapeGuess.maxCount) {
-            if (try? state(reading.shape, limits: limits)) != nil { return reading.shape }
+    private mutating func accepted(_ shapes: [StateShape], _ limits: StateLimits) -> StateShape? {
+        for shape in shapes.prefix(ShapeGuess.maxCount) {
+            if (try? state(shape, limits: limits)) != nil { return shape }
         }
         return nil
     }
@@ -103,15 +95,18 @@ extension StateShape {
         mapping.map { $0.element.groupAt == nil ? $0.sectionsAt ?? $0.items : $0.items }
     }
 
-    private static let errorNames = ["error", "errors", "warnings"]
-
     /// Whether it finds what an answer says is wrong, rather than a list.
     var isOfErrors: Bool {
-        guard let name = listAt?.tokens.last, Self.errorNames.contains(String(decoding: name, as: UTF8.self)) else {
-            return false
-        }
-        return mapping.map { $0.element.idAt.map(\.tokens.last) != [Array("id".utf8)] } ?? false
+        guard let mapping, let name = listAt?.tokens.last else { return false }
+        return ["error", "errors", "warnings"].contains(String(decoding: name, as: UTF8.self))
+            && mapping.element.idAt.map(\.tokens.last) != [Array("id".utf8)]
     }
+
+    /// The lists of a state in an object, with the ids of states.
+    fileprivate static let ofStates: [StateShape] = [
+        .pointers(sectionsAt: JSONPointer("/sections"), itemsAt: JSONPointer("/items")),
+        .pointers(itemsAt: JSONPointer("/items")),
+    ]
 
     fileprivate var isFlat: Bool {
         mapping.map { $0.sectionsAt == nil && $0.element.childrenAt == nil && $0.element.groupAt == nil } ?? false
@@ -137,22 +132,13 @@ extension StateShape {
 }
 
 extension StateShape.FieldMapping {
-    /// The lists of a state in an object, with the ids of states.
-    fileprivate static var ofStates: [ListReading] {
-        let items = JSONPointer(tokens: [Array("items".utf8)])
-        var (nested, flat) = (Self(), Self())
-        (nested.sectionsAt, nested.itemsAt) = (JSONPointer(tokens: [Array("sections".utf8)]), items)
-        flat.itemsAt = items
-        return [nested, flat].map { ListReading($0, 0) }
-    }
-
     /// The same list with elements without ids, unless its sections are found by name or index, which need them.
-    fileprivate var matched: [ListReading] {
+    fileprivate var matched: [StateShape] {
         guard !sectionsAreMap else { return [] }
         var mapping = self
         (mapping.element, mapping.keepsFirst) = (StateShape.Element(), false)
         (mapping.element.idAt, mapping.element.groupAt) = ([], element.groupAt)
-        return [ListReading(mapping, 0)]
+        return [StateShape(mapping)]
     }
 }
 
@@ -190,9 +176,9 @@ extension Snapshot {
             var codes: Set<UInt64> = []
             for item in view.nodes.indices {
                 let content = view.content(ofItem: item)
-                guard let start = content.baseAddress, content.count > 0,
-                    let value = place.value(in: start, entersArrays: false)
-                else { return nil }
+                guard !content.isEmpty, let value = place.value(in: content.baseAddress!, entersArrays: false) else {
+                    return nil
+                }
                 var cursor = JSONCursor(value)
                 guard cursor.byte == UInt8(ascii: "\"") else { return nil }
                 let code = cursor.takeString()
