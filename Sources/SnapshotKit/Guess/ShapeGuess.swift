@@ -21,6 +21,11 @@ public struct ShapeGuess: Sendable, Equatable {
     /// The state's sections.
     public let sections: Int
 
+    /// The result of a shape.
+    package init(_ shape: StateShape, _ reading: StateReading) {
+        (self.shape, rows, sections) = (shape, reading.snapshot.rowCount, reading.snapshot.sectionCount)
+    }
+
     /// The largest number of guesses, and of readings that are tried for them.
     public static let maxCount = 5
 
@@ -33,9 +38,7 @@ public struct ShapeGuess: Sendable, Equatable {
     public func write(into writer: inout JSONWriter) {
         writer.append("{\"shape\":")
         shape.write(into: &writer)
-        writer.append(",\"rows\":")
-        writer.append(rows)
-        writer.append(",\"sections\":")
+        writer.emit(",\"rows\":", rows, ",\"sections\":")
         writer.append(sections)
         writer.append("}")
     }
@@ -53,16 +56,13 @@ extension StateDocument {
         try check(limits)
         let native: StateReading
         do throws(StateError) { native = try state(.native, limits: limits) } catch {
-            switch error {
-            case _ where isOperation || error.isOfDuplicates && !holdsOnlyIDs(inObjects: false): return []
-            case .limitExceeded: throw error
-            default: return try foreignShapes(limits, upTo: ShapeGuess.maxCount, trying: ShapeGuess.maxCount)
-            }
+            if isOperation || error.isOfDuplicates && !holdsOnlyIDs(inObjects: false) { return [] }
+            if case .limitExceeded = error { throw error }
+            return try foreignShapes(limits)
         }
         guard native.snapshot.itemCount > 0 else { return [] }
-        let others = ShapeGuess.maxCount - 1
-        return [ShapeGuess(.native, native)]
-            + (holdsOnlyIDs() ? try foreignShapes(limits, upTo: others, trying: others) : [])
+        let others = holdsOnlyIDs() ? try foreignShapes(limits, trying: ShapeGuess.maxCount - 1) : []
+        return [ShapeGuess(.native, native)] + others
     }
 
     /// The same for a document whose successors may have more: ids alone are a list like any other, also repeated ones,
@@ -70,9 +70,7 @@ extension StateDocument {
     /// none, or only one of errors, throws.
     package mutating func listShapes(_ limits: StateLimits) throws(StateError) -> [ShapeGuess] {
         try check(limits)
-        let foreign =
-            holdsOnlyIDs() || isOperation
-            ? try foreignShapes(limits, upTo: ShapeGuess.maxCount, trying: ShapeGuess.maxCount) : []
+        let foreign = holdsOnlyIDs() || isOperation ? try foreignShapes(limits) : []
         let found = (foreign.isEmpty ? try shapes(limits) : foreign).filter { !$0.shape.isOfErrors }
         guard found.isEmpty, !isEmptyList else { return found }
         do throws(StateError) {
@@ -95,7 +93,7 @@ extension StateDocument {
     ///
     /// - Parameter isFlat: whether only shapes without sections count.
     package mutating func likelyShapes(_ limits: StateLimits, isFlat: Bool) -> [ShapeGuess] {
-        (try? foreignShapes(limits, upTo: 2, trying: 3, isFlat: isFlat)) ?? []
+        (try? foreignShapes(limits, trying: 3, upTo: 2, isFlat: isFlat)) ?? []
     }
 
     /// A guess with all of a shape that was named that it does not contradict: its ids, or at least the rest.
@@ -119,7 +117,7 @@ extension StateDocument {
     }
 
     private mutating func foreignShapes(
-        _ limits: StateLimits, upTo most: Int, trying trials: Int, isFlat: Bool = false
+        _ limits: StateLimits, trying trials: Int = ShapeGuess.maxCount, upTo most: Int = .max, isFlat: Bool = false
     ) throws(StateError) -> [ShapeGuess] {
         var guesses: [ShapeGuess] = []
         var excess: StateError?
@@ -127,9 +125,7 @@ extension StateDocument {
         for reading in candidates.prefix(trials) where guesses.count < most {
             do throws(StateError) {
                 guesses.append(ShapeGuess(reading.shape, try state(reading.shape, limits: limits)))
-            } catch {
-                if case .limitExceeded = error { excess = excess ?? error }
-            }
+            } catch { if case .limitExceeded = error { excess = excess ?? error } }
         }
         if guesses.isEmpty, let excess { throw excess }
         return guesses
@@ -147,7 +143,7 @@ extension StateDocument {
     /// JSON.
     private func holdsOnlyIDs(inObjects: Bool = true) -> Bool {
         guard isArray || names(among: ["items"]) == ["items"] else { return false }
-        let items = PointerSet(isArray ? [.root] : [JSONPointer(tokens: [Array("items".utf8)])])
+        let items = PointerSet(isArray ? [.root] : [JSONPointer("/items")!])
         return withStart { start in
             var cursor = JSONCursor(start)
             cursor.skipSpace()
@@ -182,11 +178,10 @@ extension StateShape.FieldMapping {
     /// This shape with the list of another one, and the same with its ids, if it has any. None unless both are flat.
     fileprivate func found(as other: StateShape) -> [StateShape] {
         guard let other = other.mapping, other.sectionsAt == nil, sectionsAt == nil else { return [] }
-        var (own, mapping) = (self, self)
+        var own = self
         own.itemsAt = other.itemsAt
-        (mapping.itemsAt, mapping.element.idAt, mapping.element.isMap) = (
-            other.itemsAt, other.element.idAt, other.element.isMap
-        )
+        var mapping = own
+        (mapping.element.idAt, mapping.element.isMap) = (other.element.idAt, other.element.isMap)
         mapping.element.kindAt = mapping.element.kindAt ?? other.element.kindAt
         return [StateShape(own)] + (other.element.idAt.isEmpty ? [] : [StateShape(mapping)])
     }
@@ -204,11 +199,4 @@ extension StateError {
             pointer: "", code: "wrong-shape",
             detail: "no list was found in it: no array of objects or texts, and no object whose members are alike")
     ])
-}
-
-extension ShapeGuess {
-    /// The result of a shape.
-    package init(_ shape: StateShape, _ reading: StateReading) {
-        self.init(shape: shape, rows: reading.snapshot.rowCount, sections: reading.snapshot.sectionCount)
-    }
 }
