@@ -44,6 +44,21 @@ extension IdentifiedRecord {
         hash == other.hash && idCount == other.idCount
             && sameBytes(ours.at(idStart), theirs.at(other.idStart), Int(idCount))
     }
+
+    /// Whether another record has the same flags and the same id, written without escapes, apart from its hash.
+    @inline(__always)
+    func isWrittenLike(_ other: Self, _ ours: TextView, _ theirs: TextView) -> Bool {
+        idCount == other.idCount && flags == other.flags.subtracting(.isHidden) && !flags.contains(.escapedID)
+            && sameBytes(ours.at(idStart), theirs.at(other.idStart), Int(idCount))
+    }
+
+    /// The text of the id. Hashes it if that has not been done: records that were taken over have their hashes.
+    @inline(__always)
+    mutating func hashedID(in text: TextView) -> UnsafeRawBufferPointer {
+        let id = text.bytes(ofID: self)
+        if hash == 0 { hash = idHash(id.baseAddress!, id.count) }
+        return id
+    }
 }
 
 /// One item: its id, and its place in the structure.
@@ -133,7 +148,7 @@ extension SectionNode {
     package init(_ id: FoundID, in text: TextView) {
         self.init()
         setID(id)
-        hash = idHash(text.at(idStart), Int(idCount))
+        _ = hashedID(in: text)
     }
 
     /// The section as an item, so that common members are changed in one way.
@@ -165,8 +180,7 @@ package struct ListContent: Equatable {
 
 extension ListContent {
     init(_ range: Range<Int>) {
-        self.init(
-            start: UInt32(truncatingIfNeeded: range.lowerBound), count: UInt32(truncatingIfNeeded: range.count))
+        self.init(start: UInt32(truncatingIfNeeded: range.lowerBound), count: UInt32(truncatingIfNeeded: range.count))
     }
 }
 
@@ -278,9 +292,8 @@ package final class Columns: Sendable {
                             try itemOfRow.withUnsafeBufferPointer { (itemOfRow) throws(Failure) in
                                 try body(
                                     ColumnsView(
-                                        columns: self, text: text, nodes: nodes,
-                                        sections: sections, payloads: payloads, rowOfItem: rowOfItem,
-                                        itemOfRow: itemOfRow))
+                                        columns: self, text: text, nodes: nodes, sections: sections,
+                                        payloads: payloads, rowOfItem: rowOfItem, itemOfRow: itemOfRow))
                             }
                         }
                     }
@@ -321,10 +334,8 @@ extension ColumnsView {
 }
 
 extension Columns {
-    /// The item, hidden or not, with the given id. O(1), or O(n) without a table.
     func item(withID id: UnsafeRawBufferPointer) -> Int? { withView { $0.item(withID: id) } }
 
-    /// The section with the given id. O(1), or O(n) without a table.
     func section(withID id: UnsafeRawBufferPointer) -> Int? { withView { $0.section(withID: id) } }
 }
 
@@ -358,8 +369,7 @@ extension ColumnsView {
     func idOffset(inContentOf item: Int) -> Int? {
         let (node, payload) = (nodes[item], payload(ofItem: item))
         let offset = Int(node.idStart) - Int(payload.contentStart)
-        let isInside = !node.flags.contains(.escapedID) && (0..<Int(payload.contentCount)).contains(offset)
-        return isInside ? offset : nil
+        return !node.flags.contains(.escapedID) && 0..<Int(payload.contentCount) ~= offset ? offset : nil
     }
 }
 
@@ -388,8 +398,7 @@ extension Columns {
             let long = keepsAll ? longContents(view) : [:]
             let copied = text.count - text.garbageBytes - long.values.reduce(0) { $0 + $1.count }
             var buffer = TokenBuffer(capacity: max(0, copied) + JSONScanner.padding)
-            var (nodes, payloads, sections) = (nodes, payloads, sections)
-            var list = list
+            var (nodes, payloads, sections, list) = (nodes, payloads, sections, list)
             if list.count > 0 {
                 let content = view.listContent
                 list = buffer.append { $0.append(content, keeping: kept.list) }.map(ListContent.init) ?? ListContent()
@@ -426,10 +435,9 @@ extension Columns {
                 text = text.appending(value)
             }
             return Columns(
-                text: text, list: list, nodes: nodes, sections: sections,
-                payloads: payloads, itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem,
-                itemOfRow: itemOfRow, childCounts: childCounts, contextAncestors: contextAncestors,
-                grown: keepsAll ? grown : [:])
+                text: text, list: list, nodes: nodes, sections: sections, payloads: payloads, itemTable: itemTable,
+                sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow, childCounts: childCounts,
+                contextAncestors: contextAncestors, grown: keepsAll ? grown : [:])
         }
     }
 }

@@ -65,11 +65,7 @@ package struct ColumnsBuilder {
         let moved = first - others.startIndex
         let section = UInt32(truncatingIfNeeded: sections.count - 1)
         nodes.append(contentsOf: others)
-        if let shown {
-            payloads.append(contentsOf: shown)
-        } else {
-            payloads.append(contentsOf: repeatElement(Payload(), count: others.count))
-        }
+        if let shown { payloads += shown } else { payloads += repeatElement(Payload(), count: others.count) }
         var (all, levels): (NodeFlags, UInt8) = ([], 0)
         for node in others {
             all.formUnion(node.flags)
@@ -183,25 +179,17 @@ package struct ColumnsBuilder {
         text: TextRope, known: Columns? = nil, reusing runs: [SharedRuns.Run] = []
     ) -> (columns: Columns, duplicates: [Duplicate], shared: SharedRuns?) {
         guard let known, !runs.isEmpty else {
-            var duplicates: [Duplicate] = []
-            let tables = tables(text) { duplicates.append($0) }
-            return (columns(text, duplicates.isEmpty ? tables : (.empty, .empty)), duplicates, nil)
+            let tables = tables(text)
+            return (columns(text, tables), tables.duplicates, nil)
         }
         if text.withView({ hasStructure(of: known, reusing: runs, in: $0) }) {
-            let columns = columns(text, (known.itemTable, known.sectionTable))
+            let columns = columns(text, Tables(items: known.itemTable, sections: known.sectionTable))
             return (columns, [], SharedRuns(runs, hasSameStructure: true, from: known, to: columns))
         }
-        var duplicates: [Duplicate] = []
         let found = pairs(with: known, runs, in: text)
-        let tables = tables(text, items: found?.table) { duplicates.append($0) }
-        let columns = columns(text, duplicates.isEmpty ? tables : (.empty, .empty))
-        return (columns, duplicates, SharedRuns(runs, pairs: found?.pairs, from: known, to: columns))
-    }
-
-    /// The columns of a state whose ids are known to be distinct. O(items).
-    consuming func finishDistinct(text: TextRope) -> Columns {
-        let tables = tables(text) { _ in }
-        return columns(text, tables)
+        let tables = tables(text, items: found?.table)
+        let columns = columns(text, tables)
+        return (columns, tables.duplicates, SharedRuns(runs, pairs: found?.pairs, from: known, to: columns))
     }
 
     /// What a state whose ids are known to be distinct shares with the one that it is made from.
@@ -216,31 +204,34 @@ package struct ColumnsBuilder {
         isIndexed: Bool
     ) -> SharedRuns {
         let found = pairs(with: known, alike, in: text)
-        let tables = isIndexed ? tables(text, items: found?.table) { _ in } : (.empty, .empty)
-        let columns = columns(text, tables)
-        return SharedRuns(
-            runs, pairs: found?.pairs, from: known, to: isIndexed ? columns.compactedIfNeeded : columns)
+        let columns = columns(text, isIndexed ? tables(text, items: found?.table) : Tables())
+        return SharedRuns(runs, pairs: found?.pairs, from: known, to: isIndexed ? columns.compactedIfNeeded : columns)
+    }
+
+    /// Tables of ids, and all ids that occur twice.
+    struct Tables {
+        var items = IDTable.empty
+        var sections = IDTable.empty
+        var duplicates: [Duplicate] = []
     }
 
     /// Hashes all ids and makes tables of them, unless the items' table is known.
-    mutating func tables(
-        _ text: TextRope, items known: IDTable? = nil, onDuplicate: (Duplicate) -> Void
-    ) -> (items: IDTable, sections: IDTable) {
+    mutating func tables(_ text: TextRope, items known: IDTable? = nil) -> Tables {
         text.withView { text in
-            let sectionTable = sections.withUnsafeMutableBufferPointer { sections in
+            var tables = Tables()
+            tables.sections = sections.withUnsafeMutableBufferPointer { sections in
                 for index in sections.indices where sections[index].hash == 0 { _ = sections[index].hashedID(in: text) }
                 return IDTable(UnsafeBufferPointer(sections), in: text) {
-                    onDuplicate(Duplicate(isSection: true, first: $0, later: $1))
+                    tables.duplicates.append(Duplicate(isSection: true, first: $0, later: $1))
                 }
             }
-            if let known { return (known, sectionTable) }
-            let itemTable = nodes.withUnsafeMutableBufferPointer { nodes in
+            tables.items = known ?? nodes.withUnsafeMutableBufferPointer { nodes in
                 for index in nodes.indices where nodes[index].hash == 0 { _ = nodes[index].hashedID(in: text) }
                 return IDTable(UnsafeBufferPointer(nodes), in: text) {
-                    onDuplicate(Duplicate(isSection: false, first: $0, later: $1))
+                    tables.duplicates.append(Duplicate(isSection: false, first: $0, later: $1))
                 }
             }
-            return (itemTable, sectionTable)
+            return tables
         }
     }
 
@@ -256,15 +247,17 @@ package struct ColumnsBuilder {
         }
     }
 
-    private consuming func columns(_ text: TextRope, _ tables: (items: IDTable, sections: IDTable)) -> Columns {
+    private consuming func columns(_ text: TextRope, _ tables: Tables) -> Columns {
         let (rowOfItem, itemOfRow) = countRows()
+        let areDistinct = tables.duplicates.isEmpty
         // Moved out, since a copy of each would be retained first.
         return Columns(
             text: text, list: list, nodes: Self.exact(exchange(&nodes, with: [])),
             sections: Self.exact(exchange(&sections, with: [])),
-            payloads: showsAnything ? Self.exact(exchange(&payloads, with: [])) : [], itemTable: tables.items,
-            sectionTable: tables.sections, rowOfItem: rowOfItem, itemOfRow: itemOfRow,
-            childCounts: exchange(&childCounts, with: []), contextAncestors: contextAncestors, settings: settings,
+            payloads: showsAnything ? Self.exact(exchange(&payloads, with: [])) : [],
+            itemTable: areDistinct ? tables.items : .empty, sectionTable: areDistinct ? tables.sections : .empty,
+            rowOfItem: rowOfItem, itemOfRow: itemOfRow, childCounts: exchange(&childCounts, with: []),
+            contextAncestors: contextAncestors, settings: settings,
             documentOrder: exchange(&documentOrder, with: []), isFlat: isFlat)
     }
 
@@ -388,16 +381,6 @@ extension ColumnsBuilder {
     }
 }
 
-extension IdentifiedRecord {
-    /// The text of the id. Hashes it if that has not been done: records that were taken over have their hashes.
-    @inline(__always)
-    fileprivate mutating func hashedID(in text: TextView) -> UnsafeRawBufferPointer {
-        let id = text.bytes(ofID: self)
-        if hash == 0 { hash = idHash(id.baseAddress!, id.count) }
-        return id
-    }
-}
-
 // MARK: - The same structure
 //
 // Most successive states differ only in what their items show: the ids, their order and their nesting are those of the
@@ -406,8 +389,7 @@ extension IdentifiedRecord {
 extension ColumnsBuilder {
     /// Whether the records are those of a known state, apart from ranges of text and hidden flags. If so, they also
     /// take their hashes from there. O(sections + items in none of the runs).
-    fileprivate mutating func hasStructure(of known: Columns, reusing runs: [SharedRuns.Run], in text: TextView) -> Bool
-    {
+    private mutating func hasStructure(of known: Columns, reusing runs: [SharedRuns.Run], in text: TextView) -> Bool {
         guard nodes.count == known.nodes.count, sections.count == known.sections.count,
             runs.allSatisfy({ $0.isInPlace })
         else { return false }
@@ -420,28 +402,17 @@ extension ColumnsBuilder {
                 nodes[item].hash = old.hash
                 return true
             }
-            guard isSame,
-                zip(sections, view.sections).allSatisfy({ section, old in
-                    section.firstItem == old.firstItem && section.endItem == old.endItem
-                        && section.isWrittenLike(old, text, view.text)
-                })
-            else { return false }
-            for index in sections.indices { sections[index].hash = view.sections[index].hash }
+            guard isSame else { return false }
+            for (index, old) in view.sections.enumerated() {
+                guard sections[index].firstItem == old.firstItem, sections[index].endItem == old.endItem,
+                    sections[index].isWrittenLike(old, text, view.text)
+                else { return false }
+                sections[index].hash = old.hash
+            }
             return true
         }
     }
-}
 
-extension IdentifiedRecord {
-    /// Whether another record has the same flags and the same id, written without escapes, apart from its hash.
-    @inline(__always)
-    func isWrittenLike(_ other: Self, _ ours: TextView, _ theirs: TextView) -> Bool {
-        idCount == other.idCount && flags == other.flags.subtracting(.isHidden) && !flags.contains(.escapedID)
-            && sameBytes(ours.at(idStart), theirs.at(other.idStart), Int(idCount))
-    }
-}
-
-extension ColumnsBuilder {
     /// Some items of a document, in ascending order, each with its ancestors. O(items).
     ///
     /// - Parameter sections: those that hold them; if they hold none, the items are a separate list.
@@ -453,7 +424,6 @@ extension ColumnsBuilder {
         (hasCollapsed, showsAnything) = (document.columns.hasCollapsed, !document.payloads.isEmpty)
         isFlat = false
         let isApart = sections.last.map { $0.endItem == 0 } ?? true
-        let lists = isApart ? [SectionNode().holding(0..<nodes.count)] : sections
-        outline(lists)
+        outline(isApart ? [SectionNode().holding(0..<nodes.count)] : sections)
     }
 }

@@ -35,9 +35,7 @@ package struct ColumnsView {
     func row(ofItem item: Int) -> Int { allVisible ? item : Int(rowOfItem[item]) }
 
     @inline(__always)
-    func rows(ofSection section: Int) -> Range<Int> {
-        Int(sections[section].firstRow)..<Int(sections[section].endRow)
-    }
+    func rows(ofSection section: Int) -> Range<Int> { Int(sections[section].firstRow)..<Int(sections[section].endRow) }
 
     /// A row's section, and its index among that section's rows.
     @inline(__always)
@@ -93,13 +91,8 @@ package struct ColumnsView {
     /// The number of direct children, hidden ones included. O(children).
     package func childCount(ofItem item: Int) -> Int {
         if !hasAllChildren { return Int(columns.childCounts[item]) }
-        var count = 0
-        var child = item + 1
-        let end = Int(nodes[item].end)
-        while child < end {
-            child = Int(nodes[child].end)
-            count += 1
-        }
+        var (count, child) = (0, item + 1)
+        while child < nodes[item].end { (count, child) = (count + 1, Int(nodes[child].end)) }
         return count
     }
 }
@@ -192,19 +185,20 @@ extension ColumnsView {
         childCounts: [UInt32] = [], collapsing collapsed: Set<UInt32> = [], text whole: TextRope? = nil
     ) -> Columns {
         var builder = ColumnsBuilder(of: self, items, in: sections)
-        (builder.hasCollapsed, builder.contextAncestors, builder.childCounts) = (
-            hasCollapsed, contextAncestors, childCounts
-        )
+        (builder.hasCollapsed, builder.contextAncestors) = (hasCollapsed, contextAncestors)
+        builder.childCounts = childCounts
         if !collapsed.isEmpty {
             for (index, item) in items.enumerated() where collapsed.contains(item) {
                 builder.nodes[index].flags.insert(.isCollapsed)
             }
         }
-        // An estimate, by which writers of the state reserve memory.
+        // The rest is garbage. An estimate, by which writers of the state reserve memory.
         let used = builder.nodes.indices.reduce(Int(columns.list.count)) { sum, index in
             sum + Int(builder.nodes[index].idCount) + Int(builder.payloads[index].contentCount) + 16
         }
-        return builder.finishDistinct(text: (whole ?? columns.text).referred(used))
+        let (text, nothing) = (whole ?? columns.text, UnsafeRawBufferPointer(start: nil, count: 0))
+        let garbage = max(0, text.count - used - text.garbageBytes)
+        return builder.finish(text: text.appending(nothing, garbageBytes: garbage)).columns
     }
 }
 
@@ -215,13 +209,6 @@ extension SectionNode {
         section.firstItem = UInt32(truncatingIfNeeded: items.lowerBound)
         section.endItem = UInt32(truncatingIfNeeded: items.upperBound)
         return section
-    }
-}
-
-extension TextRope {
-    /// The same text for a state that refers to only this many bytes of it.
-    fileprivate func referred(_ used: Int) -> TextRope {
-        appending(UnsafeRawBufferPointer(start: nil, count: 0), garbageBytes: max(0, count - used - garbageBytes))
     }
 }
 
@@ -262,7 +249,9 @@ extension ColumnsView {
         case .id: OrderedValue(id: id(ofItem: item).text)
         case .kind: nodes[item].flags.contains(.hasKind) ? OrderedValue(kindText(ofItem: item)) : .absent
         case .expanded: OrderedValue(!nodes[item].flags.contains(.isCollapsed))
-        case .content(let inside): value(ofItem: item, inside)
+        case .content(let inside):
+            nodes[item].flags.contains(.hasContent)
+                ? inside.orderedValue(in: text.at(payloads[item].contentStart)) : .absent
         }
     }
 
@@ -271,19 +260,17 @@ extension ColumnsView {
     /// - Parameter text: this state's text, perhaps with more after it.
     package func value(of section: SectionNode, in text: TextView, at place: ItemPointer) -> OrderedValue {
         switch place {
-        case .id: return OrderedValue(id: text.bytes(ofID: section))
-        case .expanded: return OrderedValue(!section.flags.contains(.isCollapsed))
-        case .kind: return .absent
+        case .id: OrderedValue(id: text.bytes(ofID: section))
+        case .expanded: OrderedValue(!section.flags.contains(.isCollapsed))
+        case .kind: .absent
         case .content(let inside):
-            guard section.flags.contains(.hasContent) else { return .absent }
-            return inside.value(in: text.at(section.contentStart), entersArrays: false).map(OrderedValue.init(at:))
-                ?? .absent
+            section.flags.contains(.hasContent) ? inside.orderedValue(in: text.at(section.contentStart)) : .absent
         }
     }
+}
 
-    private func value(ofItem item: Int, _ inside: PointerSet) -> OrderedValue {
-        guard nodes[item].flags.contains(.hasContent) else { return .absent }
-        let content = text.at(payloads[item].contentStart)
-        return inside.value(in: content, entersArrays: false).map(OrderedValue.init(at:)) ?? .absent
+extension PointerSet {
+    fileprivate func orderedValue(in content: UnsafeRawPointer) -> OrderedValue {
+        value(in: content, entersArrays: false).map(OrderedValue.init(at:)) ?? .absent
     }
 }

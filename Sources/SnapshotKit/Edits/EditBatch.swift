@@ -104,10 +104,12 @@ public struct EditBatch: Sendable {
         let bytes = tail.isEmpty ? bytes : bytes + tail + JSONScanner.zeros
         let sectionCount = builder.sections.count
         var firsts = Array(0..<Int32(truncatingIfNeeded: sectionCount + builder.nodes.count))
-        (nodeTable, sectionTable) = builder.tables(TextRope(bytes)) { duplicate in
+        let tables = builder.tables(TextRope(bytes))
+        for duplicate in tables.duplicates {
             let start = duplicate.isSection ? 0 : sectionCount
             firsts[start + duplicate.later] = Int32(truncatingIfNeeded: start + duplicate.first)
         }
+        (nodeTable, sectionTable) = (tables.items, tables.sections)
         (self.bytes, self.range, self.pointer, self.firsts) = (bytes, range, pointer, firsts)
         (idOffsets, mentioned, self.shapes) = (read.reader.idOffsets, read.reader.mentioned ?? [], read.shapes)
         (edits, ids, updates, additions) = (read.edits, read.ids, read.updates, read.additions)

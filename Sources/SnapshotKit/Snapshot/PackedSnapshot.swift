@@ -82,7 +82,7 @@ public struct PackedSnapshot: Sendable {
         }
         builder.outline()
         if hasDocumentOrder { builder.setDocumentOrder() }
-        let snapshot = Snapshot(exchange(&builder, with: ColumnsBuilder()).finishDistinct(text: text))
+        let snapshot = Snapshot(exchange(&builder, with: ColumnsBuilder()).finish(text: text).columns)
         let columns = snapshot.columns
         return (snapshot, Fingerprints(items: fingerprints, sections: ofSections, list: list, of: columns, by: hash))
     }

@@ -218,7 +218,8 @@ extension Snapshot {
             Snapshot.empty.columns.withView {
                 builder.setIDs([], of: $0, sequence, in: &store)
             }
-            return Snapshot(builder.finishDistinct(text: columns.text.appending(store, garbageBytes: store.count)))
+            let text = columns.text.appending(store, garbageBytes: store.count)
+            return Snapshot(builder.finish(text: text).columns)
         }
     }
 }
