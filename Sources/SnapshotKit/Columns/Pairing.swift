@@ -38,16 +38,17 @@ package struct Pairing: Sendable {
     /// The records of two lists that have the same ids.
     init<Record: IdentifiedRecord>(
         _ old: UnsafeBufferPointer<Record>, in oldText: TextView,
-        _ new: UnsafeBufferPointer<Record>, in newText: TextView, table: @autoclosure () -> IDTable
+        _ new: UnsafeBufferPointer<Record>, in newText: TextView, table: IDTable
     ) {
         oldOfNew = [Int32](filled: -1, count: new.count)
         newOfOld = [Int32](filled: -1, count: old.count)
-        var walk = PairingWalk(old: old, oldText: oldText, new: new, newText: newText)
         oldOfNew.withUnsafeMutableBufferPointer { oldOfNew in
             newOfOld.withUnsafeMutableBufferPointer { newOfOld in
-                walk.trimEnds(oldOfNew, newOfOld)
-                walk.walk(oldOfNew, newOfOld)
-                walk.lookUp(oldOfNew, newOfOld, in: table())
+                var walk = PairingWalk(
+                    old: old, oldText: oldText, new: new, newText: newText, oldOfNew: oldOfNew, newOfOld: newOfOld)
+                walk.trimEnd()
+                walk.walk()
+                walk.lookUp(in: table)
             }
         }
     }
@@ -58,67 +59,51 @@ package struct Pairing: Sendable {
     var reversed: Pairing { Pairing(newOfOld: oldOfNew, oldOfNew: newOfOld) }
 }
 
-/// Two lists, each with a range still to be paired.
+/// Two lists while they are paired.
 private struct PairingWalk<Record: IdentifiedRecord> {
-    typealias Partners = UnsafeMutableBufferPointer<Int32>
-
     let old: UnsafeBufferPointer<Record>
     let oldText: TextView
     let new: UnsafeBufferPointer<Record>
     let newText: TextView
-    var oldRest = 0..<0
-    var newRest = 0..<0
-    /// Records in `oldRest`, and in `newRest`, that have no partner yet.
-    var oldLeft = 0
-    var newLeft = 0
+    let oldOfNew: UnsafeMutableBufferPointer<Int32>
+    let newOfOld: UnsafeMutableBufferPointer<Int32>
+    /// Records that have a partner.
+    var paired = 0
+    /// Those that both lists end with.
+    var tail = 0
+
+    private var oldEnd: Int { old.count - tail }
+    private var newEnd: Int { new.count - tail }
 
     @inline(__always)
     private func same(_ one: Int, _ other: Int) -> Bool { old[one].hasSameID(as: new[other], oldText, newText) }
 
     @inline(__always)
-    private func pair(_ one: Int, _ other: Int, _ oldOfNew: Partners, _ newOfOld: Partners) {
+    private mutating func pair(_ one: Int, _ other: Int) {
         oldOfNew[other] = Int32(truncatingIfNeeded: one)
         newOfOld[one] = Int32(truncatingIfNeeded: other)
+        paired += 1
     }
 
-    /// Pairs what both lists begin and end with.
-    mutating func trimEnds(_ oldOfNew: Partners, _ newOfOld: Partners) {
-        var start = 0
-        let shorter = min(old.count, new.count)
-        while start < shorter, same(start, start) {
-            pair(start, start, oldOfNew, newOfOld)
-            start += 1
+    /// Pairs what both lists end with.
+    mutating func trimEnd() {
+        while oldEnd > 0, newEnd > 0, same(oldEnd - 1, newEnd - 1) {
+            tail += 1
+            pair(oldEnd, newEnd)
         }
-        var (oldEnd, newEnd) = (old.count, new.count)
-        while oldEnd > start, newEnd > start, same(oldEnd - 1, newEnd - 1) {
-            oldEnd -= 1
-            newEnd -= 1
-            pair(oldEnd, newEnd, oldOfNew, newOfOld)
-        }
-        oldRest = start..<oldEnd
-        newRest = start..<newEnd
-        oldLeft = oldRest.count
-        newLeft = newRest.count
     }
 
-    /// Pairs what lines up between the ends; after 64 misses in a row, the rest is left to the table.
-    mutating func walk(_ oldOfNew: Partners, _ newOfOld: Partners) {
-        var (one, other) = (oldRest.lowerBound, newRest.lowerBound)
-        var misses = 0
-        while one < oldRest.upperBound, other < newRest.upperBound, misses < 64 {
+    /// Pairs what lines up before that; after 64 misses in a row, the rest is left to the table.
+    mutating func walk() {
+        var (one, other, misses) = (0, 0, 0)
+        while one < oldEnd, other < newEnd, misses < 64 {
             if same(one, other) {
-                pair(one, other, oldOfNew, newOfOld)
-                oldLeft -= 1
-                newLeft -= 1
-                one += 1
-                other += 1
-                misses = 0
-                continue
+                pair(one, other)
+                (one, other, misses) = (one + 1, other + 1, 0)
+            } else {
+                let (skipOld, skipNew) = skip(one, other)
+                (one, other, misses) = (one + skipOld, other + skipNew, misses + 1)
             }
-            misses += 1
-            let (skipOld, skipNew) = skip(one, other)
-            one += skipOld
-            other += skipNew
         }
     }
 
@@ -126,23 +111,18 @@ private struct PairingWalk<Record: IdentifiedRecord> {
     private func skip(_ one: Int, _ other: Int) -> (Int, Int) {
         let hash = (old[one].hash, new[other].hash)
         for distance in 1...4 {
-            if one + distance < oldRest.upperBound, old[one + distance].hash == hash.1, same(one + distance, other) {
-                return (distance, 0)
-            }
-            if other + distance < newRest.upperBound, new[other + distance].hash == hash.0, same(one, other + distance)
-            {
-                return (0, distance)
-            }
+            let (next, nextOther) = (one + distance, other + distance)
+            if next < oldEnd, old[next].hash == hash.1, same(next, other) { return (distance, 0) }
+            if nextOther < newEnd, new[nextOther].hash == hash.0, same(one, nextOther) { return (0, distance) }
         }
         return (1, 1)
     }
 
     /// Looks up what the walk left.
-    func lookUp(_ oldOfNew: Partners, _ newOfOld: Partners, in table: IDTable) {
-        guard oldLeft > 0, newLeft > 0 else { return }
-        for one in oldRest where newOfOld[one] < 0 {
-            let found = table.first(old[one].hash) { same(one, $0) }
-            if let found { pair(one, found, oldOfNew, newOfOld) }
+    mutating func lookUp(in table: IDTable) {
+        guard paired < min(old.count, new.count) else { return }
+        for one in 0..<oldEnd where newOfOld[one] < 0 {
+            if let found = table.first(old[one].hash, where: { same(one, $0) }) { pair(one, found) }
         }
     }
 }
