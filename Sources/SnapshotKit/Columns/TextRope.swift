@@ -26,14 +26,10 @@ package struct TextRope: Sendable {
 
     /// The part of that which another text holds as well: the first chunk, for a past state made from this one.
     func footprint(sharedWith other: TextRope) -> Int {
-        let isShared = bytes.withUnsafeBufferPointer { bytes in
-            other.bytes.withUnsafeBufferPointer { $0.baseAddress == bytes.baseAddress }
-        }
-        return isShared ? bytes.capacity : 0
+        let start = bytes.withUnsafeBufferPointer { $0.baseAddress }
+        return other.bytes.withUnsafeBufferPointer { $0.baseAddress } == start ? bytes.capacity : 0
     }
 
-    /// Bytes of the first chunk, padding included.
-    var firstCount: Int { bytes.count }
     /// Whether so many more bytes belong into a chunk of their own.
     static func keepsApart(_ count: Int) -> Bool { count > RopeTail.maxJoined }
 
@@ -193,22 +189,15 @@ package struct TextView {
 /// Consecutive tokens, in a buffer of their own or at the end of a document's.
 package struct TokenBuffer {
     /// Offset of the first byte in the final buffer.
-    private let base: Int
+    let start: Int
     private var writer: JSONWriter
 
     /// A buffer with room for `capacity` bytes before it grows.
-    package init(base: Int = 0, capacity: Int = 0) { (self.base, writer) = (base, JSONWriter(capacity: capacity)) }
+    package init(base: Int = 0, capacity: Int = 0) { (start, writer) = (base, JSONWriter(capacity: capacity)) }
 
-    /// Bytes so far.
     var count: Int { writer.count }
-
-    /// The position of the first byte.
-    var start: Int { base }
-
-    /// The position of the next byte.
-    var end: Int { base + writer.count }
-
-    /// What was appended.
+    /// Offset of the next byte.
+    var end: Int { start + writer.count }
     var bytes: ArraySlice<UInt8> { writer.written }
 
     /// Appends an id as it was written; returns where its text starts.
@@ -217,7 +206,7 @@ package struct TokenBuffer {
         let token = id.token
         if id.flags.contains(.escapedID) { return append(escapedID: token, text: id.text) }
         writer.append(token)
-        return base + writer.count - id.count - (id.flags.contains(.integerID) ? 0 : 1)
+        return end - id.count - (id.flags.contains(.integerID) ? 0 : 1)
     }
 
     /// Appends an id that was written with escapes; returns where its text starts.
@@ -241,14 +230,13 @@ package struct TokenBuffer {
 
     /// The token of an escaped id whose text starts at `text`.
     static func token(before text: UnsafeRawPointer) -> UnsafeRawBufferPointer {
-        let low = Int(text.load(fromByteOffset: -2, as: UInt8.self))
-        let count = low | Int(text.load(fromByteOffset: -1, as: UInt8.self)) << 8
+        let count = Int(UInt16(littleEndian: (text - 2).loadUnaligned(as: UInt16.self)))
         return UnsafeRawBufferPointer(start: text - 2 - count, count: count)
     }
 
     /// The hash of an id's text that was appended.
-    func idHash(at start: Int, _ count: Int) -> UInt32 {
-        bytes[start - base..<start - base + count].withUnsafeBytes { SnapshotKit.idHash($0.baseAddress!, $0.count) }
+    func idHash(at offset: Int, _ count: Int) -> UInt32 {
+        bytes[offset - start..<offset - start + count].withUnsafeBytes { SnapshotKit.idHash($0.baseAddress!, $0.count) }
     }
 
     /// Appends a JSON value; returns where it starts. The comma after it ends a number for a cursor.
@@ -264,13 +252,13 @@ package struct TokenBuffer {
 
     /// Appends the JSON value that `body` writes; nil if it returns false because there is none.
     mutating func append(writing body: (inout JSONWriter) -> Bool) -> Range<Int>? {
-        let start = writer.count
+        let (length, first) = (writer.count, end)
         guard body(&writer) else {
-            writer.truncate(to: start)
+            writer.truncate(to: length)
             return nil
         }
         defer { endValue() }
-        return base + start..<base + writer.count
+        return first..<end
     }
 
     /// Appends an id that is a number; returns where it is.
@@ -287,13 +275,13 @@ package struct TokenBuffer {
     }
 
     /// Bytes that were appended.
-    func bytes(at start: Int, _ count: Int) -> [UInt8] { Array(bytes[start - base..<start - base + count]) }
+    func bytes(at offset: Int, _ count: Int) -> [UInt8] { Array(bytes[offset - start..<offset - start + count]) }
 
     /// Appends bytes unchanged; returns where they start.
     @inline(__always)
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> Int {
         defer { writer.append(bytes) }
-        return base + writer.count
+        return end
     }
 
     /// The bytes and their padding, with little spare room.

@@ -65,7 +65,7 @@ struct IncrementalParse {
         guard next < view.nodes.count, let start = start(of: next) else { return nil }
         let shift = Int(bitPattern: text) - Int(bitPattern: view.text.first + start)
         if compared.shift != shift || !compared.same.contains(start) {
-            let length = commonPrefix(text, view.text.first + start, min(count, view.columns.text.firstCount - start))
+            let length = commonPrefix(text, view.text.first + start, min(count, view.columns.text.bytes.count - start))
             compared = (shift, start..<start + length)
         }
         let reach = compared.same.isEmpty ? start : compared.same.upperBound
