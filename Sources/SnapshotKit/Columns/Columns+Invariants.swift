@@ -18,36 +18,26 @@ extension Columns {
         guard end >= 0, (end..<text.count).allSatisfy({ view.text.at(UInt32($0)).load(as: UInt8.self) == 0 }) else {
             return "no padding after the text"
         }
-        guard payloads.isEmpty || payloads.count == nodes.count else {
-            return "the number of payloads is not that of the items"
-        }
-        guard childCounts.isEmpty || childCounts.count == nodes.count else {
-            return "the number of child counts is not that of the items"
+        guard [0, nodes.count].contains(payloads.count), [0, nodes.count].contains(childCounts.count) else {
+            return "the number of payloads or of child counts is not that of the items"
         }
         let holds = { (start: UInt32, count: Int) in Int(start) + count <= end }
         for (item, node) in nodes.enumerated() {
             guard node.idCount > 0, holds(node.idStart, Int(node.idCount)) else { return "the id of item \(item)" }
             let shown = node.flags.isDisjoint(with: [.hasContent, .hasKind]) ? Payload() : payloads[item]
-            if node.flags.contains(.hasContent) {
-                guard shown.contentCount > 0, holds(shown.contentStart, Int(shown.contentCount)) else {
-                    return "the content of item \(item)"
-                }
-            }
+            let isShown = shown.contentCount > 0 && holds(shown.contentStart, Int(shown.contentCount))
+            guard isShown || !node.flags.contains(.hasContent) else { return "the content of item \(item)" }
             if node.flags.contains(.hasKind) {
                 guard holds(shown.kindStart, 2),
                     view.text.at(shown.kindStart).load(as: UInt8.self) == UInt8(ascii: "\"")
-                else {
-                    return "the kind of item \(item)"
-                }
+                else { return "the kind of item \(item)" }
             }
         }
-        for (index, section) in sections.enumerated() {
-            guard section.idCount > 0, holds(section.idStart, Int(section.idCount)) else {
-                return "the id of section \(index)"
-            }
-            guard holds(section.contentStart, Int(section.contentCount)) else {
-                return "the content of section \(index)"
-            }
+        for (index, section) in sections.enumerated()
+        where section.idCount == 0 || !holds(section.idStart, Int(section.idCount))
+            || !holds(section.contentStart, Int(section.contentCount))
+        {
+            return "the id or the content of section \(index)"
         }
         return nil
     }

@@ -10,25 +10,14 @@ public struct ElementID: Sendable {
     public let isInteger: Bool
 
     /// A string id. The state checks whether it is acceptable.
-    public init(_ text: String) {
-        self.text = text
-        isInteger = false
-    }
+    public init(_ text: String) { (self.text, isInteger) = (text, false) }
 
     /// An integer id.
-    public init(_ number: some BinaryInteger) {
-        self.init(verbatimInteger: String(number))
-    }
+    public init(_ number: some BinaryInteger) { self.init(verbatimInteger: String(number)) }
 
-    package init(_ id: IDText) {
-        text = String(decoding: id.text, as: UTF8.self)
-        isInteger = id.isInteger
-    }
+    package init(_ id: IDText) { (text, isInteger) = (String(decoding: id.text, as: UTF8.self), id.isInteger) }
 
-    package init(verbatimInteger digits: String) {
-        text = digits
-        isInteger = digits.utf8.isSafeInteger
-    }
+    package init(verbatimInteger digits: String) { (text, isInteger) = (digits, digits.utf8.isSafeInteger) }
 }
 
 extension ElementID: Hashable {

@@ -32,8 +32,8 @@ package struct IDTable: Sendable {
             self = .empty
             return
         }
-        let capacity = Self.capacity(for: count)
-        let indexMask = Self.indexMask(for: count)
+        let capacity = 1 << (Int.bitWidth - (count + count / 2).leadingZeroBitCount)
+        let indexMask = UInt32(truncatingIfNeeded: (1 << (Int.bitWidth - count.leadingZeroBitCount)) - 1)
         var table = [UInt32](filled: 0, count: capacity)
         table.withUnsafeMutableBufferPointer { buckets in
             for index in 0..<count {
@@ -71,18 +71,8 @@ package struct IDTable: Sendable {
         let most = max(64, new.count / 8)
         guard !buckets.isEmpty, !new.isEmpty, kept.count + insertions.count <= most else { return nil }
         let remap = IndexRemap(kept, insertions, behind: remap)
-        guard remap.count <= most,
-            remap.areUnique({ new[$0].hasSameID(as: new[$1], text, text) })
-        else { return nil }
+        guard remap.count <= most, remap.areUnique({ new[$0].hasSameID(as: new[$1], text, text) }) else { return nil }
         return IDTable(buckets: buckets, indexMask: indexMask, remap: remap)
-    }
-
-    private static func capacity(for count: Int) -> Int {
-        1 << (Int.bitWidth - (count + count / 2).leadingZeroBitCount)
-    }
-
-    private static func indexMask(for count: Int) -> UInt32 {
-        UInt32(truncatingIfNeeded: (1 << (Int.bitWidth - count.leadingZeroBitCount)) - 1)
     }
 
     @inline(__always)
@@ -99,7 +89,7 @@ package struct IDTable: Sendable {
             while buckets[bucket] != 0 {
                 if buckets[bucket] & ~indexMask == tag {
                     let entered = Int(buckets[bucket] & indexMask) - 1
-                    let index = remap.map { $0.index(ofEntered: entered) ?? -1 } ?? entered
+                    let index = remap.map { $0.kept.new(ofOld: entered) ?? -1 } ?? entered
                     if index >= 0, matches(index) { return index }
                 }
                 bucket = (bucket + 1) & (buckets.count - 1)
@@ -128,7 +118,7 @@ final class IndexRemap: Sendable {
     }
 
     /// From the table's indexes, `old`, to those in the newest state, `new`; in ascending order of `old`.
-    private let kept: [SharedRuns.Run]
+    fileprivate let kept: [SharedRuns.Run]
     /// In ascending order of hashes.
     private let insertions: [Insertion]
 
@@ -161,9 +151,6 @@ final class IndexRemap: Sendable {
         kept.capacity * MemoryLayout<SharedRuns.Run>.stride + insertions.capacity * MemoryLayout<Insertion>.stride + 64
     }
 
-    /// The current index of an item of the table; nil if it is gone. O(log count).
-    func index(ofEntered item: Int) -> Int? { kept.new(ofOld: item) }
-
     /// The added item with this hash that `matches` accepts. O(log count).
     @inline(__always)
     func insertion(_ hash: UInt32, where matches: (Int) -> Bool) -> Int? {
@@ -193,9 +180,7 @@ extension [SharedRuns.Run] {
     var areDisjoint: Bool { zip(self, dropFirst()).allSatisfy { $0.old + $0.count <= $1.old } }
 
     /// The first run that ends after an item of the old state. O(log runs); in ascending order of that state.
-    func firstIndex(endingBehind old: Int) -> Int {
-        indices.partitionPoint { self[$0].old + self[$0].count <= old }
-    }
+    func firstIndex(endingBehind old: Int) -> Int { indices.partitionPoint { self[$0].old + self[$0].count <= old } }
 
     /// The index in the new state of an item of the old one. O(log runs); in ascending order of that state.
     fileprivate func new(ofOld old: Int) -> Int? {

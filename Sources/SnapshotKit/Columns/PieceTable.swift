@@ -48,9 +48,7 @@ package struct PieceTable {
         sections.append(section)
     }
 
-    mutating func endSection() {
-        sections[sections.count - 1].endItem = UInt32(truncatingIfNeeded: itemCount)
-    }
+    mutating func endSection() { sections[sections.count - 1].endItem = UInt32(truncatingIfNeeded: itemCount) }
 
     /// Appends items of the source.
     package mutating func append(_ items: Range<Int>, isShared: Bool, levelShift: Int = 0) {
@@ -108,11 +106,10 @@ package struct PieceTable {
         let kept = pieces.filter { !$0.isOwn }.sorted { $0.start < $1.start }
         let end = UInt32(truncatingIfNeeded: source.columns.text.count)
         var bytes = 0
-        kept.lazy.map { SharedRuns.Run(old: $0.start, new: $0.start, count: $0.count) }.forOthers(
-            of: source.nodes.count
-        ) {
-            bytes += Self.bytes(of: source.nodes[$0], source.payload(ofItem: $0), before: end)
-        }
+        kept.lazy.map { SharedRuns.Run(old: $0.start, new: $0.start, count: $0.count) }
+            .forOthers(of: source.nodes.count) {
+                bytes += Self.bytes(of: source.nodes[$0], source.payload(ofItem: $0), before: end)
+            }
         for (node, payload) in zip(nodes, payloads) { bytes -= Self.bytes(of: node, payload, before: end) }
         bytes += Int(source.columns.list.count)
         if list.start < end { bytes -= Int(list.count) }
@@ -153,8 +150,7 @@ package struct PieceTable {
         }
         let alike = runs { !$0.isOwn }
         return rebuilt(from: source, hasCollapsed: hasCollapsed)
-            .finishDistinct(
-                text: text, from: source.columns, reusing: shared, pairing: alike, isIndexed: isIndexed)
+            .finishDistinct(text: text, from: source.columns, reusing: shared, pairing: alike, isIndexed: isIndexed)
     }
 
     /// Some of the pieces that come from the source, as runs.
@@ -207,10 +203,7 @@ package struct PieceTable {
             !source.payloads.isEmpty || nodes.contains { !$0.flags.isDisjoint(with: [.hasContent, .hasKind]) }
         builder.nodes = copied(nodes, source.nodes)
         for piece in pieces where piece.levelShift != 0 {
-            for item in piece.items {
-                builder.nodes[item].level = UInt8(
-                    truncatingIfNeeded: Int(builder.nodes[item].level) + piece.levelShift)
-            }
+            for item in piece.items { builder.nodes[item].level &+= UInt8(truncatingIfNeeded: piece.levelShift) }
         }
         if builder.showsAnything { builder.payloads = copied(payloads, source.payloads, orElse: Payload()) }
         builder.sections = sections
@@ -244,9 +237,8 @@ package struct PieceTable {
     private func unmoved(_ nodes: [Node], in source: ColumnsView) -> Int {
         guard source.allVisible else { return 0 }
         var count = pieces.first { !$0.isUnmoved }?.first ?? itemCount
-        for (section, old) in zip(sections, source.sections) where section.endItem != old.endItem {
+        if let (section, old) = zip(sections, source.sections).first(where: { $0.endItem != $1.endItem }) {
             count = min(count, Int(min(section.endItem, old.endItem)))
-            break
         }
         count = min(count, Int(sections.last?.endItem ?? 0), Int(source.sections.last?.endItem ?? 0))
         while count > 0,
