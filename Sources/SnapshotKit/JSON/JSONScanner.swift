@@ -50,8 +50,8 @@ package struct JSONScanner {
     }
 
     /// The error for the byte at `offset`, which the grammar does not allow there.
-    func unexpected(_ offset: Int) -> JSONError {
-        error(offset >= end ? .unexpectedEnd : .unexpectedByte, at: min(offset, end))
+    func unexpected(_ offset: Int, _ reason: JSONError.Reason = .unexpectedByte) -> JSONError {
+        error(offset >= end ? .unexpectedEnd : reason, at: min(offset, end))
     }
 
     @inline(__always)
@@ -170,7 +170,7 @@ package struct JSONScanner {
         switch byte(at) {
         case UInt8(ascii: "0"): at += 1
         case UInt8(ascii: "1")...UInt8(ascii: "9"): skipDigits()
-        default: throw at == start ? unexpected(at) : numberError()
+        default: throw unexpected(at, at == start ? .unexpectedByte : .invalidNumber)
         }
         if byte(at).isDigit { throw error(.invalidNumber, at: at) }
         var isInteger = true
@@ -188,17 +188,11 @@ package struct JSONScanner {
         return isInteger
     }
 
-    private func numberError() -> JSONError {
-        error(at >= end ? .unexpectedEnd : .invalidNumber, at: min(at, end))
-    }
-
     @inline(__always)
-    private mutating func skipDigits() {
-        while byte(at).isDigit { at += 1 }
-    }
+    private mutating func skipDigits() { while byte(at).isDigit { at += 1 } }
 
     private mutating func takeDigits() throws(JSONError) {
-        guard byte(at).isDigit else { throw numberError() }
+        guard byte(at).isDigit else { throw unexpected(at, .invalidNumber) }
         skipDigits()
     }
 }
@@ -254,7 +248,7 @@ extension JSONScanner {
             // Text outside ASCII comes in runs.
             repeat { try skipCharacter() } while byte(at) >= 0x80
         } else {
-            throw error(at >= end ? .unexpectedEnd : .controlCharacter, at: min(at, end))
+            throw unexpected(at, .controlCharacter)
         }
     }
 
@@ -284,36 +278,28 @@ extension JSONScanner {
             UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
             at += 2
         case UInt8(ascii: "u"): try skipUnicodeEscape()
-        default: throw escapeError(at + 1)
+        default: throw unexpected(at + 1, .invalidEscape)
         }
     }
 
     private mutating func skipUnicodeEscape() throws(JSONError) {
         let start = at
         let unit = try takeHexUnit()
-        if unit & 0xFC00 == 0xD800 {
-            guard byte(at) == UInt8(ascii: "\\"), byte(at + 1) == UInt8(ascii: "u") else {
-                throw error(.loneSurrogate, at: start)
-            }
-            guard try takeHexUnit() & 0xFC00 == 0xDC00 else { throw error(.loneSurrogate, at: start) }
-        } else if unit & 0xFC00 == 0xDC00 {
-            throw error(.loneSurrogate, at: start)
-        }
+        if unit & 0xF800 != 0xD800 { return }
+        guard unit & 0xFC00 == 0xD800, byte(at) == UInt8(ascii: "\\"), byte(at + 1) == UInt8(ascii: "u"),
+            try takeHexUnit() & 0xFC00 == 0xDC00
+        else { throw error(.loneSurrogate, at: start) }
     }
 
     /// Takes `\uXXXX`.
     private mutating func takeHexUnit() throws(JSONError) -> UInt32 {
         var unit: UInt32 = 0
         for index in 2..<6 {
-            guard let digit = hexDigit(byte(at + index)) else { throw escapeError(at + index) }
+            guard let digit = hexDigit(byte(at + index)) else { throw unexpected(at + index, .invalidEscape) }
             unit = unit << 4 | digit
         }
         at += 6
         return unit
-    }
-
-    private func escapeError(_ offset: Int) -> JSONError {
-        error(offset >= end ? .unexpectedEnd : .invalidEscape, at: min(offset, end))
     }
 }
 
