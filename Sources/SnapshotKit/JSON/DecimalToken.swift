@@ -11,9 +11,10 @@ struct DecimalToken {
     /// From the first non-zero digit to the end of the mantissa, perhaps with a point.
     private let digits: UnsafeRawBufferPointer
     let power: Power
+    private var sign: Int { isZero ? 0 : isNegative ? -1 : 1 }
 
     /// A power of ten.
-    enum Power: Equatable {
+    enum Power: Comparable {
         case small(Int)
         /// A power of more than 18 digits: those of its magnitude, without leading zeros.
         case large(isNegative: Bool, [UInt8])
@@ -51,13 +52,8 @@ struct DecimalToken {
 
     /// Below, at or above zero as one number is below, equal to or above the other.
     static func compare(_ one: DecimalToken, _ other: DecimalToken) -> Int {
-        if one.isZero || other.isZero {
-            if one.isZero, other.isZero { return 0 }
-            return one.isZero ? (other.isNegative ? 1 : -1) : (one.isNegative ? -1 : 1)
-        }
-        guard one.isNegative == other.isNegative else { return one.isNegative ? -1 : 1 }
-        var order = Power.compare(one.power, other.power)
-        if order == 0 { order = compareDigits(one, other) }
+        guard one.sign == other.sign, one.sign != 0 else { return one.sign - other.sign }
+        let order = one.power == other.power ? compareDigits(one, other) : one.power < other.power ? -1 : 1
         return one.isNegative ? -order : order
     }
 
@@ -135,35 +131,28 @@ extension DecimalToken.Power {
             carry = (digit - Int(sum[index])) / 10
         }
         let rest = Array(sum.drop { $0 == 0 })
-        if rest.count > 18 {
-            self = .large(isNegative: isNegative, rest)
-        } else {
-            let magnitude = rest.reduce(0) { $0 * 10 + Int($1) }
-            self = .small(isNegative ? -magnitude : magnitude)
-        }
+        self =
+            rest.count > 18
+            ? .large(isNegative: isNegative, rest)
+            : .small(rest.reduce(0) { $0 * 10 + Int($1) } * (isNegative ? -1 : 1))
     }
 
     /// Each power has only one form: `small` has at most 18 digits.
     private init(_ power: Int) {
-        guard power.magnitude >= 1_000_000_000_000_000_000 else {
-            self = .small(power)
-            return
-        }
-        self = .large(isNegative: power < 0, "\(power.magnitude)".utf8.map { $0 - UInt8(ascii: "0") })
+        self =
+            power.magnitude < 1_000_000_000_000_000_000
+            ? .small(power) : .large(isNegative: power < 0, "\(power.magnitude)".utf8.map { $0 - UInt8(ascii: "0") })
     }
 
-    static func compare(_ one: Self, _ other: Self) -> Int {
+    static func < (one: Self, other: Self) -> Bool {
         switch (one, other) {
-        case (.small(let one), .small(let other)): return one < other ? -1 : one == other ? 0 : 1
-        case (.small, .large(let isNegative, _)): return isNegative ? 1 : -1
-        case (.large(let isNegative, _), .small): return isNegative ? -1 : 1
+        case (.small(let one), .small(let other)): return one < other
+        case (.small, .large(let isNegative, _)): return !isNegative
+        case (.large(let isNegative, _), .small): return isNegative
         case (.large(let isNegative, let one), .large(let isOtherNegative, let other)):
-            guard isNegative == isOtherNegative else { return isNegative ? -1 : 1 }
-            var order = one.count - other.count
-            if order == 0 {
-                order = one == other ? 0 : one.lexicographicallyPrecedes(other) ? -1 : 1
-            }
-            return isNegative ? -order : order
+            guard isNegative == isOtherNegative else { return isNegative }
+            let (low, high) = isNegative ? (other, one) : (one, other)
+            return low.count == high.count ? low.lexicographicallyPrecedes(high) : low.count < high.count
         }
     }
 }

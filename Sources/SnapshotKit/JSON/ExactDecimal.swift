@@ -26,24 +26,20 @@ struct ExactDecimal: Equatable {
     init?(_ token: UnsafeRawBufferPointer) {
         let decimal = DecimalToken(token)
         var (whole, fraction) = (Int64(0), Int64(0))
-        if !decimal.isZero {
-            // The power of its first digit, which is not zero.
-            guard case .small(let power) = decimal.power, power < Self.maxDigits else { return nil }
-            var place = power
-            for digit in decimal.significand {
-                if digit != 0 {
-                    guard place >= -Self.maxDigits else { return nil }
-                    if place >= 0 {
-                        whole += Int64(digit) * Self.powers[place]
-                    } else {
-                        fraction += Int64(digit) * Self.powers[Self.maxDigits + place]
-                    }
-                }
-                place -= 1
+        // The power of its first digit, which is not zero.
+        guard case .small(var place) = decimal.power, place < Self.maxDigits else { return nil }
+        for digit in decimal.significand {
+            if place >= 0 {
+                whole += Int64(digit) * Self.powers[place]
+            } else if place >= -Self.maxDigits {
+                fraction += Int64(digit) * Self.powers[Self.maxDigits + place]
+            } else if digit != 0 {
+                return nil
             }
+            place -= 1
         }
-        self.init(
-            whole: decimal.isNegative ? -whole : whole, fraction: decimal.isNegative ? -fraction : fraction)
+        let sign: Int64 = decimal.isNegative ? -1 : 1
+        self.init(whole: sign * whole, fraction: sign * fraction)
     }
 
     /// The exact sum; nil if it has too many digits.

@@ -121,9 +121,7 @@ package struct OrderKey {
     package var isPrefix: Bool {
         switch rank {
         case OrderedValue.TypeRank.string.rawValue: return bits & 15 == 8
-        case OrderedValue.TypeRank.number.rawValue:
-            let isNegative = bits & Self.positive == 0
-            return (bits & 1 == 1) != isNegative
+        case OrderedValue.TypeRank.number.rawValue: return (bits & 1 == 1) == (bits & Self.positive != 0)
         default: return false
         }
     }
@@ -168,7 +166,7 @@ package struct OrderKey {
     private static func bits(ofNumber token: UnsafeRawBufferPointer) -> UInt64 {
         let number = DecimalToken(token)
         if number.isZero { return positive }
-        var magnitude: UInt64
+        let magnitude: UInt64
         if case .small(let power) = number.power, powers.contains(power) {
             var (digits, count, isCut): (UInt64, Int, Bool) = (0, 0, false)
             for digit in number.significand {
@@ -180,14 +178,10 @@ package struct OrderKey {
                     break
                 }
             }
-            while count < 14 {
-                digits *= 10
-                count += 1
-            }
+            for _ in count..<14 { digits *= 10 }
             magnitude = UInt64(power + 512) << 48 | digits << 1 | (isCut ? 1 : 0)
         } else {
-            magnitude =
-                DecimalToken.Power.compare(number.power, .small(powers.lowerBound)) < 0 ? 1 : UInt64(1023) << 48 | 1
+            magnitude = number.power < .small(powers.lowerBound) ? 1 : UInt64(1023) << 48 | 1
         }
         return number.isNegative ? ~magnitude & (positive - 1) : positive | magnitude
     }
