@@ -290,7 +290,7 @@ extension Session.SettingsChange {
             }
             keepsExpanded = !names.isEmpty
         case "public":
-            guard let flag = value.boolean else { throw .wrongMember("/public", "public must be true or false") }
+            guard let flag = value.flag else { throw .wrongMember("/public", "public must be true or false") }
             isPublic = flag
         default: preconditionFailure("\(name) is none of Session.Settings.members")
         }

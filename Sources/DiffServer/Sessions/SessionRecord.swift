@@ -147,7 +147,7 @@ extension [String: JSONSlice] {
             settings.isSaltedByEpoch = self["saltedByEpoch"] != nil
             settings.guessedAnswers = UInt8(clamping: self["guessedAnswers"]?.integer ?? 0)
             settings.emptyPlaces = self["emptyPlaces"]?.strings?.compactMap { JSONPointer($0) }
-            settings.isPublic = self["public"]?.boolean == true
+            settings.isPublic = self["public"]?.flag == true
             return settings
         } catch { throw .damaged }
     }

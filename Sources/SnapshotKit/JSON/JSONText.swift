@@ -69,17 +69,6 @@ extension JSONText: CustomStringConvertible {
     public var description: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 }
 
-extension JSONSlice {
-    /// The value as a separate text. O(bytes).
-    public var json: JSONText { JSONText(accepted: bytes[range]) }
-
-    /// Offset of the value in the document, in bytes.
-    package var offset: Int { range.lowerBound }
-
-    /// Whether the value is null.
-    package var isNull: Bool { bytes[range.lowerBound] == UInt8(ascii: "n") }
-}
-
 // MARK: - Slices
 
 /// A JSON value inside a validated document.
@@ -89,6 +78,14 @@ public struct JSONSlice: Sendable {
 
     /// The value's text.
     public var text: [UInt8] { Array(bytes[range]) }
+
+    /// The value as a separate text. O(bytes).
+    public var json: JSONText { JSONText(accepted: bytes[range]) }
+
+    /// Offset of the value in the document, in bytes.
+    package var offset: Int { range.lowerBound }
+
+    package var isNull: Bool { bytes[range.lowerBound] == UInt8(ascii: "n") }
 
     /// Calls `body` with a cursor at the value.
     func withCursor<Result, Failure: Error>(
@@ -104,9 +101,6 @@ public struct JSONSlice: Sendable {
     /// The value as a whole number; nil if it is anything else, or out of range.
     public var integer: Int? { Int(String(decoding: bytes[range], as: UTF8.self)) }
 
-    /// The value as a boolean; nil if it is anything else.
-    package var boolean: Bool? { Bool(String(decoding: bytes[range], as: UTF8.self)) }
-
     /// The value as an array of strings; nil if it is anything else.
     public var strings: [String]? {
         guard let elements else { return nil }
@@ -115,9 +109,7 @@ public struct JSONSlice: Sendable {
     }
 
     /// The members of a JSON object; nil if the text is anything else, or not JSON.
-    public static func members(of json: [UInt8]) -> [String: JSONSlice]? {
-        (try? JSONSlice(document: json))?.members
-    }
+    public static func members(of json: [UInt8]) -> [String: JSONSlice]? { (try? JSONSlice(document: json))?.members }
 
     /// The members of an object; nil if the value is anything else. Of names that Swift considers equal, the last one
     /// counts.
@@ -163,9 +155,7 @@ public struct JSONSlice: Sendable {
     public var number: Double? { Double(String(decoding: bytes[range], as: UTF8.self)) }
 
     /// The value as a Boolean; nil if it is neither true nor false.
-    public var flag: Bool? {
-        Bool(String(decoding: bytes[range], as: UTF8.self))
-    }
+    public var flag: Bool? { Bool(String(decoding: bytes[range], as: UTF8.self)) }
 }
 
 // MARK: Offsets
@@ -254,9 +244,8 @@ extension JSONWriter {
             append("]")
         default:
             let token = cursor.takeToken()
-            guard byValue, token.first.map({ $0 == UInt8(ascii: "-") || $0.isDigit }) == true,
-                let number = ExactDecimal(token)
-            else { return append(token) }
+            // No literal name begins with a character below the letters.
+            guard byValue, token[0] < UInt8(ascii: "A"), let number = ExactDecimal(token) else { return append(token) }
             number.write(into: &self)
         }
     }
