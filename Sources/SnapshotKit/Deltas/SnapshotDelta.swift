@@ -163,7 +163,7 @@ private struct DeltaWriter {
         }
         while item < target.nodes.count { item = writeItems(from: item, to: target.nodes.count) }
         writer.replaceFirst(by: UInt8(truncatingIfNeeded: flags.rawValue))
-        return writer.takeBytes()
+        return exchange(&writer, with: JSONWriter(capacity: 0)).bytes()
     }
 
     private mutating func writeList() {

@@ -20,20 +20,11 @@ public struct JSONWriter: Sendable {
         return storage
     }
 
-    /// Hands out the bytes written and starts again with none.
-    mutating func takeBytes() -> [UInt8] {
-        storage.removeLast(storage.count - count)
-        count = 0
-        return exchange(&storage, with: [])
-    }
-
     /// Bytes that can be written before it grows.
     var room: Int { storage.count - count }
 
     @inline(__always)
-    private mutating func reserve(_ more: Int) {
-        if room < more { grow(more) }
-    }
+    private mutating func reserve(_ more: Int) { if room < more { grow(more) } }
 
     @inline(never)
     private mutating func grow(_ more: Int) { extend(to: max(storage.count * 2, count + more, 64)) }
