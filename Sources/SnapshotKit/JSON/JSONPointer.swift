@@ -11,16 +11,9 @@ public struct JSONPointer: Sendable, Hashable {
     /// Reads the string form: empty, or tokens each preceded by `/`, with `~1` for `/` and `~0` for `~`. Nil for
     /// anything else.
     public init?(_ text: String) {
-        guard !text.isEmpty else {
-            self = .root
-            return
-        }
-        guard text.utf8.first == UInt8(ascii: "/") else { return nil }
-        var tokens: [[UInt8]] = []
-        for part in text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
-            guard let token = Self.unescaped(part) else { return nil }
-            tokens.append(token)
-        }
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        let tokens = parts.dropFirst().compactMap(Self.unescaped)
+        guard parts[0].isEmpty, tokens.count == parts.count - 1 else { return nil }
         self.tokens = tokens
     }
 
