@@ -41,11 +41,9 @@ public struct KeyedHash: Sendable, Equatable {
     /// A function chosen by a key of any length, such as an operator's secret.
     public init(key: some Collection<UInt8>) {
         let fixed = KeyedHash(seed: 0x6469_6666_7365_7276, 0x736E_6170_7368_6F74)
-        let bytes = Array(key)
-        self = bytes.withUnsafeBytes { text in
-            KeyedHash(
-                seed: fixed.hash(text.baseAddress ?? KeyedHash.nothing, text.count),
-                fixed.hash(text.baseAddress ?? KeyedHash.nothing, text.count, from: 1))
+        self = Array(key).withUnsafeBytes { text in
+            let start = text.baseAddress ?? KeyedHash.nothing
+            return KeyedHash(seed: fixed.hash(start, text.count), fixed.hash(start, text.count, from: 1))
         }
     }
 
@@ -114,9 +112,7 @@ public struct KeyedHash: Sendable, Equatable {
 
     /// Absorbs blocks of 32 bytes as long as that does not depend on what follows; returns how many bytes.
     @inline(__always)
-    private func absorb(
-        _ start: UnsafeRawPointer, _ count: Int, _ state: inout UInt64, _ lane: inout UInt64
-    ) -> Int {
+    private func absorb(_ start: UnsafeRawPointer, _ count: Int, _ state: inout UInt64, _ lane: inout UInt64) -> Int {
         var at = 0
         while at + 48 < count {
             // Two independent chains, so that two multiplications are under way at once.

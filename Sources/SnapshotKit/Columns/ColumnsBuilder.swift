@@ -225,12 +225,14 @@ package struct ColumnsBuilder {
                     tables.duplicates.append(Duplicate(isSection: true, first: $0, later: $1))
                 }
             }
-            tables.items = known ?? nodes.withUnsafeMutableBufferPointer { nodes in
-                for index in nodes.indices where nodes[index].hash == 0 { _ = nodes[index].hashedID(in: text) }
-                return IDTable(UnsafeBufferPointer(nodes), in: text) {
-                    tables.duplicates.append(Duplicate(isSection: false, first: $0, later: $1))
+            tables.items =
+                known
+                ?? nodes.withUnsafeMutableBufferPointer { nodes in
+                    for index in nodes.indices where nodes[index].hash == 0 { _ = nodes[index].hashedID(in: text) }
+                    return IDTable(UnsafeBufferPointer(nodes), in: text) {
+                        tables.duplicates.append(Duplicate(isSection: false, first: $0, later: $1))
+                    }
                 }
-            }
             return tables
         }
     }

@@ -22,13 +22,12 @@ private struct LowerCase: Sendable {
             guard let scalar = Unicode.Scalar(value), scalar.properties.changesWhenLowercased else { continue }
             // The full mapping is the simple one, except for this scalar, which it turns into two.
             let mapping = value == 0x130 ? "i" : scalar.properties.lowercaseMapping
-            if pages[Int(value >> 6)] == 0 {
-                pages[Int(value >> 6)] = UInt16(mapped.count)
+            let page = Int(value >> 6)
+            if pages[page] == 0 {
+                pages[page] = UInt16(mapped.count)
                 mapped += repeatElement(0, count: 64)
             }
-            mapped[Int(pages[Int(value >> 6)]) + Int(value & 63)] = mapping.utf8.reversed().reduce(0) {
-                $0 << 8 | UInt32($1)
-            }
+            mapped[Int(pages[page]) + Int(value & 63)] = mapping.utf8.reversed().reduce(0) { $0 << 8 | UInt32($1) }
         }
         (self.pages, self.mapped) = (pages, mapped)
     }
@@ -53,9 +52,7 @@ private struct LowerCase: Sendable {
             // The text is valid, and padding follows it.
             let count = Self.length(first)
             var scalar = Int(first) & 0x7F >> count
-            for index in 1..<count {
-                scalar = scalar << 6 | Int(at.load(fromByteOffset: index, as: UInt8.self) & 0x3F)
-            }
+            for index in 1..<count { scalar = scalar << 6 | Int((at + index).load(as: UInt8.self) & 0x3F) }
             let page = scalar >> 6
             let mapping = page < pages.count ? mapped[Int(pages[page]) + scalar & 63] : 0
             if mapping == 0 {
@@ -88,9 +85,8 @@ package final class TextRoom {
         if let memory, count <= size { return memory }
         memory?.deallocate()
         size = max(count, 2 * size)
-        let made = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 8)
-        memory = made
-        return made
+        memory = .allocate(byteCount: size, alignment: 8)
+        return memory!
     }
 }
 
@@ -116,12 +112,12 @@ extension OrderedValue {
     }
 
     private func resolved(to start: UnsafeMutableRawPointer) -> UnsafeRawBufferPointer {
-        var count = 0
+        var end = start
         for byte in string.text {
-            start.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
-            count += 1
+            end.storeBytes(of: byte, as: UInt8.self)
+            end += 1
         }
-        return UnsafeRawBufferPointer(start: start, count: count)
+        return UnsafeRawBufferPointer(start: start, count: end - start)
     }
 
     /// A string in memory with room for the padding.

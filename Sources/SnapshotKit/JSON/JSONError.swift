@@ -29,9 +29,7 @@ public struct JSONError: Error, Sendable {
 
     /// An error of the given reason at a byte offset.
     public init(_ reason: Reason, at offset: Int) {
-        self.reason = reason
-        self.offset = offset
-        fault = reason.rawValue
+        (self.reason, self.offset, fault) = (reason, offset, reason.rawValue)
     }
 }
 

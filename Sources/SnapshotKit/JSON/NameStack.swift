@@ -52,10 +52,10 @@ struct NameStack {
             isEscaped: token.isEscaped)
         if count - frame.start < Self.linearLimit {
             for index in frame.start..<count where names[index].mark == mark {
-                if Self.same(names[index], name, text) { return false }
+                if names[index].string(in: text) == name.string(in: text) { return false }
             }
-        } else {
-            guard insertIntoTable(name, frame, text) else { return false }
+        } else if !insertIntoTable(name, frame, text) {
+            return false
         }
         if count == names.count { append(name) } else { names[count] = name }
         count += 1
@@ -80,7 +80,7 @@ struct NameStack {
         }
         return tables[frame.tables].insert(NameTable.hash(name.string(in: text)), names.count) { number in
             let other = names[names.startIndex + number]
-            return other.mark == name.mark && Self.same(other, name, text)
+            return other.mark == name.mark && other.string(in: text) == name.string(in: text)
         }
     }
 
@@ -105,11 +105,6 @@ struct NameStack {
             count += 1
         }
         return mark(first, last, count)
-    }
-
-    /// Whether two names with the same mark have the same text.
-    private static func same(_ one: Name, _ other: Name, _ text: UnsafeRawPointer) -> Bool {
-        one.string(in: text) == other.string(in: text)
     }
 }
 

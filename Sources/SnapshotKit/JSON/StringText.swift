@@ -8,10 +8,7 @@ package struct StringText: Sequence, IteratorProtocol {
     private var pending: UInt32 = 0
     private var pendingCount = 0
 
-    init(_ start: UnsafeRawPointer, _ count: Int) {
-        at = start
-        end = start + count
-    }
+    init(_ start: UnsafeRawPointer, _ count: Int) { (at, end) = (start, start + count) }
 
     /// Bytes as written from which it pays to look for runs without escapes.
     static let long = 64
@@ -221,14 +218,12 @@ extension [UInt8] {
                 guard let unit = Self.codeUnit(in: text, at: escape) else { continue }
                 at = escape + 6
                 guard UTF16.isLeadSurrogate(unit) || UTF16.isTrailSurrogate(unit) else { continue }
-                if UTF16.isLeadSurrogate(unit), let next = Self.codeUnit(in: text, at: at),
-                    UTF16.isTrailSurrogate(next)
-                {
+                if UTF16.isLeadSurrogate(unit), Self.codeUnit(in: text, at: at).map(UTF16.isTrailSurrogate) == true {
                     at += 6
-                    continue
+                } else {
+                    for (offset, digit) in "fffd".utf8.enumerated() { text[escape + 2 + offset] = digit }
+                    replaced += 1
                 }
-                for (offset, digit) in "fffd".utf8.enumerated() { text[escape + 2 + offset] = digit }
-                replaced += 1
             }
             return replaced
         }

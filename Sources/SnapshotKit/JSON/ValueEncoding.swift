@@ -92,9 +92,7 @@ private struct EncodedElements: UnkeyedEncodingContainer {
     var codingPath: [any CodingKey] { place.codingPath }
     var count: Int { place.value.parts?.count ?? 0 }
 
-    private func next() -> EncodedPlace {
-        EncodedPlace(value: place.value.append(), codingPath: place.codingPath)
-    }
+    private func next() -> EncodedPlace { EncodedPlace(value: place.value.append(), codingPath: place.codingPath) }
 
     func encodeNil() { next().encodeNil() }
     func encode(_ element: some Encodable) throws { try next().encode(element) }
