@@ -5,7 +5,6 @@
 package struct DocumentPlace {
     /// In the text of a value, or of a member with its name: the innermost one is meant.
     let offset: Int
-    /// How many levels above that one.
     var levelsUp = 0
     /// What follows in a pointer to something that is not there.
     var rest = ""
@@ -31,12 +30,8 @@ struct DocumentPointers {
     private var found: [String?]
     private var bytes = 0
 
-    /// Pointers to places in accepted JSON; nil for those after the first `Violations.maxText` bytes of pointers.
-    /// O(bytes).
-    ///
-    /// - Parameters:
-    ///   - start: where the document starts in the text.
-    ///   - root: the pointer to that.
+    /// Pointers to places in accepted JSON, which starts at `start`, where `root` points; nil for those after the first
+    /// `Violations.maxText` bytes of pointers. O(bytes).
     static func pointers(
         to places: [DocumentPlace], in text: UnsafeRawPointer, from start: Int = 0, root: String = ""
     ) -> [String?] {
@@ -89,7 +84,6 @@ struct DocumentPointers {
 
 /// Where ids are written that are stored outside of the document.
 struct IDOffsets {
-    /// In ascending order of the first.
     private var list: [(stored: Int, offset: Int)] = []
 
     mutating func note(_ stored: Int, _ offset: Int) { list.append((stored, offset)) }

@@ -13,9 +13,7 @@ public struct Violation: Sendable {
 
     /// A violation at a place.
     public init(pointer: String, code: String, detail: String) {
-        self.pointer = pointer
-        self.code = code
-        self.detail = detail
+        (self.pointer, self.code, self.detail) = (pointer, code, detail)
     }
 }
 
@@ -99,7 +97,6 @@ package struct Violations {
     }
 
     private(set) var list: [Noted] = []
-    /// All that were found, reported or not.
     private var count = 0
     private let limit: Int
     /// Bytes of details so far, including violations forgotten again.
@@ -110,16 +107,13 @@ package struct Violations {
     /// Bytes of details, and of pointers, after which nothing more is reported.
     static let maxText = 256 * 1024
 
-    /// Room for `limit` violations.
     init(limit: Int) { self.limit = limit }
 
-    /// Whether nothing more is reported.
     var isFull: Bool { list.count >= limit || text >= Self.maxText }
 
     var isEmpty: Bool { count == 0 }
 
-    /// The violations to report: if forgotten ones have used up the room, only that there are some. See
-    /// `DocumentPointers.pointers`.
+    /// The violations to report: if forgotten ones have used up the room, only that there are some.
     func reported(in text: UnsafeRawPointer, from start: Int = 0, root: String = "") -> [Violation] {
         guard !list.isEmpty || count == 0 else {
             return [Violation(pointer: "", code: "invalid-state", detail: "\(count) violations, too many to list")]
@@ -134,9 +128,7 @@ package struct Violations {
         }
     }
 
-    /// Notes a violation, unless the report is full.
-    ///
-    /// - Parameter advice: how to mend it, which is only told with the first one of a code.
+    /// Notes a violation, unless the report is full. `advice`, how to mend it, is told with the first one of a code.
     mutating func note(
         _ code: String, _ detail: @autoclosure () -> String, advice: @autoclosure () -> String? = nil,
         at place: DocumentPlace
@@ -149,7 +141,7 @@ package struct Violations {
             words += ": \(advice)"
         }
         list.append(Noted(code: code, detail: words, place: place))
-        text += list[list.count - 1].detail.utf8.count
+        text += words.utf8.count
     }
 
     /// Has what was noted first say how to mend it, unless something says so already. O(1).
@@ -163,18 +155,14 @@ package struct Violations {
     }
 
     /// How much has been noted.
-    struct Mark {
-        fileprivate let listed: Int
-        fileprivate let count: Int
-    }
+    typealias Mark = (listed: Int, count: Int)
 
-    var mark: Mark { Mark(listed: list.count, count: count) }
+    var mark: Mark { (list.count, count) }
 
     /// Forgets what was noted since. Its text counts all the same, since it has been made.
     mutating func reset(to mark: Mark) {
         list.removeLast(list.count - mark.listed)
-        count = mark.count
-        advised = []
+        (count, advised) = (mark.count, [])
     }
 
     /// Text of a document as shown in details: at most 256 bytes, then an ellipsis.

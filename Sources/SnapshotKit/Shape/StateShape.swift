@@ -29,11 +29,8 @@ public struct StateShape: Sendable, Equatable {
     }
 
     /// Whether an element is read the same way in both.
-    func hasElements(of other: StateShape) -> Bool {
-        box === other.box || mapping?.element == other.mapping?.element
-    }
+    func hasElements(of other: StateShape) -> Bool { box === other.box || mapping?.element == other.mapping?.element }
 
-    /// Whether elements have no ids of their own, and continue those of the head.
     package var continuesHead: Bool { mapping?.element.continuesHead ?? false }
 
     /// Any JSON document: each whole element is an item's content.
@@ -54,9 +51,7 @@ public struct StateShape: Sendable, Equatable {
         if let idAt { mapping.element.idAt = [idAt] }
         return StateShape(mapping)
     }
-}
 
-extension StateShape {
     /// Where the list is in a document, and how its elements become items.
     public struct FieldMapping: Sendable, Equatable {
         /// The array of sections; nil for one section with the id `main` and no content.
@@ -132,7 +127,7 @@ extension StateShape {
 }
 
 extension JSONPointer {
-    fileprivate static let id = JSONPointer(tokens: [Array("id".utf8)])
+    fileprivate static let id = JSONPointer("/id")!
 }
 
 // MARK: - Members by name
@@ -154,10 +149,7 @@ extension StateShape {
 
         /// Whether its value is a place, or takes that of an id.
         var isPointer: Bool {
-            switch self {
-            case .groupPrefix, .idScope, .map, .rest, .duplicates, .missing, .invalid: false
-            default: true
-            }
+            ![.groupPrefix, .idScope, .map, .rest, .duplicates, .missing, .invalid].contains(self)
         }
 
         /// Whether it is about ids that elements have themselves, or about their children.
@@ -223,8 +215,7 @@ extension StateShape {
             throw Failure(member: .groupPrefix, detail: "groupPrefix needs groupAt, whose value it shortens")
         }
         if mapping.element.groupAt != nil, mapping.sectionsAt != nil, mapping.itemsAt == nil {
-            throw Failure(
-                member: .groupAt, detail: "itemsAt is required with groupAt and sectionsAt")
+            throw Failure(member: .groupAt, detail: "itemsAt is required with groupAt and sectionsAt")
         }
         if mapping.element.continuesHead, let other = members.first(where: { $0.0.excludesIDBy }) {
             throw Failure(member: .idBy, detail: "idBy cannot be combined with \(other.0.rawValue)")
@@ -234,28 +225,27 @@ extension StateShape {
         mapping.sectionsAreMap = isMap && !members.contains { $0.0 == .sectionIDAt }
         let parts = members.filter { $0.0 == .idAt }
         mapping.element.isMap = isMap && parts.isEmpty
+        guard parts.count <= Self.maxParts else {
+            throw Failure(member: .idAt, detail: "an id may have at most \(Self.maxParts) parts")
+        }
         if !parts.isEmpty {
-            guard parts.count <= Self.maxParts else {
-                throw Failure(member: .idAt, detail: "an id may have at most \(Self.maxParts) parts")
-            }
-            var pointers: [JSONPointer] = []
-            for (member, text) in parts { pointers.append(try Self.pointer(member, text)) }
-            mapping.element.idAt = pointers
+            mapping.element.idAt = try parts.map { (part) throws(Failure) in try Self.pointer(part.0, part.1) }
         }
         self.init(mapping)
     }
 
-    private static func shown(_ text: String) -> String { Violations.shown(Array(text.utf8)) }
+    /// A value that is none of those expected.
+    private static func wrong(_ member: Member, _ text: String, _ expected: String) -> Failure {
+        let shown = Violations.shown(Array(text.utf8))
+        return Failure(member: member, detail: "\(member.rawValue) must be \(expected), not \"\(shown)\"")
+    }
 
     private static func pointer(_ member: Member, _ text: String) throws(Failure) -> JSONPointer {
         guard text.utf8.count <= maxPointerBytes else {
             throw Failure(member: member, detail: "\(member.rawValue) has more than \(maxPointerBytes) bytes")
         }
         guard let pointer = JSONPointer(text) else {
-            throw Failure(
-                member: member,
-                detail:
-                    "\(member.rawValue) must be a JSON Pointer, empty or starting with \"/\", not \"\(shown(text))\"")
+            throw wrong(member, text, "a JSON Pointer, empty or starting with \"/\"")
         }
         guard pointer.tokens.count <= maxSegments else {
             throw Failure(member: member, detail: "\(member.rawValue) has more than \(maxSegments) segments")
@@ -264,26 +254,19 @@ extension StateShape {
     }
 
     private static func count(_ member: Member, _ text: String) throws(Failure) -> Int {
-        guard let count = Int(text), count > 0 else {
-            throw Failure(
-                member: member,
-                detail: "\(member.rawValue) must be a whole number, 1 or more, not \"\(shown(text))\"")
-        }
+        guard let count = Int(text), count > 0 else { throw wrong(member, text, "a whole number, 1 or more") }
         return count
     }
 
     private static func choice(_ member: Member, _ text: String, _ choices: [String]) throws(Failure) -> Int {
         guard let index = choices.firstIndex(of: text) else {
-            throw Failure(
-                member: member,
-                detail: "\(member.rawValue) must be one of \(choices.joined(separator: ", ")), not \"\(shown(text))\"")
+            throw wrong(member, text, "one of \(choices.joined(separator: ", "))")
         }
         return index
     }
 }
 
 extension StateShape.Rest {
-    /// These and one more member.
     fileprivate func adding(_ pointer: JSONPointer) -> StateShape.Rest {
         if case .members(let pointers) = self { .members(pointers + [pointer]) } else { .members([pointer]) }
     }
@@ -347,10 +330,9 @@ extension StateShape {
 
     /// Writes it as an object of members that reads back as an equal shape. A native one has none.
     public func write(into writer: inout JSONWriter) {
-        var separator = UInt8(ascii: "{")
+        writer.append("{")
         for (member, texts) in members {
-            writer.append(byte: separator)
-            separator = UInt8(ascii: ",")
+            writer.separate()
             writer.append(string: member.rawValue)
             writer.append(byte: UInt8(ascii: ":"))
             if texts == ["true"] || member == .groupPrefix {
@@ -361,8 +343,7 @@ extension StateShape {
                 writer.append(array: texts) { $0.append(string: $1) }
             }
         }
-        if separator == UInt8(ascii: "{") { writer.append(byte: separator) }
-        writer.append(byte: UInt8(ascii: "}"))
+        writer.append("}")
     }
 
     /// Its members, with their values as text. `itemsAt` is always among them.
@@ -407,9 +388,7 @@ extension StateShape {
     }
 
     /// Memory held, in bytes.
-    public var footprint: Int {
-        members.reduce(0) { $0 + $1.1.reduce(64) { $0 + 64 + 2 * $1.utf8.count } }
-    }
+    public var footprint: Int { members.reduce(0) { $0 + $1.1.reduce(64) { $0 + 64 + 2 * $1.utf8.count } } }
 }
 
 extension StateShape.Member {
