@@ -63,11 +63,9 @@ public struct KeyedHash: Sendable, Equatable {
         return product.high ^ product.low
     }
 
-    /// The hash of one word.
     @inline(__always)
     package func mixed(_ word: UInt64) -> UInt64 { Self.fold(word ^ mask.0, mask.1) ^ word }
 
-    /// The hash of two words, in order.
     @inline(__always)
     package func mixed(_ one: UInt64, _ other: UInt64) -> UInt64 {
         Self.fold(Self.fold(one ^ mask.0, other ^ mask.1) ^ mask.2, mask.3)
@@ -143,7 +141,6 @@ public struct KeyedHash: Sendable, Equatable {
         /// The last bytes, which are not absorbed yet: at most 48.
         private var rest: [UInt8] = []
 
-        /// No bytes yet.
         init(by hash: KeyedHash, from: UInt64) {
             (self.hash, self.from, state) = (hash, from, hash.mask.0 ^ from)
             lane = state ^ hash.mask.2

@@ -2,8 +2,7 @@
 // for the lowest such byte, which is the only one asked for. Scalar words rather than SIMD16: strings in lists are
 // short, and a wide compare that is not specialised costs a factor of forty.
 
-// The only file of the engine that imports the C library, to compare and to search long runs of bytes. It imports it
-// directly, since the engine imports no module of ours.
+// The only file of the engine that imports the C library, directly, since the engine imports no module of ours.
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -29,13 +28,12 @@ func stringStops(_ word: UInt64) -> UInt64 {
     return quote | backslash | control | (word & splat(0x80))
 }
 
-/// The eight bytes at an address, in little-endian order.
+/// The bytes at an address, in little-endian order.
 @inline(__always)
 package func load64(_ pointer: UnsafeRawPointer) -> UInt64 {
     UInt64(littleEndian: pointer.loadUnaligned(as: UInt64.self))
 }
 
-/// The four bytes at an address, in little-endian order.
 @inline(__always)
 package func load32(_ pointer: UnsafeRawPointer) -> UInt64 {
     UInt64(UInt32(littleEndian: pointer.loadUnaligned(as: UInt32.self)))
@@ -75,7 +73,6 @@ func hexDigits(_ value: UInt32) -> UInt64 {
 }
 
 extension UInt8 {
-    /// Whether this is a decimal digit in ASCII.
     @inline(__always)
     package var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
 }
@@ -97,7 +94,6 @@ func place(of byte: UInt8, in run: Range<UnsafeRawPointer>) -> UnsafeRawPointer?
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether two runs of any length have the same bytes.
     @inline(__always)
     func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         count == other.count && (count == 0 || compareBytes(baseAddress!, other.baseAddress!, count) == 0)

@@ -1,8 +1,6 @@
-// What code that reads columns relies on without checking.
-
 extension Columns {
-    /// Stops the process if an invariant does not hold, in builds with assertions: in tests and fuzzers, after each
-    /// construction of a state. O(n).
+    /// Stops the process if what code relies on without checking does not hold, in builds with assertions: in tests and
+    /// fuzzers, after each construction of a state. O(n).
     func checkInvariants() { assert(firstBrokenInvariant == nil, firstBrokenInvariant ?? "") }
 
     /// The first invariant that does not hold; nil if all do. O(n).

@@ -35,7 +35,6 @@ extension IdentifiedRecord {
         flags = flags.subtracting(.idStorage).union(id.flags)
     }
 
-    /// Whether the id was written as a number.
     package var isInteger: Bool { flags.contains(.integerID) }
 
     /// Whether both ids have the same bytes, in the texts `ours` and `theirs`.
@@ -115,7 +114,6 @@ package struct Payload {
         contentCount = UInt32(truncatingIfNeeded: count)
     }
 
-    /// Moves its ranges by `shift` bytes.
     @inline(__always)
     mutating func shift(by shift: UInt32, _ flags: NodeFlags) {
         contentStart &+= flags.contains(.hasContent) ? shift : 0
@@ -167,8 +165,7 @@ extension SectionNode {
     }
 }
 
-extension BidirectionalCollection where Element == SectionNode {
-    /// The number of rows in all sections.
+extension BidirectionalCollection<SectionNode> {
     var rowCount: Int { last.map { Int($0.endRow) } ?? 0 }
 }
 
@@ -206,8 +203,7 @@ package struct ParseSettings: Sendable, Equatable {
     var hasStoredKinds = false
     /// Whether items without `expanded` kept the value of the previous state, see `keepExpanded`.
     var hasKept = false
-    /// Whether the value at `groupAt` could be no group in some rows: then readers of later documents are warned of
-    /// them as well.
+    /// Whether the value at `groupAt` was no group in some rows: readers of later documents are warned of them as well.
     var hasUnusableGroups = false
 
     /// The place of a state that was not read from one document.
@@ -235,8 +231,7 @@ package final class Columns: Sendable {
     let settings: ParseSettings
     /// The item at each place of the document read, if rows were put into sections in another order; else empty.
     let documentOrder: [UInt32]
-    /// Whether no item is nested and no id was written with escapes, so that in a state read from a document the starts
-    /// of ids ascend in the document's order.
+    /// Whether no item is nested and no id was written with escapes, so that in a state as read, starts of ids ascend.
     let isFlat: Bool
     /// Texts that have grown in the edit that made this state, by item: the next one need not look for their ends.
     let grown: [Int: GrownText]
@@ -260,7 +255,6 @@ package final class Columns: Sendable {
     /// Whether any item or section is collapsed. O(1), or O(sections) if all items are rows.
     package var hasCollapsed: Bool { !rowOfItem.isEmpty || sections.contains { $0.flags.contains(.isCollapsed) } }
 
-    /// Memory held, in bytes.
     var footprint: Int {
         text.footprint + nodes.capacity * MemoryLayout<Node>.stride
             + payloads.capacity * MemoryLayout<Payload>.stride
@@ -349,7 +343,6 @@ package struct KeptMembers: Sendable {
 
     package init() {}
 
-    /// Whether all contents are kept whole.
     package var areAll: Bool { list == nil && sections == nil && items == nil }
 }
 

@@ -3,7 +3,6 @@ package struct ColumnsBuilder {
     var nodes: [Node] = []
     var payloads: [Payload] = []
     var sections: [SectionNode] = []
-    /// The list's own content.
     package var list = ListContent()
     /// Where the top-level items are in the document.
     var settings = ParseSettings.nowhere
@@ -21,7 +20,6 @@ package struct ColumnsBuilder {
     /// See `Columns.childCounts`.
     var childCounts: [UInt32] = []
 
-    /// Reserves room for a number of items.
     mutating func expect(items: Int) {
         nodes.reserveCapacity(items)
         payloads.reserveCapacity(items)
@@ -80,10 +78,8 @@ package struct ColumnsBuilder {
         if levels > 0 || all.contains(.escapedID) { isFlat = false }
     }
 
-    /// Adapts items copied from another state. There is a loop for each thing that may have to be set: few of them run,
-    /// and the processor handles several items at once.
-    ///
-    /// - Parameter all: the flags that any of them has.
+    /// Adapts items copied from another state, of which any has the flags `all`. There is a loop for each thing that may
+    /// have to be set: few of them run, and the processor handles several items at once.
     private mutating func move(
         from first: Int, by moved: Int, to section: UInt32, shiftedBy shift: Int, _ all: NodeFlags, areNested: Bool
     ) {
@@ -170,11 +166,8 @@ package struct ColumnsBuilder {
     }
 
     /// The columns over `text`, and all duplicates: if there are any, the columns are no state, and have no tables of
-    /// ids. Also what they share with `known`, if they reuse any of it. O(items).
-    ///
-    /// - Parameters:
-    ///   - known: the state that the document was compared with, if any.
-    ///   - runs: what was taken over from it.
+    /// ids. Also what they share with `known`, the state that the document was compared with, if they reuse any of it:
+    /// `runs`. O(items).
     consuming func finish(
         text: TextRope, known: Columns? = nil, reusing runs: [SharedRuns.Run] = []
     ) -> (columns: Columns, duplicates: [Duplicate], shared: SharedRuns?) {
@@ -192,13 +185,12 @@ package struct ColumnsBuilder {
         return (columns, tables.duplicates, SharedRuns(runs, pairs: found?.pairs, from: known, to: columns))
     }
 
-    /// What a state whose ids are known to be distinct shares with the one that it is made from.
+    /// What a state whose ids are known to be distinct shares with the one that it is made from. `isIndexed` as for
+    /// `PieceTable.finish`.
     ///
     /// - Parameters:
     ///   - runs: items that are the same in both.
     ///   - alike: items with the same ids, in ascending order of the new state.
-    ///   - isIndexed: whether its ids are to be found in O(1), since later states will be made of it. Then it also gets
-    ///     a text of its own if most of this one is unused.
     consuming func finishDistinct(
         text: TextRope, from known: Columns, reusing runs: [SharedRuns.Run], pairing alike: [SharedRuns.Run],
         isIndexed: Bool
@@ -303,9 +295,8 @@ package struct ColumnsBuilder {
         return (rowOfItem, Self.exact(itemOfRow))
     }
 
-    /// Sets sections, parents and ends, which follow from levels. O(items from `first` on).
-    ///
-    /// - Parameter lists: ranges of items, if they are in no section yet.
+    /// Sets sections, parents and ends, which follow from levels; of items in `lists` if they are in no section yet.
+    /// O(items from `first` on).
     mutating func outline(_ lists: [SectionNode]? = nil, from first: Int = 0) {
         let sections = lists ?? sections
         nodes.withUnsafeMutableBufferPointer { nodes in
@@ -344,17 +335,12 @@ package struct ColumnsBuilder {
 // MARK: - Kept expansion
 //
 // A writer whose source does not track expansion should not expand, with every state it posts, what a reader has
-// collapsed. So where a document omits `expanded`, it can keep its value from the previous state. That is settled after
-// the document has been read: items taken over from that state have their flags already, since equal text says the same
-// or nothing; all others are looked up there by id.
+// collapsed. So where a document omits `expanded`, it can keep its value from the previous state. Items taken over from
+// that state have their flags already, since equal text says the same or nothing; all others are looked up there by id.
 
 extension ColumnsBuilder {
-    /// Collapses whatever is collapsed in a known state, unless the document says it is expanded. O(sections + items in
-    /// none of the runs).
-    ///
-    /// - Parameters:
-    ///   - mentioned: the records that the document says are expanded.
-    ///   - runs: what was taken over from the known state.
+    /// Collapses whatever is collapsed in a known state, from which the runs were taken over, unless the document says
+    /// that it is expanded. O(sections + items in none of the runs).
     mutating func keepExpanded(
         of known: Columns, but mentioned: Set<RecordIndex>, _ runs: [SharedRuns.Run], in text: TextRope
     ) {
@@ -385,8 +371,8 @@ extension ColumnsBuilder {
 
 // MARK: - The same structure
 //
-// Most successive states differ only in what their items show: the ids, their order and their nesting are those of the
-// previous state. Once that is known, neither a new table of ids nor pairing is needed.
+// Most successive states differ only in what their items show, not in ids, order or nesting. Once that is known, neither
+// a new table of ids nor pairing is needed.
 
 extension ColumnsBuilder {
     /// Whether the records are those of a known state, apart from ranges of text and hidden flags. If so, they also
@@ -415,9 +401,8 @@ extension ColumnsBuilder {
         }
     }
 
-    /// Some items of a document, in ascending order, each with its ancestors. O(items).
-    ///
-    /// - Parameter sections: those that hold them; if they hold none, the items are a separate list.
+    /// Some items of a document, in ascending order, each with its ancestors, in the sections that hold them; if these
+    /// hold none, the items are a separate list. O(items).
     init(of document: ColumnsView, _ items: [UInt32], in sections: [SectionNode]) {
         self.init()
         (nodes, payloads) = (items.map { document.nodes[Int($0)] }, items.map { document.payload(ofItem: Int($0)) })

@@ -4,13 +4,11 @@ struct ColumnsTree {
     static let root = 0
 
     let view: ColumnsView
-    /// The vertex of the first item.
     let firstItem: Int
 
     init(_ view: ColumnsView) { (self.view, firstItem) = (view, 1 + view.sections.count) }
 
     var vertices: Range<Int> { 0..<firstItem + view.nodes.count }
-    /// The vertices that are items.
     var items: Range<Int> { firstItem..<firstItem + view.nodes.count }
 
     /// The parent of a vertex that is not the root.

@@ -37,7 +37,6 @@ package struct ColumnsView {
     @inline(__always)
     func rows(ofSection section: Int) -> Range<Int> { Int(sections[section].firstRow)..<Int(sections[section].endRow) }
 
-    /// A row's section, and its index among that section's rows.
     @inline(__always)
     func indexPath(ofRow row: Int) -> (section: Int, row: Int) {
         let section = Int(nodes[item(ofRow: row)].section)
@@ -62,7 +61,7 @@ package struct ColumnsView {
         return text.bytes(at: payload.contentStart, Int(payload.contentCount))
     }
 
-    /// The list's own content; empty if it has none.
+    /// Empty for a list without content.
     package var listContent: UnsafeRawBufferPointer { text.bytes(at: columns.list.start, Int(columns.list.count)) }
 
     @inline(__always)
@@ -158,7 +157,6 @@ extension JSONWriter {
         }
     }
 
-    /// Appends a literal, an id and another literal.
     @inline(__always)
     mutating func emit(_ before: StaticString, _ id: IDText, _ after: StaticString = "") {
         append(before)
@@ -255,9 +253,8 @@ extension ColumnsView {
         }
     }
 
-    /// A section's value at a place, if sections have that place. O(bytes of its content).
-    ///
-    /// - Parameter text: this state's text, perhaps with more after it.
+    /// A section's value at a place, if sections have that place; `text` may continue this state's. O(bytes of its
+    /// content).
     package func value(of section: SectionNode, in text: TextView, at place: ItemPointer) -> OrderedValue {
         switch place {
         case .id: OrderedValue(id: text.bytes(ofID: section))

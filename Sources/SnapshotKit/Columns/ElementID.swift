@@ -74,7 +74,6 @@ extension JSONWriter {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether a text can be an id.
     package var canBeID: Bool { !isEmpty && count <= StateLimits.maxIDBytes && !holdsControlCharacter }
 }
 

@@ -13,7 +13,6 @@ package struct IDTable: Sendable {
 
     var footprint: Int { buckets.capacity * 4 + (remap?.footprint ?? 0) }
 
-    /// Whether there is nothing to look up.
     var isEmpty: Bool { buckets.isEmpty }
 
     private init(buckets: [UInt32], indexMask: UInt32, remap: IndexRemap? = nil) {
@@ -63,7 +62,6 @@ package struct IDTable: Sendable {
     /// - Parameters:
     ///   - kept: items with the same ids in both states, in ascending order of the old one, and disjoint in either.
     ///   - insertions: items whose ids the old state does not have.
-    ///   - new: hashed.
     func remapped(
         _ kept: [SharedRuns.Run], _ insertions: [IndexRemap.Insertion], to new: UnsafeBufferPointer<Node>,
         in text: TextView
@@ -106,8 +104,7 @@ package struct IDTable: Sendable {
 // moved. It shares the other state's table, together with the current indexes of its items and the few added since.
 // The table is made anew once the remap exceeds an eighth of the items: amortised O(1) a change.
 //
-// Rejected: updating the indexes bucket by bucket, which costs as much as a new table for one item inserted at the
-// start.
+// Rejected: updating the indexes bucket by bucket: for an item inserted at the start, as costly as a new table.
 
 /// The current indexes of a table's items, and the items added since.
 final class IndexRemap: Sendable {
@@ -122,10 +119,7 @@ final class IndexRemap: Sendable {
     /// In ascending order of hashes.
     private let insertions: [Insertion]
 
-    /// - Parameters:
-    ///   - kept: items that both states have, in ascending order of the old one, and disjoint.
-    ///   - insertions: items of the new state whose ids the old one does not have.
-    ///   - earlier: the remap of the old state; nil if the table was made for it.
+    /// For `IDTable.remapped`; `earlier` is the remap of the old state, nil if the table was made for it.
     init(_ kept: [SharedRuns.Run], _ insertions: [Insertion], behind earlier: IndexRemap?) {
         var (all, moved) = (insertions, kept)
         if let earlier {
@@ -143,10 +137,8 @@ final class IndexRemap: Sendable {
         self.insertions = all.sorted { $0.hash < $1.hash }
     }
 
-    /// The number of runs and insertions.
     var count: Int { kept.count + insertions.count }
 
-    /// Memory held, in bytes.
     var footprint: Int {
         kept.capacity * MemoryLayout<SharedRuns.Run>.stride + insertions.capacity * MemoryLayout<Insertion>.stride + 64
     }
@@ -192,9 +184,7 @@ extension [SharedRuns.Run] {
 
 extension SharedRuns.Run {
     /// Composes this run with runs from its new state to a third one: appends what they share, as runs from its old
-    /// state to the third.
-    ///
-    /// - Parameter next: where a run that follows is probably found.
+    /// state to the third. A run that follows is probably found at `next`.
     fileprivate func append(movedOver runs: [SharedRuns.Run], from next: inout Int, to parts: inout [SharedRuns.Run]) {
         if next >= runs.count || runs[next].old > new || runs[next].old + runs[next].count <= new {
             next = runs.firstIndex(endingBehind: new)

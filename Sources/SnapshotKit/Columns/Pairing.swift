@@ -67,9 +67,8 @@ private struct PairingWalk<Record: IdentifiedRecord> {
     let newText: TextView
     let oldOfNew: UnsafeMutableBufferPointer<Int32>
     let newOfOld: UnsafeMutableBufferPointer<Int32>
-    /// Records that have a partner.
     var paired = 0
-    /// Those that both lists end with.
+    /// Records that both lists end with.
     var tail = 0
 
     private var oldEnd: Int { old.count - tail }
@@ -85,7 +84,6 @@ private struct PairingWalk<Record: IdentifiedRecord> {
         paired += 1
     }
 
-    /// Pairs what both lists end with.
     mutating func trimEnd() {
         while oldEnd > 0, newEnd > 0, same(oldEnd - 1, newEnd - 1) {
             tail += 1
@@ -118,7 +116,6 @@ private struct PairingWalk<Record: IdentifiedRecord> {
         return (1, 1)
     }
 
-    /// Looks up what the walk left.
     mutating func lookUp(in table: IDTable) {
         guard paired < min(old.count, new.count) else { return }
         for one in 0..<oldEnd where newOfOld[one] < 0 {

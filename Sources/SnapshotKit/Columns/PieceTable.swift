@@ -2,7 +2,7 @@
 // source's items or of new ones, with their levels in the new state. Parents and ends follow from levels. What is taken
 // over is copied as memory, or shared if only contents have changed; none of it is read, hashed or looked up again.
 
-/// The items of a new state, as stretches of another state's items and of new ones, and its sections.
+/// The items and sections of a new state.
 package struct PieceTable {
     /// A stretch of items, of the source or of `nodes`.
     struct Piece {
@@ -31,12 +31,10 @@ package struct PieceTable {
     private(set) var sections: [SectionNode] = []
     /// Texts of new items that have grown, by item.
     private var grown: [Int: GrownText] = [:]
-    /// The list's own content.
     package var list: ListContent
 
     init(list: ListContent) { self.list = list }
 
-    /// The index of the first item of each piece.
     var pieceStarts: [Int] { pieces.map(\.first) }
 
     // MARK: Appending
@@ -50,7 +48,6 @@ package struct PieceTable {
 
     mutating func endSection() { sections[sections.count - 1].endItem = UInt32(truncatingIfNeeded: itemCount) }
 
-    /// Appends items of the source.
     package mutating func append(_ items: Range<Int>, isShared: Bool, levelShift: Int = 0) {
         guard !items.isEmpty else { return }
         append(
@@ -59,9 +56,7 @@ package struct PieceTable {
                 levelShift: levelShift))
     }
 
-    /// Appends a new item.
-    ///
-    /// - Parameter node: its id, hash, flags and level; `finish` sets the rest.
+    /// Appends a new item. Of its node, `finish` sets all but id, hash, flags and level.
     package mutating func append(_ node: Node, _ payload: Payload, grown text: GrownText? = nil) {
         if let text { grown[itemCount] = text }
         nodes.append(node)
@@ -89,7 +84,7 @@ package struct PieceTable {
         for payload in payloads { body(payload.contentStart, Int(payload.contentCount)) }
     }
 
-    /// Sets the places of these contents.
+    /// Sets these places.
     mutating func placeContents(_ body: (UInt32, Int) -> UInt32) {
         list.start = body(list.start, Int(list.count))
         for index in sections.indices {
@@ -161,7 +156,7 @@ package struct PieceTable {
         }
     }
 
-    /// Whether sections and items are those of the source, apart from what they show.
+    /// Whether only what sections and items show differs from the source.
     private func hasStructure(of source: ColumnsView) -> Bool {
         guard itemCount == source.nodes.count, sections.count == source.sections.count else { return false }
         for piece in pieces where !piece.isUnmoved {
@@ -178,7 +173,6 @@ package struct PieceTable {
         }
     }
 
-    /// Shares everything except what is shown.
     private consuming func withStructure(of source: ColumnsView, _ text: TextRope) -> Columns {
         let columns = source.columns
         var payloads = columns.payloads

@@ -3,9 +3,9 @@
 // nor hashed again, and a delta between the states only refers to them.
 //
 // Reading with a known state finds runs as equal text (`IncrementalParse`); making a state from another one
-// (`PieceTable`) knows what it took over. Both then look up the rest, once, in the old state's table of ids, which
-// gives all pairs, the new table, and often the news that only contents changed. For two states read independently,
-// `init(comparing:_:)` finds the runs at equal indexes. A changeset adds what it has compared itself.
+// (`PieceTable`) knows what it took over. Both look up the rest once in the old state's table of ids, which gives all
+// pairs, the new table, and often the news that only contents changed. For two states read independently,
+// `init(comparing:_:)` finds the runs at equal indexes.
 
 /// What two states share, as far as known. A class, since it is passed on often.
 public final class SharedRuns: Sendable {
@@ -17,7 +17,6 @@ public final class SharedRuns: Sendable {
         package var new: Int
         package var count: Int
 
-        /// Whether the items have the same indexes in both states.
         @inline(__always)
         package var isInPlace: Bool { old == new }
 
@@ -154,14 +153,11 @@ extension Sequence<SharedRuns.Run> {
 // MARK: - Pairs
 
 extension ColumnsView {
-    /// The items of a state made from this one that have the same ids as items here, and its table of ids; nil if most
-    /// are new, or if two have the same id. O(n log n), where n counts the runs and the items in none of them, and
-    /// O(items) as memory.
+    /// The items of a state made from this one, hashed, that have the same ids as items here; nil if most are new, or if
+    /// two have the same id. Also its table of ids, unless a new one is cheaper, or needed to find out which ids occur
+    /// twice. O(n log n), where n counts the runs and the items in none of them, and O(items) as memory.
     ///
-    /// - Parameters:
-    ///   - nodes: of the new state, hashed.
-    ///   - runs: items with the same ids, in ascending order of the new state.
-    /// - Returns: without a table if a new one is cheaper, or needed to find out which ids occur twice.
+    /// - Parameter runs: items with the same ids, in ascending order of the new state.
     func pairs(
         with nodes: UnsafeBufferPointer<Node>, in text: TextView, runs: [SharedRuns.Run]
     ) -> (pairs: Pairing, table: IDTable?)? {

@@ -21,7 +21,6 @@ package struct TextRope: Sendable {
     /// Bytes in all, padding included: where the next chunk starts.
     package var count: Int { rest?.end ?? bytes.count }
 
-    /// Memory held, in bytes.
     var footprint: Int { bytes.capacity + (rest?.footprint ?? 0) }
 
     /// The part of that which another text holds as well: the first chunk, for a past state made from this one.
@@ -36,11 +35,8 @@ package struct TextRope: Sendable {
     /// Whether the next state should copy what it needs rather than refer to all of this.
     var needsCompaction: Bool { garbageBytes > count / 2 + 4096 }
 
-    /// The text with more appended.
-    ///
-    /// - Parameters:
-    ///   - bytes: appended at `count`; end with padding, unless some is added.
-    ///   - garbageBytes: further bytes that the new state does not refer to.
+    /// The text with more appended, which ends with padding unless some is added, for a state that does not refer to
+    /// `garbageBytes` further bytes.
     func appending(_ bytes: UnsafeRawBufferPointer, padding: Int = 0, garbageBytes: Int) -> TextRope {
         var text = self
         text.garbageBytes = min(text.garbageBytes + garbageBytes, count + bytes.count + padding)
@@ -110,7 +106,6 @@ private final class RopeTail: Sendable {
 
     var footprint: Int { chunks.reduce(0) { $0 + $1.bytes.capacity + 64 } }
 
-    /// The memory at an offset.
     @inline(never)
     func memory(at offset: UInt32) -> UnsafeRawPointer {
         let chunk = chunk(at: offset)
@@ -157,7 +152,6 @@ package struct TextView {
         (self.first, firstEnd, self.rest) = (first, UInt32(truncatingIfNeeded: count), rest)
     }
 
-    /// The text of a record's id.
     @inline(__always)
     package func bytes(ofID record: some IdentifiedRecord) -> UnsafeRawBufferPointer {
         bytes(at: record.idStart, Int(record.idCount))
@@ -166,7 +160,6 @@ package struct TextView {
     /// A text of one chunk.
     init(_ first: UnsafeRawPointer) { (self.first, firstEnd, rest) = (first, .max, nil) }
 
-    /// The memory at an offset.
     @inline(__always)
     package func at(_ offset: UInt32) -> UnsafeRawPointer {
         offset < firstEnd ? first + Int(offset) : rest.unsafelyUnwrapped.memory(at: offset)
@@ -234,7 +227,6 @@ package struct TokenBuffer {
         return UnsafeRawBufferPointer(start: text - 2 - count, count: count)
     }
 
-    /// The hash of an id's text that was appended.
     func idHash(at offset: Int, _ count: Int) -> UInt32 {
         bytes[offset - start..<offset - start + count].withUnsafeBytes { SnapshotKit.idHash($0.baseAddress!, $0.count) }
     }
@@ -261,7 +253,6 @@ package struct TokenBuffer {
         return first..<end
     }
 
-    /// Appends an id that is a number; returns where it is.
     package mutating func append(idDigits text: UnsafeRawBufferPointer) -> FoundID {
         FoundID(start: append(text), count: text.count, flags: .integerID)
     }
@@ -274,7 +265,6 @@ package struct TokenBuffer {
         return start
     }
 
-    /// Bytes that were appended.
     func bytes(at offset: Int, _ count: Int) -> [UInt8] { Array(bytes[offset - start..<offset - start + count]) }
 
     /// Appends bytes unchanged; returns where they start.

@@ -27,7 +27,6 @@ private enum CommandWords {
     static let batches: Set<String> = [
         "ops", "operations", "actions", "commands", "edits", "mutations", "patches", "deltas",
     ]
-    /// Longer ones are none of these.
     static let longest = 16
     /// The elements of a list that are looked at.
     static let sample = 8
@@ -58,7 +57,6 @@ extension JSONCursor {
         }
     }
 
-    /// Takes a member. Whether it says what to do.
     private mutating func takesCommandMember(levels: Int) -> Bool {
         let name = takeName().word
         switch byte {

@@ -1,5 +1,3 @@
-// What a profile found, of all elements or of the first.
-
 extension ElementProfile {
     /// The names that lead to a place from an element, or from an object in it.
     func names(_ place: Int, from start: Int = 0) -> [[UInt8]] {
@@ -34,7 +32,6 @@ extension ElementProfile {
         var isScoped = false
         /// Whether ids are times or decimals.
         var isMeasure = false
-        /// The place of the id.
         let place: Int
     }
 
@@ -89,7 +86,6 @@ extension ElementProfile {
         return place.map(pointer).flatMap { identity?.idAt.contains($0) == true ? nil : $0 }
     }
 
-    /// Where elements say whether they are expanded.
     var expansion: JSONPointer? { places.indices.first { places[$0].isExpansion }.map(pointer) }
 
     /// Places of values that were compared, by which elements of other lists may refer to these, and these to others.

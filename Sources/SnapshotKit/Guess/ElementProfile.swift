@@ -1,6 +1,6 @@
-/// What the elements of a list have in common: which values tell them apart, and which lists are in them. The first
-/// elements decide what to look for; then all elements are searched for that alone. If no member is sure to tell them
-/// apart, they are searched once more for members that do so together, or within their section.
+/// What tells the elements of a list apart, and which lists are in them. The first elements decide what to look for;
+/// then all are searched for that alone. If no member is sure to tell them apart, they are searched once more for
+/// members that do so together, or within their section.
 struct ElementProfile {
     /// A member of each element, or of an object in it.
     struct Place {
@@ -16,10 +16,8 @@ struct ElementProfile {
         var isWanted = true
         /// Hashes of the ids seen so far, if they are compared.
         var seen: Set<UInt64>?
-        /// The hash of this element's id.
         var current: UInt64?
 
-        /// Whether all elements have an id here.
         func hasIDs(of elements: Int) -> Bool { found.ids == elements }
         /// Whether all elements have a text here that may be a part of an id.
         func hasTexts(of elements: Int) -> Bool { found.texts == elements && found.measures == 0 }
@@ -107,7 +105,6 @@ struct ElementProfile {
 
     // MARK: Looking
 
-    /// Takes an element.
     private mutating func take(_ cursor: inout JSONCursor) {
         let start = cursor.at
         count += 1
@@ -229,9 +226,7 @@ struct ElementProfile {
         (isSample, count, bytes) = (false, 0, 0)
     }
 
-    /// The combinations worth another look; none if a member is sure.
-    ///
-    /// - Parameter isNested: whether the elements are those of several lists.
+    /// The combinations worth another look; none if a member is sure. `isNested`: the elements are of several lists.
     private func combinations(isNested: Bool) -> [Combination] {
         let ids = places.indices.filter { places[$0].seen != nil && places[$0].hasIDs(of: count) && !isUnique($0) }
         let named = ids.filter { isNamed($0) }.sorted { (score($1), $0) < (score($0), $1) }
@@ -258,7 +253,6 @@ struct ElementProfile {
     /// Whether a place's name says that its values are ids.
     func isNamed(_ place: Int) -> Bool { score(place) >= IDName.sure && places[place].found.measures == 0 }
 
-    /// The place of the type next to an id.
     private func type(beside id: Int) -> Int? {
         places.indices.first {
             places[$0].parent == places[id].parent && places[$0].name.elementsEqual("type".utf8)

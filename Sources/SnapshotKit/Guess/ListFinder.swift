@@ -11,7 +11,6 @@ struct FoundList {
     let bytes: Int
     let count: Int
     let elements: Elements
-    /// Whether it is an object, whose members are the elements.
     let isMap: Bool
     /// Whether its members' names look like keys rather than names of fields.
     let hasKeys: Bool
@@ -69,7 +68,6 @@ struct ListFinder {
     /// Members that are empty arrays, or null, as some servers write those.
     private(set) var emptyPlaces: [JSONPointer] = []
 
-    /// - Parameter start: where accepted JSON begins.
     init(_ start: UnsafeRawPointer) {
         cursor = JSONCursor(start)
         cursor.skipSpace()
@@ -183,7 +181,6 @@ private struct ElementTally {
     /// Nil if they are not all of one type.
     var elements: FoundList.Elements? { types.count == 1 ? types.first! : nil }
 
-    /// Whether all names look like keys.
     var hasKeys: Bool { count > 0 && keys == count }
 }
 
@@ -215,7 +212,6 @@ extension FoundList {
         return size + bonus - (elements == .objects || elements == .lists ? 0 : 60)
     }
 
-    /// Whether its name is that of things beside a list.
     var isAside: Bool {
         pointer.tokens.contains { Self.aside.contains(String(decoding: $0, as: UTF8.self).lowercased()) }
     }

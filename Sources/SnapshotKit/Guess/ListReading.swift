@@ -6,9 +6,8 @@ struct ListReading {
     /// How much less likely another reading of a list is than its first.
     static let alternate = 30
 
-    /// The ways to read the lists of a document, the best first. O(bytes).
-    ///
-    /// - Parameter maxItems: a list of more elements is not looked at, and its shape is guessed without that.
+    /// The ways to read the lists of a document, the best first. The elements of lists longer than `maxItems` are not
+    /// looked at. O(bytes).
     static func readings(of lists: [FoundList], maxItems: Int) -> [ListReading] {
         let (short, long) = (lists.filter { $0.count <= maxItems }, lists.filter { $0.count > maxItems })
         let objects = short.filter { $0.elements == .objects }.map { ObjectReadings($0) }
@@ -20,7 +19,6 @@ struct ListReading {
             .map(\.element)
     }
 
-    /// The ways to read a list of lists or of values.
     private static func readings(of list: FoundList) -> [ListReading] {
         var matched = list.mapping
         matched.element.idAt = []
@@ -68,7 +66,6 @@ private struct ObjectReadings {
     private let list: FoundList
     private let profile: ElementProfile
     private let sample: ElementProfile
-    /// What may tell elements apart, the surest first.
     private let identities: [ElementProfile.Identity]
 
     init(_ list: FoundList) {
@@ -102,7 +99,6 @@ private struct ObjectReadings {
         ElementProfile(sampleOf: list.start, at: children)
     }
 
-    /// Whatever tells the elements apart, and the next best.
     private var flat: [ListReading] {
         let best = ListReading(mapping(identity), score)
         if identities.isEmpty { return [best] }
@@ -186,7 +182,6 @@ private struct ObjectReadings {
 }
 
 extension FoundList {
-    /// With the place of the list.
     fileprivate var mapping: StateShape.FieldMapping {
         var mapping = StateShape.FieldMapping()
         (mapping.itemsAt, mapping.element.isMap) = (pointer, isMap)

@@ -4,10 +4,9 @@
 extension StateDocument {
     /// A better shape for a list's documents than the one guessed of those before; nil if that stays.
     ///
-    /// A list stays where it was found unless another one is far more likely, and what tells its elements apart stays.
-    /// A shape is only corrected where it refuses the document, changes ids of elements that are the same, matches
-    /// fewer elements than codes in them do, or misses sections, children or kinds. A state remains one if an id
-    /// repeats in it: the members of its elements are no accident.
+    /// A list stays where it was found unless another one is far more likely. A shape is only corrected where it
+    /// refuses the document, changes ids of elements that are the same, matches fewer elements than codes in them do,
+    /// or misses sections, children or kinds. A state remains one if an id repeats in it: its members are no accident.
     ///
     /// - Parameters:
     ///   - reading: what the document is by that shape; nil if it refuses the document.
@@ -60,9 +59,8 @@ extension StateDocument {
         }
     }
 
-    /// The shape of a list at one of some places, if it is likelier than the list of a guess that was made while it
-    /// was empty: it has no fewer elements, and is far likelier, or has ids where the guess only matches elements. Nil
-    /// if it is not. O(bytes).
+    /// The shape of a list at one of some places, if it is likelier than the list of a guess made while it was empty:
+    /// it has no fewer elements, and is far likelier, or has ids where the guess only matches elements. O(bytes).
     package mutating func lateList(
         at places: [JSONPointer], than shape: StateShape, _ limits: StateLimits
     ) -> StateShape? {
@@ -80,7 +78,6 @@ extension StateDocument {
         return isSurer || known.map { other.score > $0.score + 40 } == true ? accepted([other.shape], limits) : nil
     }
 
-    /// The first shape that reads the document.
     private mutating func accepted(_ shapes: [StateShape], _ limits: StateLimits) -> StateShape? {
         for shape in shapes.prefix(ShapeGuess.maxCount) {
             if (try? state(shape, limits: limits)) != nil { return shape }
@@ -117,7 +114,6 @@ extension StateShape {
         isFlat && mapping.map { $0.element.idAt.count == 1 && !$0.element.isMap && !$0.keepsFirst } ?? false
     }
 
-    /// Whether a member of each element is its id.
     fileprivate var hasMemberID: Bool {
         mapping.map { !$0.element.isMap && !$0.element.idAt.isEmpty && $0.element.idAt != [.root] } ?? false
     }
@@ -161,7 +157,6 @@ extension Snapshot {
         return common * 2 > min(codes.count, before.count) && common > ids.intersection(known.ids).count
     }
 
-    /// Hashes of ids.
     private var ids: Set<UInt64> {
         columns.withView { view in
             Set(view.nodes.indices.map { KeyedHash.process.digest(of: view.id(ofItem: $0).text) })

@@ -48,7 +48,6 @@ extension StateDocument {
     /// The shapes that the document seems to have, best first, each of them tried. None if it has no elements, of which
     /// a guess could be made, is a state that only repeats ids, or is an edit. A state has no other shape than the
     /// native one, unless its items are ids alone; if those repeat, and are not in objects, it has that of any list.
-    ///
     /// O(bytes).
     ///
     /// - Throws: `StateError.json`, or `.limitExceeded` if the only lists are larger than `limits`.
@@ -89,9 +88,8 @@ extension StateDocument {
         } catch { return error.isOfDuplicates }
     }
 
-    /// The best guesses for a document that is JSON but was refused as a state, at most two. O(bytes).
-    ///
-    /// - Parameter isFlat: whether only shapes without sections count.
+    /// The best guesses for a document that is JSON but was refused as a state, at most two; if `isFlat`, without
+    /// sections. O(bytes).
     package mutating func likelyShapes(_ limits: StateLimits, isFlat: Bool) -> [ShapeGuess] {
         (try? foreignShapes(limits, trying: 3, upTo: 2, isFlat: isFlat)) ?? []
     }
@@ -131,7 +129,7 @@ extension StateDocument {
         return guesses
     }
 
-    /// Shapes that the document may have, best first. It must be JSON.
+    /// Shapes that the document, which must be JSON, may have, best first.
     func candidates(_ limits: StateLimits) -> [ListReading] {
         withStart { start in
             var finder = ListFinder(start)
@@ -139,8 +137,7 @@ extension StateDocument {
         }
     }
 
-    /// Whether it is an array, or an object with `items` alone, of ids and of objects with an `id` alone. It must be
-    /// JSON.
+    /// Whether it is an array, or an object with `items` alone, of ids and of objects with an `id` alone.
     private func holdsOnlyIDs(inObjects: Bool = true) -> Bool {
         guard isArray || names(among: ["items"]) == ["items"] else { return false }
         let items = PointerSet(isArray ? [.root] : [JSONPointer("/items")!])
@@ -193,7 +190,6 @@ extension StateError {
         if case .invalid(let violations) = self { violations.allSatisfy { $0.code == "duplicate-id" } } else { false }
     }
 
-    /// A document in which no list was found.
     static let noList = StateError.wrongShape([
         Violation(
             pointer: "", code: "wrong-shape",

@@ -35,9 +35,7 @@ private struct LowerCase: Sendable {
     /// A mapping may be one byte longer than a scalar of two.
     static func room(for count: Int) -> Int { count + count / 2 + JSONScanner.padding }
 
-    /// Writes UTF-8 in lower case to memory of `room(for:)` bytes. O(bytes).
-    ///
-    /// - Returns: the number of bytes.
+    /// Writes UTF-8 in lower case to memory of `room(for:)` bytes; returns how many it takes. O(bytes).
     func fold(_ text: UnsafeRawBufferPointer, to start: UnsafeMutableRawPointer) -> Int {
         guard var at = text.baseAddress else { return 0 }
         let end = at + text.count
@@ -76,7 +74,6 @@ package final class TextRoom {
     private var memory: UnsafeMutableRawPointer?
     private var size = 0
 
-    /// Memory that holds nothing yet.
     package init() {}
 
     deinit { memory?.deallocate() }
@@ -91,9 +88,7 @@ package final class TextRoom {
 }
 
 extension OrderedValue {
-    /// The same value, a string without its case. O(bytes).
-    ///
-    /// - Parameter room: keeps its text.
+    /// The same value, a string without its case, whose text is then in `room`. O(bytes).
     package func withoutCase(in room: TextRoom) -> OrderedValue {
         guard rank == .string else { return self }
         let size = LowerCase.room(for: text.count)
@@ -103,8 +98,6 @@ extension OrderedValue {
     }
 
     /// The same value, a string without escapes. O(bytes), or O(1) if it has none.
-    ///
-    /// - Parameter room: keeps its text.
     package func withoutEscapes(in room: TextRoom) -> OrderedValue {
         guard isEscaped else { return self }
         let start = room.start(of: text.count + JSONScanner.padding)

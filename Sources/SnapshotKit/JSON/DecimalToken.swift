@@ -20,7 +20,6 @@ struct DecimalToken {
         case large(isNegative: Bool, [UInt8])
     }
 
-    /// Takes apart an accepted number. O(bytes).
     init(_ token: UnsafeRawBufferPointer) {
         let (start, end) = (token.baseAddress!, token.baseAddress! + token.count)
         var at = start

@@ -5,7 +5,6 @@
 /// A decimal number of at most 18 digits, counted as written without an exponent: a leading `0.` and its zeros, and
 /// zeros at the end of the fraction, do not count.
 struct ExactDecimal: Equatable {
-    /// Digits on both sides of the point together.
     static let maxDigits = 18
 
     private static let powers = sequence(first: Int64(1)) { $0 * 10 }.prefix(maxDigits + 1).map { $0 }

@@ -35,7 +35,6 @@ struct JSONCursor {
         return isComma
     }
 
-    /// Takes the string that starts here.
     @inline(__always)
     mutating func takeString() -> JSONString {
         at += 1
@@ -60,7 +59,7 @@ struct JSONCursor {
         return JSONString(start: start, count: at - start, isEscaped: isEscaped)
     }
 
-    /// The same; `known` is a string whose end need not be searched for.
+    /// `known` is a string whose end need not be searched for.
     @inline(__always)
     mutating func takeString(knowing known: JSONString?) -> JSONString {
         guard let known, known.start == at + 1 else { return takeString() }
@@ -111,7 +110,6 @@ struct JSONCursor {
             || byte == UInt8(ascii: "+") || byte == UInt8(ascii: ".")
     }
 
-    /// Takes one value of any kind.
     mutating func skipValue() {
         switch byte {
         case UInt8(ascii: "\""): _ = takeString()
@@ -120,7 +118,6 @@ struct JSONCursor {
         }
     }
 
-    /// Takes one value of any kind and returns its text.
     mutating func takeValue() -> UnsafeRawBufferPointer {
         let start = at
         skipValue()
@@ -194,23 +191,19 @@ package struct JSONString: Equatable {
         start.load(fromByteOffset: offset, as: UInt8.self) == UInt8(ascii: "\\")
     }
 
-    /// Which of a few words this is.
     func word<Word: RawRepresentable<String>>(of words: [Word]) -> Word? {
         words.first { (isEscaped || count == $0.rawValue.utf8.count) && text.elementsEqual($0.rawValue.utf8) }
     }
 
-    /// Whether this string's text is `bytes`.
     @inline(__always)
     func isText(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes(isText) }
 
-    /// Whether this string's text is `bytes`.
     @inline(__always)
     package func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if isEscaped { return text.elementsEqual(bytes) }
         return count == bytes.count && (count == 0 || sameBytes(start, bytes.baseAddress!, count))
     }
 
-    /// Whether this string's text is `word`.
     @inline(__always)
     func isText(_ word: StaticString) -> Bool {
         isText(UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))

@@ -10,8 +10,7 @@
 /// Whether two accepted JSON texts are the same value apart from `ignored`. O(n).
 ///
 /// A pointer to the whole ignores nothing: a content ignored altogether would be no content. Exact while members are in
-/// the same order. Otherwise members are compared by a hash keyed per process, so two different values are taken for
-/// equal with a chance of 1 in 2^64.
+/// the same order; otherwise two different values are taken for equal with a chance of 1 in 2^64.
 func sameValue(
     _ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, ignoring ignored: PointerSet
 ) -> Bool {
@@ -38,7 +37,6 @@ private func takesSameValue(_ left: inout JSONCursor, _ right: inout JSONCursor,
     }
 }
 
-/// Takes a value from each cursor; true if they are the same, or if their place is ignored.
 private func takesSameOrIgnored(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: PointerPlace) -> Bool {
     guard ignored.isEnd else { return takesSameValue(&left, &right, ignored) }
     left.skipValue()
@@ -130,14 +128,12 @@ private func takeSharedMember(
 
 // MARK: - Hashes
 //
-// A hash of a JSON value that ignores what equality ignores: members are summed, so their order cannot matter; strings
-// are hashed by their text, arrays are folded in order. Numbers are hashed as written, which is how contents are
-// compared, or by value, which is how views compare. Two 64-bit sums over keyed terms collide by chance once in 2^64,
-// and a client without the key cannot search for a collision.
+// A hash of a JSON value that ignores what equality ignores: members are summed, so their order cannot matter. Numbers
+// are hashed as written, which is how contents are compared, or by value, which is how views compare. Two 64-bit sums
+// over keyed terms collide by chance once in 2^64, and a client without the key cannot search for a collision.
 
-/// The fingerprint of accepted JSON text, apart from `ignored`. Equal values have equal fingerprints. O(n).
-///
-/// - Parameter known: a string in it, and the fingerprint of that.
+/// The fingerprint of accepted JSON text, apart from `ignored`. Equal values have equal fingerprints. O(n), without a
+/// string that is `known`.
 package func fingerprint(
     of text: UnsafeRawBufferPointer, by hash: KeyedHash, ignoring ignored: PointerSet,
     knowing known: (string: JSONString, print: UInt64)? = nil
@@ -161,8 +157,7 @@ extension KeyedHash.Growing {
     init(ofStringBy hash: KeyedHash) { self.init(by: hash, from: Kind.string.rawValue) }
 }
 
-/// A hash, by the process's key, of the value that starts at an address in accepted text. Numbers count by value.
-/// O(bytes).
+/// A hash, by the process's key, of the accepted value at an address. Numbers count by value. O(bytes).
 func numericHash(at start: UnsafeRawPointer) -> UInt64 {
     var cursor = JSONCursor(start)
     return PointerSet.none.withRoot { ValueHash(by: .process, readsNumbers: true).takeValue(&cursor, $0) }
@@ -215,8 +210,7 @@ private struct ValueHash {
         return hash.mixed(Kind.object.rawValue &+ sum, Kind.object.rawValue)
     }
 
-    /// Takes the members of an object from the name at the cursor on, and the closing bracket. Equal members have equal
-    /// sums, in any order.
+    /// Takes the members of an object from the name at the cursor on, and the closing bracket. The order does not matter.
     func takeMembers(_ cursor: inout JSONCursor, _ ignored: PointerPlace) -> UInt64 {
         var sum: UInt64 = 0
         takeMembers(&cursor, ignored) { sum &+= $0 }

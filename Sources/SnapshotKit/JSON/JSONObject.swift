@@ -96,8 +96,7 @@ package struct JSONObject: Sendable {
 /// The members of an object and of all objects nested in it, listed in one pass and taken by name.
 ///
 /// A member of a nested object follows the member that holds the object, so a walk over siblings skips nested ones in
-/// one step. Listing each object's members on arrival instead would read the deepest bytes once per level. The contents
-/// of arrays are not listed.
+/// one step. Listing each object's members on arrival would read the deepest bytes once per level. Arrays have none.
 struct JSONMembers {
     struct Member {
         var name: JSONString
@@ -113,10 +112,8 @@ struct JSONMembers {
 
     private var members: [Member] = []
 
-    /// No members yet.
     init() {}
 
-    /// Lists the members of an object. O(bytes).
     init(_ object: UnsafeRawBufferPointer) { load(object) }
 
     /// Lists the members of an object in place of those listed before; any other value has none. O(bytes).
@@ -147,7 +144,6 @@ struct JSONMembers {
     /// The members nested in a member's value.
     func inside(_ index: Int) -> Range<Int> { index + 1..<members[index].end }
 
-    /// Marks a member as taken.
     mutating func take(_ index: Int) { members[index].isTaken = true }
 
     /// The first member from `index` on that has not been taken, of the object whose members are `range`; the end of
@@ -159,21 +155,15 @@ struct JSONMembers {
     }
 }
 
-/// Finds the members of one object by name. Names asked for in their own order cost O(1), and so do others, except that
-/// the first of them costs O(members).
+/// Finds the members of one object by name: O(1), except that the first name asked for out of order costs O(members).
 struct MemberSearch {
     private let range: Range<Int>
     private var expected: Int
     /// Nil until it is needed.
     private var table: NameTable?
 
-    /// Searches the members within a range.
-    init(_ range: Range<Int>) {
-        self.range = range
-        expected = range.lowerBound
-    }
+    init(_ range: Range<Int>) { (self.range, expected) = (range, range.lowerBound) }
 
-    /// The member of that name.
     mutating func find(_ name: JSONString, in members: JSONMembers) -> Int? {
         let isExpected = expected < range.upperBound && members[expected].name == name
         guard let index = isExpected ? expected : search(for: name, in: members) else { return nil }

@@ -8,8 +8,7 @@ public struct JSONPointer: Sendable, Hashable {
 
     package init(tokens: [[UInt8]]) { self.tokens = tokens }
 
-    /// Reads the string form: empty, or tokens each preceded by `/`, with `~1` for `/` and `~0` for `~`. Nil for
-    /// anything else.
+    /// Reads the string form: empty, or tokens each after a `/`, with `~1` for `/` and `~0` for `~`; else nil.
     public init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         let tokens = parts.dropFirst().compactMap(Self.unescaped)
@@ -41,7 +40,7 @@ public struct JSONPointer: Sendable, Hashable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Calls `body` with the bytes of a token as written in the string form.
+    /// Calls `body` with the bytes of that.
     @inline(__always)
     static func escape(_ token: some Sequence<UInt8>, _ body: (UInt8) -> Void) {
         for byte in token {

@@ -35,7 +35,6 @@ package struct JSONScanner {
     @inline(__always)
     func byte(_ offset: Int) -> UInt8 { base.load(fromByteOffset: offset, as: UInt8.self) }
 
-    /// Part of the text.
     func text(_ range: Range<Int>) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
     }
@@ -102,7 +101,7 @@ package struct JSONScanner {
         if depth > maxDepth { throw error(.tooDeep, at: at) }
     }
 
-    /// Takes one value of any kind. `depth` counts the arrays and objects around it.
+    /// `depth` counts the arrays and objects around the value.
     mutating func skipValue(depth: Int) throws(JSONError) {
         skipSpace()
         switch byte(at) {
@@ -116,7 +115,6 @@ package struct JSONScanner {
         }
     }
 
-    /// Takes one value of any kind; returns where it is. `depth` counts the arrays and objects around it.
     mutating func takeValue(depth: Int) throws(JSONError) -> Range<Int> {
         skipSpace()
         let start = at
@@ -232,7 +230,6 @@ extension JSONScanner {
         }
     }
 
-    /// The memory of a string that was taken.
     @inline(__always)
     func string(_ token: StringToken) -> JSONString {
         JSONString(start: base + token.start, count: token.count, isEscaped: token.isEscaped)
@@ -291,7 +288,6 @@ extension JSONScanner {
         else { throw error(.loneSurrogate, at: start) }
     }
 
-    /// Takes `\uXXXX`.
     private mutating func takeHexUnit() throws(JSONError) -> UInt32 {
         var unit: UInt32 = 0
         for index in 2..<6 {

@@ -1,5 +1,4 @@
-// A number or a string is found and replaced in one walk. Everything before and after it is copied as written: no other
-// part of the text is taken apart, and no other number is encoded anew.
+// A number or a string is found and replaced in one walk. Everything before and after it is copied as written.
 
 /// A string to which an edit has appended: where it starts in its value, behind the quote, and its bytes as written.
 package struct GrownText: Sendable {
@@ -31,10 +30,8 @@ enum AdditionError: Error {
 }
 
 extension JSONText {
-    /// An accepted value, empty for none, with an amount added to a number in it. A missing number counts as 0, and
-    /// missing objects on the way to it are made. O(bytes).
-    ///
-    /// - Parameter path: an accepted array of strings, the reference tokens of a pointer (RFC 6901).
+    /// An accepted value, empty for none, with an amount added to the number at a path: an accepted array of strings, the
+    /// reference tokens of a pointer (RFC 6901). Missing objects on the way to it are made. O(bytes).
     init(
         adding amount: ExactDecimal, at path: UnsafeRawPointer, to target: UnsafeRawBufferPointer
     ) throws(AdditionError) {
@@ -52,12 +49,9 @@ extension JSONText {
         self.init(padding: writer)
     }
 
-    /// An accepted value, empty for none, with a text put behind a string in it. A missing string counts as an empty
-    /// one, and missing objects on the way to it are made. O(bytes).
+    /// The same with a text, an accepted string, put behind the string at a path. O(bytes).
     ///
     /// - Parameters:
-    ///   - text: an accepted string.
-    ///   - path: an accepted array of strings, the reference tokens of a pointer (RFC 6901).
     ///   - limit: the most bytes that the string may have then, in UTF-8.
     ///   - grown: a string that has grown before; then the one that has now, if it was there.
     init(
@@ -122,7 +116,6 @@ private struct AdditionPlace {
         } while path.takesComma()
     }
 
-    /// Appends what is before the value, with the names that are missing.
     func appendStart(of target: UnsafeRawBufferPointer, to writer: inout JSONWriter) {
         if let start = target.baseAddress, !target.isEmpty { writer.append(start, cursor.at - start) }
         if isBehind { writer.append(byte: UInt8(ascii: ",")) }
@@ -132,7 +125,6 @@ private struct AdditionPlace {
         }
     }
 
-    /// Appends what is behind the value.
     func appendEnd(of target: UnsafeRawBufferPointer, from end: UnsafeRawPointer, to writer: inout JSONWriter) {
         for _ in 0..<max(0, names.count - (target.isEmpty ? 0 : 1)) { writer.append(byte: UInt8(ascii: "}")) }
         if let start = target.baseAddress, !target.isEmpty { writer.append(end, start + target.count - end) }
@@ -147,8 +139,7 @@ extension JSONCursor {
         case gap(isFirst: Bool)
     }
 
-    /// Steps from an object or an array into it, by one reference token of a pointer.
-    /// Nil where the pointer leads beyond an array's end, or below a scalar.
+    /// Steps into an object or an array by one reference token; nil beyond an array's end, or below a scalar.
     fileprivate mutating func step(to token: JSONString) -> Step? {
         switch byte {
         case UInt8(ascii: "{"):

@@ -38,7 +38,6 @@ public struct JSONText: Sendable {
         padded = writer.bytes()
     }
 
-    /// Bytes of the text.
     var count: Int { padded.count - JSONScanner.padding }
 
     /// The text, without surrounding white space.
@@ -161,13 +160,11 @@ public struct JSONSlice: Sendable {
 // MARK: Offsets
 
 extension JSONSlice {
-    /// A member of an object.
+    /// A member of an object, its name without escapes.
     package struct Member: Sendable {
-        /// Its name, without escapes.
         package let name: String
         /// Offset of the name's quote in the document, in bytes.
         package let offset: Int
-        /// Its value.
         package let value: JSONSlice
     }
 
@@ -203,10 +200,8 @@ extension JSONSlice {
 }
 
 extension JSONWriter {
-    /// Appends a value without white space and with only the escapes that JSON demands.
-    ///
-    /// - Parameter byValue: whether values that are equal are to have one text: members in one order, numbers without
-    ///   an exponent and without zeros that say nothing. Numbers of more than 18 digits stay as they are written.
+    /// Appends a value without white space and with only the escapes that JSON demands. If `byValue`, values that are
+    /// equal have one text: members are in one order, numbers of up to 18 digits without an exponent and extra zeros.
     package mutating func append(canonical value: JSONSlice, byValue: Bool = false) {
         value.withCursor { cursor, _ in append(canonical: &cursor, byValue) }
     }

@@ -20,7 +20,6 @@ public struct JSONWriter: Sendable {
         return storage
     }
 
-    /// Bytes that can be written before it grows.
     var room: Int { storage.count - count }
 
     @inline(__always)
@@ -75,7 +74,6 @@ public struct JSONWriter: Sendable {
     /// Appends bytes unchanged.
     public mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
 
-    /// Appends bytes unchanged.
     @inline(__always)
     package mutating func append(_ bytes: UnsafeRawBufferPointer) {
         if let start = bytes.baseAddress { append(start, bytes.count) }
@@ -123,7 +121,6 @@ public struct JSONWriter: Sendable {
         if after.utf8CodeUnitCount > 0 { append(after) }
     }
 
-    /// Appends a literal, a value unchanged and another literal.
     @inline(__always)
     mutating func emit(_ before: StaticString, _ value: UnsafeRawBufferPointer, _ after: StaticString = "") {
         append(before)
@@ -187,7 +184,6 @@ public struct JSONWriter: Sendable {
         other.storage.withUnsafeBytes { append($0.baseAddress! + start, other.count - start) }
     }
 
-    /// The bytes written so far.
     var written: ArraySlice<UInt8> { storage[..<count] }
 
     /// Whether the next element or member is not the first in its array or object.
@@ -198,6 +194,5 @@ public struct JSONWriter: Sendable {
     @inline(__always)
     package mutating func separate() { if needsComma { append(byte: UInt8(ascii: ",")) } }
 
-    /// Drops everything after the first `length` bytes.
     package mutating func truncate(to length: Int) { count = length }
 }

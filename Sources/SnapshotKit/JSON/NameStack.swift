@@ -1,8 +1,7 @@
 // Members must be named once (RFC 8259 §4 leaves it open; a strict reader refuses repetitions). Every object pays for
-// this check, so it must be cheap: a 64-bit mark per name, compared one after another, which takes the few names of a
-// common object a handful of comparisons in cached memory. Past `linearLimit` names a hash table takes over, so that an
-// object of 100,000 names takes no quadratic time. Equal marks only suggest equal names; the texts decide. A mark
-// ignores the middle of a long name, so tables use a keyed hash of the whole: nobody can choose names that collide.
+// this check, so it must be cheap: 64-bit marks of its few names are compared one after another. Equal marks only
+// suggest equal names; the texts decide. Past `linearLimit` names a hash table takes over. A mark ignores the middle of
+// a long name, so tables use a keyed hash of the whole: nobody can choose names that collide.
 
 /// The names seen so far in each open object.
 struct NameStack {
@@ -31,11 +30,9 @@ struct NameStack {
     /// One for each open object that outgrew the linear search.
     private var tables: [NameTable] = []
 
-    /// Starts an object.
     @inline(__always)
     func open() -> Frame { Frame(start: count, tables: tables.count) }
 
-    /// Ends an object and forgets its names.
     @inline(__always)
     mutating func close(_ frame: Frame) {
         count = frame.start
@@ -117,12 +114,10 @@ struct NameTable {
     private var buckets: [UInt64]
     private var count = 0
 
-    /// An empty table with room for so many.
     init(_ names: Int) {
         buckets = [UInt64](filled: 0, count: 1 << (Int.bitWidth - (2 * names | 15).leadingZeroBitCount))
     }
 
-    /// Memory held, in bytes.
     var footprint: Int { buckets.capacity * 8 }
 
     /// 32 bits of a hash of the text, so a name has the same hash with and without escapes.

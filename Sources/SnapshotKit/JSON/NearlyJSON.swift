@@ -8,9 +8,7 @@ extension [UInt8] {
     /// - `NaN`, `Infinity`, `+Infinity` and `-Infinity` in place of a value: each becomes null;
     /// - half of a character, `\ud83d`: it becomes `\ufffd`, see `replaceLoneSurrogates`.
     ///
-    /// O(n).
-    ///
-    /// - Returns: how many halves were replaced.
+    /// Returns how many halves were replaced. O(n).
     package mutating func mendJSON() -> Int {
         blankGuard()
         nullNonFinites()

@@ -12,7 +12,6 @@ package struct OrderedValue {
     package let rank: TypeRank
     /// For a number the token, for a string the bytes between its quotes.
     package let text: UnsafeRawBufferPointer
-    /// Whether a string holds escapes.
     package let isEscaped: Bool
 
     private init(_ rank: TypeRank, _ text: UnsafeRawBufferPointer, isEscaped: Bool = false) {
@@ -29,9 +28,7 @@ package struct OrderedValue {
             .string, UnsafeRawBufferPointer(start: string.start, count: string.count), isEscaped: string.isEscaped)
     }
 
-    /// An id, whatever its spelling: the number that its text is, or else a string.
-    ///
-    /// - Parameter text: without escapes.
+    /// An id, whatever its spelling: the number that its text, without escapes, is, or else a string.
     package init(id text: UnsafeRawBufferPointer) { self.init(text.isInteger ? .number : .string, text) }
 
     /// The value that starts at an address in accepted text.
@@ -47,8 +44,7 @@ package struct OrderedValue {
         }
     }
 
-    /// A hash, by the process's key, that is the same for equal values: numbers by value, at any depth. Two different
-    /// values collide with a chance of 1 in 2^64. O(bytes).
+    /// A hash, by the process's key, that is the same for equal values: numbers by value, at any depth. O(bytes).
     package var hash: UInt64 {
         switch rank {
         case .number: DecimalToken(text).hashed(by: .process)
@@ -58,7 +54,6 @@ package struct OrderedValue {
         }
     }
 
-    /// The string, if it is one.
     package var string: JSONString { JSONString(start: text.baseAddress!, count: text.count, isEscaped: isEscaped) }
 
     /// Below, at or above zero as the first comes before, with or after the second. O(bytes).
@@ -102,9 +97,7 @@ package struct OrderKey {
     /// A key taken earlier.
     package init(bits: UInt64) { self.bits = bits }
 
-    /// The key of a value. O(1), except for a number of many digits.
-    ///
-    /// - Parameter offset: bytes to leave out at the start of a string.
+    /// The key of a value, without the first `offset` bytes of a string. O(1), except for a number of many digits.
     package init(_ value: OrderedValue, from offset: Int = 0) {
         let rest: UInt64
         switch value.rank {

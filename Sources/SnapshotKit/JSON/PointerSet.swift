@@ -1,8 +1,7 @@
 // All look-ups of values at JSON Pointers are done here: what equality ignores, what a view shows, tests and orders by,
 // where a shape finds its list. The pointers form a tree of names, built once, and a walk down a value descends the
-// tree alongside it. Where no pointer leads there is no step, so nothing is looked up below. Each name is searched
-// among the next steps of one step only, however many pointers there are. Nothing is allocated, and no reference
-// counted: all steps are in one piece of memory, each with the distances to its name and to the steps below it.
+// tree alongside it: each name is searched among the next steps of one step only, however many pointers there are.
+// Nothing is allocated, and no reference counted: all steps are in one piece of memory.
 //
 // Rejected: an object for each step, which a walk would retain for each value it enters; and comparing each pointer
 // with each name, at a cost of pointers times names.
@@ -17,7 +16,6 @@ package struct PointerSet: Sendable {
     /// Builds the tree. O(bytes · log pointers).
     package init(_ pointers: [JSONPointer]) { tree = pointers.isEmpty ? nil : Tree(pointers) }
 
-    /// The pointers, as they were given.
     package var pointers: [JSONPointer] { tree?.pointers ?? [] }
 
     @inline(__always)
@@ -53,7 +51,6 @@ struct PointerPlace {
     @inline(__always)
     var isAside: Bool { step == nil }
 
-    /// Whether a pointer ends here.
     @inline(__always)
     var isEnd: Bool { ending != 0 }
 
@@ -217,8 +214,7 @@ extension PointerSet {
         return withRoot { cursor.findsValue(outside: $0) }
     }
 
-    /// The start of the value at the first of the places that an accepted JSON value has; nil if it has none of them.
-    /// O(n).
+    /// The start of the value at the first of the places that an accepted value has; nil if it has none. O(n).
     func value(in whole: UnsafeRawPointer, entersArrays: Bool) -> UnsafeRawPointer? {
         withRoot { root in
             var cursor = JSONCursor(whole)
@@ -252,8 +248,7 @@ extension JSONCursor {
 }
 
 extension JSONCursor {
-    /// Takes the value here, or a part of it; returns whether a pointer ends below an object or an array of it, even if
-    /// there is nothing.
+    /// Takes the value here, or a part of it; whether a pointer ends below an object or an array of it, at nothing, too.
     mutating func findsParent(of place: PointerPlace) -> Bool {
         let isObject = byte == UInt8(ascii: "{")
         guard !place.isAside, isObject || byte == UInt8(ascii: "[") else {
@@ -284,9 +279,8 @@ extension JSONCursor {
 }
 
 extension JSONWriter {
-    /// Appends an object with only its members at the places, as written. For any other value appends nothing and
-    /// returns false. Arrays are not entered, and an inner object that would be left without members is left out.
-    /// O(bytes).
+    /// Appends an object with only its members at the places, as written; false, and nothing, for any other value.
+    /// Arrays are not entered, and an inner object that would be left without members is left out. O(bytes).
     package mutating func append(membersOf value: UnsafeRawBufferPointer, at places: PointerSet) -> Bool {
         guard value.first == UInt8(ascii: "{") else { return false }
         var cursor = JSONCursor(value.baseAddress!)

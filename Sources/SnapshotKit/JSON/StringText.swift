@@ -133,7 +133,6 @@ package struct TextSearch: Sendable {
     private var roots = [UInt32](repeating: 0, count: 256)
     private var all: Found = 0
 
-    /// Memory held, in bytes.
     package var footprint: Int { nodes.capacity * MemoryLayout<Node>.stride + 4 * roots.count }
 
     /// - Parameter wanted: at most 16.
@@ -205,9 +204,7 @@ package struct TextSearch: Sendable {
 
 extension [UInt8] {
     /// Replaces each escape of a surrogate without its other half, in texts and names of a JSON document, by `\ufffd`
-    /// (U+FFFD, the replacement character). O(n).
-    ///
-    /// - Returns: how many were replaced.
+    /// (U+FFFD, the replacement character); returns how many. O(n).
     mutating func replaceLoneSurrogates() -> Int {
         guard contains(UInt8(ascii: "\\")) else { return 0 }
         return withUnsafeMutableBufferPointer { text in

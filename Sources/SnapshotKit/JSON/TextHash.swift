@@ -1,10 +1,8 @@
 // Two elements of a list are often the same thing with other measures: a city with another temperature, a player with
 // another score. What stays then is the text. So lists without ids are compared by what their elements say, and where.
 
-/// A hash of the texts in an accepted object or array, each with its place; zero without a text. Equal for values with
-/// the same texts in the same places, whatever else they hold. O(bytes).
-///
-/// - Parameter ignored: places that are left out, texts too.
+/// A hash of the texts in an accepted object or array, each with its place unless that is ignored; zero without a text.
+/// O(bytes).
 func textHash(of value: UnsafeRawBufferPointer, ignoring ignored: PointerSet) -> UInt64 {
     guard value.isContainer, let start = value.baseAddress else { return 0 }
     var cursor = JSONCursor(start)
