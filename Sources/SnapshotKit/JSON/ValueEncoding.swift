@@ -7,23 +7,25 @@ extension JSONWriter {
     /// - Throws: what the value throws, and `EncodingError.invalidValue` for a number that JSON does not have.
     mutating func append(encoding value: some Encodable) throws {
         let root = EncodedValue()
-        try EncodedPlace(value: root, codingPath: []).encode(value)
+        try root.encode(value)
         root.write(into: &self)
     }
 }
 
 /// A value while it is encoded.
-private final class EncodedValue {
+private final class EncodedValue: Encoder, SingleValueEncodingContainer {
+    let codingPath: [any CodingKey]
     /// Finished JSON, of what has no parts: what encodes nothing is an object, as in Foundation.
-    var text = Array("{}".utf8)
+    private var text = Array("{}".utf8)
     /// What an object or an array holds; elements have no names.
     private(set) var parts: [(name: String?, value: EncodedValue)]?
     private var isObject = false
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    func begin(asObject: Bool) { (parts, isObject) = (parts ?? [], asObject) }
+    init(_ codingPath: [any CodingKey] = []) { self.codingPath = codingPath }
 
-    func append(_ name: String? = nil) -> EncodedValue {
-        let value = EncodedValue()
+    func append(_ name: String? = nil, below key: [any CodingKey] = []) -> EncodedValue {
+        let value = EncodedValue(codingPath + key)
         parts?.append((name, value))
         return value
     }
@@ -41,35 +43,26 @@ private final class EncodedValue {
         }
         writer.append(isObject ? "}" : "]")
     }
-}
-
-// MARK: - The encoder
-
-/// A place in the tree.
-private struct EncodedPlace: Encoder, SingleValueEncodingContainer {
-    let value: EncodedValue
-    let codingPath: [any CodingKey]
-    var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     /// A class and its superclass may both begin the object.
     func container<Key>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        value.begin(asObject: true)
-        return KeyedEncodingContainer(EncodedMembers<Key>(place: self))
+        (parts, isObject) = (parts ?? [], true)
+        return KeyedEncodingContainer(EncodedMembers<Key>(object: self))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        value.begin(asObject: false)
-        return EncodedElements(place: self)
+        (parts, isObject) = (parts ?? [], false)
+        return EncodedElements(array: self)
     }
 
     func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
-    func encodeNil() { value.text = Array("null".utf8) }
+    func encodeNil() { text = Array("null".utf8) }
 
     func encode(_ new: some Encodable) throws {
         var writer = JSONWriter(capacity: 0)
         switch new {
-        case let text as JSONText: return value.text = text.bytes
+        case let json as JSONText: writer.append(json.bytes)
         case let text as String: writer.append(string: text)
         case let flag as Bool: writer.append(flag ? "true" : "false")
         case let number as any BinaryInteger: writer.append(verbatim: number.description)
@@ -82,33 +75,31 @@ private struct EncodedPlace: Encoder, SingleValueEncodingContainer {
             writer.append(verbatim: text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
         default: return try new.encode(to: self)
         }
-        value.text = writer.bytes()
+        text = writer.bytes()
     }
 }
 
 /// An array's elements.
 private struct EncodedElements: UnkeyedEncodingContainer {
-    let place: EncodedPlace
-    var codingPath: [any CodingKey] { place.codingPath }
-    var count: Int { place.value.parts?.count ?? 0 }
+    let array: EncodedValue
+    var codingPath: [any CodingKey] { array.codingPath }
+    var count: Int { array.parts?.count ?? 0 }
 
-    private func next() -> EncodedPlace { EncodedPlace(value: place.value.append(), codingPath: place.codingPath) }
-
-    func encodeNil() { next().encodeNil() }
-    func encode(_ element: some Encodable) throws { try next().encode(element) }
-    func nestedContainer<Key>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> { next().container(keyedBy: type) }
-    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { next().unkeyedContainer() }
-    func superEncoder() -> any Encoder { next() }
+    func encodeNil() { array.append().encodeNil() }
+    func encode(_ element: some Encodable) throws { try array.append().encode(element) }
+    func nestedContainer<Key>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        array.append().container(keyedBy: type)
+    }
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { array.append().unkeyedContainer() }
+    func superEncoder() -> any Encoder { array.append() }
 }
 
 /// An object's members.
 private struct EncodedMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
-    let place: EncodedPlace
-    var codingPath: [any CodingKey] { place.codingPath }
+    let object: EncodedValue
+    var codingPath: [any CodingKey] { object.codingPath }
 
-    private func member(_ key: Key) -> EncodedPlace {
-        EncodedPlace(value: place.value.append(key.stringValue), codingPath: place.codingPath + [key])
-    }
+    private func member(_ key: Key) -> EncodedValue { object.append(key.stringValue, below: [key]) }
 
     func encodeNil(forKey key: Key) { member(key).encodeNil() }
     func encode(_ value: some Encodable, forKey key: Key) throws { try member(key).encode(value) }
@@ -116,9 +107,7 @@ private struct EncodedMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
         member(key).container(keyedBy: type)
     }
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { member(key).unkeyedContainer() }
-    func superEncoder() -> any Encoder {
-        EncodedPlace(value: place.value.append("super"), codingPath: place.codingPath)
-    }
+    func superEncoder() -> any Encoder { object.append("super") }
     func superEncoder(forKey key: Key) -> any Encoder { member(key) }
 }
 
