@@ -75,6 +75,10 @@ func hexDigits(_ value: UInt32) -> UInt64 {
 extension UInt8 {
     @inline(__always)
     package var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
+
+    /// Of either case, in ASCII.
+    @inline(__always)
+    var isLetter: Bool { (self | 0x20) &- UInt8(ascii: "a") < 26 }
 }
 
 /// `memcmp`: below, at or above zero as the first run sorts before, with or after the second.

@@ -1,13 +1,7 @@
 extension ElementProfile {
     /// The names that lead to a place from an element, or from an object in it.
     func names(_ place: Int, from start: Int = 0) -> [[UInt8]] {
-        var names: [[UInt8]] = []
-        var step = place
-        while step > 0, step != start {
-            names.append(places[step].name)
-            step = places[step].parent
-        }
-        return names.reversed()
+        sequence(first: place) { places[$0].parent }.prefix { $0 > 0 && $0 != start }.map { places[$0].name }.reversed()
     }
 
     func pointer(_ place: Int) -> JSONPointer { JSONPointer(tokens: names(place)) }

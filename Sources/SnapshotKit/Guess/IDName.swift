@@ -44,19 +44,12 @@ enum IDName {
 
     /// The words of a name in lower case: `orderNo`, `order_no` and `Order-No` have two.
     static func words(of name: String) -> [String] {
-        var words: [String] = []
-        var wasLower = false
-        var isOpen = false
+        var spaced = ""
         for character in name {
-            guard character.isLetter || character.isNumber else {
-                isOpen = false
-                continue
-            }
-            if !isOpen || wasLower && character.isUppercase { words.append("") }
-            words[words.count - 1].append(contentsOf: character.lowercased())
-            (isOpen, wasLower) = (true, !character.isUppercase)
+            if character.isUppercase, spaced.last?.isUppercase == false { spaced.append(" ") }
+            spaced.append(character)
         }
-        return words
+        return spaced.split { !$0.isLetter && !$0.isNumber }.map { $0.lowercased() }
     }
 
     private static let known: [String: Int] = {

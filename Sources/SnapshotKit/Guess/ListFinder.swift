@@ -62,22 +62,19 @@ struct ListFinder {
 
     private var cursor: JSONCursor
     private var path: [JSONString] = []
-    private var found: [FoundList] = []
+    /// The likeliest lists.
+    private(set) var lists: [FoundList] = []
     /// Whether a list may be empty: an array is, or the whole document.
     private(set) var hasEmptyList = false
     /// Members that are empty arrays, or null, as some servers write those.
     private(set) var emptyPlaces: [JSONPointer] = []
 
+    /// Walks through an accepted document. O(bytes).
     init(_ start: UnsafeRawPointer) {
         cursor = JSONCursor(start)
         cursor.skipSpace()
-    }
-
-    /// The likeliest lists. O(bytes of the document).
-    mutating func lists() -> [FoundList] {
         if cursor.byte == UInt8(ascii: "n") { hasEmptyList = true }
         takeValue()
-        return found
     }
 
     private mutating func takeValue() {
@@ -145,13 +142,13 @@ struct ListFinder {
         // No name with a weight is longer.
         let name = path.last.flatMap { $0.count < 32 ? $0.string : nil }
         let weight = FoundList.weight(bytes, named: name, elements) - (elements == .lists && !isMap ? 30 : 0)
-        if found.count >= Self.maxLists {
-            let least = found.indices.min { found[$0].weight < found[$1].weight }!
-            guard found[least].weight < weight else { return }
-            found.remove(at: least)
+        if lists.count >= Self.maxLists {
+            let least = lists.indices.min { lists[$0].weight < lists[$1].weight }!
+            guard lists[least].weight < weight else { return }
+            lists.remove(at: least)
         }
         guard pathIsShort else { return }
-        found.append(
+        lists.append(
             FoundList(
                 pointer: pointer, start: start, bytes: bytes, count: tally.count, elements: elements, isMap: isMap,
                 hasKeys: tally.hasKeys, weight: weight))
@@ -191,15 +188,9 @@ extension JSONString {
         let bytes = UnsafeRawBufferPointer(start: start, count: count)
         guard let first = bytes.first, first != UInt8(ascii: "@"), first != UInt8(ascii: "$") else { return false }
         if isEscaped || first.isDigit { return true }
-        var hasLowercase = false
-        for byte in bytes {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"): hasLowercase = true
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): break
-            default: return true
-            }
-        }
-        return !hasLowercase || (objects || count >= 16) && bytes.contains(where: \.isDigit)
+        let isOneWord = bytes.allSatisfy { $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "_") }
+        let hasLowercase = bytes.contains { $0 &- UInt8(ascii: "a") < 26 }
+        return !isOneWord || !hasLowercase || (objects || count >= 16) && bytes.contains(where: \.isDigit)
     }
 }
 

@@ -51,24 +51,16 @@ extension StateDocument {
     }
 
     /// Members that could be lists, but have no elements: one may have been meant. At most six. O(bytes).
-    package var emptyPlaces: [JSONPointer] {
-        withStart { start in
-            var finder = ListFinder(start)
-            _ = finder.lists()
-            return finder.emptyPlaces
-        }
-    }
+    package var emptyPlaces: [JSONPointer] { finding(\.emptyPlaces) }
 
     /// The shape of a list at one of some places, if it is likelier than the list of a guess made while it was empty:
     /// it has no fewer elements, and is far likelier, or has ids where the guess only matches elements. O(bytes).
     package mutating func lateList(
         at places: [JSONPointer], than shape: StateShape, _ limits: StateLimits
     ) -> StateShape? {
-        let late = withStart { start in
-            var finder = ListFinder(start)
-            let lists = finder.lists()
-            let rows = lists.first { $0.pointer == shape.listAt }?.count ?? 0
-            return lists.filter { $0.count >= rows && places.contains($0.pointer) }.map(\.pointer)
+        let late = finding { finder in
+            let rows = finder.lists.first { $0.pointer == shape.listAt }?.count ?? 0
+            return finder.lists.filter { $0.count >= rows && places.contains($0.pointer) }.map(\.pointer)
         }
         let all = late.isEmpty ? [] : candidates(limits)
         guard let other = all.first(where: { $0.shape.listAt.map(late.contains) == true && !$0.shape.isOfErrors })
@@ -178,7 +170,7 @@ extension Snapshot {
                 guard cursor.byte == UInt8(ascii: "\"") else { return nil }
                 let code = cursor.takeString()
                 guard code.text.contains(where: \.isDigit), !code.text.contains(UInt8(ascii: " ")),
-                    code.text.contains(where: { ($0 | 0x20) &- UInt8(ascii: "a") < 26 })
+                    code.text.contains(where: \.isLetter)
                 else { return nil }
                 codes.insert(SnapshotKit.fingerprint(of: code, by: .process))
             }

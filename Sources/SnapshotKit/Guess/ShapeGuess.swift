@@ -107,12 +107,7 @@ extension StateDocument {
     }
 
     /// Whether the document has no list with elements, but an empty array, or nothing at all.
-    private var isEmptyList: Bool {
-        withStart { start in
-            var finder = ListFinder(start)
-            return finder.lists().isEmpty && finder.hasEmptyList
-        }
-    }
+    private var isEmptyList: Bool { finding { $0.lists.isEmpty && $0.hasEmptyList } }
 
     private mutating func foreignShapes(
         _ limits: StateLimits, trying trials: Int = ShapeGuess.maxCount, upTo most: Int = .max, isFlat: Bool = false
@@ -131,11 +126,11 @@ extension StateDocument {
 
     /// Shapes that the document, which must be JSON, may have, best first.
     func candidates(_ limits: StateLimits) -> [ListReading] {
-        withStart { start in
-            var finder = ListFinder(start)
-            return ListReading.readings(of: finder.lists(), maxItems: limits.maxItems)
-        }
+        finding { ListReading.readings(of: $0.lists, maxItems: limits.maxItems) }
     }
+
+    /// Calls `body` with what could be lists in the document, which must be JSON.
+    func finding<Result>(_ body: (ListFinder) -> Result) -> Result { withStart { body(ListFinder($0)) } }
 
     /// Whether it is an array, or an object with `items` alone, of ids and of objects with an `id` alone.
     private func holdsOnlyIDs(inObjects: Bool = true) -> Bool {

@@ -106,8 +106,8 @@ struct JSONCursor {
 
     @inline(__always)
     private static func isToken(_ byte: UInt8) -> Bool {
-        (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte.isDigit || byte == UInt8(ascii: "-")
-            || byte == UInt8(ascii: "+") || byte == UInt8(ascii: ".")
+        byte.isLetter || byte.isDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+")
+            || byte == UInt8(ascii: ".")
     }
 
     mutating func skipValue() {

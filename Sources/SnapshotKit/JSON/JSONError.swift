@@ -231,7 +231,3 @@ struct JSONMistake {
         }
     }
 }
-
-extension UInt8 {
-    fileprivate var isLetter: Bool { self | 0x20 &- UInt8(ascii: "a") < 26 }
-}
