@@ -6,6 +6,8 @@ public struct JSONPointer: Sendable, Hashable {
     /// The whole document.
     public static let root = JSONPointer(tokens: [])
 
+    static let id = JSONPointer(tokens: [Array("id".utf8)])
+
     package init(tokens: [[UInt8]]) { self.tokens = tokens }
 
     /// Reads the string form: empty, or tokens each after a `/`, with `~1` for `/` and `~0` for `~`; else nil.
@@ -19,16 +21,12 @@ public struct JSONPointer: Sendable, Hashable {
     private static func unescaped(_ part: Substring.UTF8View) -> [UInt8]? {
         var token: [UInt8] = []
         var bytes = part.makeIterator()
-        while let byte = bytes.next() {
-            guard byte == UInt8(ascii: "~") else {
-                token.append(byte)
-                continue
+        while var byte = bytes.next() {
+            if byte == UInt8(ascii: "~") {
+                guard let next = bytes.next(), "01".utf8.contains(next) else { return nil }
+                byte = next == UInt8(ascii: "0") ? UInt8(ascii: "~") : UInt8(ascii: "/")
             }
-            switch bytes.next() {
-            case UInt8(ascii: "0"): token.append(UInt8(ascii: "~"))
-            case UInt8(ascii: "1"): token.append(UInt8(ascii: "/"))
-            default: return nil
-            }
+            token.append(byte)
         }
         return token
     }
@@ -62,12 +60,9 @@ extension JSONPointer: CustomStringConvertible {
 extension [UInt8] {
     /// An array index as RFC 6901 §4 writes it: digits without a leading zero. Nil for any other token.
     var arrayIndex: Int? {
-        guard let first, count <= 9, first != UInt8(ascii: "0") || count == 1 else { return nil }
-        var index = 0
-        for byte in self {
-            guard byte.isDigit else { return nil }
-            index = index * 10 + Int(byte - UInt8(ascii: "0"))
+        guard (1...9).contains(count), allSatisfy(\.isDigit), count == 1 || self[0] != UInt8(ascii: "0") else {
+            return nil
         }
-        return index
+        return reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 }

@@ -33,14 +33,7 @@ public struct StateShape: Sendable, Equatable {
 
     package var continuesHead: Bool { mapping?.element.continuesHead ?? false }
 
-    /// Any JSON document: each whole element is an item's content.
-    ///
-    /// - Parameters:
-    ///   - sectionsAt: the array of sections; nil for one section with the id `main` and no content.
-    ///   - sectionIDAt: a section's id, from its element. Default `/id`.
-    ///   - itemsAt: the array of items, from a section's element (default `/items`), or from the document (default the
-    ///     root).
-    ///   - idAt: an item's id, from its element. Default `/id`.
+    /// Any JSON document, with the list at these places, as in `FieldMapping`; an item's id is at `idAt`.
     public static func pointers(
         sectionsAt: JSONPointer? = nil, sectionIDAt: JSONPointer? = nil, itemsAt: JSONPointer? = nil,
         idAt: JSONPointer? = nil
@@ -126,10 +119,6 @@ public struct StateShape: Sendable, Equatable {
     }
 }
 
-extension JSONPointer {
-    fileprivate static let id = JSONPointer("/id")!
-}
-
 // MARK: - Members by name
 //
 // A shape as members by name, in a query, a body or a record.
@@ -155,6 +144,22 @@ extension StateShape {
         /// Whether it is about ids that elements have themselves, or about their children.
         fileprivate var excludesIDBy: Bool {
             [.idAt, .map, .childrenAt, .idScope, .duplicates, .invalid].contains(self)
+        }
+
+        /// The expected value, in words.
+        fileprivate var expectation: String {
+            switch self {
+            case .map: "true or false"
+            case .groupPrefix: "a whole number, 1 or more"
+            case .idBy: "\"match\""
+            case .idScope: "\"state\" or \"section\""
+            case .idAt: "a JSON Pointer or an array of up to \(maxParts) of them"
+            case .rest: "true, a JSON Pointer or an array of JSON Pointers"
+            case .duplicates: "\"refuse\" or \"first\""
+            case .missing: "\"refuse\" or \"empty\""
+            case .invalid: "\"refuse\" or \"skip\""
+            default: "a JSON Pointer"
+            }
         }
     }
 
@@ -200,11 +205,10 @@ extension StateShape {
             case .missing: mapping.takesMissing = try Self.choice(member, text, ["refuse", "empty"]) == 1
             case .invalid: mapping.skipsInvalid = try Self.choice(member, text, ["refuse", "skip"]) == 1
             case .map: mapping.element.isMap = try Self.choice(member, text, ["false", "true"]) == 1
-            case .rest:
-                mapping.rest =
-                    text.hasPrefix("/")
-                    ? try mapping.rest.adding(Self.pointer(member, text))
-                    : try Self.choice(member, text, ["false", "true"]) == 1 ? .all : .none
+            case .rest where text.hasPrefix("/"):
+                let others: [JSONPointer] = if case .members(let others) = mapping.rest { others } else { [] }
+                mapping.rest = .members(others + [try Self.pointer(member, text)])
+            case .rest: mapping.rest = try Self.choice(member, text, ["false", "true"]) == 1 ? .all : .none
             case .duplicates: mapping.keepsFirst = try Self.choice(member, text, ["refuse", "first"]) == 1
             }
         }
@@ -266,18 +270,11 @@ extension StateShape {
     }
 }
 
-extension StateShape.Rest {
-    fileprivate func adding(_ pointer: JSONPointer) -> StateShape.Rest {
-        if case .members(let pointers) = self { .members(pointers + [pointer]) } else { .members([pointer]) }
-    }
-}
-
 // MARK: JSON
 
 extension StateShape {
-    /// Reads an object of members.
+    /// Reads an object of members, at a pointer in its document.
     ///
-    /// - Parameter pointer: where it is in the document.
     /// - Throws: `StateError.wrongShape`: each member that is wrong by itself, else what is wrong with their
     ///   combination.
     public init(_ value: JSONSlice, at pointer: String = "") throws(StateError) {
@@ -389,22 +386,4 @@ extension StateShape {
 
     /// Memory held, in bytes.
     public var footprint: Int { members.reduce(0) { $0 + $1.1.reduce(64) { $0 + 64 + 2 * $1.utf8.count } } }
-}
-
-extension StateShape.Member {
-    /// The expected value, in words.
-    fileprivate var expectation: String {
-        switch self {
-        case .map: "true or false"
-        case .groupPrefix: "a whole number, 1 or more"
-        case .idBy: "\"match\""
-        case .idScope: "\"state\" or \"section\""
-        case .idAt: "a JSON Pointer or an array of up to \(StateShape.maxParts) of them"
-        case .rest: "true, a JSON Pointer or an array of JSON Pointers"
-        case .duplicates: "\"refuse\" or \"first\""
-        case .missing: "\"refuse\" or \"empty\""
-        case .invalid: "\"refuse\" or \"skip\""
-        default: "a JSON Pointer"
-        }
-    }
 }
