@@ -47,15 +47,11 @@ public final class SharedRuns: Sendable {
         (self.old, self.new, self.grown) = (old, new, grown)
     }
 
-    private init(reversing other: SharedRuns) {
-        runs = Array(other.reversedRuns)
-        runsByOld = other.runs.map { Run(old: $0.new, new: $0.old, count: $0.count) }
-        (pairs, hasSameStructure) = (other.pairs?.reversed, other.hasSameStructure)
-        (old, new, grown) = (other.new, other.old, [:])
+    /// The same, from the new state to the old one. O(runs), and O(runs log runs) if items have moved.
+    public var reversed: SharedRuns {
+        let runs = Array(reversedRuns)
+        return SharedRuns(runs, pairs: pairs?.reversed, hasSameStructure: hasSameStructure, from: new, to: old)
     }
-
-    /// The same, from the new state to the old one. O(runs).
-    public var reversed: SharedRuns { SharedRuns(reversing: self) }
 
     /// The runs of `reversed`.
     var reversedRuns: some Sequence<Run> { runsByOld.lazy.map { Run(old: $0.new, new: $0.old, count: $0.count) } }
