@@ -263,6 +263,10 @@ package final class Columns: Sendable {
             + grown.capacity * 48
     }
 
+    func item(withID id: UnsafeRawBufferPointer) -> Int? { withView { $0.item(withID: id) } }
+
+    func section(withID id: UnsafeRawBufferPointer) -> Int? { withView { $0.section(withID: id) } }
+
     /// Calls `body` with these columns and others as memory, which is valid until it returns.
     @inline(__always)
     package func withViews<Result, Failure: Error>(
@@ -325,12 +329,13 @@ extension ColumnsView {
         }
         return table.isEmpty ? records.indices.first(where: matches) : table.first(hash, where: matches)
     }
-}
 
-extension Columns {
-    func item(withID id: UnsafeRawBufferPointer) -> Int? { withView { $0.item(withID: id) } }
-
-    func section(withID id: UnsafeRawBufferPointer) -> Int? { withView { $0.section(withID: id) } }
+    /// Where in its content an item's id is written: one found by a pointer is part of it. Nil if it is elsewhere.
+    func idOffset(inContentOf item: Int) -> Int? {
+        let (node, payload) = (nodes[item], payload(ofItem: item))
+        let offset = Int(node.idStart) - Int(payload.contentStart)
+        return !node.flags.contains(.escapedID) && 0..<Int(payload.contentCount) ~= offset ? offset : nil
+    }
 }
 
 // MARK: - Compacting
@@ -354,15 +359,6 @@ extension JSONWriter {
             return true
         }
         return !places.isEmpty && append(membersOf: content, at: places)
-    }
-}
-
-extension ColumnsView {
-    /// Where in its content an item's id is written: one found by a pointer is part of it. Nil if it is elsewhere.
-    func idOffset(inContentOf item: Int) -> Int? {
-        let (node, payload) = (nodes[item], payload(ofItem: item))
-        let offset = Int(node.idStart) - Int(payload.contentStart)
-        return !node.flags.contains(.escapedID) && 0..<Int(payload.contentCount) ~= offset ? offset : nil
     }
 }
 

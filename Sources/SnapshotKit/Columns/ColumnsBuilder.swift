@@ -6,18 +6,14 @@ package struct ColumnsBuilder {
     package var list = ListContent()
     /// Where the top-level items are in the document.
     var settings = ParseSettings.nowhere
-    /// See `Columns.documentOrder`.
     var documentOrder: [UInt32] = []
     /// The section of each group, if rows have groups.
     var sectionOfGroup: [UInt32] = []
     var hasCollapsed = false
     /// Whether any item has a content or a kind.
     var showsAnything = false
-    /// See `Columns.isFlat`.
     var isFlat = true
-    /// See `Columns.contextAncestors`.
     var contextAncestors = 0
-    /// See `Columns.childCounts`.
     var childCounts: [UInt32] = []
 
     mutating func expect(items: Int) {

@@ -65,11 +65,7 @@ package struct JSONScanner {
 
     /// Skips space, then takes `expected` or throws.
     @inline(__always)
-    mutating func take(_ expected: UInt8) throws(JSONError) {
-        skipSpace()
-        guard byte(at) == expected else { throw unexpected(at) }
-        at += 1
-    }
+    mutating func take(_ expected: UInt8) throws(JSONError) { if !takes(expected) { throw unexpected(at) } }
 
     /// Skips space, then takes `wanted` if it is next.
     @inline(__always)

@@ -15,14 +15,10 @@ public struct JSONText: Sendable {
         padded = slice.range == 0..<count ? slice.bytes : Array(slice.bytes[slice.range]) + JSONScanner.zeros
     }
 
-    /// Checks a text.
-    ///
-    /// - Throws: `JSONError` unless it is exactly one JSON value.
+    /// Checks a text, as the bytes of its UTF-8.
     public init(_ text: String) throws(JSONError) { try self.init(Array(text.utf8)) }
 
     /// Checks what `body` writes.
-    ///
-    /// - Throws: `JSONError` unless it is exactly one JSON value.
     public init(writing body: (inout JSONWriter) -> Void) throws(JSONError) {
         var writer = JSONWriter()
         body(&writer)

@@ -245,9 +245,7 @@ extension JSONCursor {
         } while takesComma()
         return false
     }
-}
 
-extension JSONCursor {
     /// Takes the value here, or a part of it; whether a pointer ends below an object or an array of it, at nothing, too.
     mutating func findsParent(of place: PointerPlace) -> Bool {
         let isObject = byte == UInt8(ascii: "{")

@@ -2,7 +2,7 @@
 ///
 /// A sequence rather than an array: comparing and hashing need each byte once.
 package struct StringText: Sequence, IteratorProtocol {
-    private var at: UnsafeRawPointer
+    fileprivate var at: UnsafeRawPointer
     private let end: UnsafeRawPointer
     /// Bytes of an escaped character that are still to be returned, the next one lowest.
     private var pending: UInt32 = 0
@@ -95,16 +95,9 @@ package struct StringText: Sequence, IteratorProtocol {
 extension JSONString {
     /// What follows another text in this one, as written; nil if this one does not start with that. O(n).
     func rest(behind other: JSONString) -> JSONString? {
-        let (mine, others) = rests(of: other)
-        return mine.address(behind: others).map { JSONString(start: $0, count: start + count - $0, isEscaped: nil) }
-    }
-}
-
-extension StringText {
-    /// Where another text ends, if this one starts with that.
-    fileprivate consuming func address(behind other: StringText) -> UnsafeRawPointer? {
-        for byte in other where next() != byte { return nil }
-        return at
+        var (mine, others) = rests(of: other)
+        while let byte = others.next() { if mine.next() != byte { return nil } }
+        return JSONString(start: mine.at, count: start + count - mine.at, isEscaped: nil)
     }
 }
 
