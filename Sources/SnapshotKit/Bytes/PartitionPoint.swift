@@ -1,6 +1,5 @@
 extension Range<Int> {
-    /// Binary search: the first index for which `isBefore` is false, given that it is true before and false from there
-    /// on. O(log count).
+    /// Binary search: the first index for which `isBefore` is false, as it is from there on. O(log count).
     @inline(__always)
     package func partitionPoint(_ isBefore: (Int) -> Bool) -> Int {
         var (low, high) = (lowerBound, upperBound)

@@ -135,8 +135,7 @@ func commonSuffix(_ oneEnd: UnsafeRawPointer, _ otherEnd: UnsafeRawPointer, _ co
 }
 
 extension Array {
-    /// What `init(repeating:count:)` does, but inline: that and `init(unsafeUninitializedCapacity:)` call generic code
-    /// that looks up the type of their storage, some 500 instructions.
+    /// `init(repeating:count:)` inline: that one looks up the type of its storage, some 500 instructions.
     @inline(__always)
     init(filled element: Element, count: Int) { self.init(repeatElement(element, count: count)) }
 }

@@ -86,8 +86,7 @@ package struct NodeFlags: OptionSet {
     static let integerID = NodeFlags(rawValue: 1)
     /// The id was written with escapes: its token precedes its text, see `TokenBuffer`.
     static let escapedID = NodeFlags(rawValue: 2)
-    /// How the id is stored, which may differ between a state and the same state read from a record: an id joined of
-    /// several parts is stored as if it had been written with escapes.
+    /// How the id is stored: one joined of several parts as if it had been written with escapes.
     static let idStorage: NodeFlags = [.integerID, .escapedID]
     package static let hasContent = NodeFlags(rawValue: 4)
     package static let hasKind = NodeFlags(rawValue: 8)

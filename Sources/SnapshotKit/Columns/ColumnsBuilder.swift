@@ -74,8 +74,8 @@ package struct ColumnsBuilder {
         if levels > 0 || all.contains(.escapedID) { isFlat = false }
     }
 
-    /// Adapts items copied from another state, of which any has the flags `all`. There is a loop for each thing that may
-    /// have to be set: few of them run, and the processor handles several items at once.
+    /// Adapts items copied from another state, of which any has the flags `all`. There is a loop for each thing that
+    /// may have to be set: few of them run, and the processor handles several items at once.
     private mutating func move(
         from first: Int, by moved: Int, to section: UInt32, shiftedBy shift: Int, _ all: NodeFlags, areNested: Bool
     ) {
@@ -136,8 +136,7 @@ package struct ColumnsBuilder {
         hasCollapsed = true
     }
 
-    /// Clears the ids of an item and everything below it, or of a section and everything in it: skipped records keep no
-    /// id, so the check for duplicates ignores them. O(their items).
+    /// Clears the ids of a skipped record and all below, so that the check for duplicates ignores them. O(their items).
     mutating func clearID(_ record: RecordIndex) {
         let items: Range<Int>
         switch record {
@@ -291,8 +290,7 @@ package struct ColumnsBuilder {
         return (rowOfItem, Self.exact(itemOfRow))
     }
 
-    /// Sets sections, parents and ends, which follow from levels; of items in `lists` if they are in no section yet.
-    /// O(items from `first` on).
+    /// Sets what follows from levels, for items from `first` on, in `lists` if they are in no section yet. O(these).
     mutating func outline(_ lists: [SectionNode]? = nil, from first: Int = 0) {
         let sections = lists ?? sections
         nodes.withUnsafeMutableBufferPointer { nodes in
@@ -367,8 +365,8 @@ extension ColumnsBuilder {
 
 // MARK: - The same structure
 //
-// Most successive states differ only in what their items show, not in ids, order or nesting. Once that is known, neither
-// a new table of ids nor pairing is needed.
+// Most successive states differ only in what their items show, not in ids, order or nesting. Once that is known,
+// neither a new table of ids nor pairing is needed.
 
 extension ColumnsBuilder {
     /// Whether the records are those of a known state, apart from ranges of text and hidden flags. If so, they also
@@ -397,8 +395,7 @@ extension ColumnsBuilder {
         }
     }
 
-    /// Some items of a document, in ascending order, each with its ancestors, in the sections that hold them; if these
-    /// hold none, the items are a separate list. O(items).
+    /// Ascending items of a document, each with its ancestors, in these sections, or in none if those are empty.
     init(of document: ColumnsView, _ items: [UInt32], in sections: [SectionNode]) {
         self.init()
         (nodes, payloads) = (items.map { document.nodes[Int($0)] }, items.map { document.payload(ofItem: Int($0)) })

@@ -253,8 +253,7 @@ extension ColumnsView {
         }
     }
 
-    /// A section's value at a place, if sections have that place; `text` may continue this state's. O(bytes of its
-    /// content).
+    /// A section's value at a place; `text` may continue this state's. O(bytes of its content).
     package func value(of section: SectionNode, in text: TextView, at place: ItemPointer) -> OrderedValue {
         switch place {
         case .id: OrderedValue(id: text.bytes(ofID: section))

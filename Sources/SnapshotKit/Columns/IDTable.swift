@@ -19,8 +19,7 @@ package struct IDTable: Sendable {
         (self.buckets, self.indexMask, self.remap) = (buckets, indexMask, remap)
     }
 
-    /// A table of records with hashed ids, whose texts are in `text`. Calls `onDuplicate` for every record with the id
-    /// of an earlier one, unless ids are missing. O(records).
+    /// A table of hashed records. Calls `onDuplicate` for each with the id, if any, of an earlier one. O(records).
     @inline(__always)
     package init<Record: IdentifiedRecord>(
         _ records: UnsafeBufferPointer<Record>, in text: TextView,
@@ -76,8 +75,7 @@ package struct IDTable: Sendable {
     @inline(__always)
     private static func tag(_ hash: UInt32) -> UInt32 { hash &* 0x9E37_79B1 }
 
-    /// The index with this hash that `matches` accepts. Expected O(1), or O(log n) if items were inserted, removed or
-    /// moved since the table was made.
+    /// The index with this hash that `matches` accepts. Expected O(1), or O(log n) with a remap.
     @inline(__always)
     func first(_ hash: UInt32, where matches: (Int) -> Bool) -> Int? {
         guard !buckets.isEmpty else { return nil }

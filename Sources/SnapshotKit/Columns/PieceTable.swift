@@ -95,8 +95,7 @@ package struct PieceTable {
         }
     }
 
-    /// Bytes of the source's text that the new state does not refer to, as far as can be told without looking at the
-    /// items taken over. O(other items).
+    /// Bytes of the source's text that become unused, without looking at items taken over. O(other items).
     func bytesLeftBehind(of source: ColumnsView) -> Int {
         let kept = pieces.filter { !$0.isOwn }.sorted { $0.start < $1.start }
         let end = UInt32(truncatingIfNeeded: source.columns.text.count)

@@ -9,8 +9,7 @@
 
 /// What two states share, as far as known. A class, since it is passed on often.
 public final class SharedRuns: Sendable {
-    /// Consecutive items, hidden ones included, that are the same in two states, byte by byte, and need no update: they
-    /// also have the same parents and as many children.
+    /// Consecutive items, hidden ones included, that have the same bytes, parents and number of children in two states.
     package struct Run: Equatable {
         /// The index of the first item in the old state, and in the new one.
         package var old: Int
@@ -149,8 +148,8 @@ extension Sequence<SharedRuns.Run> {
 // MARK: - Pairs
 
 extension ColumnsView {
-    /// The items of a state made from this one, hashed, that have the same ids as items here; nil if most are new, or if
-    /// two have the same id. Also its table of ids, unless a new one is cheaper, or needed to find out which ids occur
+    /// The items of a state made from this one, hashed, that have the same ids as items here; nil if most are new, or
+    /// if two have the same id. Also its table of ids, unless a new one is cheaper, or needed to find which ids occur
     /// twice. O(n log n), where n counts the runs and the items in none of them, and O(items) as memory.
     ///
     /// - Parameter runs: items with the same ids, in ascending order of the new state.

@@ -33,8 +33,7 @@ struct ElementProfile {
 
     /// What is at a place.
     struct Findings {
-        /// Elements with a value here: of any kind, one that could be an id, a string, one that is a time or a decimal,
-        /// a list, a boolean, null.
+        /// Elements with any value here, what could be an id, a string, a time or decimal, a list, a boolean, null.
         var (count, ids, texts, measures, lists, flags, nulls) = (0, 0, 0, 0, 0, 0, 0)
         /// Elements of these lists, of the longest of them, and their bytes; bytes of objects.
         var (innerCount, longest, innerBytes, objectBytes) = (0, 0, 0, 0)
@@ -64,8 +63,7 @@ struct ElementProfile {
     static let sample = 32
     /// The most places whose ids are compared.
     private static let maxIDs = 6
-    /// From so many elements on two members are sure to tell them apart: if both have names that say id, and whatever
-    /// their names.
+    /// From so many elements on, two members are sure to tell them apart: with names that say id, and with any names.
     private static let many = (ids: 20, texts: 100)
     /// The most members of which pairs are tried.
     private static let maxParts = 4

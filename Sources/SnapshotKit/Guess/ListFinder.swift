@@ -52,8 +52,7 @@ struct FoundList {
     }
 }
 
-/// Finds what could be lists in a document, through objects alone: for a list in each element of another one, the outer
-/// one is found.
+/// Finds what could be lists in a document, through objects alone: of nested lists, the outer one.
 struct ListFinder {
     /// The most objects around a list.
     private static let maxDepth = 6
@@ -182,8 +181,7 @@ private struct ElementTally {
 }
 
 extension JSONString {
-    /// Whether a member's name looks like a key (`EUR`, `2026-11-26`, `-NxT3kQ`, `7`), not like a field's. Fields may
-    /// be numbered, but hardly where they are objects.
+    /// Whether a member's name looks like a key: `EUR`, `2026-11-26`, `-NxT3kQ`, `7`. Fields of objects have no numbers.
     fileprivate func looksLikeKey(among objects: Bool) -> Bool {
         let bytes = UnsafeRawBufferPointer(start: start, count: count)
         guard let first = bytes.first, first != UInt8(ascii: "@"), first != UInt8(ascii: "$") else { return false }

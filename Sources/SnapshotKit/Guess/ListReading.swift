@@ -6,8 +6,7 @@ struct ListReading {
     /// How much less likely another reading of a list is than its first.
     static let alternate = 30
 
-    /// The ways to read the lists of a document, the best first. The elements of lists longer than `maxItems` are not
-    /// looked at. O(bytes).
+    /// The ways to read the lists of a document, the best first; longer ones are not looked at. O(bytes).
     static func readings(of lists: [FoundList], maxItems: Int) -> [ListReading] {
         let (short, long) = (lists.filter { $0.count <= maxItems }, lists.filter { $0.count > maxItems })
         let objects = short.filter { $0.elements == .objects }.map { ObjectReadings($0) }
@@ -43,8 +42,7 @@ struct ListReading {
         }
     }
 
-    /// An object or an array of lists is read as sections if their elements are alike. Sections by name or by index
-    /// need elements with ids.
+    /// Lists that are read as sections, by name or by index, if their elements are alike and have ids.
     private static func grouped(_ list: FoundList) -> ListReading? {
         let profile = ElementProfile(of: list.start, at: .root)
         guard let identity = profile.identities.first, identity.isUnique, identity.idAt != [.root] else { return nil }
@@ -133,8 +131,7 @@ private struct ObjectReadings {
         }
     }
 
-    /// The list as sections: likely if each element is little more than a list, or says whether it is expanded: a
-    /// header and its rows, rather than a post and its comments.
+    /// The list as sections: likely if an element is a header and its rows, rather than a post and its comments.
     private var sections: (ListReading?, isLikely: Bool) {
         guard profile.lists.count == 1, let place = profile.lists.first, profile.memberNames().count <= 8 else {
             return (nil, false)

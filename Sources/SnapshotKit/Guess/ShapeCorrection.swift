@@ -155,8 +155,7 @@ extension Snapshot {
         }
     }
 
-    /// Hashes of the texts at a place in each content; nil unless each has a letter and a digit, and no blank, as only
-    /// codes do.
+    /// Hashes of the texts at a place in each content; nil unless all have letters, digits and no blanks, as codes do.
     private func codes(at place: [JSONPointer]) -> Set<UInt64>? {
         let place = PointerSet(place)
         return columns.withView { view in

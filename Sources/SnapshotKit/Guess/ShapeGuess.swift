@@ -29,8 +29,7 @@ public struct ShapeGuess: Sendable, Equatable {
     /// The largest number of guesses, and of readings that are tried for them.
     public static let maxCount = 5
 
-    /// About how many times as much as reading a document it costs to guess its shapes, and to guess the likeliest
-    /// alone.
+    /// About how many times as much as to read a document it costs to guess its shapes, and the likeliest alone.
     package static let cost = 8
     package static let likelyCost = 5
 
@@ -88,8 +87,7 @@ extension StateDocument {
         } catch { return error.isOfDuplicates }
     }
 
-    /// The best guesses for a document that is JSON but was refused as a state, at most two; if `isFlat`, without
-    /// sections. O(bytes).
+    /// The best two guesses for JSON that was refused as a state; without sections if `isFlat`. O(bytes).
     package mutating func likelyShapes(_ limits: StateLimits, isFlat: Bool) -> [ShapeGuess] {
         (try? foreignShapes(limits, trying: 3, upTo: 2, isFlat: isFlat)) ?? []
     }

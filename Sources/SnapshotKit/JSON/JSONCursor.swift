@@ -1,5 +1,4 @@
-/// Walks JSON that a `JSONScanner` has accepted, without checking it again. The memory must be padded and outlive the
-/// cursor.
+/// Walks JSON in padded memory that a `JSONScanner` has accepted, without checking it again.
 struct JSONCursor {
     var at: UnsafeRawPointer
 

@@ -132,8 +132,7 @@ private func takeSharedMember(
 // are hashed as written, which is how contents are compared, or by value, which is how views compare. Two 64-bit sums
 // over keyed terms collide by chance once in 2^64, and a client without the key cannot search for a collision.
 
-/// The fingerprint of accepted JSON text, apart from `ignored`. Equal values have equal fingerprints. O(n), without a
-/// string that is `known`.
+/// The fingerprint of accepted JSON text, apart from `ignored`, equal for equal values. `known` strings are not read.
 package func fingerprint(
     of text: UnsafeRawBufferPointer, by hash: KeyedHash, ignoring ignored: PointerSet,
     knowing known: (string: JSONString, print: UInt64)? = nil
@@ -210,7 +209,7 @@ private struct ValueHash {
         return hash.mixed(Kind.object.rawValue &+ sum, Kind.object.rawValue)
     }
 
-    /// Takes the members of an object from the name at the cursor on, and the closing bracket. The order does not matter.
+    /// Takes the members of an object from the name at the cursor on, and the bracket. Their order does not matter.
     func takeMembers(_ cursor: inout JSONCursor, _ ignored: PointerPlace) -> UInt64 {
         var sum: UInt64 = 0
         takeMembers(&cursor, ignored) { sum &+= $0 }

@@ -146,8 +146,7 @@ struct JSONMembers {
 
     mutating func take(_ index: Int) { members[index].isTaken = true }
 
-    /// The first member from `index` on that has not been taken, of the object whose members are `range`; the end of
-    /// `range` if there is none.
+    /// The first member from `index` on not taken, of the object with this range; its end if none is left.
     func firstLeft(from index: Int, in range: Range<Int>) -> Int {
         var index = index
         while index < range.upperBound, members[index].isTaken { index = members[index].end }

@@ -30,8 +30,8 @@ enum AdditionError: Error {
 }
 
 extension JSONText {
-    /// An accepted value, empty for none, with an amount added to the number at a path: an accepted array of strings, the
-    /// reference tokens of a pointer (RFC 6901). Missing objects on the way to it are made. O(bytes).
+    /// An accepted value, empty for none, with an amount added to the number at a path, a pointer's reference tokens as
+    /// an accepted array of strings. Missing objects on the way to it are made. O(bytes).
     init(
         adding amount: ExactDecimal, at path: UnsafeRawPointer, to target: UnsafeRawBufferPointer
     ) throws(AdditionError) {

@@ -106,8 +106,7 @@ public struct JSONSlice: Sendable {
     /// The members of a JSON object; nil if the text is anything else, or not JSON.
     public static func members(of json: [UInt8]) -> [String: JSONSlice]? { (try? JSONSlice(document: json))?.members }
 
-    /// The members of an object; nil if the value is anything else. Of names that Swift considers equal, the last one
-    /// counts.
+    /// The members of an object; nil for any other value. Of names that Swift considers equal, the last one counts.
     public var members: [String: JSONSlice]? {
         orderedMembers.map { Dictionary($0.lazy.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }) }
     }

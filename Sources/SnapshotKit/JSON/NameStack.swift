@@ -109,8 +109,7 @@ struct NameStack {
 
 /// Finds texts by their hashes, such as the names of an object: open addressing with linear probing, at most half full.
 struct NameTable {
-    /// The hash in the upper half, the text's number plus one in the lower; zero where there is none. Another hash
-    /// nearly always rules a text out, so that it is not fetched.
+    /// The hash in the upper half, the text's number plus one in the lower; zero where there is none.
     private var buckets: [UInt64]
     private var count = 0
 

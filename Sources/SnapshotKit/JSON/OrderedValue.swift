@@ -154,8 +154,7 @@ package struct OrderKey {
     private static let positive: UInt64 = 1 << 60
     private static let powers = -511...510
 
-    /// Sign, power of ten, the first 14 digits, and whether more follow; for a negative number everything but the sign
-    /// is inverted.
+    /// Sign, power of ten, the first 14 digits, and whether more follow; inverted but for the sign if that is negative.
     private static func bits(ofNumber token: UnsafeRawBufferPointer) -> UInt64 {
         let number = DecimalToken(token)
         if number.isZero { return positive }

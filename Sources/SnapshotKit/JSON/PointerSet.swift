@@ -246,7 +246,7 @@ extension JSONCursor {
         return false
     }
 
-    /// Takes the value here, or a part of it; whether a pointer ends below an object or an array of it, at nothing, too.
+    /// Takes the value here, or a part of it; whether a pointer ends below an object or array of it, even at nothing.
     mutating func findsParent(of place: PointerPlace) -> Bool {
         let isObject = byte == UInt8(ascii: "{")
         guard !place.isAside, isObject || byte == UInt8(ascii: "[") else {

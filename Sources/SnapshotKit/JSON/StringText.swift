@@ -103,8 +103,7 @@ extension JSONString {
 
 // MARK: - Searching
 
-/// Searches text for several parts, and reads it once however many they are. O(length) for any text (Aho and Corasick
-/// 1975).
+/// Searches text for several parts at once: O(length) for any text (Aho and Corasick 1975).
 package struct TextSearch: Sendable {
     /// Parts, by their index.
     package typealias Found = UInt16

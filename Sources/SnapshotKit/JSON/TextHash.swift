@@ -1,8 +1,7 @@
 // Two elements of a list are often the same thing with other measures: a city with another temperature, a player with
 // another score. What stays then is the text. So lists without ids are compared by what their elements say, and where.
 
-/// A hash of the texts in an accepted object or array, each with its place unless that is ignored; zero without a text.
-/// O(bytes).
+/// A hash of the texts in an object or array, each with its place unless that is ignored; zero without any. O(bytes).
 func textHash(of value: UnsafeRawBufferPointer, ignoring ignored: PointerSet) -> UInt64 {
     guard value.isContainer, let start = value.baseAddress else { return 0 }
     var cursor = JSONCursor(start)

@@ -87,8 +87,7 @@ public struct StateLimits: Sendable, Equatable {
 
 // MARK: - Collecting violations
 
-/// The violations of a document that are reported. No text is made for others: a document may have a violation every
-/// two bytes, each with a long pointer.
+/// The violations of a document that are reported. No text is made for others: there may be one every two bytes.
 package struct Violations {
     struct Noted {
         let code: String
