@@ -57,7 +57,7 @@ struct DecimalToken {
     }
 
     private static func compareDigits(_ one: DecimalToken, _ other: DecimalToken) -> Int {
-        var (left, right) = (one.significand, other.significand)
+        var (left, right) = (one.significand.makeIterator(), other.significand.makeIterator())
         while true {
             let (digit, second) = (left.next(), right.next())
             if digit == nil, second == nil { return 0 }
@@ -67,24 +67,8 @@ struct DecimalToken {
     }
 
     /// The values of its digits, from the first non-zero one.
-    var significand: Significand { Significand(digits) }
-
-    struct Significand: Sequence, IteratorProtocol {
-        private var at: UnsafeRawPointer
-        private let end: UnsafeRawPointer
-
-        fileprivate init(_ digits: UnsafeRawBufferPointer) {
-            at = digits.baseAddress!
-            end = at + digits.count
-        }
-
-        mutating func next() -> UInt8? {
-            guard at < end else { return nil }
-            // A point is followed by a digit.
-            if at.load(as: UInt8.self) == UInt8(ascii: ".") { at += 1 }
-            defer { at += 1 }
-            return at.load(as: UInt8.self) &- UInt8(ascii: "0")
-        }
+    var significand: some Sequence<UInt8> {
+        digits.lazy.filter { $0 != UInt8(ascii: ".") }.map { $0 &- UInt8(ascii: "0") }
     }
 
     /// A hash that equal numbers share, however they are written.
