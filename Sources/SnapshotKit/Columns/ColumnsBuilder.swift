@@ -361,16 +361,12 @@ extension ColumnsBuilder {
             }
         }
     }
-}
 
-// MARK: - The same structure
-//
-// Most successive states differ only in what their items show, not in ids, order or nesting. Once that is known,
-// neither a new table of ids nor pairing is needed.
+    // MARK: The same structure
 
-extension ColumnsBuilder {
-    /// Whether the records are those of a known state, apart from ranges of text and hidden flags. If so, they also
-    /// take their hashes from there. O(sections + items in none of the runs).
+    /// Whether the records are those of a known state, apart from ranges of text and hidden flags, as of most states:
+    /// then neither a new table of ids nor pairing is needed, and they take their hashes from there. O(sections + items
+    /// in none of the runs).
     private mutating func hasStructure(of known: Columns, reusing runs: [SharedRuns.Run], in text: TextView) -> Bool {
         guard nodes.count == known.nodes.count, sections.count == known.sections.count,
             runs.allSatisfy({ $0.isInPlace })

@@ -94,6 +94,64 @@ package struct ColumnsView {
         while child < nodes[item].end { (count, child) = (count + 1, Int(nodes[child].end)) }
         return count
     }
+
+    // MARK: Parts
+
+    /// A state of some items of this one, perhaps in another order, whose texts stay where they are. O(items).
+    ///
+    /// - Parameters:
+    ///   - items: in depth-first order, each after its parent.
+    ///   - sections: the sections that hold them, in order.
+    ///   - hasCollapsed: whether any of them may be hidden.
+    ///   - contextAncestors: how many items at the start are not rows; if any, then no other item is hidden.
+    ///   - childCounts: the numbers of children, if not all of them are among the items.
+    ///   - collapsed: items to collapse besides those collapsed here.
+    ///   - whole: this state's text followed by that of the sections' ids; nil if they are in this state's text.
+    package func columns(
+        of items: [UInt32], in sections: [SectionNode], hasCollapsed: Bool, contextAncestors: Int = 0,
+        childCounts: [UInt32] = [], collapsing collapsed: Set<UInt32> = [], text whole: TextRope? = nil
+    ) -> Columns {
+        var builder = ColumnsBuilder(of: self, items, in: sections)
+        (builder.hasCollapsed, builder.contextAncestors) = (hasCollapsed, contextAncestors)
+        builder.childCounts = childCounts
+        if !collapsed.isEmpty {
+            for (index, item) in items.enumerated() where collapsed.contains(item) {
+                builder.nodes[index].flags.insert(.isCollapsed)
+            }
+        }
+        // The rest is garbage. An estimate, by which writers of the state reserve memory.
+        let used = builder.nodes.indices.reduce(Int(columns.list.count)) { sum, index in
+            sum + Int(builder.nodes[index].idCount) + Int(builder.payloads[index].contentCount) + 16
+        }
+        let (text, nothing) = (whole ?? columns.text, UnsafeRawBufferPointer(start: nil, count: 0))
+        let garbage = max(0, text.count - used - text.garbageBytes)
+        return builder.finish(text: text.appending(nothing, garbageBytes: garbage)).columns
+    }
+
+    // MARK: Values in an item
+
+    /// An item's value at a place. Arrays are not entered. O(bytes of its content).
+    package func value(ofItem item: Int, at place: ItemPointer) -> OrderedValue {
+        switch place {
+        case .id: OrderedValue(id: id(ofItem: item).text)
+        case .kind: nodes[item].flags.contains(.hasKind) ? OrderedValue(kindText(ofItem: item)) : .absent
+        case .expanded: OrderedValue(!nodes[item].flags.contains(.isCollapsed))
+        case .content(let inside):
+            nodes[item].flags.contains(.hasContent)
+                ? inside.orderedValue(in: text.at(payloads[item].contentStart)) : .absent
+        }
+    }
+
+    /// A section's value at a place; `text` may continue this state's. O(bytes of its content).
+    package func value(of section: SectionNode, in text: TextView, at place: ItemPointer) -> OrderedValue {
+        switch place {
+        case .id: OrderedValue(id: text.bytes(ofID: section))
+        case .expanded: OrderedValue(!section.flags.contains(.isCollapsed))
+        case .kind: .absent
+        case .content(let inside):
+            section.flags.contains(.hasContent) ? inside.orderedValue(in: text.at(section.contentStart)) : .absent
+        }
+    }
 }
 
 /// An id in memory: its text, and how it was written.
@@ -165,41 +223,6 @@ extension JSONWriter {
     }
 }
 
-// MARK: - Parts
-
-extension ColumnsView {
-    /// A state of some items of this one, perhaps in another order, whose texts stay where they are. O(items).
-    ///
-    /// - Parameters:
-    ///   - items: in depth-first order, each after its parent.
-    ///   - sections: the sections that hold them, in order.
-    ///   - hasCollapsed: whether any of them may be hidden.
-    ///   - contextAncestors: how many items at the start are not rows; if any, then no other item is hidden.
-    ///   - childCounts: the numbers of children, if not all of them are among the items.
-    ///   - collapsed: items to collapse besides those collapsed here.
-    ///   - whole: this state's text followed by that of the sections' ids; nil if they are in this state's text.
-    package func columns(
-        of items: [UInt32], in sections: [SectionNode], hasCollapsed: Bool, contextAncestors: Int = 0,
-        childCounts: [UInt32] = [], collapsing collapsed: Set<UInt32> = [], text whole: TextRope? = nil
-    ) -> Columns {
-        var builder = ColumnsBuilder(of: self, items, in: sections)
-        (builder.hasCollapsed, builder.contextAncestors) = (hasCollapsed, contextAncestors)
-        builder.childCounts = childCounts
-        if !collapsed.isEmpty {
-            for (index, item) in items.enumerated() where collapsed.contains(item) {
-                builder.nodes[index].flags.insert(.isCollapsed)
-            }
-        }
-        // The rest is garbage. An estimate, by which writers of the state reserve memory.
-        let used = builder.nodes.indices.reduce(Int(columns.list.count)) { sum, index in
-            sum + Int(builder.nodes[index].idCount) + Int(builder.payloads[index].contentCount) + 16
-        }
-        let (text, nothing) = (whole ?? columns.text, UnsafeRawBufferPointer(start: nil, count: 0))
-        let garbage = max(0, text.count - used - text.garbageBytes)
-        return builder.finish(text: text.appending(nothing, garbageBytes: garbage)).columns
-    }
-}
-
 extension SectionNode {
     /// The section with these items in place of its own.
     package func holding(_ items: Range<Int>) -> SectionNode {
@@ -209,8 +232,6 @@ extension SectionNode {
         return section
     }
 }
-
-// MARK: - Values in an item
 
 /// The part of an item that a view looks at.
 package enum ItemPointer: Hashable, Sendable {
@@ -236,31 +257,6 @@ package enum ItemPointer: Hashable, Sendable {
         case .kind: JSONPointer(tokens: [Array("kind".utf8)])
         case .expanded: JSONPointer(tokens: [Array("expanded".utf8)])
         case .content(let inside): JSONPointer(tokens: [Array("content".utf8)] + inside.pointers[0].tokens)
-        }
-    }
-}
-
-extension ColumnsView {
-    /// An item's value at a place. Arrays are not entered. O(bytes of its content).
-    package func value(ofItem item: Int, at place: ItemPointer) -> OrderedValue {
-        switch place {
-        case .id: OrderedValue(id: id(ofItem: item).text)
-        case .kind: nodes[item].flags.contains(.hasKind) ? OrderedValue(kindText(ofItem: item)) : .absent
-        case .expanded: OrderedValue(!nodes[item].flags.contains(.isCollapsed))
-        case .content(let inside):
-            nodes[item].flags.contains(.hasContent)
-                ? inside.orderedValue(in: text.at(payloads[item].contentStart)) : .absent
-        }
-    }
-
-    /// A section's value at a place; `text` may continue this state's. O(bytes of its content).
-    package func value(of section: SectionNode, in text: TextView, at place: ItemPointer) -> OrderedValue {
-        switch place {
-        case .id: OrderedValue(id: text.bytes(ofID: section))
-        case .expanded: OrderedValue(!section.flags.contains(.isCollapsed))
-        case .kind: .absent
-        case .content(let inside):
-            section.flags.contains(.hasContent) ? inside.orderedValue(in: text.at(section.contentStart)) : .absent
         }
     }
 }

@@ -3,7 +3,7 @@
 ///
 /// Ids are compared by the UTF-8 bytes of their text: `1` and `"1"` are equal; a composed and a decomposed `é` are
 /// not, although Swift's strings are.
-public struct ElementID: Sendable {
+public struct ElementID: Hashable, Codable, Sendable {
     /// The text: what the string says, or the integer's digits.
     public let text: String
     /// Whether the id is written without quotes.
@@ -18,9 +18,7 @@ public struct ElementID: Sendable {
     package init(_ id: IDText) { (text, isInteger) = (String(decoding: id.text, as: UTF8.self), id.isInteger) }
 
     package init(verbatimInteger digits: String) { (text, isInteger) = (digits, digits.utf8.isSafeInteger) }
-}
 
-extension ElementID: Hashable {
     /// Whether both texts have the same bytes.
     public static func == (one: ElementID, other: ElementID) -> Bool {
         one.text.utf8.count == other.text.utf8.count && one.text.utf8.elementsEqual(other.text.utf8)
@@ -31,20 +29,7 @@ extension ElementID: Hashable {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
-}
 
-extension ElementID: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, CustomStringConvertible {
-    /// A string id.
-    public init(stringLiteral text: String) { self.init(text) }
-
-    /// An integer id.
-    public init(integerLiteral number: Int) { self.init(number) }
-
-    /// The text.
-    public var description: String { text }
-}
-
-extension ElementID: Codable {
     /// Reads a string or an integer.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
@@ -64,6 +49,17 @@ extension ElementID: Codable {
             try container.encode(text)
         }
     }
+}
+
+extension ElementID: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, CustomStringConvertible {
+    /// A string id.
+    public init(stringLiteral text: String) { self.init(text) }
+
+    /// An integer id.
+    public init(integerLiteral number: Int) { self.init(number) }
+
+    /// The text.
+    public var description: String { text }
 }
 
 extension JSONWriter {

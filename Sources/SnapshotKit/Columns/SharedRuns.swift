@@ -54,36 +54,7 @@ public final class SharedRuns: Sendable {
 
     /// The runs of `reversed`.
     var reversedRuns: some Sequence<Run> { runsByOld.lazy.map { Run(old: $0.new, new: $0.old, count: $0.count) } }
-}
 
-extension [SharedRuns.Run] {
-    /// The runs in ascending order of the old state, which they are in already unless items have moved.
-    fileprivate var sortedByOld: [SharedRuns.Run] {
-        zip(self, dropFirst()).allSatisfy { $0.old < $1.old } ? self : sorted { $0.old < $1.old }
-    }
-
-    /// Appends a run, joined to the last one if it continues it.
-    @inline(__always)
-    package mutating func append(joining run: SharedRuns.Run) {
-        if let last, last.old + last.count == run.old, last.new + last.count == run.new {
-            self[count - 1].count += run.count
-        } else {
-            append(run)
-        }
-    }
-
-    /// How many leading items both states share.
-    var start: Int {
-        var start = 0
-        for run in self {
-            guard run.isInPlace, run.new == start else { break }
-            start += run.count
-        }
-        return start
-    }
-}
-
-extension SharedRuns {
     /// The items that two states have at the same indexes with the same bytes, up to the first whose id or place
     /// differs; all items if the states are the same one. O(n).
     convenience init(comparing old: ColumnsView, _ new: ColumnsView) {
@@ -113,6 +84,33 @@ extension SharedRuns {
             if last.new < item { runs.append(Run(old: last.old, new: last.new, count: item - last.new)) }
         }
         return runs
+    }
+}
+
+extension [SharedRuns.Run] {
+    /// The runs in ascending order of the old state, which they are in already unless items have moved.
+    fileprivate var sortedByOld: [SharedRuns.Run] {
+        zip(self, dropFirst()).allSatisfy { $0.old < $1.old } ? self : sorted { $0.old < $1.old }
+    }
+
+    /// Appends a run, joined to the last one if it continues it.
+    @inline(__always)
+    package mutating func append(joining run: SharedRuns.Run) {
+        if let last, last.old + last.count == run.old, last.new + last.count == run.new {
+            self[count - 1].count += run.count
+        } else {
+            append(run)
+        }
+    }
+
+    /// How many leading items both states share.
+    var start: Int {
+        var start = 0
+        for run in self {
+            guard run.isInPlace, run.new == start else { break }
+            start += run.count
+        }
+        return start
     }
 }
 
@@ -182,19 +180,7 @@ extension ColumnsView {
             columns.itemTable.remapped(byOld, insertions, to: nodes, in: text)
         )
     }
-}
 
-extension Node {
-    /// Whether two nodes are the same except for where the text of their ids is: all fields after the first, as words.
-    @inline(__always)
-    fileprivate static func haveSamePlace(_ one: UnsafePointer<Node>, _ other: UnsafePointer<Node>) -> Bool {
-        let (left, right) = (UnsafeRawPointer(one) + 4, UnsafeRawPointer(other) + 4)
-        return (load64(left) ^ load64(right)) | (load64(left + 8) ^ load64(right + 8))
-            | (load32(left + 16) ^ load32(right + 16)) == 0
-    }
-}
-
-extension ColumnsView {
     /// Whether an item is written like one of another state whose id has the same text: the same flags and level, and
     /// the same bytes of id, content and kind.
     @inline(__always)
@@ -209,5 +195,15 @@ extension ColumnsView {
             && (!flags.contains(.hasKind) || kind(ofItem: item).hasSameBytes(as: other.kind(ofItem: otherItem)))
             && (!flags.contains(.escapedID)
                 || id(ofItem: item).token.hasSameBytes(as: other.id(ofItem: otherItem).token))
+    }
+}
+
+extension Node {
+    /// Whether two nodes are the same except for where the text of their ids is: all fields after the first, as words.
+    @inline(__always)
+    fileprivate static func haveSamePlace(_ one: UnsafePointer<Node>, _ other: UnsafePointer<Node>) -> Bool {
+        let (left, right) = (UnsafeRawPointer(one) + 4, UnsafeRawPointer(other) + 4)
+        return (load64(left) ^ load64(right)) | (load64(left + 8) ^ load64(right + 8))
+            | (load32(left + 16) ^ load32(right + 16)) == 0
     }
 }

@@ -19,8 +19,6 @@ struct ElementProfile {
         var current: UInt64?
 
         func hasIDs(of elements: Int) -> Bool { found.ids == elements }
-        /// Whether all elements have a text here that may be a part of an id.
-        func hasTexts(of elements: Int) -> Bool { found.texts == elements && found.measures == 0 }
         /// Whether there are lists of objects here, and nothing else.
         var hasLists: Bool { found.innerCount > 0 && found.lists + found.nulls == found.count }
         /// Whether this says if an element is expanded.
@@ -234,7 +232,7 @@ struct ElementProfile {
             return [Combination(places: [type, id])]
         }
         guard count > 1, sure == nil else { return [] }
-        let texts = ids.filter { places[$0].hasTexts(of: count) && !isNamed($0) }
+        let texts = ids.filter { places[$0].found.texts == count && places[$0].found.measures == 0 && !isNamed($0) }
         let parts = (named + (count >= Self.many.texts ? texts : [])).prefix(Self.maxParts)
         let scoped = isNested ? (named + texts).prefix(2) : []
         var found = scoped.map { Combination(places: [$0], isScoped: true) }

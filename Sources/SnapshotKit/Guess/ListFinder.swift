@@ -201,12 +201,11 @@ extension FoundList {
         return size + bonus - (elements == .objects || elements == .lists ? 0 : 60)
     }
 
-    var isAside: Bool {
-        pointer.tokens.contains { Self.aside.contains(String(decoding: $0, as: UTF8.self).lowercased()) }
-    }
-
     /// Whether rows may refer to its elements as their sections.
-    var mayBeSections: Bool { !isAside || pointer.tokens.last?.elementsEqual("columns".utf8) == true }
+    var mayBeSections: Bool {
+        pointer.tokens.last?.elementsEqual("columns".utf8) == true
+            || !pointer.tokens.contains { Self.aside.contains(String(decoding: $0, as: UTF8.self).lowercased()) }
+    }
 
     /// Names of the list in a document that has one.
     private static let usual: Set<String> = [

@@ -11,9 +11,7 @@
 ///
 /// A pointer to the whole ignores nothing: a content ignored altogether would be no content. Exact while members are in
 /// the same order; otherwise two different values are taken for equal with a chance of 1 in 2^64.
-func sameValue(
-    _ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, ignoring ignored: PointerSet
-) -> Bool {
+func sameValue(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, ignoring ignored: PointerSet) -> Bool {
     guard one.count > 0, other.count > 0, let first = one.baseAddress, let second = other.baseAddress else {
         return one.count == other.count
     }
@@ -87,9 +85,7 @@ private func takesSameObject(_ left: inout JSONCursor, _ right: inout JSONCursor
 }
 
 /// Whether two objects have an equal member, or two arrays an equal element at one index, apart from `ignored`. O(n).
-func shareMember(
-    _ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, ignoring ignored: PointerSet
-) -> Bool {
+func shareMember(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, ignoring ignored: PointerSet) -> Bool {
     guard one.isContainer, one.first == other.first, let first = one.baseAddress, let second = other.baseAddress
     else { return false }
     var (left, right) = (JSONCursor(first), JSONCursor(second))

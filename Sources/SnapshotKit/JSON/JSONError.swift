@@ -1,7 +1,7 @@
 /// Why a text is not JSON as this library reads it, and where.
 ///
 /// RFC 8259, read strictly: no byte order mark, no comments, UTF-8 only, and each member of an object named once.
-public struct JSONError: Error, Sendable {
+public struct JSONError: Error, Equatable, Sendable, CustomStringConvertible {
     /// What was wrong at `offset`.
     public enum Reason: String, Sendable {
         case unexpectedEnd = "the text ends too early"
@@ -31,16 +31,12 @@ public struct JSONError: Error, Sendable {
     public init(_ reason: Reason, at offset: Int) {
         (self.reason, self.offset, fault) = (reason, offset, reason.rawValue)
     }
-}
 
-extension JSONError: Equatable {
     /// Whether both have the same reason and offset; the rest follows from these and the text.
     public static func == (one: JSONError, other: JSONError) -> Bool {
         one.reason == other.reason && one.offset == other.offset
     }
-}
 
-extension JSONError: CustomStringConvertible {
     /// What is wrong, where, and how to mend it.
     public var description: String {
         let place = "\(fault) at line \(position.line), column \(position.column) (byte \(offset))"

@@ -1,5 +1,5 @@
 /// A place in a JSON document (RFC 6901).
-public struct JSONPointer: Sendable, Hashable {
+public struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
     /// The reference tokens, unescaped, as UTF-8.
     public let tokens: [[UInt8]]
 
@@ -50,9 +50,7 @@ public struct JSONPointer: Sendable, Hashable {
             body(byte == UInt8(ascii: "~") ? UInt8(ascii: "0") : UInt8(ascii: "1"))
         }
     }
-}
 
-extension JSONPointer: CustomStringConvertible {
     /// The string form.
     public var description: String { tokens.map { "/" + Self.escaped($0) }.joined() }
 }

@@ -10,6 +10,16 @@
 // Rejected: a structural index and a second pass (simdjson's way): lists hold short strings, and the index costs more
 // than it saves; bounds-checked spans, at half the speed.
 
+/// Where the text of a string is, without its quotes.
+struct StringToken {
+    var start: Int
+    var count: Int
+    /// Whether it holds any escape, so that its bytes are not its text.
+    var isEscaped: Bool
+    /// Whether all its bytes are ASCII; escapes may still stand for other characters.
+    var isASCII: Bool
+}
+
 /// Reads JSON from padded memory, which must outlive it.
 package struct JSONScanner {
     /// How many zero bytes must follow the text.
@@ -93,9 +103,7 @@ package struct JSONScanner {
     }
 
     @inline(__always)
-    func checkDepth(_ depth: Int) throws(JSONError) {
-        if depth > maxDepth { throw error(.tooDeep, at: at) }
-    }
+    func checkDepth(_ depth: Int) throws(JSONError) { if depth > maxDepth { throw error(.tooDeep, at: at) } }
 
     /// `depth` counts the arrays and objects around the value.
     mutating func skipValue(depth: Int) throws(JSONError) {
@@ -189,21 +197,9 @@ package struct JSONScanner {
         guard byte(at).isDigit else { throw unexpected(at, .invalidNumber) }
         skipDigits()
     }
-}
 
-// MARK: - Strings
+    // MARK: Strings
 
-/// Where the text of a string is, without its quotes.
-struct StringToken {
-    var start: Int
-    var count: Int
-    /// Whether it holds any escape, so that its bytes are not its text.
-    var isEscaped: Bool
-    /// Whether all its bytes are ASCII; escapes may still stand for other characters.
-    var isASCII: Bool
-}
-
-extension JSONScanner {
     /// Takes the string whose quote is at `at`.
     @inline(__always)
     mutating func takeString() throws(JSONError) -> StringToken {

@@ -96,9 +96,7 @@ private struct AdditionPlace {
     private var names: [JSONString] = []
     private var isBehind = false
 
-    init(
-        _ path: UnsafeRawPointer, in target: UnsafeRawBufferPointer, else error: AdditionError
-    ) throws(AdditionError) {
+    init(_ path: UnsafeRawPointer, in target: UnsafeRawBufferPointer, else error: AdditionError) throws(AdditionError) {
         var path = JSONCursor(path)
         isMissing = target.isEmpty
         cursor = isMissing ? path : JSONCursor(target.baseAddress!)

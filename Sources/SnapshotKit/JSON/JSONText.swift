@@ -2,7 +2,7 @@
 ///
 /// Kept as written. Two texts are equal if they are the same value: white space, the order of members and escapes do
 /// not matter; numbers are compared as written.
-public struct JSONText: Sendable {
+public struct JSONText: Equatable, Sendable, CustomStringConvertible {
     /// The text, followed by the padding that cursors need.
     let padded: [UInt8]
 
@@ -50,16 +50,12 @@ public struct JSONText: Sendable {
             try body(UnsafeRawBufferPointer(start: padded.baseAddress, count: count))
         }
     }
-}
 
-extension JSONText: Equatable {
     /// Whether both are the same value.
     public static func == (one: JSONText, other: JSONText) -> Bool {
         one.withBytes { one in other.withBytes { sameValue(one, $0, ignoring: .none) } }
     }
-}
 
-extension JSONText: CustomStringConvertible {
     /// The text.
     public var description: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 }

@@ -70,9 +70,7 @@ struct NameStack {
         let names = names[frame.start..<count]
         if tables.count == frame.tables {
             var table = NameTable(2 * Self.linearLimit)
-            for (number, name) in names.enumerated() {
-                _ = table.insert(NameTable.hash(name.string(in: text)), number)
-            }
+            for (number, name) in names.enumerated() { _ = table.insert(NameTable.hash(name.string(in: text)), number) }
             tables.append(table)
         }
         return tables[frame.tables].insert(NameTable.hash(name.string(in: text)), names.count) { number in

@@ -7,7 +7,7 @@
 // with each name, at a cost of pointers times names.
 
 /// Pointers followed together through a value.
-package struct PointerSet: Sendable {
+package struct PointerSet: Hashable, Sendable {
     /// Nil without pointers.
     private let tree: Tree?
 
@@ -23,15 +23,11 @@ package struct PointerSet: Sendable {
 
     /// Calls `body` with the place where all pointers begin, that of the whole value. Places are valid while it runs.
     @inline(__always)
-    func withRoot<Result, Failure: Error>(
-        _ body: (PointerPlace) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
+    func withRoot<Result, Failure: Error>(_ body: (PointerPlace) throws(Failure) -> Result) throws(Failure) -> Result {
         defer { withExtendedLifetime(tree) {} }
         return try body(PointerPlace(step: tree?.root))
     }
-}
 
-extension PointerSet: Hashable {
     package static func == (one: PointerSet, other: PointerSet) -> Bool {
         one.tree === other.tree || one.pointers == other.pointers
     }

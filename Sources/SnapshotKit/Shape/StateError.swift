@@ -1,5 +1,5 @@
 /// One place in a document that breaks a rule.
-public struct Violation: Sendable {
+public struct Violation: Equatable, Sendable {
     /// JSON Pointer (RFC 6901) into the document that was read.
     public let pointer: String
     /// A short name for programs, such as `duplicate-id`.
@@ -15,9 +15,7 @@ public struct Violation: Sendable {
     public init(pointer: String, code: String, detail: String) {
         (self.pointer, self.code, self.detail) = (pointer, code, detail)
     }
-}
 
-extension Violation: Equatable {
     /// Whether both say the same; the offset follows from the pointer.
     public static func == (one: Violation, other: Violation) -> Bool {
         (one.pointer, one.code, one.detail) == (other.pointer, other.code, other.detail)

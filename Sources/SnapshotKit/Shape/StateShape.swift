@@ -137,9 +137,7 @@ extension StateShape {
         ]
 
         /// Whether its value is a place, or takes that of an id.
-        var isPointer: Bool {
-            ![.groupPrefix, .idScope, .map, .rest, .duplicates, .missing, .invalid].contains(self)
-        }
+        var isPointer: Bool { ![.groupPrefix, .idScope, .map, .rest, .duplicates, .missing, .invalid].contains(self) }
 
         /// Whether it is about ids that elements have themselves, or about their children.
         fileprivate var excludesIDBy: Bool {
@@ -200,7 +198,9 @@ extension StateShape {
             case .expandedAt: mapping.element.expandedAt = try Self.pointer(member, text)
             case .sectionExpandedAt: mapping.sectionExpandedAt = try Self.pointer(member, text)
             case .groupAt: mapping.element.groupAt = try Self.pointer(member, text)
-            case .groupPrefix: mapping.element.groupPrefix = try Self.count(member, text)
+            case .groupPrefix:
+                guard let count = Int(text), count > 0 else { throw Self.wrong(member, text, member.expectation) }
+                mapping.element.groupPrefix = count
             case .idScope: mapping.element.scopesIDs = try Self.choice(member, text, ["state", "section"]) == 1
             case .missing: mapping.takesMissing = try Self.choice(member, text, ["refuse", "empty"]) == 1
             case .invalid: mapping.skipsInvalid = try Self.choice(member, text, ["refuse", "skip"]) == 1
@@ -257,22 +257,15 @@ extension StateShape {
         return pointer
     }
 
-    private static func count(_ member: Member, _ text: String) throws(Failure) -> Int {
-        guard let count = Int(text), count > 0 else { throw wrong(member, text, "a whole number, 1 or more") }
-        return count
-    }
-
     private static func choice(_ member: Member, _ text: String, _ choices: [String]) throws(Failure) -> Int {
         guard let index = choices.firstIndex(of: text) else {
             throw wrong(member, text, "one of \(choices.joined(separator: ", "))")
         }
         return index
     }
-}
 
-// MARK: JSON
+    // MARK: JSON
 
-extension StateShape {
     /// Reads an object of members, at a pointer in its document.
     ///
     /// - Throws: `StateError.wrongShape`: each member that is wrong by itself, else what is wrong with their
