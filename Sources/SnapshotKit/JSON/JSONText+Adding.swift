@@ -92,9 +92,8 @@ private struct AdditionPlace {
     /// At the value there or, if there is none, where a member can be written.
     private(set) var cursor: JSONCursor
     private(set) var isMissing: Bool
-    /// The names that are missing, and whether the first one follows another member.
+    /// The names that are missing.
     private var names: [JSONString] = []
-    private var isBehind = false
 
     init(_ path: UnsafeRawPointer, in target: UnsafeRawBufferPointer, else error: AdditionError) throws(AdditionError) {
         var path = JSONCursor(path)
@@ -104,19 +103,19 @@ private struct AdditionPlace {
         repeat {
             let token = path.takeString()
             if !isMissing {
-                guard let step = cursor.step(to: token) else { throw error }
-                switch step {
-                case .value: continue
-                case .gap(let isFirst): (isMissing, isBehind) = (true, !isFirst)
-                }
+                guard let isThere = cursor.finds(token) else { throw error }
+                if isThere { continue }
+                isMissing = true
             }
             names.append(token)
         } while path.takesComma()
     }
 
     func appendStart(of target: UnsafeRawBufferPointer, to writer: inout JSONWriter) {
-        if let start = target.baseAddress, !target.isEmpty { writer.append(start, cursor.at - start) }
-        if isBehind { writer.append(byte: UInt8(ascii: ",")) }
+        if let start = target.baseAddress, !target.isEmpty {
+            writer.append(start, cursor.at - start)
+            if isMissing { writer.separate() }
+        }
         for (index, name) in names.enumerated() {
             if index > 0 || target.isEmpty { writer.append(byte: UInt8(ascii: "{")) }
             writer.append(name: name)
@@ -130,29 +129,21 @@ private struct AdditionPlace {
 }
 
 extension JSONCursor {
-    fileprivate enum Step {
-        /// The cursor is at the value.
-        case value
-        /// The object has no such member, and the cursor is where one can be written.
-        case gap(isFirst: Bool)
-    }
-
-    /// Steps into an object or an array by one reference token; nil beyond an array's end, or below a scalar.
-    fileprivate mutating func step(to token: JSONString) -> Step? {
+    /// Steps into an object or an array by one reference token. True at the value there, false where such a member can
+    /// be written; nil beyond an array's end, or below a scalar.
+    fileprivate mutating func finds(_ token: JSONString) -> Bool? {
         switch byte {
         case UInt8(ascii: "{"):
             var end = at + 1
-            guard enter() else {
-                at = end
-                return .gap(isFirst: true)
+            if enter() {
+                repeat {
+                    if takeName() == token { return true }
+                    skipValue()
+                    end = at
+                } while takesComma()
             }
-            repeat {
-                if takeName() == token { return .value }
-                skipValue()
-                end = at
-            } while takesComma()
             at = end
-            return .gap(isFirst: false)
+            return false
         case UInt8(ascii: "["):
             guard var index = Array(token.text).arrayIndex, enter() else { return nil }
             while index > 0 {
@@ -160,7 +151,7 @@ extension JSONCursor {
                 guard takesComma() else { return nil }
                 index -= 1
             }
-            return .value
+            return true
         default: return nil
         }
     }
