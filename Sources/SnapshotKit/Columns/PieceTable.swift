@@ -77,14 +77,7 @@ package struct PieceTable {
 
     // MARK: Contents
 
-    /// Calls `body` with the place and the length of each content that may not be the source's.
-    func forEachContent(_ body: (UInt32, Int) -> Void) {
-        body(list.start, Int(list.count))
-        for section in sections { body(section.contentStart, Int(section.contentCount)) }
-        for payload in payloads { body(payload.contentStart, Int(payload.contentCount)) }
-    }
-
-    /// Sets these places.
+    /// Sets the place of each content that may not be the source's, given that and its length.
     mutating func placeContents(_ body: (UInt32, Int) -> UInt32) {
         list.start = body(list.start, Int(list.count))
         for index in sections.indices {

@@ -26,7 +26,10 @@ struct DeltaState {
     consuming func finished() -> (TextRope, PieceTable)? {
         guard tail.count > 0 else { return (source.columns.text, pieceTable) }
         var count = tail.count
-        pieceTable.forEachContent { if patched.contains($0) { count += $1 + 1 } }
+        pieceTable.placeContents { offset, length in
+            if patched.contains(offset) { count += length + 1 }
+            return offset
+        }
         guard sourceEnd + count + JSONScanner.padding < patched.lowest else { return nil }
         // Written once, into memory of the right size.
         var texts = TokenBuffer(base: sourceEnd, capacity: count)
