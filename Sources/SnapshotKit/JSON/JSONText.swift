@@ -25,7 +25,6 @@ public struct JSONText: Equatable, Sendable, CustomStringConvertible {
         try self.init(writer.bytes())
     }
 
-    /// A text that has been accepted before.
     package init(accepted text: some Collection<UInt8>) { padded = Array(text) + JSONScanner.zeros }
 
     /// The text written, which must be acceptable; consumes the writer.
@@ -78,7 +77,6 @@ public struct JSONSlice: Sendable {
 
     package var isNull: Bool { bytes[range.lowerBound] == UInt8(ascii: "n") }
 
-    /// Calls `body` with a cursor at the value.
     func withCursor<Result, Failure: Error>(
         _ body: (inout JSONCursor, UnsafeRawPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -108,13 +106,16 @@ public struct JSONSlice: Sendable {
     }
 
     /// The elements of an array; nil if the value is anything else.
-    public var elements: [JSONSlice]? {
-        withCursor { (cursor, base) -> [JSONSlice]? in
-            guard cursor.byte == UInt8(ascii: "[") else { return nil }
-            var elements: [JSONSlice] = []
-            guard cursor.enter() else { return elements }
-            repeat { elements.append(takeValue(&cursor, base)) } while cursor.takesComma()
-            return elements
+    public var elements: [JSONSlice]? { parts(UInt8(ascii: "["), takeValue) }
+
+    /// What is taken of an array or an object, part by part; nil if the value does not begin with that.
+    private func parts<Part>(_ first: UInt8, _ take: (inout JSONCursor, UnsafeRawPointer) -> Part) -> [Part]? {
+        withCursor { (cursor, base) -> [Part]? in
+            guard cursor.byte == first else { return nil }
+            var parts: [Part] = []
+            guard cursor.enter() else { return parts }
+            repeat { parts.append(take(&cursor, base)) } while cursor.takesComma()
+            return parts
         }
     }
 
@@ -176,16 +177,10 @@ extension JSONSlice {
 
     /// The members of an object in document order; nil if the value is anything else. O(bytes).
     package var orderedMembers: [Member]? {
-        withCursor { (cursor, base) -> [Member]? in
-            guard cursor.byte == UInt8(ascii: "{") else { return nil }
-            var members: [Member] = []
-            guard cursor.enter() else { return members }
-            repeat {
-                let offset = cursor.at - base
-                let name = cursor.takeName().string
-                members.append(Member(name: name, offset: offset, value: takeValue(&cursor, base)))
-            } while cursor.takesComma()
-            return members
+        parts(UInt8(ascii: "{")) { cursor, base in
+            let offset = cursor.at - base
+            let name = cursor.takeName().string
+            return Member(name: name, offset: offset, value: takeValue(&cursor, base))
         }
     }
 }
