@@ -266,7 +266,6 @@ package final class Columns: Sendable {
 
     func section(withID id: UnsafeRawBufferPointer) -> Int? { withView { $0.section(withID: id) } }
 
-    /// Calls `body` with these columns and others as memory, which is valid until it returns.
     @inline(__always)
     package func withViews<Result, Failure: Error>(
         of other: Columns, _ body: (ColumnsView, ColumnsView) throws(Failure) -> Result
@@ -276,7 +275,6 @@ package final class Columns: Sendable {
         }
     }
 
-    /// Calls `body` with the columns as memory, which is valid until it returns.
     @inline(__always)
     package func withView<Result, Failure: Error>(_ body: (ColumnsView) throws(Failure) -> Result) throws(Failure)
         -> Result

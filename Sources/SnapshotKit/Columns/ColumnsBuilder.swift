@@ -4,7 +4,6 @@ package struct ColumnsBuilder {
     var payloads: [Payload] = []
     var sections: [SectionNode] = []
     package var list = ListContent()
-    /// Where the top-level items are in the document.
     var settings = ParseSettings.nowhere
     var documentOrder: [UInt32] = []
     /// The section of each group, if rows have groups.
@@ -156,7 +155,6 @@ package struct ColumnsBuilder {
         var first: Int
         var later: Int
 
-        /// Both, in order.
         var records: [RecordIndex] { [first, later].map(isSection ? RecordIndex.section : RecordIndex.item) }
     }
 
@@ -166,18 +164,15 @@ package struct ColumnsBuilder {
     consuming func finish(
         text: TextRope, known: Columns? = nil, reusing runs: [SharedRuns.Run] = []
     ) -> (columns: Columns, duplicates: [Duplicate], shared: SharedRuns?) {
-        guard let known, !runs.isEmpty else {
-            let tables = tables(text)
-            return (columns(text, tables), tables.duplicates, nil)
-        }
-        if text.withView({ hasStructure(of: known, reusing: runs, in: $0) }) {
+        let known = runs.isEmpty ? nil : known
+        if let known, text.withView({ hasStructure(of: known, reusing: runs, in: $0) }) {
             let columns = columns(text, Tables(items: known.itemTable, sections: known.sectionTable))
             return (columns, [], SharedRuns(runs, hasSameStructure: true, from: known, to: columns))
         }
-        let found = pairs(with: known, runs, in: text)
+        let found = known.flatMap { pairs(with: $0, runs, in: text) }
         let tables = tables(text, items: found?.table)
         let columns = columns(text, tables)
-        return (columns, tables.duplicates, SharedRuns(runs, pairs: found?.pairs, from: known, to: columns))
+        return (columns, tables.duplicates, known.map { SharedRuns(runs, pairs: found?.pairs, from: $0, to: columns) })
     }
 
     /// What a state whose ids are known to be distinct shares with the one that it is made from. `isIndexed` as for

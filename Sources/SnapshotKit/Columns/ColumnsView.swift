@@ -250,7 +250,6 @@ package enum ItemPointer: Hashable, Sendable {
         }
     }
 
-    /// The pointer that leads here.
     package var pointer: JSONPointer {
         switch self {
         case .id: JSONPointer(tokens: [Array("id".utf8)])

@@ -73,14 +73,9 @@ extension UnsafeRawBufferPointer {
     package var canBeID: Bool { !isEmpty && count <= StateLimits.maxIDBytes && !holdsControlCharacter }
 }
 
-extension RandomAccessCollection<UInt8> where Index == Int {
+extension Collection<UInt8> {
     /// Whether UTF-8 text holds a character of Unicode's category Cc: U+0000 to U+001F and U+007F to U+009F.
     var holdsControlCharacter: Bool {
-        for index in indices {
-            let byte = self[index]
-            if byte < 0x20 || byte == 0x7F { return true }
-            if byte == 0xC2, index + 1 < endIndex, self[index + 1] < 0xA0 { return true }
-        }
-        return false
+        contains { $0 < 0x20 || $0 == 0x7F } || zip(self, dropFirst()).contains { $0 == 0xC2 && $1 < 0xA0 }
     }
 }

@@ -55,7 +55,6 @@ package struct Pairing: Sendable {
 
     private init(newOfOld: [Int32], oldOfNew: [Int32]) { (self.newOfOld, self.oldOfNew) = (newOfOld, oldOfNew) }
 
-    /// The same pairs, from the new list to the old one.
     var reversed: Pairing { Pairing(newOfOld: oldOfNew, oldOfNew: newOfOld) }
 }
 

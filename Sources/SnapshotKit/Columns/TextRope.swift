@@ -15,7 +15,6 @@ package struct TextRope: Sendable {
     /// Bytes known to be referred to by no record of the newest state.
     package private(set) var garbageBytes = 0
 
-    /// A document with its padding.
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Bytes in all, padding included: where the next chunk starts.
@@ -67,7 +66,6 @@ package struct TextRope: Sendable {
         tokens.bytes.withUnsafeBytes { appending($0, padding: JSONScanner.padding, garbageBytes: garbageBytes) }
     }
 
-    /// Calls `body` with the text as memory, which is valid until it returns.
     @inline(__always)
     package func withView<Result, Failure: Error>(_ body: (TextView) throws(Failure) -> Result) throws(Failure)
         -> Result
@@ -80,7 +78,6 @@ package struct TextRope: Sendable {
 
 /// The text after the first chunk.
 private final class RopeTail: Sendable {
-    /// In ascending order.
     private let chunks: [TextChunk]
     let end: Int
 
@@ -143,7 +140,6 @@ private final class TextChunk: Sendable {
 
 /// A text as memory, for as long as a closure runs.
 package struct TextView {
-    /// The first chunk.
     let first: UnsafeRawPointer
     private let firstEnd: UInt32
     private unowned(unsafe) let rest: RopeTail?
@@ -185,7 +181,6 @@ package struct TokenBuffer {
     let start: Int
     private var writer: JSONWriter
 
-    /// A buffer with room for `capacity` bytes before it grows.
     package init(base: Int = 0, capacity: Int = 0) { (start, writer) = (base, JSONWriter(capacity: capacity)) }
 
     var count: Int { writer.count }

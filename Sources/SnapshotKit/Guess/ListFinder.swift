@@ -61,7 +61,6 @@ struct ListFinder {
 
     private var cursor: JSONCursor
     private var path: [JSONString] = []
-    /// The likeliest lists.
     private(set) var lists: [FoundList] = []
     /// Whether a list may be empty: an array is, or the whole document.
     private(set) var hasEmptyList = false

@@ -21,7 +21,6 @@ public struct ShapeGuess: Sendable, Equatable {
     /// The state's sections.
     public let sections: Int
 
-    /// The result of a shape.
     package init(_ shape: StateShape, _ reading: StateReading) {
         (self.shape, rows, sections) = (shape, reading.snapshot.rowCount, reading.snapshot.sectionCount)
     }
@@ -70,7 +69,7 @@ extension StateDocument {
         try check(limits)
         let foreign = holdsOnlyIDs() || isOperation ? try foreignShapes(limits) : []
         let found = (foreign.isEmpty ? try shapes(limits) : foreign).filter { !$0.shape.isOfErrors }
-        guard found.isEmpty, !isEmptyList else { return found }
+        guard found.isEmpty, !finding({ $0.lists.isEmpty && $0.hasEmptyList }) else { return found }
         do throws(StateError) {
             _ = try state(.native, limits: limits)
             return []
@@ -103,9 +102,6 @@ extension StateDocument {
         }
         return guess
     }
-
-    /// Whether the document has no list with elements, but an empty array, or nothing at all.
-    private var isEmptyList: Bool { finding { $0.lists.isEmpty && $0.hasEmptyList } }
 
     private mutating func foreignShapes(
         _ limits: StateLimits, trying trials: Int = ShapeGuess.maxCount, upTo most: Int = .max, isFlat: Bool = false
@@ -178,7 +174,6 @@ extension StateShape.FieldMapping {
 }
 
 extension StateError {
-    /// Whether nothing is wrong but that ids repeat.
     fileprivate var isOfDuplicates: Bool {
         if case .invalid(let violations) = self { violations.allSatisfy { $0.code == "duplicate-id" } } else { false }
     }

@@ -78,7 +78,6 @@ package struct JSONObject: Sendable {
         writer.append("}")
     }
 
-    /// The whole object; consumes the writer.
     package consuming func bytes() -> [UInt8] {
         writer.append("}")
         return writer.bytes()

@@ -291,7 +291,6 @@ package struct JSONScanner {
     }
 }
 
-/// The value of a hexadecimal digit.
 func hexDigit(_ byte: UInt8) -> UInt32? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))

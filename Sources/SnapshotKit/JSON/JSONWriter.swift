@@ -140,7 +140,6 @@ public struct JSONWriter: Sendable {
         }
     }
 
-    /// Appends UTF-8 as a JSON string, quoted and escaped.
     package mutating func append(string text: some Sequence<UInt8>) {
         append(byte: UInt8(ascii: "\""))
         for byte in text { append(escaped: byte) }
@@ -179,7 +178,6 @@ public struct JSONWriter: Sendable {
         append(byte: UInt8(ascii: ":"))
     }
 
-    /// Appends the bytes of another writer from an offset on.
     package mutating func append(_ other: JSONWriter, from start: Int) {
         other.storage.withUnsafeBytes { append($0.baseAddress! + start, other.count - start) }
     }

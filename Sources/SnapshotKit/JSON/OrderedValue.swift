@@ -22,7 +22,6 @@ package struct OrderedValue {
 
     init(_ flag: Bool) { self.init(flag ? .yes : .no, UnsafeRawBufferPointer(start: nil, count: 0)) }
 
-    /// A string, or the text of one.
     init(_ string: JSONString) {
         self.init(
             .string, UnsafeRawBufferPointer(start: string.start, count: string.count), isEscaped: string.isEscaped)
@@ -94,7 +93,6 @@ extension UnsafeRawBufferPointer {
 package struct OrderKey {
     package let bits: UInt64
 
-    /// A key taken earlier.
     package init(bits: UInt64) { self.bits = bits }
 
     /// The key of a value, without the first `offset` bytes of a string. O(1), except for a number of many digits.

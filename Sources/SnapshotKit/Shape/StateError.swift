@@ -87,13 +87,7 @@ public struct StateLimits: Sendable, Equatable {
 
 /// The violations of a document that are reported. No text is made for others: there may be one every two bytes.
 package struct Violations {
-    struct Noted {
-        let code: String
-        var detail: String
-        let place: DocumentPlace
-    }
-
-    private(set) var list: [Noted] = []
+    private(set) var list: [(code: String, detail: String, place: DocumentPlace)] = []
     private var count = 0
     private let limit: Int
     /// Bytes of details so far, including violations forgotten again.
@@ -115,7 +109,7 @@ package struct Violations {
         guard !list.isEmpty || count == 0 else {
             return [Violation(pointer: "", code: "invalid-state", detail: "\(count) violations, too many to list")]
         }
-        let pointers = DocumentPointers.pointers(to: list.map(\.place), in: text, from: start, root: root)
+        let pointers = DocumentPointers.pointers(to: list.map { $0.place }, in: text, from: start, root: root)
         return zip(list, pointers).compactMap { noted, pointer in
             pointer.map {
                 var violation = Violation(pointer: $0, code: noted.code, detail: noted.detail)
@@ -137,7 +131,7 @@ package struct Violations {
             advised.insert(code)
             words += ": \(advice)"
         }
-        list.append(Noted(code: code, detail: words, place: place))
+        list.append((code, words, place))
         text += words.utf8.count
     }
 
