@@ -90,8 +90,9 @@ package struct ColumnsView {
     /// The number of direct children, hidden ones included. O(children).
     package func childCount(ofItem item: Int) -> Int {
         if !hasAllChildren { return Int(columns.childCounts[item]) }
+        let end = Int(nodes[item].end)
         var (count, child) = (0, item + 1)
-        while child < nodes[item].end { (count, child) = (count + 1, Int(nodes[child].end)) }
+        while child < end { (count, child) = (count + 1, Int(nodes[child].end)) }
         return count
     }
 
