@@ -102,7 +102,7 @@ package struct IDTable: Sendable {
 // moved. It shares the other state's table, together with the current indexes of its items and the few added since.
 // The table is made anew once the remap exceeds an eighth of the items: amortised O(1) a change.
 //
-// Rejected: updating the indexes bucket by bucket: for an item inserted at the start, as costly as a new table.
+// Rejected: updating the indexes bucket by bucket, for one item inserted at the start as costly as a new table.
 
 /// The current indexes of a table's items, and the items added since.
 final class IndexRemap: Sendable {

@@ -180,7 +180,7 @@ private struct ElementTally {
 }
 
 extension JSONString {
-    /// Whether a member's name looks like a key: `EUR`, `2026-11-26`, `-NxT3kQ`, `7`. Fields of objects have no numbers.
+    /// Whether a member's name looks like a key: `EUR`, `2026-11-26`, `-NxT3kQ`, `7`, or of an object, with any digit.
     fileprivate func looksLikeKey(among objects: Bool) -> Bool {
         let bytes = UnsafeRawBufferPointer(start: start, count: count)
         guard let first = bytes.first, first != UInt8(ascii: "@"), first != UInt8(ascii: "$") else { return false }

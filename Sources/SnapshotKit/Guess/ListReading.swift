@@ -6,7 +6,7 @@ struct ListReading {
     /// How much less likely another reading of a list is than its first.
     static let alternate = 30
 
-    /// The ways to read the lists of a document, the best first; longer ones are not looked at. O(bytes).
+    /// The ways to read the lists of a document, the best first; elements of longer ones are not looked at. O(bytes).
     static func readings(of lists: [FoundList], maxItems: Int) -> [ListReading] {
         let (short, long) = (lists.filter { $0.count <= maxItems }, lists.filter { $0.count > maxItems })
         let objects = short.filter { $0.elements == .objects }.map { ObjectReadings($0) }
