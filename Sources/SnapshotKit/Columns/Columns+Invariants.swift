@@ -16,8 +16,9 @@ extension Columns {
         guard end >= 0, (end..<text.count).allSatisfy({ view.text.at(UInt32($0)).load(as: UInt8.self) == 0 }) else {
             return "no padding after the text"
         }
-        guard [0, nodes.count].contains(payloads.count), [0, nodes.count].contains(childCounts.count) else {
-            return "the number of payloads or of child counts is not that of the items"
+        for (name, count) in [("payloads", payloads.count), ("child counts", childCounts.count)]
+        where count != 0 && count != nodes.count {
+            return "the number of \(name) is not that of the items"
         }
         let holds = { (start: UInt32, count: Int) in Int(start) + count <= end }
         for (item, node) in nodes.enumerated() {
