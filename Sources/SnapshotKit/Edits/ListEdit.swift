@@ -11,36 +11,33 @@
 /// ```
 public struct ListEdit: Encodable, Sendable {
     /// An end of a list.
-    public enum End: String, Encodable, Sendable {
-        case start, end
-    }
+    public enum End: String, Encodable, Sendable { case start, end }
 
     /// The parent to put items into, by its id.
-    public enum Parent: Sendable {
-        case section(any ElementIDConvertible), item(any ElementIDConvertible)
-    }
+    public enum Parent: Sendable { case section(any ElementIDConvertible), item(any ElementIDConvertible) }
 
-    private typealias Place = [String: AnyJSON]
+    private typealias Members = [String: AnyJSON]
 
-    private let members: Place
+    private let members: Members
 
-    private init(_ operation: String, _ items: (any Encodable & Sendable)?, _ place: Place = [:]) {
-        members = Place(["op": operation, "items": items]).merging(place) { $1 }
-    }
+    private init(
+        _ operation: String, _ operands: (any Encodable & Sendable)?, as member: String = "items",
+        _ place: Members = [:]
+    ) { members = Members(["op": operation, member: operands]).merging(place) { $1 } }
 
-    private static func beside(_ side: String, _ siblings: (any ListIDs)?) -> Place {
+    private static func beside(_ side: String, _ siblings: (any ListIDs)?) -> Members {
         let ids = siblings?.elementIDs ?? [nil]
         return [side: ids.count == 1 ? AnyJSON(ids[0]) : AnyJSON(ids)]
     }
 
-    private static func into(_ parent: Parent?, _ end: End) -> Place {
+    private static func into(_ parent: Parent?, _ end: End) -> Members {
         let into: [String: ElementID]? =
             switch parent {
             case .section(let id): ["section": id.elementID]
             case .item(let id): ["item": id.elementID]
             case nil: nil
             }
-        return Place(["into": into, "at": end])
+        return Members(["into": into, "at": end])
     }
 
     /// The same edit of sections, by their ids. Sections have no parent and no kind.
@@ -50,13 +47,10 @@ public struct ListEdit: Encodable, Sendable {
         return ListEdit(members: members)
     }
 
-    private init(members: Place) { self.members = members }
+    private init(members: Members) { self.members = members }
 
     /// Writes an object whose names no key strategy changes.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(members)
-    }
+    public func encode(to encoder: any Encoder) throws { try AnyJSON(members).encode(to: encoder) }
 }
 
 // MARK: Structure
@@ -85,23 +79,19 @@ extension ListEdit {
     ///
     /// - Parameter elements: encode to an array; for a shape with `map`, to an object.
     public static func insert(elements: any Encodable & Sendable, before siblings: (any ListIDs)?) -> ListEdit {
-        ListEdit(elements: elements, beside("before", siblings))
+        ListEdit("insert", elements, as: "elements", beside("before", siblings))
     }
 
     /// Inserts elements of a document, which the list's shape reads, after a sibling.
     public static func insert(elements: any Encodable & Sendable, after siblings: (any ListIDs)?) -> ListEdit {
-        ListEdit(elements: elements, beside("after", siblings))
+        ListEdit("insert", elements, as: "elements", beside("after", siblings))
     }
 
     /// Inserts elements of a document, which the list's shape reads, into a parent; without one and at the end, into
     /// the sections of their groups.
     public static func insert(
         elements: any Encodable & Sendable, into parent: Parent? = nil, at end: End = .end
-    ) -> ListEdit { ListEdit(elements: elements, into(parent, end)) }
-
-    private init(elements: any Encodable & Sendable, _ place: Place) {
-        members = Place(["op": "insert", "elements": elements]).merging(place) { $1 }
-    }
+    ) -> ListEdit { ListEdit("insert", elements, as: "elements", into(parent, end)) }
 
     /// Moves before a sibling; with nil, to the end of the last section. Of several siblings, such as all that followed
     /// and nil, the first that exists counts. Moved elements keep the order given.
@@ -134,7 +124,7 @@ extension ListEdit {
 extension ListEdit {
     private static func update(
         _ id: any ElementIDConvertible, _ member: String, _ value: any Encodable & Sendable
-    ) -> ListEdit { ListEdit("update", [Place(["id": id.elementID, member: value])]) }
+    ) -> ListEdit { ListEdit("update", [Members(["id": id.elementID, member: value])]) }
 
     /// Replaces the content.
     public static func update(_ id: any ElementIDConvertible, _ content: some Encodable & Sendable) -> ListEdit {
@@ -210,10 +200,7 @@ public struct NewElement: Encodable, Sendable {
     }
 
     /// Writes an object whose names no key strategy changes.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(members)
-    }
+    public func encode(to encoder: any Encoder) throws { try AnyJSON(members).encode(to: encoder) }
 }
 
 // MARK: - Encoding
@@ -243,10 +230,7 @@ private struct NewElements: Encodable, Sendable {
     let value: any Encodable & Sendable
 
     func encode(to encoder: any Encoder) throws {
-        if let text = value as? JSONText, text.slice.elements != nil {
-            var container = encoder.singleValueContainer()
-            return try container.encode(text)
-        }
+        if let text = value as? JSONText, text.slice.elements != nil { return try AnyJSON(text).encode(to: encoder) }
         var container = encoder.unkeyedContainer()
         for element in value as? [any Encodable] ?? [value] {
             // Written like any other id: a UUID in lowercase. A section is no bare id.
