@@ -1,11 +1,8 @@
-/// Edits, applied in order, all or none.
-///
-/// A batch is read without a state, so that a malformed one is refused before a state is looked up.
-/// `Snapshot.applying(_:limits:)` applies it.
+/// Edits, applied in order, all or none, by `Snapshot.applying(_:limits:)`. A batch is read without a state, so that a
+/// malformed one is refused before a state is looked up.
 public struct EditBatch: Sendable {
     /// The document that the batch was in; all ranges are ranges of it.
     let bytes: [UInt8]
-    /// Where the batch is in that document, and the pointer to it.
     private let range: Range<Int>
     let pointer: String
     let idOffsets: IDOffsets
@@ -17,20 +14,17 @@ public struct EditBatch: Sendable {
     let sections: [SectionNode]
     /// Which of them the batch says are expanded; known if a shape is, which contents may contradict.
     let mentioned: Set<RecordIndex>
-    /// The shapes that elements were read by, and what these found wrong when elements were read again.
     let shapes: ElementShapes
+    /// What is wrong with the batch by itself.
     fileprivate var faults: [Violation] = []
     let ids: [EditID]
     let updates: [EditUpdate]
     let additions: [EditAddition]
-    /// Finds the first node, or section, with an id.
+    /// Find the first node, or section, with an id.
     let nodeTable: IDTable
     let sectionTable: IDTable
     /// For each section, then each node, the index in this list of the first one with the same id.
     let firsts: [Int32]
-
-    /// Where the batch starts in its document.
-    var start: Int { range.lowerBound }
 
     /// The number of edits.
     public var count: Int { edits.count }
@@ -53,11 +47,8 @@ public struct EditBatch: Sendable {
         try self.init(slice.bytes, slice.range, ElementShapes(all: shape), limits: limits, pointer: pointer)
     }
 
-    /// Reads the value of a body's `edits` to a list whose sections have shapes of their own. O(bytes).
-    ///
-    /// - Parameters:
-    ///   - shape: reads `elements`; nil if those of the sections do that they go into.
-    ///   - sections: whose contents follow the edits.
+    /// The same for a list whose sections have shapes of their own. Without `shape`, elements are read by that of the
+    /// section that they go into.
     package init(
         _ slice: JSONSlice, shape: StateShape?, ofSections sections: SectionShapes, limits: StateLimits
     ) throws(EditError) {
@@ -67,7 +58,6 @@ public struct EditBatch: Sendable {
 
     /// Reads an array of edits. O(bytes).
     ///
-    /// - Parameter shape: reads `elements`; nil or native if there is none.
     /// - Throws: `EditError.json`, `.wrongShape`, and `.limitExceeded` for too many edits.
     public init(
         json: consuming [UInt8], shape: StateShape? = nil, limits: StateLimits = StateLimits()
@@ -94,10 +84,9 @@ public struct EditBatch: Sendable {
         reading bytes: [UInt8], _ range: Range<Int>, _ shapes: ElementShapes, limits: StateLimits, pointer: String
     ) throws(EditError) {
         let (read, faults) = try bytes.withUnsafeBufferPointer { (text) throws(EditError) in
-            let read = try EditParser(
-                text, range, depth: pointer.isEmpty ? 0 : 1, shapes, limits: limits, pointer: pointer)
+            let read = try EditParser(text, range, shapes, limits: limits, pointer: pointer)
             try read.checkLimits()
-            return (read, read.reader.violations.isEmpty ? [] : read.violations)
+            return (read, read.violations)
         }
         var builder = read.reader.builder
         let tail = read.reader.store.bytes
@@ -116,6 +105,18 @@ public struct EditBatch: Sendable {
         (nodes, sections, payloads) = (builder.nodes, builder.sections, builder.payloads)
         self.faults = faults
     }
+
+    /// Where an id is written.
+    func place(of id: EditID, levelsUp: Int = 0) -> DocumentPlace {
+        DocumentPlace(idOffsets[Int(id.start)], levelsUp: levelsUp)
+    }
+
+    func pointer(toEdit index: Int) -> String {
+        let place = DocumentPlace(edits[index].offset)
+        return bytes.withUnsafeBytes {
+            DocumentPointers.pointer(to: place, in: $0.baseAddress!, from: range.lowerBound, root: pointer)
+        }
+    }
 }
 
 /// The shapes that read the elements of a batch.
@@ -123,29 +124,14 @@ struct ElementShapes: Sendable {
     /// Reads all of them; nil if sections have their own, or if there is none.
     var all: StateShape?
     var sections: SectionShapes = [:]
-    /// By which section's shape the elements of an edit are read. How often it has turned out to be another one.
+    /// By which section's shape the elements of an edit are read, and how often it has turned out to be another one.
     var targets: [Int: [UInt8]] = [:]
-    fileprivate(set) var corrections = 0
+    fileprivate var corrections = 0
 
     /// Whether elements are read by the shape of the section that they go into.
     var areOfSections: Bool { all == nil && !sections.isEmpty }
     /// Whether the sections may be corrected once more: each time, the batch is read again.
     var areCorrectable: Bool { corrections < 8 }
-}
-
-extension EditBatch {
-    /// Where an id is written.
-    func place(of id: EditID, levelsUp: Int = 0) -> DocumentPlace {
-        DocumentPlace(idOffsets[Int(id.start)], levelsUp: levelsUp)
-    }
-
-    /// The pointer to an edit.
-    func pointer(toEdit index: Int) -> String {
-        bytes.withUnsafeBytes {
-            DocumentPointers.pointers(
-                to: [DocumentPlace(edits[index].offset)], in: $0.baseAddress!, from: start, root: pointer)[0] ?? ""
-        }
-    }
 }
 
 /// Why a batch of edits was refused. In any case, nothing of the batch was applied.
@@ -179,21 +165,15 @@ public enum EditOperation: String, CaseIterable, Sendable {
 
 /// One edit of a batch.
 struct Edit {
-    typealias Operation = EditOperation
-
     /// What the operands are.
-    enum Subject: String {
-        case items, sections
-    }
+    enum Subject: String { case items, sections }
 
     /// A value of `at`.
-    enum End: String, CaseIterable {
-        case start, end
-    }
+    enum End: String, CaseIterable { case start, end }
 
     /// Where it is in the batch's document.
     let offset: Int
-    var operation: Operation
+    var operation: EditOperation
     /// Whether part of it was not understood. Such a batch is only applied to find what else is wrong.
     var isUnclear = false
     /// Nil for a `clear` without operands, which means all sections.
@@ -216,9 +196,7 @@ struct Edit {
 
     /// The siblings to choose from: the first one that exists gives the place.
     struct Anchors {
-        enum Side: String {
-            case before, after
-        }
+        enum Side: String { case before, after }
 
         let side: Side
         /// Indexes into the batch's ids.
@@ -239,21 +217,18 @@ struct Edit {
 
 /// An id in the batch's bytes.
 struct EditID {
-    var start: UInt32
-    var count: UInt16
-    var hash: UInt32
+    var start: UInt32 = 0
+    var count: UInt16 = 0
+    var hash: UInt32 = 0
 }
 
 extension EditID {
-    /// The id of a record of the batch.
-    init(_ record: some IdentifiedRecord) {
-        self.init(start: record.idStart, count: record.idCount, hash: record.hash)
-    }
+    init(_ record: some IdentifiedRecord) { self.init(start: record.idStart, count: record.idCount, hash: record.hash) }
 }
 
 /// What an `update` changes about one item or section; nil for what stays as it is.
 struct EditUpdate {
-    var id: EditID
+    var id = EditID()
     var content: Range<UInt32>?
     /// A merge patch of the content (RFC 7396).
     var patch: Range<UInt32>?
@@ -264,6 +239,9 @@ struct EditUpdate {
     /// The position of the kind's quote.
     var kindStart: UInt32?
     var isExpanded: Bool?
+
+    /// Whether the content is changed by what it is then.
+    var hasIntents: Bool { patch != nil || !additions.isEmpty || !appends.isEmpty }
 }
 
 /// What an `update` adds to a value in a content.
@@ -280,11 +258,6 @@ struct EditAddition {
     /// Where the value's pointer is, as an array of its reference tokens.
     let path: UInt32
     let addend: Addend
-}
-
-extension EditUpdate {
-    /// Whether the content is changed by what it is then.
-    var hasIntents: Bool { patch != nil || !additions.isEmpty || !appends.isEmpty }
 }
 
 // MARK: - Applying a batch
@@ -338,8 +311,7 @@ extension EditBatch {
                 return try EditBatch(reading: self.bytes, range, shapes, limits: limits, pointer: pointer)
                     .applied(to: view, shape, keepsExpanded, sequence, limits, body)
             }
-            let refused =
-                violations.isEmpty ? [] : violations.reported(in: state.bytes, from: start, root: pointer)
+            let refused = violations.reported(in: state.bytes, from: range.lowerBound, root: pointer)
             return try body(state, faults.isEmpty ? refused : inOrder(faults + refused, limits))
         }
     }
@@ -361,10 +333,7 @@ extension EditBatch {
     /// What is wrong with a batch that was refused without a state, in the order of its edits: also what a state
     /// refuses. O(bytes), and as much as applying it.
     ///
-    /// - Parameters:
-    ///   - shape: reads `elements`, as `sections` do, and `followed` is that of the list's documents.
-    ///   - keepsExpanded: as in `applying`, and so is `sequence`.
-    ///   - permitted: operations; if the batch has another, the state is not asked. Nil for all.
+    /// - Parameter permitted: operations; if the batch has another, the state is not asked. Nil for all.
     package static func violations(
         in slice: JSONSlice, on snapshot: Snapshot, shape: StateShape? = nil, ofSections sections: SectionShapes = [:],
         following followed: StateShape? = nil, keepsExpanded: Bool = false, sequence: UInt64 = 0, limits: StateLimits,

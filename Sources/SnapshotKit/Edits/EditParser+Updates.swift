@@ -3,9 +3,7 @@
 
 extension StateParser {
     /// What an element of an update may have.
-    private enum UpdateMember: String, CaseIterable {
-        case id, content, patch, add, append, kind, expanded, items
-    }
+    private enum UpdateMember: String, CaseIterable { case id, content, patch, add, append, kind, expanded, items }
 
     /// Takes an object that names what to change.
     mutating func readEditUpdate(
@@ -19,26 +17,21 @@ extension StateParser {
         }
         var id: FoundID?
         var (hasID, hasIntents) = (false, false)
-        var update = EditUpdate(id: EditID(start: 0, count: 0, hash: 0))
+        var update = EditUpdate()
         try readObject(depth: depth + 1) { (reader, name) throws(JSONError) in
             guard let member = reader.scanner.string(name).word(of: UpdateMember.allCases) else {
                 let what = subject == .items ? "item" : "section"
                 return try reader.refuseUnknown(name, of: what, depth: depth + 1)
             }
+            if member == .patch || member == .add || member == .append { hasIntents = true }
             switch member {
             case .id:
                 hasID = true
                 id = try reader.readID(depth: depth + 1)
             case .content: update.content = try reader.readRange(depth: depth + 1)
-            case .patch:
-                hasIntents = true
-                update.patch = try reader.readRange(depth: depth + 1)
-            case .add:
-                hasIntents = true
-                update.additions = try reader.readAdditions(of: member, into: &additions, depth: depth + 1)
-            case .append:
-                hasIntents = true
-                update.appends = try reader.readAdditions(of: member, into: &additions, depth: depth + 1)
+            case .patch: update.patch = try reader.readRange(depth: depth + 1)
+            case .add: update.additions = try reader.readAdditions(of: member, into: &additions, depth: depth + 1)
+            case .append: update.appends = try reader.readAdditions(of: member, into: &additions, depth: depth + 1)
             case .expanded: update.isExpanded = try reader.readExpanded(depth: depth + 1)
             case .kind where subject == .items:
                 update.kindStart = try reader.readKind(depth: depth + 1).map { UInt32(truncatingIfNeeded: $0) }
@@ -82,9 +75,7 @@ extension StateParser {
             let pointer = reader.scanner.string(name)
             let path = reader.readPath(pointer, at: name.start, room: reader.scanner.maxDepth - depth)
             let addend = try member == .add ? reader.readAmount(depth: depth + 1) : reader.readText(depth: depth + 1)
-            if let path, let addend {
-                additions.append(EditAddition(offset: name.start, path: path, addend: addend))
-            }
+            if let path, let addend { additions.append(EditAddition(offset: name.start, path: path, addend: addend)) }
         }
         return first..<additions.count
     }

@@ -5,7 +5,7 @@
 
 /// Reads a batch.
 struct EditParser {
-    var reader: StateParser
+    private(set) var reader: StateParser
     private let limits: StateLimits
     private let pointer: String
     /// What to look for in all elements, or only in a section's.
@@ -15,9 +15,9 @@ struct EditParser {
     private(set) var shapes: ElementShapes
     private var lastSection: [UInt8]?
     private(set) var edits: [Edit] = []
-    var ids: [EditID] = []
-    var updates: [EditUpdate] = []
-    var additions: [EditAddition] = []
+    private(set) var ids: [EditID] = []
+    private(set) var updates: [EditUpdate] = []
+    private(set) var additions: [EditAddition] = []
     /// Where the batch starts.
     private let start: Int
     /// Edits seen, including those beyond the limit, and where the one is that is being read.
@@ -26,8 +26,8 @@ struct EditParser {
 
     /// Reads the batch at `range` of padded text; what it stores follows the text. Violations are only noted.
     init(
-        _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, depth: Int, _ shapes: ElementShapes,
-        limits: StateLimits, pointer: String
+        _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, _ shapes: ElementShapes, limits: StateLimits,
+        pointer: String
     ) throws(EditError) {
         var inner = limits
         // A later edit may delete what is inserted: only the resulting state is limited in its number of items.
@@ -42,7 +42,7 @@ struct EditParser {
         targets = ShapeReader(shapes.all)?.targets
         reader.groupPrefix = targets?.mapping.element.groupPrefix
         (self.limits, self.pointer, start) = (limits, pointer, range.lowerBound)
-        do throws(JSONError) { try read(depth: depth) } catch { throw .json(error) }
+        do throws(JSONError) { try read(depth: pointer.isEmpty ? 0 : 1) } catch { throw .json(error) }
     }
 
     private mutating func read(depth: Int) throws(JSONError) {
@@ -82,19 +82,16 @@ struct EditParser {
     private static let amountCodes = ["not-a-number", "not-a-string", "limit-exceeded"]
 
     /// Notes that the edit has the wrong shape, as a whole or at an offset.
-    mutating func note(_ detail: @autoclosure () -> String, at offset: Int? = nil) {
+    private mutating func note(_ detail: @autoclosure () -> String, at offset: Int? = nil) {
         reader.note("wrong-shape", detail(), at: DocumentPlace(offset ?? self.offset))
     }
 
     // MARK: Members
 
-    /// The members of an edit.
-    enum Member: String, CaseIterable {
-        case op, items, sections, elements, before, after, into, at
-    }
+    private enum Member: String, CaseIterable { case op, items, sections, elements, before, after, into, at }
 
     /// Where the values of an edit's members start.
-    struct Members {
+    private struct Members {
         private var starts: [(member: Member, at: Int)] = []
 
         subscript(member: Member) -> Int? {
@@ -158,36 +155,34 @@ struct EditParser {
         return edit
     }
 
-    private mutating func operation(_ members: Members) -> Edit.Operation? {
+    private mutating func operation(_ members: Members) -> EditOperation? {
         guard let start = members[.op] else {
             note("an edit needs an op")
             return nil
         }
-        if let operation = word(at: start, of: Edit.Operation.allCases) { return operation }
-        let names = Edit.Operation.allCases.map(\.rawValue)
-        let meant = meantOperation(at: start).map { ": did you mean \($0)?" } ?? ""
+        let word = string(at: start)
+        if let operation = word?.word(of: EditOperation.allCases) { return operation }
+        let names = EditOperation.allCases.map(\.rawValue)
+        let meant = word.flatMap { Self.operation(meantBy: $0, names) }.map { ": did you mean \($0)?" } ?? ""
         note("op must be one of \(names.joined(separator: ", "))\(meant)", at: start)
         return nil
     }
 
-    /// The operation that a string probably means.
-    private func meantOperation(at start: Int) -> String? {
-        guard reader.scanner.byte(start) == UInt8(ascii: "\"") else { return nil }
-        var cursor = JSONCursor(reader.scanner.base + start)
-        let word = String(decoding: Array(cursor.takeString().text.prefix(16)), as: UTF8.self).lowercased()
+    private static func operation(meantBy word: JSONString, _ names: [String]) -> String? {
+        let word = String(decoding: Array(word.text.prefix(16)), as: UTF8.self).lowercased()
         switch word {
         case "remove": return "delete"
         case "add", "append", "create": return "insert"
         case "replace", "set", "patch": return "update"
-        default: return Spelling.nearest(to: word, among: Edit.Operation.allCases.map(\.rawValue))
+        default: return Spelling.nearest(to: word, among: names)
         }
     }
 
-    /// The word that is the string at an offset; nil for anything else.
-    func word<Word: RawRepresentable<String>>(at start: Int, of words: [Word]) -> Word? {
+    /// The string at an offset; nil for anything else.
+    private func string(at start: Int) -> JSONString? {
         guard reader.scanner.byte(start) == UInt8(ascii: "\"") else { return nil }
         var cursor = JSONCursor(reader.scanner.base + start)
-        return cursor.takeString().word(of: words)
+        return cursor.takeString()
     }
 
     // MARK: The end
@@ -204,10 +199,9 @@ struct EditParser {
                 what: "edits", limit: limits.maxEdits, actual: count, pointer: "\(pointer)/\(limits.maxEdits)")
         }
         if let excess = reader.excess {
-            let pointers = DocumentPointers.pointers(
-                to: [excess.place], in: reader.scanner.base, from: start, root: pointer)
-            throw .limitExceeded(
-                what: excess.what, limit: excess.limit, actual: excess.actual, pointer: pointers[0] ?? "")
+            let pointer = DocumentPointers.pointer(
+                to: excess.place, in: reader.scanner.base, from: start, root: pointer)
+            throw .limitExceeded(what: excess.what, limit: excess.limit, actual: excess.actual, pointer: pointer)
         }
     }
 
@@ -221,8 +215,6 @@ struct EditParser {
 }
 
 // MARK: - Operands
-//
-// The operands of an edit, and where it puts them.
 
 extension EditParser {
     /// Reads the array at `start` as the edit's operands.
@@ -232,12 +224,19 @@ extension EditParser {
         edit.subject = subject
         reader.scanner.at = start
         if reader.scanner.byte(start) == UInt8(ascii: "n") {
-            note("\(subject.rawValue) must be an array", at: start)
-            return
+            return note("\(subject.rawValue) must be an array", at: start)
         }
         switch (edit.operation, subject) {
-        case (.insert, .items): edit.operands = try readInsertedItems(depth: depth)
-        case (.insert, .sections): edit.operands = try readInsertedSections(depth: depth)
+        case (.insert, .items):
+            edit.operands = try readNodes { (reader) throws(JSONError) in
+                try reader.readItems(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
+                    try reader.readItem(item, level: 0, depth: depth + 1)
+                }
+            }
+        case (.insert, .sections):
+            let first = reader.builder.sections.count
+            try reader.readList(.sections, depth: depth)
+            edit.operands = first..<reader.builder.sections.count
         case (.update, _):
             let first = updates.count
             var additions = exchange(&additions, with: [])
@@ -260,8 +259,7 @@ extension EditParser {
         (edit.subject, edit.isOfElements) = (.items, true)
         guard edit.operation == .insert else { return note("only insert takes elements", at: start) }
         guard shapes.areOfSections else {
-            edit.operands = try readElements(by: targets, from: start, depth: depth)
-            return
+            return edit.operands = try readElements(by: targets, from: start, depth: depth)
         }
         // Until it is known where they go, they may only be guessed to go where those before them do.
         if let section = shapes.targets[edits.count] ?? sectionNamed(by: edit) {
@@ -278,24 +276,20 @@ extension EditParser {
     private mutating func readElements(
         by targets: DocumentTargets?, from start: Int, depth: Int
     ) throws(JSONError) -> Range<Int> {
-        let first = reader.builder.nodes.count
         let isObject = reader.scanner.byte(start) == UInt8(ascii: "{")
         guard let targets else {
             let owner = shapes.areOfSections ? "section" : "list"
             note(
                 "elements need a shape, and neither the \(owner) nor the request has one: insert items instead",
                 at: start)
-            return first..<first
+            return 0..<0
         }
         guard isObject == targets.isMap, isObject || reader.scanner.byte(start) == UInt8(ascii: "[") else {
             note("elements must be an \(targets.isMap ? "object, as the shape's map" : "array")", at: start)
-            return first..<first
+            return 0..<0
         }
         reader.scanner.at = start
-        reader.builder.beginSection()
-        try reader.readItemElements(targets, depth: depth)
-        reader.builder.endSection()
-        return first..<reader.builder.nodes.count
+        return try readNodes { (reader) throws(JSONError) in try reader.readItemElements(targets, depth: depth) }
     }
 
     /// The text of the section that an edit names as its target.
@@ -304,22 +298,15 @@ extension EditParser {
         return reader.bytes(of: FoundID(start: Int(parent.id.start), count: Int(parent.id.count), flags: []))
     }
 
-    private mutating func readInsertedItems(depth: Int) throws(JSONError) -> Range<Int> {
+    /// Reads items into a section without an id; returns their nodes.
+    private mutating func readNodes(
+        _ read: (inout StateParser) throws(JSONError) -> Void
+    ) throws(JSONError) -> Range<Int> {
         let first = reader.builder.nodes.count
         reader.builder.beginSection()
-        try reader.readItems(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
-            try reader.readItem(item, level: 0, depth: depth + 1)
-        }
+        try read(&reader)
         reader.builder.endSection()
         return first..<reader.builder.nodes.count
-    }
-
-    private mutating func readInsertedSections(depth: Int) throws(JSONError) -> Range<Int> {
-        let first = reader.builder.sections.count
-        try reader.readSections(depth: depth) { (reader) throws(JSONError) in
-            try reader.readSection(depth: depth + 1)
-        }
-        return first..<reader.builder.sections.count
     }
 
     /// Reads an array, except for elements that `read` has noted a violation of.
@@ -350,7 +337,7 @@ extension EditParser {
             note("an edit may have at most one of before, after and into")
             return nil
         }
-        let end = members[.at].flatMap { word(at: $0, of: Edit.End.allCases) }
+        let end = members[.at].flatMap { string(at: $0)?.word(of: Edit.End.allCases) }
         if members[.at] != nil, end == nil { note("at must be \"start\" or \"end\"", at: members[.at]) }
         guard let anchor = named.first, let start = members[anchor] else { return end.map { .at($0) } }
         reader.scanner.at = start
@@ -366,9 +353,7 @@ extension EditParser {
     }
 
     /// An id, null, or a list of ids that may end with null.
-    private mutating func readAnchors(
-        _ side: Edit.Anchors.Side, depth: Int
-    ) throws(JSONError) -> Edit.Destination? {
+    private mutating func readAnchors(_ side: Edit.Anchors.Side, depth: Int) throws(JSONError) -> Edit.Destination? {
         let (first, start) = (ids.count, reader.scanner.at)
         switch reader.scanner.byte(start) {
         case UInt8(ascii: "n"): return .at(side == .before ? .end : .start)

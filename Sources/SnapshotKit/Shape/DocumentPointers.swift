@@ -42,6 +42,11 @@ struct DocumentPointers {
         return finder.found
     }
 
+    /// The pointer to one place.
+    static func pointer(
+        to place: DocumentPlace, in text: UnsafeRawPointer, from start: Int = 0, root: String = ""
+    ) -> String { pointers(to: [place], in: text, from: start, root: root)[0] ?? "" }
+
     private init(_ places: [DocumentPlace], in text: UnsafeRawPointer, from start: Int, root: String) {
         (self.text, self.places, self.root, cursor) = (text, places, root, JSONCursor(text + start))
         cursor.skipSpace()
