@@ -285,8 +285,8 @@ extension Snapshot {
                 guard faults.isEmpty else { throw state.batch.faults.isEmpty ? .refused(faults) : .wrongShape(faults) }
                 guard state.isTouched || state.ungroupsSections else { return (self, state.finalMarks(), nil) }
                 var writer = EditedStateWriter(state, limits: limits)
-                let (snapshot, shared) = try writer.write()
-                return (snapshot, state.finalMarks(), shared)
+                let shared = try writer.write()
+                return (Snapshot(shared.new), state.finalMarks(), shared)
             }
         }
     }
@@ -300,10 +300,9 @@ extension EditBatch {
         _ body: (EditedState, [Violation]) throws(EditError) -> Result
     ) throws(EditError) -> Result {
         try bytes.withUnsafeBufferPointer { (bytes) throws(EditError) in
-            var state = EditedState(
-                view, self, UnsafeRawPointer(bytes.baseAddress!), limits, following: shape, sequence: sequence)
+            var state = EditedState(view, self, UnsafeRawPointer(bytes.baseAddress!), limits, shape, sequence)
             state.keepsExpanded = keepsExpanded
-            let violations = state.applyAll(limit: limits.maxViolations)
+            let violations = state.applyAll()
             guard state.misread.isEmpty else {
                 var shapes = shapes
                 shapes.targets.merge(state.misread) { $1 }

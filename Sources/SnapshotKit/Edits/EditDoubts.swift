@@ -20,9 +20,7 @@ struct EditDoubts {
 
     mutating func note(_ ids: some Sequence<EditID>) { for id in ids { note(id.hash) } }
 
-    fileprivate mutating func note(_ hash: UInt32) {
-        if ids.count < Self.most { ids.insert(hash) } else { noteAll() }
-    }
+    fileprivate mutating func note(_ hash: UInt32) { if ids.count < Self.most { ids.insert(hash) } else { noteAll() } }
 
     mutating func noteAll() { isOfAll = true }
 
@@ -69,9 +67,7 @@ extension EditedState {
 
     /// Doubts what the edit, an insertion, inserts.
     mutating func doubtInserted() {
-        if edit.isOfElements,
-            elementReader.map({ $0.scopesIDs || $0.matchesElements }) ?? batch.shapes.areOfSections
-        {
+        if edit.isOfElements, elementReader.map({ $0.scopesIDs || $0.matchesElements }) ?? batch.shapes.areOfSections {
             doubts.noteAll()
         } else if edit.subject == .sections {
             doubts.note(batch.sections[edit.operands].lazy.map { EditID($0) })

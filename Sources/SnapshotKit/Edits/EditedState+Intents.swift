@@ -13,28 +13,31 @@ extension EditedState {
         let patch = update.patch.map { DocumentPlace(Int($0.lowerBound)) }
         let additions = batch.additions[update.additions] + batch.additions[update.appends]
         let before = withContent(of: vertex) { $0.count }
-        let kept = made[vertex]?.text.count ?? 0
+        let kept = overrides[vertex]?.made?.text.count ?? 0
         if let text = update.patch, let patch {
             guard takesRoom(vertex, patch, &violations) else { return }
-            made[vertex] = withContent(of: vertex) { (JSONText(merging: self.text(text), into: $0), nil) }
+            let merged = withContent(of: vertex) { JSONText(merging: self.text(text), into: $0) }
+            change(vertex) { $0.made = (merged, nil) }
         }
         for addition in additions {
             guard takesRoom(vertex, DocumentPlace(addition.offset, levelsUp: 1), &violations) else { return }
-            let isOld = vertex < firstNew && made[vertex] == nil && override(of: vertex)?.content == nil
-            var known: GrownText?
-            if isOld, case .oldItem(let item) = self.vertex(numbered: vertex) { known = old.columns.grown[item] }
+            let override = overrides[vertex]
+            let isOld = vertex < firstNew && override?.made == nil && override?.content == nil
+            var grown: GrownText?
+            if isOld, case .oldItem(let item) = self.vertex(numbered: vertex) { grown = old.columns.grown[item] }
             do throws(AdditionError) {
-                made[vertex] = try withContent(of: vertex) { (content) throws(AdditionError) in
+                let text = try withContent(of: vertex) { (content) throws(AdditionError) in
                     let path = bytes + Int(addition.path)
                     switch addition.addend {
-                    case .amount(let amount): return (try JSONText(adding: amount, at: path, to: content), nil)
+                    case .amount(let amount):
+                        grown = nil
+                        return try JSONText(adding: amount, at: path, to: content)
                     case .text(let start):
-                        var grown = known
-                        let text = try JSONText(
+                        return try JSONText(
                             appending: bytes + Int(start), at: path, to: content, limit: limits.maxTextBytes, &grown)
-                        return (text, isOld ? grown : nil)
                     }
                 }
+                change(vertex) { $0.made = (text, isOld ? grown : nil) }
             } catch {
                 // A content read in vain counts, too.
                 repeated += before
@@ -50,7 +53,7 @@ extension EditedState {
             }
         }
         let after = withContent(of: vertex) { $0.count }
-        madeBytes += (made[vertex]?.text.count ?? 0) - kept
+        madeBytes += (overrides[vertex]?.made?.text.count ?? 0) - kept
         // The object of all additions.
         let place = patch ?? additions.first.map { DocumentPlace($0.offset, levelsUp: 1) }
         if after > limits.maxContentBytes, after > before, let place {
@@ -63,9 +66,9 @@ extension EditedState {
     /// Whether a content may be read, perhaps once more.
     mutating func takesRoom(_ vertex: Int, _ place: DocumentPlace, _ violations: inout Violations) -> Bool {
         if isExhausted { return false }
-        if let content = made[vertex] { repeated += content.text.count }
-        let isTooLong =
-            madeBytes + (made[vertex] == nil ? withContent(of: vertex) { $0.count } : 0) > limits.maxMadeBytes
+        let made = overrides[vertex]?.made?.text.count
+        repeated += made ?? 0
+        let isTooLong = madeBytes + (made == nil ? withContent(of: vertex) { $0.count } : 0) > limits.maxMadeBytes
         isExhausted = isTooLong || repeated / Self.maxRepeats > limits.maxContentBytes
         if !isExhausted { return true }
         violations.note(
@@ -81,8 +84,9 @@ extension EditedState {
     func withContent<Result, Failure: Error>(
         of vertex: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        if let made = made[vertex] { return try made.text.withBytes(body) }
-        if let content = override(of: vertex)?.content { return try body(text(content)) }
+        let override = overrides[vertex]
+        if let made = override?.made { return try made.text.withBytes(body) }
+        if let content = override?.content { return try body(text(content)) }
         let payload = record(of: vertex).payload
         return try body(
             vertex < firstNew

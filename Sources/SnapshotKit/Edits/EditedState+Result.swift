@@ -22,12 +22,13 @@ struct EditedStateWriter {
         pieceTable = PieceTable(list: state.old.columns.list)
         cuts = state.tree.cuts()
         var (text, bytes) = (state.old.columns.text, 0)
-        for (vertex, content) in state.made {
-            if content.text.count < TextRope.longValue {
-                bytes += content.text.count + 1
+        for (vertex, override) in state.overrides {
+            guard let made = override.made?.text else { continue }
+            if made.count < TextRope.longValue {
+                bytes += made.count + 1
             } else {
                 longStarts[vertex] = text.count
-                text = text.appending(content.text.padded)
+                text = text.appending(made.padded)
             }
         }
         self.text = text
@@ -35,42 +36,27 @@ struct EditedStateWriter {
         made = TokenBuffer(base: text.count + state.batch.bytes.count, capacity: bytes)
     }
 
-    /// The finished state, and what it has in common with the old one. O(edits), and O(n) as memory.
-    mutating func write() throws(EditError) -> (Snapshot, SharedRuns) {
-        var section = state.tree.first(in: EditedTree.root)
-        while section >= 0 {
-            if !state.ungroups(section) {
-                pieceTable.beginSection(SectionNode(element(section)))
-                try writeItems(of: section)
-                pieceTable.endSection()
-            }
-            section = state.tree.next(after: section)
+    /// What the finished state shares with the old one. O(edits), and O(n) as memory.
+    mutating func write() throws(EditError) -> SharedRuns {
+        for section in state.tree.children(of: EditedTree.root) where !state.ungroups(section) {
+            pieceTable.beginSection(SectionNode(element(section)))
+            try writeItems(of: section)
+            pieceTable.endSection()
         }
-        try checkCounts()
-        let size = made.end + JSONScanner.padding
-        guard size < Int(UInt32.max) else {
-            throw .limitExceeded(what: "bytes", limit: Int(UInt32.max), actual: size, pointer: state.batch.pointer)
+        if let (what, count, limit) = pieceTable.excess(over: limits, from: state.old, made) {
+            throw .limitExceeded(what: what, limit: limit, actual: count, pointer: pointerToLastInsert(of: what))
         }
         let text = state.batch.bytes.withUnsafeBytes {
             self.text.appending(
                 $0, garbageBytes: state.batch.bytes.count - used + pieceTable.bytesLeftBehind(of: state.old))
         }.appending(made)
-        let shared = exchange(&pieceTable, with: PieceTable(list: ListContent()))
+        return exchange(&pieceTable, with: PieceTable(list: ListContent()))
             .finish(from: state.old, text: text, isIndexed: true)
-        return (Snapshot(shared.new), shared)
     }
 
-    private func checkCounts() throws(EditError) {
-        for (subject, count, limit, before) in [
-            (Edit.Subject.sections, pieceTable.sections.count, limits.maxSections, state.old.sections.count),
-            (.items, pieceTable.itemCount, limits.maxItems, state.old.nodes.count),
-        ] where count > limit && count > before {
-            throw .limitExceeded(
-                what: subject.rawValue, limit: limit, actual: count, pointer: pointerToLastInsert(subject))
-        }
-    }
-
-    private func pointerToLastInsert(_ subject: Edit.Subject) -> String {
+    /// The pointer to the last edit that inserts items or sections, or to the batch.
+    private func pointerToLastInsert(of what: String) -> String {
+        guard let subject = Edit.Subject(rawValue: what) else { return state.batch.pointer }
         let last = state.batch.edits.lastIndex {
             $0.operation == .insert && ($0.subject == subject || $0.subject == .sections)
         }
@@ -91,7 +77,7 @@ struct EditedStateWriter {
                 try check(level, vertex)
                 var (node, payload) = element(vertex)
                 node.level = UInt8(truncatingIfNeeded: level)
-                pieceTable.append(node, payload, grown: state.made[vertex]?.grown)
+                pieceTable.append(node, payload, grown: state.overrides[vertex]?.made?.grown)
             }
             (vertex, level) = following(vertex, level)
         }
@@ -152,23 +138,25 @@ struct EditedStateWriter {
             id.text.withUnsafeBytes { node.setID(id.isInteger ? made.append(idDigits: $0) : made.append(idText: $0)) }
             node.hash = id.hash
         }
-        if let override = state.override(of: vertex) {
-            if let content = state.made[vertex] {
-                let start = longStarts[vertex] ?? content.text.withBytes { made.append(value: $0) }
-                payload.setContent(start, content.text.count)
+        if let override = state.overrides[vertex] {
+            if let text = override.made?.text {
+                let start = longStarts[vertex] ?? text.withBytes { made.append(value: $0) }
+                payload.setContent(start, text.count)
                 node.flags.insert(.hasContent)
             } else if let content = override.content {
                 payload.setContent(Int(content.lowerBound + base), content.count)
                 used += content.count
                 node.flags.insert(.hasContent)
             }
-            if let kind = state.kinds[vertex] {
-                node.flags.set(.hasKind, kind != nil)
+            switch override.kind {
+            case .inBatch(let start):
+                payload.kindStart = start + base
+                node.flags.insert(.hasKind)
+            case .inContent(let kind):
                 let start = kind?.withUnsafeBytes { made.append(value: $0) } ?? 0
                 payload.kindStart = UInt32(truncatingIfNeeded: start)
-            } else if let kind = override.kindStart {
-                payload.kindStart = kind + base
-                node.flags.insert(.hasKind)
+                node.flags.set(.hasKind, kind != nil)
+            case nil: break
             }
             if let isCollapsed = override.isCollapsed { node.flags.set(.isCollapsed, isCollapsed) }
             // It is no longer written as its id alone.
@@ -179,7 +167,19 @@ struct EditedStateWriter {
 }
 
 extension NodeFlags {
-    fileprivate mutating func set(_ flag: NodeFlags, _ isSet: Bool) {
-        if isSet { insert(flag) } else { remove(flag) }
+    mutating func set(_ flag: NodeFlags, _ isSet: Bool) { if isSet { insert(flag) } else { remove(flag) } }
+}
+
+extension PieceTable {
+    /// What the new state has too much of, with the number and the limit. A state beyond a limit may shrink.
+    func excess(
+        over limits: StateLimits, from old: ColumnsView, _ made: TokenBuffer
+    ) -> (what: String, count: Int, limit: Int)? {
+        [
+            ("sections", sections.count, limits.maxSections, old.sections.count),
+            ("items", itemCount, limits.maxItems, old.nodes.count),
+            // Records hold offsets of 32 bits.
+            ("bytes", made.end + JSONScanner.padding, Int(UInt32.max), 0),
+        ].first { $0.1 > $0.2 && $0.1 > $0.3 }.map { ($0.0, $0.1, $0.2) }
     }
 }

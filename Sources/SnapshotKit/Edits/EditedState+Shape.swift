@@ -117,8 +117,7 @@ extension EditedState {
     ///
     /// - Parameter before: what was read before; nil if the vertex is new.
     mutating func follow(
-        _ said: Said, on vertex: Int, from before: ShapeFields?, at place: DocumentPlace,
-        _ violations: inout Violations
+        _ said: Said, on vertex: Int, from before: ShapeFields?, at place: DocumentPlace, _ violations: inout Violations
     ) {
         write(said, into: vertex, at: place, &violations)
         let after = readFields(of: vertex)
@@ -130,34 +129,25 @@ extension EditedState {
         for fault in after.faults where !isRead && !old.faults.contains(fault) {
             let isID = fault.code == "missing-id"
             if isID, before == nil { continue }
-            violations.note(
-                isID ? "id-changed" : "wrong-shape", fault.detail, advice: isID ? advice : nil, at: place)
+            violations.note(isID ? "id-changed" : "wrong-shape", fault.detail, advice: isID ? advice : nil, at: place)
         }
         if let id = after.id, id != old.id ?? ownID(of: vertex) {
             violations.note(
                 "id-changed", "the content has the id \"\(Violations.shown(id))\" now", advice: advice, at: place)
         }
-        if said.kind == nil, after.kind != old.kind {
-            change(vertex) { _ in }
-            kinds[vertex] = .some(after.kind)
-        }
+        if said.kind == nil, after.kind != old.kind { change(vertex) { $0.kind = .inContent(after.kind) } }
         if said.isExpanded == nil, after.isExpanded != old.isExpanded,
             let isExpanded = after.isExpanded ?? (keepsExpanded ? nil : true)
         {
             change(vertex) { $0.isCollapsed = !isExpanded }
         }
-        if before != nil, !said.isPlaced, isRow(vertex) {
-            followGroup(of: vertex, from: old, to: after)
+        // A row whose group has changed goes to the end of that section.
+        if before != nil, !said.isPlaced, isRow(vertex), let group = after.group, group.id.text != old.group?.id.text,
+            case let section = section(of: group), tree.parent(of: vertex) != section
+        {
+            detach(vertex)
+            self.place(vertex, in: Gap(parent: section))
         }
-    }
-
-    /// Moves a row whose group has changed to the end of that section.
-    private mutating func followGroup(of vertex: Int, from old: ShapeFields, to new: ShapeFields) {
-        guard let group = new.group, group.text != old.group?.text else { return }
-        let section = section(of: group)
-        guard tree.parent(of: vertex) != section else { return }
-        detach(vertex)
-        self.place(vertex, in: Gap(parent: section))
     }
 
     // MARK: Groups
@@ -178,13 +168,11 @@ extension EditedState {
 
     /// The section of a group, which is made at the end if there is none.
     private mutating func section(of group: ShapeFields.Group) -> Int {
-        let id = GivenIDs.ID(group.text, isInteger: group.isInteger)
-        if let section = find(.sections, id) { return section }
+        if let section = find(.sections, group.id) { return section }
         let section = vertex(.madeSection(madeSections))
         madeSections += 1
-        givenIDs.give(id, to: section, .sections)
-        made[section] = (group.content, nil)
-        change(section) { _ in }
+        givenIDs.give(group.id, to: section, .sections)
+        change(section) { $0.made = (group.content, nil) }
         place(section, in: Gap(parent: EditedTree.root))
         return section
     }
@@ -192,13 +180,12 @@ extension EditedState {
     /// Writes the group of the section that an edit has put a row into into its content, unless it has that group.
     mutating func sayGroup(of vertex: Int, at place: DocumentPlace, _ violations: inout Violations) {
         guard let element = listReader?.targets.mapping.element, let groupAt = element.groupAt,
-            element.groupPrefix == nil,
-            isRow(vertex)
+            element.groupPrefix == nil, isRow(vertex)
         else { return }
         let before = readFields(of: vertex)
         let section = tree.parent(of: vertex)
         let id = id(ofSection: section)
-        guard before.group?.text != id.text else { return }
+        guard before.group?.id.text != id.text else { return }
         write(value(of: id, section), at: groupAt, into: vertex, place, &violations)
         follow(Said(isPlaced: true), on: vertex, from: before, at: place, &violations)
     }
@@ -229,9 +216,7 @@ extension EditedState {
 
     /// Whether some section goes, also after edits that change nothing. O(sections) of a list that is grouped.
     var ungroupsSections: Bool {
-        guard listReader?.isGrouped == true else { return false }
-        return sequence(first: tree.first(in: EditedTree.root), next: { tree.next(after: $0) })
-            .prefix { $0 >= 0 }.contains { ungroups($0) }
+        listReader?.isGrouped == true && tree.children(of: EditedTree.root).contains(where: ungroups)
     }
 
     // MARK: Ids
@@ -299,9 +284,8 @@ extension EditedState {
     }
 
     private func has(_ pointer: JSONPointer, _ vertex: Int) -> Bool {
-        withContent(of: vertex) { content in
-            guard let base = content.baseAddress, !content.isEmpty else { return false }
-            return PointerSet([pointer]).value(in: base, entersArrays: true) != nil
+        withContent(of: vertex) {
+            !$0.isEmpty && PointerSet([pointer]).value(in: $0.baseAddress!, entersArrays: true) != nil
         }
     }
 
@@ -313,9 +297,8 @@ extension EditedState {
         guard takesRoom(vertex, place, &violations),
             let text = withContent(of: vertex, { JSONText(setting: value, at: pointer, in: $0) })
         else { return }
-        madeBytes += text.count - (made[vertex]?.text.count ?? 0)
-        made[vertex] = (text, nil)
-        change(vertex) { _ in }
+        madeBytes += text.count - (overrides[vertex]?.made?.text.count ?? 0)
+        change(vertex) { $0.made = (text, nil) }
         fields[vertex] = nil
     }
 }

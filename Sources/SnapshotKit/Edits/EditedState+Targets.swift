@@ -39,8 +39,7 @@ extension EditedState {
                     position: anchors.side == .before ? .before(sibling) : .after(sibling))
             }
             return anchors.endsOpen ? self.end(anchors.side == .before ? .end : .start, &violations) : nil
-        case .into(let parent, let end):
-            return find(parent, &violations).map { Target(parent: $0, position: .at(end)) }
+        case .into(let parent, let end): return find(parent, &violations).map { Target(parent: $0, position: .at(end)) }
         case .at(let end): return self.end(end, &violations)
         }
     }
@@ -61,11 +60,10 @@ extension EditedState {
     private func sibling(_ anchors: Edit.Anchors, _ moved: Set<Int>, _ violations: inout Violations) -> Int? {
         let subject = edit.subject ?? .items
         let ids = batch.ids[anchors.ids]
-        for id in ids {
-            if let found = find(subject, id), !moved.contains(found) { return found }
+        for id in ids { if let found = find(subject, id), !moved.contains(found) { return found } }
+        guard let id = ids.first, !anchors.endsOpen, !ids.contains(where: { isDoubtful($0, subject) }) else {
+            return nil
         }
-        guard let id = ids.first, !anchors.endsOpen, !ids.contains(where: { isDoubtful($0, subject) })
-        else { return nil }
         let place = batch.place(of: id, levelsUp: anchors.isList ? 1 : 0)
         if anchors.isList {
             violations.note("anchor-not-found", "none of the \(subject.rawValue) has one of these ids", at: place)

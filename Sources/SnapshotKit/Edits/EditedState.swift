@@ -21,12 +21,8 @@ struct EditedState {
     /// For the batch's sections or nodes with one id, the vertex last put into the tree, by `EditBatch.firsts`; -1 for
     /// none.
     private var current: [Int32]
-    /// What edits changed about vertices.
-    private var overrides: [Int: Override] = [:]
-    /// Contents made by intents, from those of the state and of the batch; if they only append to a text of the
-    /// state's, that.
-    var made: [Int: (text: JSONText, grown: GrownText?)] = [:]
-    /// Bytes of these.
+    private(set) var overrides: [Int: Override] = [:]
+    /// Bytes of the contents that intents made.
     var madeBytes = 0
     /// Bytes of contents that intents have read more than once, or in vain.
     var repeated = 0
@@ -58,8 +54,6 @@ struct EditedState {
     var keepsExpanded = false
     /// What was read in contents as they are now.
     var fields: [Int: (reader: ShapeReader, fields: ShapeFields)] = [:]
-    /// Kinds that follow contents, as JSON strings, by vertex; nil for none.
-    var kinds: [Int: [UInt8]?] = [:]
     /// Sections that groups have made, and ids given by them or to scoped elements.
     var madeSections = 0
     var givenIDs = GivenIDs()
@@ -68,14 +62,24 @@ struct EditedState {
 
     /// What edits replaced about a section or an item; nil for what they did not.
     struct Override {
+        /// Where the content is in the batch.
         var content: Range<UInt32>?
-        var kindStart: UInt32?
+        /// The content made of that, or of the state's; if the state's has only grown, how.
+        var made: (text: JSONText, grown: GrownText?)?
+        var kind: Kind?
         var isCollapsed: Bool?
     }
 
+    /// The kind of an item, as a JSON string.
+    enum Kind {
+        case inBatch(UInt32)
+        /// What a shape reads in the content; nil for none.
+        case inContent([UInt8]?)
+    }
+
     init(
-        _ old: ColumnsView, _ batch: EditBatch, _ bytes: UnsafeRawPointer, _ limits: StateLimits,
-        following shape: StateShape?, sequence: UInt64 = 0
+        _ old: ColumnsView, _ batch: EditBatch, _ bytes: UnsafeRawPointer, _ limits: StateLimits, _ shape: StateShape?,
+        _ sequence: UInt64
     ) {
         newIDs = ElementIDs(sequence)
         (self.old, self.batch, self.bytes, self.limits) = (old, batch, bytes, limits)
@@ -91,9 +95,7 @@ struct EditedState {
     // MARK: Vertices
 
     /// What a vertex stands for: an index into the state, or into the batch.
-    enum Vertex {
-        case oldSection(Int), oldItem(Int), newSection(Int), newItem(Int), madeSection(Int)
-    }
+    enum Vertex { case oldSection(Int), oldItem(Int), newSection(Int), newItem(Int), madeSection(Int) }
 
     func vertex(_ vertex: Vertex) -> Int {
         switch vertex {
@@ -129,17 +131,8 @@ struct EditedState {
         }
     }
 
-    func override(of vertex: Int) -> Override? { overrides[vertex] }
-
     /// The last edit that put a vertex, or one of its ancestors, where it is.
-    func placingEdit(of vertex: Int) -> Int {
-        var (edit, ancestor) = (0, vertex)
-        while ancestor > 0 {
-            edit = max(edit, placedBy[ancestor] ?? 0)
-            ancestor = tree.parent(of: ancestor)
-        }
-        return edit
-    }
+    func placingEdit(of vertex: Int) -> Int { tree.lineage(of: vertex).compactMap { placedBy[$0] }.max() ?? 0 }
 
     // MARK: Ids
 
@@ -159,9 +152,7 @@ struct EditedState {
     }
 
     /// The vertices of the batch and of the state that have or had an id; -1 for none.
-    func vertices(
-        _ subject: Edit.Subject, _ id: UnsafeRawBufferPointer, _ hash: UInt32
-    ) -> (new: Int, old: Int) {
+    func vertices(_ subject: Edit.Subject, _ id: UnsafeRawBufferPointer, _ hash: UInt32) -> (new: Int, old: Int) {
         switch subject {
         case .items:
             let new = batch.nodeTable.first(hash) { isText(id, hash, of: batch.nodes[$0]) }
@@ -213,26 +204,6 @@ struct EditedState {
         isTouched = true
     }
 
-    /// Takes out everything below some vertices.
-    mutating func empty(_ vertices: [Int]) {
-        tree.clear(vertices)
-        isTouched = true
-    }
-
-    /// Empties all sections. O(sections) the first time, then O(placed since).
-    private mutating func emptyAll() {
-        var vertices = filledSinceEmptied ?? []
-        if filledSinceEmptied == nil {
-            var section = tree.first(in: EditedTree.root)
-            while section >= 0 {
-                vertices.append(section)
-                section = tree.next(after: section)
-            }
-        }
-        empty(vertices)
-        filledSinceEmptied = []
-    }
-
     /// Changes what a section or an item shows.
     mutating func change(_ vertex: Int, _ body: (inout Override) -> Void) {
         isTouched = true
@@ -259,14 +230,14 @@ struct EditedState {
 
 // MARK: - Applying an edit
 //
-// One edit. Its operands and their destination are looked up first; only then is anything changed. All that is wrong is
-// reported: after an edit that does not fit, the others go on with as much of it as could be done, and nothing is
-// reported of what that leaves in doubt.
+// Its operands and their destination are looked up first; only then is anything changed. All that is wrong is reported:
+// after an edit that does not fit, the others go on with as much of it as could be done, and nothing is reported of
+// what that leaves in doubt.
 
 extension EditedState {
     /// Applies all edits; returns what is wrong with them. If anything is, the state must not be used any more.
-    mutating func applyAll(limit: Int) -> Violations {
-        var violations = Violations(limit: limit)
+    mutating func applyAll() -> Violations {
+        var violations = Violations(limit: limits.maxViolations)
         for index in batch.edits.indices {
             self.index = index
             if !edit.isUnclear || edit.subject != nil { apply(&violations) }
@@ -333,8 +304,7 @@ extension EditedState {
             let (record, new) = (batch.nodes[node], vertex(.newItem(node)))
             let parent = Int(record.parent)
             let target =
-                parent < 0
-                ? gap ?? groupGap(of: new) : Gap(parent: existing[parent] ?? vertex(.newItem(parent)))
+                parent < 0 ? gap ?? groupGap(of: new) : Gap(parent: existing[parent] ?? vertex(.newItem(parent)))
             let given = givenID(of: new, in: target, &violations)
             if let found = given.map({ find(.items, $0) }) ?? find(.items, EditID(record)) {
                 noteDuplicate(new, found, &violations)
@@ -373,11 +343,12 @@ extension EditedState {
         }
     }
 
+    /// Takes out everything below the operands, or below all sections: O(sections) the first time, then O(placed since).
     private mutating func clear(_ violations: inout Violations) {
-        guard edit.subject == nil else {
-            return empty(operands(&violations).map(\.vertex).filter(tree.contains))
-        }
-        emptyAll()
+        isTouched = true
+        if edit.subject != nil { return tree.clear(operands(&violations).map(\.vertex)) }
+        tree.clear(filledSinceEmptied ?? tree.children(of: EditedTree.root))
+        filledSinceEmptied = []
     }
 
     private mutating func update(_ violations: inout Violations) {
@@ -388,12 +359,10 @@ extension EditedState {
                 continue
             }
             let before = reads(vertex) ? readFields(of: vertex) : nil
-            if update.content != nil { made[vertex] = nil }
-            if update.kindStart != nil { kinds[vertex] = nil }
-            change(vertex) { override in
-                if let content = update.content { override.content = content }
-                if let kind = update.kindStart { override.kindStart = kind }
-                if let isExpanded = update.isExpanded { override.isCollapsed = !isExpanded }
+            change(vertex) {
+                if let content = update.content { ($0.content, $0.made) = (content, nil) }
+                if let kind = update.kindStart { $0.kind = .inBatch(kind) }
+                if let isExpanded = update.isExpanded { $0.isCollapsed = !isExpanded }
             }
             if update.hasIntents { carryOut(update, on: vertex, &violations) }
             if let before { follow(update, on: vertex, from: before, &violations) }
@@ -448,9 +417,8 @@ extension EditedState {
         let isInserted = (firstNew..<firstMade).contains(existing)
         let detail = isInserted ? "is inserted more than once" : "already exists; move or update it"
         for vertex in (isInserted ? [existing] : []) + [new] where reported.insert(vertex).inserted {
-            let (what, id) = (
-                vertex < firstNew + batch.sections.count ? "section" : "item", EditID(record(of: vertex).node)
-            )
+            let what = vertex < firstNew + batch.sections.count ? "section" : "item"
+            let id = EditID(record(of: vertex).node)
             violations.note("duplicate-id", "the \(what) \"\(shown(id))\" \(detail)", at: batch.place(of: id))
         }
     }

@@ -29,6 +29,11 @@ struct EditedTree {
     func first(in parent: Int) -> Int { Int(links(parent).first) }
     func last(in parent: Int) -> Int { Int(links(parent).last) }
 
+    /// The children of a vertex, in order.
+    func children(of parent: Int) -> [Int] {
+        sequence(first: first(in: parent)) { next(after: $0) }.prefix { $0 >= 0 }
+    }
+
     /// Whether a vertex that is not the root is in the tree. O(levels).
     func contains(_ vertex: Int) -> Bool {
         var vertex = vertex

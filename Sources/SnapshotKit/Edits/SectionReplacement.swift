@@ -9,9 +9,7 @@ package struct SectionOutline: Sendable, Equatable {
     package let content: JSONText?
 
     package init(id: String, content: JSONText? = nil) { (self.id, self.content) = (id, content) }
-}
 
-extension SectionOutline {
     /// Compares contents by their bytes.
     package static func == (one: SectionOutline, other: SectionOutline) -> Bool {
         one.id == other.id && one.content?.bytes == other.content?.bytes
@@ -32,12 +30,12 @@ extension Snapshot {
         _ section: SectionReading?, among outlines: [SectionOutline]? = nil, limits: StateLimits = StateLimits()
     ) throws(StateError) -> (snapshot: Snapshot, shared: SharedRuns) {
         let rows = section?.reading.snapshot ?? .empty
-        return try columns.withViews(of: rows.columns) {
-            (old, new) throws(StateError) -> (snapshot: Snapshot, shared: SharedRuns) in
+        let shared = try columns.withViews(of: rows.columns) { (old, new) throws(StateError) in
             var replacement = SectionReplacement(old, new, section, outlines, limits)
             replacement.writeSections(outlines)
-            return try replacement.finished()
+            return try replacement.finish()
         }
+        return (Snapshot(shared.new), shared)
     }
 }
 
@@ -93,9 +91,7 @@ private struct SectionReplacement {
         } else if index == nil || isReplaced {
             content?.withBytes { show($0, in: &record) }
         }
-        if isReplaced, let isExpanded = section?.isExpanded {
-            if isExpanded { record.flags.remove(.isCollapsed) } else { record.flags.insert(.isCollapsed) }
-        }
+        if isReplaced, let isExpanded = section?.isExpanded { record.flags.set(.isCollapsed, !isExpanded) }
         pieceTable.beginSection(record)
         let items = index.map { Int(old.sections[$0].firstItem)..<Int(old.sections[$0].endItem) } ?? 0..<0
         if isReplaced, section?.hasItems == true {
@@ -197,19 +193,14 @@ private struct SectionReplacement {
 
     // MARK: The end
 
-    mutating func finished() throws(StateError) -> (snapshot: Snapshot, shared: SharedRuns) {
+    mutating func finish() throws(StateError) -> SharedRuns {
         guard violations.isEmpty else { throw .invalid(violations.reported(in: new.text.first)) }
-        let size = made.end + JSONScanner.padding
-        for (what, count, limit, before) in [
-            ("sections", pieceTable.sections.count, limits.maxSections, old.sections.count),
-            ("items", pieceTable.itemCount, limits.maxItems, old.nodes.count), ("bytes", size, Int(UInt32.max), 0),
-        ] where count > limit && count > before {
+        if let (what, count, limit) = pieceTable.excess(over: limits, from: old, made) {
             throw .limitExceeded(what: what, limit: limit, actual: count, pointer: "")
         }
         let text = old.columns.text.appending(made, garbageBytes: pieceTable.bytesLeftBehind(of: old))
-        let shared = exchange(&pieceTable, with: PieceTable(list: ListContent()))
+        return exchange(&pieceTable, with: PieceTable(list: ListContent()))
             .finish(from: old, text: text, isIndexed: true)
-        return (Snapshot(shared.new), shared)
     }
 }
 

@@ -46,15 +46,18 @@ final class ShapeReader {
             fields.isExpanded = true
         }
         // The content of an element is the element without its list.
-        let holdsList = !node.flags.contains(.hasContent) || Int(payload.contentCount) < content.count
-        // A section's content has none anyway.
-        fields.faults =
-            holdsList
-            ? [.list(isSection ? "itemsAt" : "childrenAt")]
-            : reader.violations.reported(in: content.baseAddress!).filter { $0.code != "missing-items" }.map {
-                let place = $0.pointer.isEmpty ? "" : ", at \"\($0.pointer)\" of the content"
-                return ShapeFields.Fault(code: $0.code, detail: $0.detail + place)
-            }
+        if !node.flags.contains(.hasContent) || Int(payload.contentCount) < content.count {
+            let member = isSection ? "itemsAt" : "childrenAt"
+            let detail = "a list at \(member) is no part of the content: insert, move or delete its items"
+            fields.faults = [Violation(pointer: "", code: "wrong-shape", detail: detail)]
+        } else {
+            // A section's content has no items anyway.
+            fields.faults = reader.violations.reported(in: content.baseAddress!).filter { $0.code != "missing-items" }
+                .map {
+                    let place = $0.pointer.isEmpty ? "" : ", at \"\($0.pointer)\" of the content"
+                    return Violation(pointer: "", code: $0.code, detail: $0.detail + place)
+                }
+        }
         return fields
     }
 
@@ -67,7 +70,7 @@ final class ShapeReader {
 
     /// Whether grouping gives a section with an id this content.
     func groups(_ content: UnsafeRawBufferPointer, intoSection id: [UInt8]) -> Bool {
-        content.groupAlone != nil && group(in: content, at: Self.groupName).text == id
+        content.groupAlone != nil && group(in: content, at: Self.groupName).id.text == id
     }
 
     private func parser(of content: UnsafeRawBufferPointer) -> StateParser {
@@ -107,31 +110,17 @@ struct ShapeFields {
     var isExpanded: Bool?
     /// The group of a row; nil if rows have none.
     var group: Group?
-    var faults: [Fault] = []
-
-    /// A value that cannot be read.
-    struct Fault: Equatable {
-        let code: String
-        let detail: String
-
-        /// A list in a content, which has its items beside it.
-        static func list(_ member: String) -> Fault {
-            Fault(
-                code: "wrong-shape",
-                detail: "a list at \(member) is no part of the content: insert, move or delete its items")
-        }
-    }
+    /// Values that cannot be read.
+    var faults: [Violation] = []
 
     /// The section that a row belongs to.
     struct Group {
-        /// The text of its id, and whether that was written as a number.
-        let text: [UInt8]
-        let isInteger: Bool
+        let id: GivenIDs.ID
         /// What grouping gives it for a content.
         let content: JSONText
 
         fileprivate init(_ group: GroupValue) {
-            (text, isInteger) = (Array(group.id), group.form == .literal && group.id.isInteger)
+            id = GivenIDs.ID(Array(group.id), isInteger: group.form == .literal && group.id.isInteger)
             var buffer = TokenBuffer()
             let range = buffer.append(headerOf: group.id, group.form) ?? 0..<0
             content = JSONText(accepted: Array(buffer.bytes[range]))
