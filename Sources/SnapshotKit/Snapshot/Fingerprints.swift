@@ -3,8 +3,7 @@
 // of Bellare and Micciancio, 1997). Since ids are unique, the links determine the whole order; and a state that
 // resembles the previous one costs a subtraction and an addition for each item that was changed, inserted, removed or
 // moved, and for its successor, however long the list is. Whoever can compute the summands can make sums collide;
-// without the key nobody can, and clients only see the sum hashed once more. `KeyedHash` says how much that is worth: a
-// client cannot choose a revision, but nothing is authenticated.
+// without the key nobody can, and clients only see the sum hashed once more (`KeyedHash` says how much that is worth).
 //
 // Rejected: a chain in which each hash enters the next, which reads all ids again for each revision; hashing indexes,
 // which change for all items behind an inserted one.
@@ -16,25 +15,26 @@ public final class Fingerprints: Sendable {
     package let sections: [UInt64]
     /// The hash of the list's own content; zero if it has none.
     package let list: UInt64
-    /// The function.
     package let hash: KeyedHash
     /// The sum of the hashes of all items and sections.
     private let sum: UInt64
-    /// The hashes of texts that have just grown, by item, for when they grow again.
-    private let growing: [Int: GrowingText]
+    /// Texts that have just grown, by item, and their hashes, which go on when they grow again.
+    private let growing: Growing
+
+    private typealias Growing = [Int: (text: GrownText, hash: KeyedHash.Growing)]
 
     /// Hashes every content and kind. O(bytes).
     ///
     /// - Parameter ignored: places inside items' contents to ignore.
     public convenience init(of snapshot: Snapshot, by hash: KeyedHash, ignoring ignored: [JSONPointer] = []) {
         let ignored = PointerSet(ignored)
-        let (items, sections) = snapshot.columns.withView { view in
+        let (items, sections, list) = snapshot.columns.withView { view in
             (
                 view.nodes.indices.map { hash.fingerprint(ofItem: $0, view, ignored) },
-                view.sections.indices.map { hash.fingerprint(ofSection: $0, view) }
+                view.sections.indices.map { fingerprint(of: view.content(ofSection: $0), by: hash, ignoring: .none) },
+                fingerprint(of: view.listContent, by: hash, ignoring: .none)
             )
         }
-        let list = snapshot.columns.withView { hash.fingerprint(ofListOf: $0) }
         self.init(items: items, sections: sections, list: list, of: snapshot.columns, by: hash)
     }
 
@@ -52,27 +52,20 @@ public final class Fingerprints: Sendable {
             self.init(of: snapshot, by: known.hash, ignoring: ignored)
             return
         }
-        let (items, sections, list, sum, growing) = shared.old.withViews(of: snapshot.columns) { old, new in
-            let list =
-                old.listContent.hasSameBytes(as: new.listContent)
-                ? known.list : known.hash.fingerprint(ofListOf: new)
-            let others = known.carried(over: shared, from: old, to: new, PointerSet(ignored))
-            return (others.items, others.sections, list, others.sum, others.growing)
+        let (items, sections, list, sum, growing) = shared.old.withViews(of: snapshot.columns) {
+            known.carried(over: shared, from: $0, to: $1, PointerSet(ignored))
         }
         self.init(items: items, sections: sections, list: list, hash: known.hash, sum: sum, growing: growing)
     }
 
     /// Fingerprints that were computed before. O(n).
-    convenience init(
-        items: [Fingerprint], sections: [UInt64], list: UInt64, of columns: Columns, by hash: KeyedHash
-    ) {
+    convenience init(items: [Fingerprint], sections: [UInt64], list: UInt64, of columns: Columns, by hash: KeyedHash) {
         let sum = columns.withView { hash.sum(items, sections, $0) }
         self.init(items: items, sections: sections, list: list, hash: hash, sum: sum)
     }
 
     private init(
-        items: [Fingerprint], sections: [UInt64], list: UInt64, hash: KeyedHash, sum: UInt64,
-        growing: [Int: GrowingText] = [:]
+        items: [Fingerprint], sections: [UInt64], list: UInt64, hash: KeyedHash, sum: UInt64, growing: Growing = [:]
     ) {
         (self.items, self.sections, self.list, self.hash, self.sum) = (items, sections, list, hash, sum)
         self.growing = growing
@@ -81,16 +74,22 @@ public final class Fingerprints: Sendable {
     /// The fingerprints of a new state, with the old sum adjusted for the links that differ.
     private func carried(
         over shared: SharedRuns, from old: ColumnsView, to new: ColumnsView, _ ignored: PointerSet
-    ) -> (items: [Fingerprint], sections: [UInt64], sum: UInt64, growing: [Int: GrowingText]) {
+    ) -> (items: [Fingerprint], sections: [UInt64], list: UInt64, sum: UInt64, growing: Growing) {
         let runs = shared.runs
-        var growing: [Int: GrowingText] = [:]
+        var growing: Growing = [:]
         for (item, text) in shared.grown {
-            growing[item] = GrowingText(text, in: new.content(ofItem: item), behind: self.growing[item], by: hash)
+            let last = self.growing[item]
+            let goesOn = last?.text.start == text.start && last?.text.count == text.oldCount
+            var hash = goesOn ? last!.hash : KeyedHash.Growing(ofStringBy: self.hash)
+            hash.append(text.string(in: new.content(ofItem: item), from: goesOn ? text.oldCount : 0).text.bytes())
+            growing[item] = (text, hash)
         }
         let print = { [growing] (item: Int) in
-            let known = growing.isEmpty ? nil : growing[item]?.print(in: new.content(ofItem: item))
+            let known = growing[item].map { ($0.text.string(in: new.content(ofItem: item)), $0.hash.value) }
             return self.hash.fingerprint(ofItem: item, new, ignored, knowing: known)
         }
+        let isSameList = old.listContent.hasSameBytes(as: new.listContent)
+        let list = isSameList ? list : fingerprint(of: new.listContent, by: hash, ignoring: .none)
         var items: [Fingerprint] = []
         items.reserveCapacity(new.nodes.count)
         for run in runs {
@@ -105,13 +104,13 @@ public final class Fingerprints: Sendable {
             if section < old.sections.count, old.content(ofSection: section).hasSameBytes(as: content) {
                 if !isAsMany { sections[section] = self.sections[section] }
             } else {
-                sections[section] = hash.fingerprint(ofSection: section, new)
+                sections[section] = fingerprint(of: content, by: hash, ignoring: .none)
             }
         }
         // Each link that differs costs a summand on either side.
         let others = new.nodes.count - runs.reduce(0) { $0 + $1.count - 1 }
         guard others * 2 < new.nodes.count else {
-            return (items, sections, hash.sum(items, sections, new), growing)
+            return (items, sections, list, hash.sum(items, sections, new), growing)
         }
         var sum = sum
         let hasSameStructure = shared.hasSameStructure
@@ -133,7 +132,7 @@ public final class Fingerprints: Sendable {
             if section < old.sections.count { sum &-= hash.summand(ofSection: section, old, self.sections[section]) }
             if section < new.sections.count { sum &+= hash.summand(ofSection: section, new, sections[section]) }
         }
-        return (items, sections, sum, growing)
+        return (items, sections, list, sum, growing)
     }
 
     /// Memory held, in bytes.
@@ -152,27 +151,6 @@ public final class Fingerprints: Sendable {
         var salt = salt
         let whole = list == 0 ? sum : hash.mixed(list, sum)
         return hash.mixed(salt.withUTF8 { hash.digest(of: UnsafeRawBufferPointer($0)) }, whole)
-    }
-}
-
-/// A text that has grown, with its hash, which goes on when it grows again.
-private struct GrowingText {
-    private let text: GrownText
-    private var hash: KeyedHash.Growing
-
-    init(_ text: GrownText, in content: UnsafeRawBufferPointer, behind last: GrowingText?, by key: KeyedHash) {
-        self.text = text
-        if let last, last.text.start == text.start, last.text.count == text.oldCount {
-            hash = last.hash
-            hash.append(text.string(in: content, from: text.oldCount).text.bytes())
-        } else {
-            hash = KeyedHash.Growing(ofStringBy: key)
-            hash.append(text.string(in: content).text.bytes())
-        }
-    }
-
-    func print(in content: UnsafeRawBufferPointer) -> (string: JSONString, print: UInt64) {
-        (text.string(in: content), hash.value)
     }
 }
 
@@ -210,14 +188,6 @@ extension KeyedHash {
             print.kind = UInt32(truncatingIfNeeded: SnapshotKit.fingerprint(of: view.kindText(ofItem: item), by: self))
         }
         return print
-    }
-
-    fileprivate func fingerprint(ofSection section: Int, _ view: ColumnsView) -> UInt64 {
-        SnapshotKit.fingerprint(of: view.content(ofSection: section), by: self, ignoring: .none)
-    }
-
-    fileprivate func fingerprint(ofListOf view: ColumnsView) -> UInt64 {
-        SnapshotKit.fingerprint(of: view.listContent, by: self, ignoring: .none)
     }
 
     fileprivate func sum(_ items: [Fingerprint], _ sections: [UInt64], _ view: ColumnsView) -> UInt64 {
