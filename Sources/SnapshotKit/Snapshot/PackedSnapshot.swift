@@ -1,8 +1,6 @@
-// A state at rest. Its text stays as it is; its records are reduced to what cannot be derived, as differences in
-// LEB128: some 5 bytes per item, where the columns of a state in use take 24 to 48. Fingerprints are kept, since
-// computing them means reading all contents.
-
-/// A compact form of a state that is not in use, with its fingerprints.
+/// A compact form of a state that is not in use. Its text stays as it is; its records are reduced to what cannot be
+/// derived, as differences in LEB128: some 5 bytes per item, where the columns of a state in use take 24 to 48.
+/// Fingerprints are kept, since computing them means reading all contents.
 public struct PackedSnapshot: Sendable {
     private let text: TextRope
     private let records: [UInt8]
@@ -13,10 +11,8 @@ public struct PackedSnapshot: Sendable {
 
     /// Packs a state. O(items); the text is shared.
     public init(_ snapshot: Snapshot, _ fingerprints: Fingerprints) {
-        text = snapshot.columns.text
-        settings = snapshot.columns.settings
+        (text, settings, hash) = (snapshot.columns.text, snapshot.columns.settings, fingerprints.hash)
         hasDocumentOrder = !snapshot.columns.documentOrder.isEmpty
-        hash = fingerprints.hash
         records = snapshot.columns.withView { view in
             let capacity = RecordWriter.maxBytes * (1 + view.nodes.count + view.sections.count)
             return withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 8) { room in
@@ -41,50 +37,46 @@ public struct PackedSnapshot: Sendable {
 
     /// The state and its fingerprints as they were. O(items).
     public func opened() -> (Snapshot, Fingerprints) {
-        records.withUnsafeBytes { opened(PackedRecordParser($0.baseAddress!)) }
-    }
-
-    private func opened(_ reader: consuming PackedRecordParser) -> (Snapshot, Fingerprints) {
-        let content = ListContent(reader.takeRange())
-        let list = reader.takeWord()
-        let sections = reader.take()
-        let items = reader.take()
-        var builder = ColumnsBuilder()
-        builder.expect(items: items)
-        builder.settings = settings
-        builder.list = content
-        var fingerprints = [Fingerprint](filled: Fingerprint(), count: items)
-        var ofSections = [UInt64](filled: 0, count: sections)
-        for section in 0..<sections {
-            let flags = NodeFlags(rawValue: UInt8(truncatingIfNeeded: reader.take()))
-            builder.beginSection()
-            builder.setID(ofSection: section, reader.takeID(flags))
-            if flags.contains(.hasContent) {
-                builder.setContent(ofSection: section, reader.takeRange())
-                ofSections[section] = reader.takeWord()
-            }
-            if flags.contains(.isCollapsed) { builder.collapse(.section(section)) }
-            for _ in 0..<reader.take() {
-                let (flags, level) = reader.takeHead()
-                let item = builder.beginItem(parent: -1, level: level)
-                builder.setID(ofItem: item, reader.takeID(flags))
+        records.withUnsafeBytes { records in
+            var reader = PackedRecordParser(records.baseAddress!)
+            var builder = ColumnsBuilder()
+            builder.list = ListContent(reader.takeRange())
+            let list = reader.takeWord()
+            var ofSections = [UInt64](filled: 0, count: reader.take())
+            var ofItems = [Fingerprint](filled: Fingerprint(), count: reader.take())
+            builder.expect(items: ofItems.count)
+            builder.settings = settings
+            for section in ofSections.indices {
+                let flags = NodeFlags(rawValue: UInt8(truncatingIfNeeded: reader.take()))
+                builder.beginSection()
+                builder.setID(ofSection: section, reader.takeID(flags))
                 if flags.contains(.hasContent) {
-                    builder.setContent(ofItem: item, reader.takeRange())
-                    fingerprints[item].content = reader.takeWord()
+                    builder.setContent(ofSection: section, reader.takeRange())
+                    ofSections[section] = reader.takeWord()
                 }
-                if flags.contains(.hasKind) {
-                    builder.setKind(ofItem: item, start: reader.takeStart())
-                    fingerprints[item].kind = UInt32(truncatingIfNeeded: reader.take())
+                if flags.contains(.isCollapsed) { builder.collapse(.section(section)) }
+                for _ in 0..<reader.take() {
+                    let (flags, level) = reader.takeHead()
+                    let item = builder.beginItem(parent: -1, level: level)
+                    builder.setID(ofItem: item, reader.takeID(flags))
+                    if flags.contains(.hasContent) {
+                        builder.setContent(ofItem: item, reader.takeRange())
+                        ofItems[item].content = reader.takeWord()
+                    }
+                    if flags.contains(.hasKind) {
+                        builder.setKind(ofItem: item, start: reader.takeStart())
+                        ofItems[item].kind = UInt32(truncatingIfNeeded: reader.take())
+                    }
+                    if flags.contains(.isCollapsed) { builder.collapse(.item(item)) }
                 }
-                if flags.contains(.isCollapsed) { builder.collapse(.item(item)) }
+                builder.endSection()
             }
-            builder.endSection()
+            builder.outline()
+            if hasDocumentOrder { builder.setDocumentOrder() }
+            let columns = exchange(&builder, with: ColumnsBuilder()).finish(text: text).columns
+            let fingerprints = Fingerprints(items: ofItems, sections: ofSections, list: list, of: columns, by: hash)
+            return (Snapshot(columns), fingerprints)
         }
-        builder.outline()
-        if hasDocumentOrder { builder.setDocumentOrder() }
-        let snapshot = Snapshot(exchange(&builder, with: ColumnsBuilder()).finish(text: text).columns)
-        let columns = snapshot.columns
-        return (snapshot, Fingerprints(items: fingerprints, sections: ofSections, list: list, of: columns, by: hash))
     }
 }
 
