@@ -9,7 +9,9 @@ extension Snapshot {
 
     /// The item shown at a path; nil if there is none. O(1).
     public func item(at path: ItemPath) -> StateItem? {
-        columns.item(at: path).map { StateItem(columns: columns, index: $0) }
+        guard columns.sections.indices.contains(path.section) else { return nil }
+        let rows = StateRows(columns: columns, section: path.section)
+        return rows.indices.contains(path.row) ? rows[path.row] : nil
     }
 
     /// The section with an id. O(1).
@@ -21,9 +23,7 @@ extension Snapshot {
     }
 
     /// The list's own content, verbatim; nil if it has none.
-    public var content: [UInt8]? {
-        columns.withView { $0.listContent.isEmpty ? nil : Array($0.listContent) }
-    }
+    public var content: [UInt8]? { columns.withView { $0.listContent.isEmpty ? nil : Array($0.listContent) } }
 
     /// The sections, in order; each is found in O(1).
     public var sections: StateSections { StateSections(columns: columns) }
@@ -46,7 +46,7 @@ public struct StateSection: Sendable {
     public var isExpanded: Bool { !node.flags.contains(.isCollapsed) }
 
     /// The number of its visible items.
-    public var rowCount: Int { Int(node.endRow - node.firstRow) }
+    public var rowCount: Int { rows.count }
 
     /// Its rows, in order; access is O(1).
     public var rows: StateRows { StateRows(columns: columns, section: index) }
@@ -105,10 +105,9 @@ public struct StateRows: RandomAccessCollection, Sendable {
 
     /// The item at a row. O(1).
     public subscript(row: Int) -> StateItem {
-        guard let item = columns.item(at: ItemPath(section: section, row: row)) else {
-            preconditionFailure("no such row")
-        }
-        return StateItem(columns: columns, index: item)
+        precondition(indices.contains(row), "no such row")
+        let row = Int(columns.sections[section].firstRow) + row
+        return StateItem(columns: columns, index: columns.withView { $0.item(ofRow: row) })
     }
 }
 
@@ -134,7 +133,12 @@ public struct StateItem: Sendable {
     public var level: Int { Int(node.level) }
 
     /// Its place among the rows; nil while it is hidden. O(1).
-    public var path: ItemPath? { columns.path(ofItem: index) }
+    public var path: ItemPath? {
+        columns.withView { view in
+            let row = view.row(ofItem: index)
+            return row < 0 ? nil : ItemPath(section: Int(node.section), row: view.indexPath(ofRow: row).row)
+        }
+    }
 
     /// Whether its section and all its ancestors are expanded.
     public var isVisible: Bool { !node.flags.contains(.isHidden) }
@@ -143,9 +147,7 @@ public struct StateItem: Sendable {
     public var isExpanded: Bool { !node.flags.contains(.isCollapsed) }
 
     /// Its direct children, including hidden ones. O(children).
-    public var children: [StateItem] {
-        StateItem.siblings(columns, index + 1..<Int(node.end))
-    }
+    public var children: [StateItem] { StateItem.siblings(columns, index + 1..<Int(node.end)) }
 
     /// Its kind; nil if it has none.
     public var kind: String? {
@@ -194,8 +196,8 @@ public struct StateItem: Sendable {
 
 // MARK: - Paths
 
-/// The place of a row: the index of its section, and its own index among that section's rows, both from zero. Rows are
-/// visible items only, depth first.
+/// The place of a row: the index of its section, and its own among that section's rows, both from zero. Rows are visible
+/// items only, depth first.
 public struct ItemPath: Hashable, Sendable {
     /// Index of the section.
     public var section: Int
@@ -206,25 +208,6 @@ public struct ItemPath: Hashable, Sendable {
     public init(section: Int, row: Int) {
         self.section = section
         self.row = row
-    }
-}
-
-extension Columns {
-    /// The item at a row; nil if there is no such row. O(1).
-    func item(at path: ItemPath) -> Int? {
-        guard sections.indices.contains(path.section) else { return nil }
-        let section = sections[path.section]
-        guard path.row >= 0, path.row < Int(section.endRow - section.firstRow) else { return nil }
-        let row = Int(section.firstRow) + path.row
-        return itemOfRow.isEmpty ? row : Int(itemOfRow[row])
-    }
-
-    /// Where an item is shown; nil if it is hidden. O(1).
-    func path(ofItem item: Int) -> ItemPath? {
-        let row = itemOfRow.isEmpty && rowOfItem.isEmpty ? item : Int(rowOfItem[item])
-        guard row >= 0 else { return nil }
-        let section = Int(nodes[item].section)
-        return ItemPath(section: section, row: row - Int(sections[section].firstRow))
     }
 }
 
