@@ -101,9 +101,8 @@ struct EnvelopeParser {
     private var (tail, madeBytes) = (0, 0)
 
     init(
-        members: Envelope.Members, shape: StateShape, limits: StateLimits, known: IncrementalParse,
-        text: UnsafeRawPointer,
-        count: Int
+        _ members: Envelope.Members, _ shape: StateShape, _ limits: StateLimits, _ known: IncrementalParse,
+        text: UnsafeRawPointer, count: Int
     ) {
         (self.members, self.shape, self.limits, self.known) = (members, shape, limits, known)
         scanner = JSONScanner(base: text, count: count, maxDepth: limits.maxDepth)
@@ -148,10 +147,7 @@ struct EnvelopeParser {
         if members.refusesStates, isState || list != nil {
             metState = true
         } else if isState {
-            let shape = shape
-            try readState(name) { (reader) throws(JSONError) in
-                try reader.read(shape, depth: 1)
-            }
+            try readState(name) { [shape] (reader) throws(JSONError) in try reader.read(shape, depth: 1) }
         } else if members.values.contains(name) {
             values[name] = try scanner.takeValue(depth: 1)
         } else if let list {

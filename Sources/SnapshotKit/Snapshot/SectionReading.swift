@@ -1,6 +1,6 @@
 // One section from a document of its own: an array of items, an object that names what it brings, or any document of a
-// shape. It is read as the section `main` of a state, whose own content stands for the section's. So what a shape's
-// `rest` keeps becomes the section's content without further ado.
+// shape. It is read as the section `main` of a state, whose own content stands for the section's, as what a shape's
+// `rest` keeps does.
 
 /// What a document says of one section. An object, since it is passed on often.
 public final class SectionReading: Sendable {
@@ -42,23 +42,17 @@ extension StateDocument {
         keepsExpanded: Bool = false, continuing head: ElementHead? = nil
     ) throws(StateError) -> SectionReading {
         let id = Array(id.utf8)
-        try checkSize()
         removeTail()
         var body = StateParser.SectionBody(violations: Violations(limit: limits.maxViolations))
-        var parser = try withStart { (start) throws(StateError) -> StateParser in
-            var parser = StateParser(base: start, count: byteCount, limits: limits)
+        var parser = try read(limits) { (parser) throws(JSONError) in
             if keepsExpanded, known?.columns.hasCollapsed == true { parser.mentioned = [] }
             if shape.continuesHead {
                 var head = head ?? ElementHead(sequence: 1)
                 head.section = id
                 parser.elements = ElementReading(head, groupAt: nil, hasHead: known != nil)
             }
-            do throws(JSONError) {
-                // Ids that are made are unique in the whole state.
-                try parser.readSection(id, shape, scopesIDs: scopesIDs && !shape.continuesHead, into: &body)
-                try parser.scanner.finish()
-            } catch { throw .json(error) }
-            return parser
+            // Ids that are made are unique in the whole state.
+            try parser.readSection(id, shape, scopesIDs: scopesIDs && !shape.continuesHead, into: &body)
         }
         guard body.violations.isEmpty else { throw .wrongShape(withStart { body.violations.reported(in: $0) }) }
         guard id.withUnsafeBytes({ $0.canBeID }) else {
@@ -80,9 +74,7 @@ extension StateParser {
         var violations: Violations
     }
 
-    private enum SectionMember: String, CaseIterable {
-        case items, content, expanded
-    }
+    private enum SectionMember: String, CaseIterable { case items, content, expanded }
 
     /// Takes a document of one section.
     fileprivate mutating func readSection(
@@ -106,9 +98,7 @@ extension StateParser {
             body.hasItems = true
             return try readMain(depth: 0)
         case UInt8(ascii: "{"):
-            try readObject(depth: 1) { (reader, name) throws(JSONError) in
-                try reader.readMember(name, of: &body)
-            }
+            try readObject(depth: 1) { (reader, name) throws(JSONError) in try reader.readMember(name, of: &body) }
         default:
             body.violations.note(
                 "wrong-type", "the body must be an array of items, or an object with items, content or expanded",

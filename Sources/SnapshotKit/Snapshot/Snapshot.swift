@@ -1,15 +1,10 @@
-// The list engine. Bytes become JSON (folders Bytes, JSON); JSON becomes columns (Reading, by a Shape, perhaps with
-// Groups), and these a state (Columns, Snapshot); two states become a changeset (Diff), which is stored as a delta
-// (Deltas) or written for a client (Dialects); edits make the next state (Edits). No folder names what a later one
-// declares: `.ci/check-rooms`.
-//
-// The target imports nothing, not even Foundation. It knows no clock, lock, file or reader, so everything here is a
-// function of its arguments, and an app can use it as it is.
+// The list engine; docs/engine.md has its picture. The target imports nothing, not even Foundation. It knows no clock,
+// lock, file or reader, so everything here is a function of its arguments, and an app can use it as it is.
 
 /// The state of a list: sections in order, items in order, some of them nested.
 ///
-/// A value: copying it is one reference. It is read from JSON in one pass and keeps those bytes; ids, contents and
-/// kinds are ranges of them, so they are written exactly as they were read.
+/// Copying it copies one reference. It is read from JSON in one pass and keeps those bytes; ids, contents and kinds are
+/// ranges of them, so they are written exactly as they were read.
 ///
 /// Terms: an *item* is anything in the list; a *row* is a visible item: its section and all its ancestors are expanded.
 /// An index path counts rows within a section. Ids are compared by the UTF-8 bytes of their text: `1` and `"1"` are the
@@ -79,11 +74,9 @@ public struct Snapshot: Sendable {
 }
 
 // MARK: - As a document
-//
-// States as documents: sections and items verbatim and nested, every item an object, defaults omitted.
 
 extension Snapshot {
-    /// The state as a document. O(n).
+    /// The state as a document: sections and items verbatim and nested, every item an object, defaults omitted. O(n).
     public func documentJSON() -> [UInt8] {
         var writer = JSONWriter(capacity: textBytes + itemCount * 8)
         writeDocument(into: &writer)
@@ -91,22 +84,19 @@ extension Snapshot {
     }
 
     /// Writes what `documentJSON()` returns.
-    public func writeDocument(into writer: inout JSONWriter) { columns.withView { writer.append(documentOf: $0) } }
+    public func writeDocument(into writer: inout JSONWriter) {
+        columns.withView { view in
+            writer.append(sectionsOf: view) { section, writer in
+                let items = Int(view.sections[section].firstItem)..<Int(view.sections[section].endItem)
+                writer.append(documents: items, of: view)
+            }
+        }
+    }
 }
 
 extension JSONWriter {
-    /// Appends a whole state.
-    mutating func append(documentOf view: ColumnsView) {
-        append(sectionsOf: view) { section, writer in
-            let items = Int(view.sections[section].firstItem)..<Int(view.sections[section].endItem)
-            writer.append(documents: items, of: view)
-        }
-    }
-
-    /// Appends all sections, each with the elements of `items` that `appendItems` writes.
-    mutating func append(
-        sectionsOf view: ColumnsView, items appendItems: (Int, inout Self) -> Void
-    ) {
+    /// Appends a state with all sections, each with the elements of `items` that `appendItems` writes.
+    mutating func append(sectionsOf view: ColumnsView, items appendItems: (Int, inout Self) -> Void) {
         append(byte: UInt8(ascii: "{"))
         if !view.listContent.isEmpty { emit("\"content\":", view.listContent, ",") }
         append("\"sections\":[")
@@ -152,10 +142,7 @@ extension JSONWriter {
     }
 
     /// Appends one item with its subtree.
-    mutating func append(
-        document item: Int, of view: ColumnsView,
-        where includes: (Int) -> Bool = { _ in true }
-    ) {
+    mutating func append(document item: Int, of view: ColumnsView, where includes: (Int) -> Bool = { _ in true }) {
         let node = view.nodes[item]
         emit("{\"id\":", view.id(ofItem: item))
         appendShown(item, of: view)
@@ -176,18 +163,14 @@ extension JSONWriter {
         _ item: Int, of view: ColumnsView, content appendContent: (inout Self) -> Bool = { _ in false }
     ) {
         let flags = view.nodes[item].flags
-        if flags.contains(.hasContent), !appendContent(&self) {
-            emit(",\"content\":", view.content(ofItem: item))
-        }
-        if flags.contains(.hasKind) {
-            emit(",\"kind\":", view.kind(ofItem: item))
-        }
+        if flags.contains(.hasContent), !appendContent(&self) { emit(",\"content\":", view.content(ofItem: item)) }
+        if flags.contains(.hasKind) { emit(",\"kind\":", view.kind(ofItem: item)) }
     }
 }
 
 // MARK: - Measuring
 //
-// What the benchmarks compare with. An SPI, not for programs.
+// What the benchmarks compare with.
 
 extension Snapshot {
     /// Hashes the id of every item once, and folds the hashes together: the least that any diff by ids must do for a
@@ -205,6 +188,7 @@ extension Snapshot {
     /// Reads a state as `init(json:)` does, but without the table of ids; returns the number of items. O(n).
     @_spi(Measuring)
     public static func countItems(inJSON json: consuming [UInt8]) throws(StateError) -> Int {
-        try StateDocument(json).scan(.native, limits: .none).builder.nodes.count
+        try StateDocument(json).read(.none) { (parser) throws(JSONError) in try parser.read(.native, depth: 0) }
+            .builder.nodes.count
     }
 }

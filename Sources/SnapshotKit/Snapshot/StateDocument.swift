@@ -1,18 +1,17 @@
-// A JSON text that is a state, or an envelope around states such as {"state":…,"ttl":60} or {"old":…,"new":…}. All
-// states of a document share its bytes.
-
-/// A JSON text that can be read as states, more than once if the shape was a guess.
+/// A JSON text that can be read as a state, or as an envelope around states such as {"state":…,"ttl":60} or
+/// {"old":…,"new":…}, more than once if the shape was a guess. All states of a document share its bytes.
 public struct StateDocument: Sendable {
     private var bytes: [UInt8]
-    private let count: Int
+    /// The length of the text.
+    package let byteCount: Int
 
     /// A document of these bytes, UTF-8. An array with `DocumentText.trailer.count` (22) bytes of spare capacity is not
     /// copied.
     public init(_ json: consuming [UInt8]) {
-        count = json.count
+        byteCount = json.count
         json = Self.withoutMark(json)
         // A state holds this memory for its whole life, so room left by the array's growth is given back.
-        json.reserveExactly(count + DocumentText.trailer.count)
+        json.reserveExactly(byteCount + DocumentText.trailer.count)
         json.append(contentsOf: DocumentText.trailer)
         bytes = json
     }
@@ -42,9 +41,11 @@ public struct StateDocument: Sendable {
         removeTail()
         let head = shape.continuesHead ? head().map(Boxed.init) : nil
         var parser = try (known ?? .empty).columns.withView { (known) throws(StateError) in
-            try scan(
-                shape, limits: limits, upon: IncrementalParse(known, keepsExpanded: keepsExpanded, head: head),
-                omitsFaults: omitsFaults)
+            try read(limits) { (parser) throws(JSONError) in
+                parser.expect(IncrementalParse(known, keepsExpanded: keepsExpanded, head: head))
+                if omitsFaults { parser.omitFaults() }
+                try parser.read(shape, depth: 0)
+            }
         }
         let text = try takeText(of: &parser)
         return try parser.finish(over: text, upon: known?.columns)
@@ -53,7 +54,7 @@ public struct StateDocument: Sendable {
     /// Whether the document is an array, if it is JSON.
     package var isArray: Bool {
         withStart { start in
-            var scanner = JSONScanner(base: start, count: count, maxDepth: 0)
+            var scanner = JSONScanner(base: start, count: byteCount, maxDepth: 0)
             scanner.skipSpace()
             return scanner.byte(scanner.at) == UInt8(ascii: "[")
         }
@@ -73,10 +74,7 @@ public struct StateDocument: Sendable {
         return Envelope([("state", reading)], values: [:], isBareState: true, text: text)
     }
 
-    private var text: ArraySlice<UInt8> { bytes[..<count] }
-
-    /// The length of the text.
-    package var byteCount: Int { count }
+    private var text: ArraySlice<UInt8> { bytes[..<byteCount] }
 
     /// The value of a member as a separate document; nil if this one is not an object with such a member. It must be
     /// JSON. O(bytes).
@@ -85,15 +83,16 @@ public struct StateDocument: Sendable {
         return withStart { start in
             var cursor = JSONCursor(start)
             cursor.skipSpace()
-            guard cursor.byte == UInt8(ascii: "{"), let value = place.value(in: cursor.at, entersArrays: false)
-            else { return nil }
+            guard cursor.byte == UInt8(ascii: "{"), let value = place.value(in: cursor.at, entersArrays: false) else {
+                return nil
+            }
             cursor = JSONCursor(value)
             return StateDocument(Array(cursor.takeValue()))
         }
     }
 
     /// The document as a shape; nil if it is none. It must be JSON.
-    package var shape: StateShape? { try? StateShape(JSONSlice(bytes: bytes, range: 0..<count)) }
+    package var shape: StateShape? { try? StateShape(JSONSlice(bytes: bytes, range: 0..<byteCount)) }
 
     /// Whether the document is an object with a string `op`, as an edit is without its envelope. It must be JSON.
     /// O(bytes).
@@ -117,7 +116,7 @@ public struct StateDocument: Sendable {
     /// not.
     public func names(among known: Set<String>) -> Set<String>? {
         withStart { start in
-            var scanner = JSONScanner(base: start, count: count, maxDepth: JSONScanner.depthLimit)
+            var scanner = JSONScanner(base: start, count: byteCount, maxDepth: JSONScanner.depthLimit)
             scanner.skipSpace()
             guard scanner.byte(scanner.at) == UInt8(ascii: "{") else { return nil }
             scanner.at += 1
@@ -138,35 +137,27 @@ public struct StateDocument: Sendable {
 
     /// Checks that the document is JSON, and nothing else.
     public func check(_ limits: StateLimits) throws(StateError) {
-        try checkSize()
-        try withStart { (start) throws(StateError) in
-            var scanner = JSONScanner(base: start, count: count, maxDepth: limits.maxDepth)
-            do throws(JSONError) {
-                try scanner.skipValue(depth: 0)
-                try scanner.finish()
-            } catch { throw .json(error) }
-        }
+        _ = try read(limits) { (parser) throws(JSONError) in try parser.scanner.skipValue(depth: 0) }
     }
 
-    /// Reads the document as one state, up to the check for duplicate ids.
-    func scan(
-        _ shape: StateShape, limits: StateLimits, upon known: consuming IncrementalParse? = nil,
-        omitsFaults: Bool = false
+    /// Reads the document by `body`; duplicate ids are not looked for yet.
+    func read(
+        _ limits: StateLimits, by body: (inout StateParser) throws(JSONError) -> Void
     ) throws(StateError) -> StateParser {
         try checkSize()
-        return try withStart { (start) throws(StateError) -> StateParser in
-            var reader = StateParser(base: start, count: count, limits: limits)
-            if let known { reader.expect(known) }
-            if omitsFaults { reader.omitFaults() }
+        return try withStart { (start) throws(StateError) in
+            var parser = StateParser(base: start, count: byteCount, limits: limits)
             do throws(JSONError) {
-                try reader.read(shape, depth: 0)
-                try reader.scanner.finish()
+                try body(&parser)
+                try parser.scanner.finish()
             } catch { throw .json(error) }
-            return reader
+            return parser
         }
     }
 
-    func checkSize() throws(StateError) { if count > StateLimits.maxBytes { throw Self.tooLarge(count) } }
+    private func checkSize() throws(StateError) {
+        if byteCount > StateLimits.maxBytes { throw Self.tooLarge(byteCount) }
+    }
 
     static func tooLarge(_ count: Int) -> StateError {
         .limitExceeded(what: "bytes", limit: StateLimits.maxBytes, actual: count, pointer: "")
@@ -187,9 +178,7 @@ public struct StateDocument: Sendable {
         let size = tail.end + JSONScanner.padding
         // Records hold offsets of 32 bits.
         guard size <= UInt32.max else { throw Self.tooLarge(size) }
-        if text != nil || TextRope.keepsApart(tail.count) {
-            return text = (text ?? TextRope(bytes)).appending(tail)
-        }
+        if text != nil || TextRope.keepsApart(tail.count) { return text = (text ?? TextRope(bytes)).appending(tail) }
         bytes.reserveExactly(size)
         bytes.append(contentsOf: tail.bytes)
         bytes.append(contentsOf: JSONScanner.zeros)
@@ -197,7 +186,7 @@ public struct StateDocument: Sendable {
 
     /// Removes what an earlier reading stored.
     mutating func removeTail() {
-        let tail = bytes.count - count - DocumentText.trailer.count
+        let tail = bytes.count - byteCount - DocumentText.trailer.count
         if tail > 0 { bytes.removeLast(tail) }
     }
 
@@ -210,10 +199,8 @@ public struct StateDocument: Sendable {
         let boxed = shape.continuesHead ? head.map(Boxed.init) : nil
         var read = try (known ?? .empty).columns.withView { (known) throws(StateError) in
             try withStart { (start) throws(StateError) in
-                var reader = EnvelopeParser(
-                    members: members, shape: shape, limits: limits,
-                    known: IncrementalParse(known, keepsExpanded: keepsExpanded, head: boxed), text: start, count: count
-                )
+                let known = IncrementalParse(known, keepsExpanded: keepsExpanded, head: boxed)
+                var reader = EnvelopeParser(members, shape, limits, known, text: start, count: byteCount)
                 do throws(JSONError) { try reader.read() } catch { throw .json(error) }
                 return reader
             }
@@ -276,11 +263,8 @@ extension StateParser {
     mutating func read(_ shape: StateShape, depth: Int) throws(JSONError) {
         scanner.skipSpace()
         root = scanner.at
-        if let mapping = shape.mapping {
-            try readDocument(shape, mapping, depth: depth)
-        } else {
-            try readState(depth: depth)
-        }
+        guard let mapping = shape.mapping else { return try readState(depth: depth) }
+        try readDocument(shape, mapping, depth: depth)
     }
 }
 
