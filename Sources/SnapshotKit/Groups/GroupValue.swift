@@ -1,8 +1,8 @@
-// The section that a value puts a row into, alike for a shape's `groupAt` and a view's `group`. Its id is the value's
-// text, so `1` and `"1"` are one group, and `1` and `1.0` are two. The section's content is `{"group":value}` as in its
-// first row: so it has a header wherever contents are shown, and an app can tell a number from a string.
-
-/// A row's group.
+/// The group of a row, alike for a shape's `groupAt` and a view's `group`.
+///
+/// The section's id is the value's text, so `1` and `"1"` are one group, and `1` and `1.0` are two. Its content is
+/// `{"group":value}` as in its first row, so it has a header wherever contents are shown, and an app can tell a number
+/// from a string.
 package struct GroupValue {
     /// What the section's content says of the group, if this is its first row.
     package enum Form: UInt8, Sendable {
@@ -51,6 +51,9 @@ package struct GroupValue {
     /// The id of the section of rows without a group.
     static var none: UnsafeRawBufferPointer { text(of: "none") }
 
+    /// The most bytes that a content takes besides the text of the id, if that needs no escapes.
+    static let headerBytes = #"{"group":""}"#.utf8.count
+
     private static func text(of literal: StaticString) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount)
     }
@@ -70,9 +73,4 @@ extension TokenBuffer {
             return true
         }
     }
-}
-
-extension GroupValue {
-    /// The most bytes that a content takes besides the text of the id, if that needs no escapes.
-    static let headerBytes = #"{"group":""}"#.utf8.count
 }

@@ -1,13 +1,12 @@
 // Sections out of flat rows. A document with a place for groups is read as one list, in the document's order, and the
-// group of each row is noted beside it. Only then are the rows put into sections, by counting: rows of one section keep
-// their order, and nothing is compared. So the rest of reading (violations, skipped elements, the comparison with a
-// known state) knows nothing of groups.
+// group of each row is noted beside it. Only then are the rows put into sections, by counting. So the rest of reading
+// (violations, skipped elements, the comparison with a known state) knows nothing of groups.
 //
-// If the document's order is another one, a state remembers it (`Columns.documentOrder`), since the next document most
-// likely resembles this one: `IncrementalParse` walks through it in that order. Rows taken over from there stay where
-// they are until their places are known (`TakenRows`), so each is copied once; and they keep their group, so a group's
-// value is read once for each section, not once for each row. If a document has the same rows in the same groups, which
-// is most common, not even that: its records are those of the known state, with other offsets (`arrangeAsKnown`).
+// If the sections' order is another one, a state remembers that of the document (`Columns.documentOrder`), in which
+// `IncrementalParse` walks through it beside the next document. Rows taken over from there stay where they are until
+// their places are known (`TakenRows`), so each is copied once; and they keep their group, so a group's value is read
+// once for each section, not for each row. If a document has the same rows in the same groups, which is most common,
+// not even that: its records are those of the known state, with other offsets (`arrangeAsKnown`).
 
 /// The groups of a document's rows, numbered in the order of their first rows.
 package struct RowGroups: Sendable {
@@ -32,20 +31,8 @@ package struct RowGroups: Sendable {
 
     /// The number of a group; nil if no row belongs to it. O(bytes).
     package func number(of text: UnsafeRawBufferPointer) -> Int? {
-        table?.first(UInt64(idHash(text.baseAddress!, text.count))) { hasText($0, text) }
+        table?.first(UInt64(idHash(text.baseAddress!, text.count))) { withText(of: $0) { $0.hasSameBytes(as: text) } }
     }
-
-    @inline(__always)
-    private func hasText(_ group: Int, _ text: UnsafeRawBufferPointer) -> Bool {
-        let place = place(ofText: group)
-        return place.count == text.count
-            && texts.withUnsafeBytes {
-                compareBytes($0.baseAddress! + place.lowerBound, text.baseAddress!, text.count) == 0
-            }
-    }
-
-    @inline(__always)
-    private func place(ofText group: Int) -> Range<Int> { (group == 0 ? 0 : ends[group - 1])..<ends[group] }
 
     /// Adds a new group; returns its number.
     mutating func insert(_ text: UnsafeRawBufferPointer, _ id: FoundID, at ordinal: Int) -> Int {
@@ -59,7 +46,7 @@ package struct RowGroups: Sendable {
         return ids.count - 1
     }
 
-    /// The same, for an id that is not in a document.
+    /// The same for an id that is not in a document.
     package mutating func insert(_ text: UnsafeRawBufferPointer) -> Int {
         insert(text, FoundID(start: 0, count: text.count, flags: []), at: count)
     }
@@ -70,11 +57,13 @@ package struct RowGroups: Sendable {
     }
 
     /// The text of a group's id.
-    package func text(of group: Int) -> [UInt8] { Array(texts[place(ofText: group)]) }
+    package func text(of group: Int) -> [UInt8] { withText(of: group) { Array($0) } }
 
     /// Calls `body` with the text of a group's id.
+    @inline(__always)
     package func withText<Result>(of group: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        texts.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[place(ofText: group)])) }
+        let place = (group == 0 ? 0 : ends[group - 1])..<ends[group]
+        return texts.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[place])) }
     }
 
     /// The same without groups that no row belongs to, in the order of their first rows. O(rows).
@@ -82,10 +71,8 @@ package struct RowGroups: Sendable {
         var used = RowGroups()
         used.ofRow.reserveCapacity(ofRow.count)
         for group in ofRow {
-            let number = text(of: Int(group)).withUnsafeBytes {
-                used.number(of: $0) ?? used.insert($0, ids[Int(group)], at: used.count)
-            }
-            used.append(number)
+            used.append(
+                withText(of: Int(group)) { used.number(of: $0) ?? used.insert($0, ids[Int(group)], at: used.count) })
         }
         return used
     }
@@ -102,7 +89,6 @@ package struct RowGroups: Sendable {
 struct TakenRows: Sendable {
     /// How much further on the text of each run is.
     var shifts: [UInt32] = []
-    /// The number of these rows.
     var count = 0
     /// For each section of the known state, as far as needed: the group of its rows, below zero if not known, and how
     /// many of them were taken over.

@@ -1,6 +1,5 @@
 // Rows of a document with groups go into their sections by counting: the sizes of the sections say where the first row
-// of each goes, and each further row goes behind the last one of its section. Rows that were read, and those taken over
-// from a known state, are copied once, straight to their places.
+// of each goes, and each further row goes behind the last one of its section.
 
 extension ColumnsBuilder {
     /// Begins the sections of groups that the document does not list, in the order of their first rows, and notes in
@@ -20,7 +19,11 @@ extension ColumnsBuilder {
             beginSection()
             setID(ofSection: openSection, groups.ids[group])
             sectionOfGroup[group] = UInt32(truncatingIfNeeded: openSection)
-            if let known, known.isCollapsed(section: groups.text(of: group)) { collapse(.section(openSection)) }
+            if let known, let old = groups.withText(of: group, known.section(withID:)),
+                known.sections[old].flags.contains(.isCollapsed)
+            {
+                collapse(.section(openSection))
+            }
         }
     }
 
@@ -103,6 +106,13 @@ extension ColumnsBuilder {
             body(Int(sectionOfGroup[Int(groups.ofRow[row])]), item..<end)
             (row, item) = (row + 1, end)
         }
+    }
+
+    /// Restores the order of the document, in which each item's content is its element. O(n log n).
+    mutating func setDocumentOrder() {
+        let starts = payloads.map(\.contentStart)
+        documentOrder = starts.indices.map { UInt32(truncatingIfNeeded: $0) }
+            .sorted { starts[Int($0)] < starts[Int($1)] }
     }
 }
 
@@ -222,22 +232,5 @@ extension Node {
         memory.storeBytes(
             of: words.1 & 0xFFFF_FFFF | UInt64(section) << 32, toByteOffset: 8, as: UInt64.self)
         memory.storeBytes(of: 0xFFFF_FFFF | UInt64(end) << 32, toByteOffset: 16, as: UInt64.self)
-    }
-}
-
-extension Columns {
-    fileprivate func isCollapsed(section id: [UInt8]) -> Bool {
-        id.withUnsafeBytes { section(withID: $0) }.map { sections[$0].flags.contains(.isCollapsed) } ?? false
-    }
-}
-
-// MARK: - The document's order
-
-extension ColumnsBuilder {
-    /// Restores the order of the document, in which each item's content is its element. O(n log n).
-    mutating func setDocumentOrder() {
-        let starts = payloads.map(\.contentStart)
-        documentOrder = starts.indices.map { UInt32(truncatingIfNeeded: $0) }
-            .sorted { starts[Int($0)] < starts[Int($1)] }
     }
 }
