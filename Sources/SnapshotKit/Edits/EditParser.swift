@@ -187,9 +187,13 @@ struct EditParser {
 
     // MARK: The end
 
-    /// The violations found, in the words of edits.
+    /// The violations found. A state has codes of its own for a value of the wrong type and for a missing one; edits
+    /// have one code for both.
     var violations: [Violation] {
-        reader.violations.reported(in: reader.scanner.base, from: start, root: pointer).map(Self.editViolation)
+        reader.violations.reported(in: reader.scanner.base, from: start, root: pointer).map {
+            let isOfEdits = Self.amountCodes.contains($0.code) || ["unknown-member", "invalid-id"].contains($0.code)
+            return isOfEdits ? $0 : Violation(pointer: $0.pointer, code: "wrong-shape", detail: $0.detail)
+        }
     }
 
     /// Throws if there is too much of something.
@@ -202,14 +206,6 @@ struct EditParser {
             let pointer = DocumentPointers.pointer(
                 to: excess.place, in: reader.scanner.base, from: start, root: pointer)
             throw .limitExceeded(what: excess.what, limit: excess.limit, actual: excess.actual, pointer: pointer)
-        }
-    }
-
-    /// A state has codes of its own for a value of the wrong type and for a missing one; edits have one code for both.
-    private static func editViolation(_ violation: Violation) -> Violation {
-        switch violation.code {
-        case "unknown-member", "invalid-id", "not-a-number", "not-a-string", "limit-exceeded": violation
-        default: Violation(pointer: violation.pointer, code: "wrong-shape", detail: violation.detail)
         }
     }
 }

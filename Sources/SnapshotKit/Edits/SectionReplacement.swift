@@ -46,7 +46,8 @@ private struct SectionReplacement {
     private let new: ColumnsView
     private let section: SectionReading?
     private let limits: StateLimits
-    /// The sections of the old state that the new one has, too.
+    /// The section's index in the old state, if that has it, and the sections that both states have.
+    private let replaced: Int?
     private let kept: Set<Int>
     private var pieceTable: PieceTable
     /// What is not in the old state's text, which it follows.
@@ -58,6 +59,7 @@ private struct SectionReplacement {
         _ limits: StateLimits
     ) {
         (self.old, self.new, self.section, self.limits) = (old, new, section, limits)
+        replaced = section.flatMap { old.section(withID: $0.id) }
         kept = Set(outlines?.compactMap { old.section(withID: Array($0.id.utf8)) } ?? Array(old.sections.indices))
         pieceTable = PieceTable(list: old.columns.list)
         made = TokenBuffer(base: old.columns.text.count)
@@ -67,7 +69,6 @@ private struct SectionReplacement {
     // MARK: Sections
 
     mutating func writeSections(_ outlines: [SectionOutline]?) {
-        let replaced = section.flatMap { old.section(withID: $0.id) }
         if let outlines {
             for outline in outlines {
                 let id = Array(outline.id.utf8)
@@ -145,12 +146,8 @@ private struct SectionReplacement {
         if let expected, old.nodes[expected].hasSameID(as: node, old.text, new.text) { return expected }
         guard let found = old.item(withID: new.text.bytes(ofID: node), hash: node.hash) else { return nil }
         let other = Int(old.nodes[found].section)
-        if kept.contains(other), !isReplaced(other) { noteDuplicate(item, other) }
+        if kept.contains(other), other != replaced { noteDuplicate(item, other) }
         return found
-    }
-
-    private func isReplaced(_ index: Int) -> Bool {
-        section.map { old.id(ofSection: index).text.elementsEqual($0.id) } ?? false
     }
 
     private mutating func noteDuplicate(_ item: Int, _ other: Int) {

@@ -28,11 +28,19 @@ final class ShapeReader {
     func fields(of content: UnsafeRawBufferPointer, isSection: Bool) -> ShapeFields {
         var fields = ShapeFields()
         if isGrouped, !isSection { fields.group = group(in: content, at: groupPlace) }
-        guard !content.isEmpty else { return fields }
-        var reader = parser(of: content)
+        guard let base = content.baseAddress, !content.isEmpty else { return fields }
+        var reader = StateParser(base: base, count: content.count, limits: .none)
+        reader.builder.beginSection()
         reader.mentioned = []
         do throws(JSONError) {
-            try isSection ? reader.readSectionElement(targets, depth: 0) : reader.readItem(targets)
+            if isSection {
+                try reader.readSectionElement(targets, depth: 0)
+            } else {
+                let item = reader.builder.beginItem(parent: -1, level: 0)
+                // Below the top level elements have no groups.
+                try reader.readItemElement(item, level: 1, targets, depth: 0)
+                reader.builder.endItem(item)
+            }
         } catch { return fields }
         let builder = reader.builder
         let (node, payload) = isSection ? builder.sections[0].asItem : (builder.nodes[0], builder.payloads[0])
@@ -52,11 +60,10 @@ final class ShapeReader {
             fields.faults = [Violation(pointer: "", code: "wrong-shape", detail: detail)]
         } else {
             // A section's content has no items anyway.
-            fields.faults = reader.violations.reported(in: content.baseAddress!).filter { $0.code != "missing-items" }
-                .map {
-                    let place = $0.pointer.isEmpty ? "" : ", at \"\($0.pointer)\" of the content"
-                    return Violation(pointer: "", code: $0.code, detail: $0.detail + place)
-                }
+            fields.faults = reader.violations.reported(in: base).filter { $0.code != "missing-items" }.map {
+                let place = $0.pointer.isEmpty ? "" : ", at \"\($0.pointer)\" of the content"
+                return Violation(pointer: "", code: $0.code, detail: $0.detail + place)
+            }
         }
         return fields
     }
@@ -73,13 +80,6 @@ final class ShapeReader {
         content.groupAlone != nil && group(in: content, at: Self.groupName).id.text == id
     }
 
-    private func parser(of content: UnsafeRawBufferPointer) -> StateParser {
-        // Without content nothing is read.
-        let base = content.baseAddress ?? UnsafeRawPointer(("" as StaticString).utf8Start)
-        var parser = StateParser(base: base, count: content.count, limits: .none)
-        parser.builder.beginSection()
-        return parser
-    }
 }
 
 /// The shapes of a list's sections, by their ids, where each may have its own.
@@ -132,14 +132,6 @@ struct ShapeFields {
 }
 
 extension StateParser {
-    /// Takes a content as an element without its group.
-    fileprivate mutating func readItem(_ targets: DocumentTargets) throws(JSONError) {
-        let item = builder.beginItem(parent: -1, level: 0)
-        // Below the top level elements have no groups.
-        try readItemElement(item, level: 1, targets, depth: 0)
-        builder.endItem(item)
-    }
-
     /// The string at an offset, of the text or of what is stored behind it.
     fileprivate func token(at start: Int) -> [UInt8] {
         if start >= store.start {
