@@ -283,7 +283,7 @@ extension Snapshot {
         try columns.withView { (view) throws(EditError) in
             try batch.applied(to: view, shape, keepsExpanded, sequence, limits) { (state, faults) throws(EditError) in
                 guard faults.isEmpty else { throw state.batch.faults.isEmpty ? .refused(faults) : .wrongShape(faults) }
-                guard state.isTouched || state.ungroupsSections else { return (self, state.finalMarks(), nil) }
+                guard state.tree.isTouched || state.ungroupsSections else { return (self, state.finalMarks(), nil) }
                 var writer = EditedStateWriter(state, limits: limits)
                 let shared = try writer.write()
                 return (Snapshot(shared.new), state.finalMarks(), shared)
@@ -300,8 +300,8 @@ extension EditBatch {
         _ body: (EditedState, [Violation]) throws(EditError) -> Result
     ) throws(EditError) -> Result {
         try bytes.withUnsafeBufferPointer { (bytes) throws(EditError) in
-            var state = EditedState(view, self, UnsafeRawPointer(bytes.baseAddress!), limits, shape, sequence)
-            state.keepsExpanded = keepsExpanded
+            var state = EditedState(
+                view, self, UnsafeRawPointer(bytes.baseAddress!), limits, shape, keepsExpanded: keepsExpanded, sequence)
             let violations = state.applyAll()
             guard state.misread.isEmpty else {
                 var shapes = shapes

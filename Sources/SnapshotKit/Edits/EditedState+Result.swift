@@ -71,8 +71,7 @@ struct EditedStateWriter {
         var level = 0
         while vertex >= 0 {
             if state.tree.isUntouchedItem(vertex), case .oldItem(let item) = state.vertex(numbered: vertex) {
-                let last = try writeStretch(from: item, level: level)
-                (vertex, level) = (state.vertex(.oldItem(last)), level + levels(from: item, to: last))
+                (vertex, level) = try writeStretch(from: item, level: level)
             } else {
                 try check(level, vertex)
                 var (node, payload) = element(vertex)
@@ -81,10 +80,6 @@ struct EditedStateWriter {
             }
             (vertex, level) = following(vertex, level)
         }
-    }
-
-    private func levels(from item: Int, to other: Int) -> Int {
-        Int(state.old.nodes[other].level) - Int(state.old.nodes[item].level)
     }
 
     /// The next vertex of the document, and its level; none after the last one of a section.
@@ -100,23 +95,17 @@ struct EditedStateWriter {
         }
     }
 
-    /// Takes over what no edit touched from an item on; returns the last item of that stretch.
-    private mutating func writeStretch(from item: Int, level: Int) throws(EditError) -> Int {
-        let end = min(Int(state.old.sections[Int(state.old.nodes[item].section)].endItem), cut(behind: item))
-        let shift = level - Int(state.old.nodes[item].level)
+    /// Takes over what no edit touched from an item on; returns the last item of that stretch, and its level.
+    private mutating func writeStretch(from item: Int, level: Int) throws(EditError) -> (vertex: Int, level: Int) {
+        let (nodes, next) = (state.old.nodes, cuts.indices.partitionPoint { cuts[$0] <= item })
+        let endOfSection = Int(state.old.sections[Int(nodes[item].section)].endItem)
+        let end = next < cuts.count ? min(cuts[next], endOfSection) : endOfSection
+        let shift = level - Int(nodes[item].level)
         if shift > 0 {
-            for other in item..<end {
-                try check(Int(state.old.nodes[other].level) + shift, state.vertex(.oldItem(other)))
-            }
+            for other in item..<end { try check(Int(nodes[other].level) + shift, state.vertex(.oldItem(other))) }
         }
         pieceTable.append(item..<end, isShared: shift == 0, levelShift: shift)
-        return end - 1
-    }
-
-    /// The first cut after an item.
-    private func cut(behind item: Int) -> Int {
-        let place = cuts.indices.partitionPoint { cuts[$0] <= item }
-        return place < cuts.count ? cuts[place] : .max
+        return (state.vertex(.oldItem(end - 1)), Int(nodes[end - 1].level) + shift)
     }
 
     private func check(_ level: Int, _ vertex: Int) throws(EditError) {

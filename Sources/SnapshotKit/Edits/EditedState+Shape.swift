@@ -145,7 +145,7 @@ extension EditedState {
         if before != nil, !said.isPlaced, isRow(vertex), let group = after.group, group.id.text != old.group?.id.text,
             case let section = section(of: group), tree.parent(of: vertex) != section
         {
-            detach(vertex)
+            tree.detach(vertex)
             self.place(vertex, in: Gap(parent: section))
         }
     }

@@ -17,7 +17,7 @@ struct EditedState {
     /// The batch's bytes.
     let bytes: UnsafeRawPointer
     let limits: StateLimits
-    private(set) var tree: EditedTree
+    var tree: EditedTree
     /// For the batch's sections or nodes with one id, the vertex last put into the tree, by `EditBatch.firsts`; -1 for
     /// none.
     private var current: [Int32]
@@ -39,8 +39,6 @@ struct EditedState {
     var reported: Set<Int> = []
     /// What is not known since an edit was refused.
     var doubts = EditDoubts()
-    /// Whether the resulting state may differ.
-    private(set) var isTouched = false
 
     // What a shape reads; see EditedState+Shape.swift.
 
@@ -51,7 +49,7 @@ struct EditedState {
     let requestReader: ShapeReader?
     /// Edits whose elements were not read by the shape of their section, with that.
     var misread: [Int: [UInt8]] = [:]
-    var keepsExpanded = false
+    let keepsExpanded: Bool
     /// What was read in contents as they are now.
     var fields: [Int: (reader: ShapeReader, fields: ShapeFields)] = [:]
     /// Sections that groups have made, and ids given by them or to scoped elements.
@@ -79,9 +77,9 @@ struct EditedState {
 
     init(
         _ old: ColumnsView, _ batch: EditBatch, _ bytes: UnsafeRawPointer, _ limits: StateLimits, _ shape: StateShape?,
-        _ sequence: UInt64
+        keepsExpanded: Bool, _ sequence: UInt64
     ) {
-        newIDs = ElementIDs(sequence)
+        (self.keepsExpanded, newIDs) = (keepsExpanded, ElementIDs(sequence))
         (self.old, self.batch, self.bytes, self.limits) = (old, batch, bytes, limits)
         listReader = batch.shapes.sections.isEmpty ? ShapeReader(shape) : nil
         sectionReaders = SectionReaders(batch.shapes.sections)
@@ -153,20 +151,17 @@ struct EditedState {
 
     /// The vertices of the batch and of the state that have or had an id; -1 for none.
     func vertices(_ subject: Edit.Subject, _ id: UnsafeRawBufferPointer, _ hash: UInt32) -> (new: Int, old: Int) {
+        let (new, known): (Int?, Int?)
         switch subject {
         case .items:
-            let new = batch.nodeTable.first(hash) { isText(id, hash, of: batch.nodes[$0]) }
-            return (
-                new.map { Int(current[batch.sections.count + $0]) } ?? -1,
-                old.item(withID: id, hash: hash).map { vertex(.oldItem($0)) } ?? -1
-            )
+            new = batch.nodeTable.first(hash) { isText(id, hash, of: batch.nodes[$0]) }
+                .map { batch.sections.count + $0 }
+            known = old.item(withID: id, hash: hash).map { vertex(.oldItem($0)) }
         case .sections:
-            let new = batch.sectionTable.first(hash) { isText(id, hash, of: batch.sections[$0]) }
-            return (
-                new.map { Int(current[$0]) } ?? -1,
-                old.section(withID: id, hash: hash).map { vertex(.oldSection($0)) } ?? -1
-            )
+            new = batch.sectionTable.first(hash) { isText(id, hash, of: batch.sections[$0]) }
+            known = old.section(withID: id, hash: hash).map { vertex(.oldSection($0)) }
         }
+        return (new.map { Int(current[$0]) } ?? -1, known ?? -1)
     }
 
     private func ifThere(_ vertex: Int) -> Int? { vertex >= 0 && tree.contains(vertex) ? vertex : nil }
@@ -195,18 +190,10 @@ struct EditedState {
         tree.insert(vertex, below: gap.parent, before: gap.next)
         if gap.parent != EditedTree.root { filledSinceEmptied?.append(gap.parent) }
         placedBy[vertex] = index
-        isTouched = true
-    }
-
-    /// Takes a vertex out with everything below it: for good, or to be put in elsewhere.
-    mutating func detach(_ vertex: Int) {
-        tree.detach(vertex)
-        isTouched = true
     }
 
     /// Changes what a section or an item shows.
     mutating func change(_ vertex: Int, _ body: (inout Override) -> Void) {
-        isTouched = true
         tree.touch(vertex)
         body(&overrides[vertex, default: Override()])
     }
@@ -215,7 +202,8 @@ struct EditedState {
     func finalMarks() -> Marks {
         var result = Marks.none
         for mark in marks {
-            guard let vertex = find(mark.subject, mark.id), mark.subject == .items || !isTouched || !ungroups(vertex)
+            guard let vertex = find(mark.subject, mark.id),
+                mark.subject == .items || !tree.isTouched || !ungroups(vertex)
             else { continue }
             let id = Array(text(mark.id))
             if mark.subject == .items {
@@ -253,7 +241,7 @@ extension EditedState {
         case .delete:
             // An id that does not exist is no violation: it is deleted already.
             let vertices = edit.subject.map { subject in batch.ids[edit.operands].compactMap { find(subject, $0) } }
-            for vertex in vertices ?? [] where tree.contains(vertex) { detach(vertex) }
+            for vertex in vertices ?? [] where tree.contains(vertex) { tree.detach(vertex) }
         case .clear: clear(&violations)
         case .update: update(&violations)
         case .expand: expand(true, &violations)
@@ -335,7 +323,7 @@ extension EditedState {
             }
             return doubts.note(operands.map(\.id))
         }
-        for (_, vertex) in operands { detach(vertex) }
+        for (_, vertex) in operands { tree.detach(vertex) }
         let gap = gap(target)
         for (id, vertex) in operands {
             place(vertex, in: gap)
@@ -345,7 +333,6 @@ extension EditedState {
 
     /// Takes out everything below the operands, or below all sections: O(sections) the first time, then O(placed since).
     private mutating func clear(_ violations: inout Violations) {
-        isTouched = true
         if edit.subject != nil { return tree.clear(operands(&violations).map(\.vertex)) }
         tree.clear(filledSinceEmptied ?? tree.children(of: EditedTree.root))
         filledSinceEmptied = []

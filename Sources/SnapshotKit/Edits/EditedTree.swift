@@ -66,7 +66,7 @@ struct EditedTree {
     mutating func touch(_ vertex: Int) { change(vertex) { _ in } }
 
     /// Puts a vertex that is out of the tree below `parent`: before its child `next`, or at its end.
-    mutating func insert(_ vertex: Int, below parent: Int, before next: Int = none) {
+    mutating func insert(_ vertex: Int, below parent: Int, before next: Int) {
         let number = Int32(truncatingIfNeeded: vertex)
         let previous = next >= 0 ? links(next).previous : links(parent).last
         change(vertex) {
@@ -141,6 +141,9 @@ struct EditedTree {
     }
 
     // MARK: What is left in one piece
+
+    /// Whether the resulting state may differ.
+    var isTouched: Bool { !touched.isEmpty }
 
     /// Old items before which something may have changed, in ascending order: the stretch between two of them is as it
     /// was, or gone as a whole. O(touched · log touched).
