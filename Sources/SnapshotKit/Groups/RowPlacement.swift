@@ -138,60 +138,44 @@ private struct Placement {
 
     init(_ next: [UInt32], sectionOfKnown: [UInt32]) { (self.next, self.sectionOfKnown) = (next, sectionOfKnown) }
 
-    /// Places an item that was read, with everything below it.
+    /// Places a row that was read, with everything below it.
     mutating func append(_ items: Range<Int>, of builder: ColumnsBuilder, to section: Int, into memory: Memory) {
-        let shift = Int(next[section]) - items.lowerBound
-        next[section] += UInt32(truncatingIfNeeded: items.count)
-        isInOrder = isInOrder && items.lowerBound + shift == count
-        for item in items {
-            var node = builder.nodes[item]
-            node.section = UInt32(truncatingIfNeeded: section)
-            node.end &+= UInt32(truncatingIfNeeded: shift)
-            if node.parent >= 0 { node.parent &+= Int32(truncatingIfNeeded: shift) }
-            (memory.nodes + item + shift).initialize(to: node)
-            (memory.payloads + item + shift).initialize(to: builder.payloads[item])
-            (memory.order + count).initialize(to: UInt32(truncatingIfNeeded: item + shift))
-            count += 1
+        for item in items { append(builder.nodes[item], builder.payloads[item], from: item, to: section, into: memory) }
+    }
+
+    /// Places rows of the known state.
+    mutating func append(_ run: SharedRuns.Run, of known: ColumnsView, shiftedBy shift: UInt32, into memory: Memory) {
+        let order = known.columns.documentOrder
+        for ordinal in run.old..<run.old + run.count {
+            let item = order.isEmpty ? ordinal : Int(order[ordinal])
+            var (node, payload) = (known.nodes[item], known.payload(ofItem: item))
+            node.idStart &+= shift
+            node.flags.remove(.isHidden)
+            payload.shift(by: shift, node.flags)
+            flags.formUnion(node.flags)
+            let place = append(node, payload, from: item, to: Int(sectionOfKnown[Int(node.section)]), into: memory)
+            memory.partners[place] = Int32(truncatingIfNeeded: item)
         }
     }
 
-    /// Places rows of the known state. Where a document changed little, this is most of the work; so records are moved
-    /// as words.
-    mutating func append(_ run: SharedRuns.Run, of known: ColumnsView, shiftedBy shift: UInt32, into memory: Memory) {
-        let (nodes, payloads, first) = (known.nodes.baseAddress!, known.payloads.baseAddress!, count)
-        let (placed, shown, partners) = (memory.nodes, memory.payloads, memory.partners)
-        let places = memory.order + first
-        let hasKind = UInt64(NodeFlags.hasKind.rawValue) << 56
-        var (flags, moved) = (UInt64(0), UInt32(0))
-        known.columns.documentOrder.withUnsafeBufferPointer { order in
-            sectionOfKnown.withUnsafeBufferPointer { sections in
-                next.withUnsafeMutableBufferPointer { next in
-                    let (sections, next) = (sections.baseAddress!, next.baseAddress!)
-                    let order = order.isEmpty ? nil : order.baseAddress! + run.old
-                    for index in 0..<run.count {
-                        let item = order.map { Int($0[index]) } ?? run.old + index
-                        let words = Node.words(nodes + item)
-                        let section = Int(sections[Int(words.1 >> 32)])
-                        let place = next[section]
-                        next[section] = place &+ 1
-                        flags |= words.0
-                        Node.initialize(
-                            placed + Int(place), from: words, section: UInt32(truncatingIfNeeded: section),
-                            end: place &+ 1, shiftedBy: shift)
-                        var payload = payloads[item]
-                        payload.contentStart &+= shift
-                        payload.kindStart &+= words.0 & hasKind != 0 ? shift : 0
-                        (shown + Int(place)).initialize(to: payload)
-                        places[index] = place
-                        partners[Int(place)] = Int32(truncatingIfNeeded: item)
-                        moved |= place ^ UInt32(truncatingIfNeeded: first &+ index)
-                    }
-                }
-            }
-        }
-        self.flags.formUnion(NodeFlags(rawValue: UInt8(truncatingIfNeeded: flags >> 56)))
-        isInOrder = isInOrder && moved == 0
-        count += run.count
+    /// Places an item, whose index was `item`, behind the last one of its section; returns where.
+    @inline(__always)
+    @discardableResult
+    private mutating func append(
+        _ node: Node, _ payload: Payload, from item: Int, to section: Int, into memory: Memory
+    ) -> Int {
+        let place = Int(next[section])
+        next[section] &+= 1
+        var node = node
+        node.section = UInt32(truncatingIfNeeded: section)
+        node.end &+= UInt32(truncatingIfNeeded: place - item)
+        if node.parent >= 0 { node.parent &+= Int32(truncatingIfNeeded: place - item) }
+        (memory.nodes + place).initialize(to: node)
+        (memory.payloads + place).initialize(to: payload)
+        (memory.order + count).initialize(to: UInt32(truncatingIfNeeded: place))
+        isInOrder = isInOrder && place == count
+        count += 1
+        return place
     }
 
     /// Items of two states as runs, given the item of the old one at each place of the new one, or -1.
@@ -207,30 +191,5 @@ private struct Placement {
             }
             return runs
         }
-    }
-}
-
-extension Node {
-    /// A top-level node as it lies in memory: the place of its id and its flags, its hash and section, its parent and
-    /// end.
-    @inline(__always)
-    fileprivate static func words(_ node: UnsafePointer<Node>) -> (UInt64, UInt64) {
-        let memory = UnsafeRawPointer(node)
-        return (load64(memory), load64(memory + 8))
-    }
-
-    /// Writes these words as a visible node without children, with another section and end, and its id shifted.
-    @inline(__always)
-    fileprivate static func initialize(
-        _ node: UnsafeMutablePointer<Node>, from words: (UInt64, UInt64), section: UInt32, end: UInt32,
-        shiftedBy shift: UInt32
-    ) {
-        let memory = UnsafeMutableRawPointer(node)
-        let kept = ~(UInt64(NodeFlags.isHidden.rawValue) << 56 | 0xFFFF_FFFF)
-        let idStart = UInt32(truncatingIfNeeded: words.0) &+ shift
-        memory.storeBytes(of: words.0 & kept | UInt64(idStart), as: UInt64.self)
-        memory.storeBytes(
-            of: words.1 & 0xFFFF_FFFF | UInt64(section) << 32, toByteOffset: 8, as: UInt64.self)
-        memory.storeBytes(of: 0xFFFF_FFFF | UInt64(end) << 32, toByteOffset: 16, as: UInt64.self)
     }
 }
