@@ -151,10 +151,6 @@ public enum EditError: Error, Equatable, Sendable {
     case limitExceeded(what: String, limit: Int, actual: Int, pointer: String)
 }
 
-// MARK: - Edits
-//
-// An edit as read: what to do, to what, and where. Ids, contents and kinds are ranges of the batch's bytes.
-
 /// What an edit does.
 public enum EditOperation: String, CaseIterable, Sendable {
     case insert, delete, move, update, reload, reconfigure, expand, collapse, clear
@@ -163,7 +159,7 @@ public enum EditOperation: String, CaseIterable, Sendable {
     var places: Bool { self == .insert || self == .move }
 }
 
-/// One edit of a batch.
+/// One edit of a batch, as read. Ids, contents and kinds are ranges of the batch's bytes.
 struct Edit {
     /// What the operands are.
     enum Subject: String { case items, sections }
@@ -260,8 +256,6 @@ struct EditAddition {
     let addend: Addend
 }
 
-// MARK: - Applying a batch
-
 extension Snapshot {
     /// The state after a batch of edits, applied in order, all or none.
     ///
@@ -324,11 +318,7 @@ extension EditBatch {
         let all = violations.map { (edit: edit($0), $0) }.sorted { $0.edit < $1.edit }.map(\.1)
         return Array(all.prefix(limits.maxViolations))
     }
-}
 
-// MARK: - All that is wrong
-
-extension EditBatch {
     /// What is wrong with a batch that was refused without a state, in the order of its edits: also what a state
     /// refuses. O(bytes), and as much as applying it.
     ///

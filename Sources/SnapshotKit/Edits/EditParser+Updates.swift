@@ -57,8 +57,6 @@ extension StateParser {
         return UInt32(truncatingIfNeeded: range.lowerBound)..<UInt32(truncatingIfNeeded: range.upperBound)
     }
 
-    // MARK: Additions
-
     /// Takes an object of pointers with the amounts, or the texts, to add there; `depth` counts the arrays and objects
     /// around it, as around the content.
     private mutating func readAdditions(

@@ -185,8 +185,6 @@ struct EditParser {
         return cursor.takeString()
     }
 
-    // MARK: The end
-
     /// The violations found. A state has codes of its own for a value of the wrong type and for a missing one; edits
     /// have one code for both.
     var violations: [Violation] {
@@ -208,11 +206,9 @@ struct EditParser {
             throw .limitExceeded(what: excess.what, limit: excess.limit, actual: excess.actual, pointer: pointer)
         }
     }
-}
 
-// MARK: - Operands
+    // MARK: Operands
 
-extension EditParser {
     /// Reads the array at `start` as the edit's operands.
     private mutating func readOperands(
         of edit: inout Edit, _ subject: Edit.Subject, from start: Int, depth: Int

@@ -63,8 +63,6 @@ struct EditedStateWriter {
         return state.batch.pointer(toEdit: last ?? 0)
     }
 
-    // MARK: Items
-
     /// Writes all items below a section, depth first.
     private mutating func writeItems(of section: Int) throws(EditError) {
         var vertex = state.tree.first(in: section)

@@ -15,8 +15,6 @@ struct Said {
 }
 
 extension EditedState {
-    // MARK: What is read
-
     /// Reads the content of a vertex, by the list's shape or that of its section; nil if there is none.
     func reader(of vertex: Int) -> ShapeReader? {
         if batch.shapes.sections.isEmpty { return listReader }

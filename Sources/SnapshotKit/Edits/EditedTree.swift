@@ -140,8 +140,6 @@ struct EditedTree {
         return Int32(truncatingIfNeeded: child)
     }
 
-    // MARK: What is left in one piece
-
     /// Whether the resulting state may differ.
     var isTouched: Bool { !touched.isEmpty }
 

@@ -32,8 +32,6 @@ extension Set: ListIDs where Element: ListIDs {
     public var elementIDs: [ElementID?] { flatMap(\.elementIDs) }
 }
 
-// MARK: - Types of ids
-
 extension ElementID: ElementIDConvertible {
     /// This id.
     public var elementID: ElementID { self }

@@ -51,11 +51,9 @@ public struct ListEdit: Encodable, Sendable {
 
     /// Writes an object whose names no key strategy changes.
     public func encode(to encoder: any Encoder) throws { try AnyJSON(members).encode(to: encoder) }
-}
 
-// MARK: Structure
+    // MARK: Structure
 
-extension ListEdit {
     /// Inserts before a sibling; with nil, at the end of the last section. Of several siblings, the first that exists
     /// counts.
     ///
@@ -117,11 +115,9 @@ extension ListEdit {
 
     /// Removes all items; the sections stay.
     public static func clear() -> ListEdit { ListEdit("clear", nil) }
-}
 
-// MARK: Appearance
+    // MARK: Appearance
 
-extension ListEdit {
     private static func update(
         _ id: any ElementIDConvertible, _ member: String, _ value: any Encodable & Sendable
     ) -> ListEdit { ListEdit("update", [Members(["id": id.elementID, member: value])]) }
@@ -172,8 +168,6 @@ extension ListEdit {
     public static func reconfigure(_ ids: any ListIDs) -> ListEdit { ListEdit("reconfigure", ids.elementIDs) }
 }
 
-// MARK: - New elements
-
 /// An item or a section to insert or to post.
 ///
 /// ```swift
@@ -202,8 +196,6 @@ public struct NewElement: Encodable, Sendable {
     /// Writes an object whose names no key strategy changes.
     public func encode(to encoder: any Encoder) throws { try AnyJSON(members).encode(to: encoder) }
 }
-
-// MARK: - Encoding
 
 /// A value of any type; nil is null.
 package struct AnyJSON: Encodable, Sendable {

@@ -188,8 +188,6 @@ private struct SectionReplacement {
         pieceTable.append(node, payload)
     }
 
-    // MARK: The end
-
     mutating func finish() throws(StateError) -> SharedRuns {
         guard violations.isEmpty else { throw .invalid(violations.reported(in: new.text.first)) }
         if let (what, count, limit) = pieceTable.excess(over: limits, from: old, made) {

@@ -82,20 +82,7 @@ package struct RowGroups: Sendable {
         ofRow.capacity * 4 + (table?.footprint ?? 0) + ids.capacity * MemoryLayout<FoundID>.stride + texts.capacity
             + (starts.capacity + ends.capacity) * MemoryLayout<Int>.stride
     }
-}
 
-/// Rows that a document with groups has in common with a known state; they have no children. Their runs are
-/// `StateParser.sharedRuns`, by ordinals in both documents.
-struct TakenRows: Sendable {
-    /// How much further on the text of each run is.
-    var shifts: [UInt32] = []
-    var count = 0
-    /// For each section of the known state, as far as needed: the group of its rows, below zero if not known, and how
-    /// many of them were taken over.
-    var sections: [(group: Int32, count: UInt32)] = []
-}
-
-extension RowGroups {
     /// The groups of all rows, including those taken over, by the sections that these are in. O(items).
     ///
     /// - Parameter order: the items of the columns, in the document's order.
@@ -121,6 +108,17 @@ extension RowGroups {
         }
         return kept.withoutUnused
     }
+}
+
+/// Rows that a document with groups has in common with a known state; they have no children. Their runs are
+/// `StateParser.sharedRuns`, by ordinals in both documents.
+struct TakenRows: Sendable {
+    /// How much further on the text of each run is.
+    var shifts: [UInt32] = []
+    var count = 0
+    /// For each section of the known state, as far as needed: the group of its rows, below zero if not known, and how
+    /// many of them were taken over.
+    var sections: [(group: Int32, count: UInt32)] = []
 }
 
 extension UnsafeRawBufferPointer {

@@ -29,8 +29,6 @@ extension Snapshot {
     public var sections: StateSections { StateSections(columns: columns) }
 }
 
-// MARK: - Sections
-
 /// A section of a state. Retains the state.
 public struct StateSection: Sendable {
     package let columns: Columns
@@ -110,8 +108,6 @@ public struct StateRows: RandomAccessCollection, Sendable {
         return StateItem(columns: columns, index: columns.withView { $0.item(ofRow: row) })
     }
 }
-
-// MARK: - Items
 
 /// An item of a state, visible or not. Retains the state.
 public struct StateItem: Sendable {
@@ -194,11 +190,9 @@ public struct StateItem: Sendable {
     }
 }
 
-// MARK: - Paths
-
 /// The place of a row: the index of its section, and its own among that section's rows, both from zero. Rows are visible
 /// items only, depth first.
-public struct ItemPath: Hashable, Sendable {
+public struct ItemPath: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Index of the section.
     public var section: Int
     /// Index among the section's rows.
@@ -209,9 +203,7 @@ public struct ItemPath: Hashable, Sendable {
         self.section = section
         self.row = row
     }
-}
 
-extension ItemPath: Comparable, CustomStringConvertible {
     /// In the order shown.
     public static func < (one: ItemPath, other: ItemPath) -> Bool {
         (one.section, one.row) < (other.section, other.row)

@@ -71,11 +71,7 @@ public struct Snapshot: Sendable {
     public var footprint: Int { columns.footprint }
     /// The same without the text, which states of one list usually share.
     public var footprintBesidesText: Int { columns.footprint - columns.text.footprint }
-}
 
-// MARK: - As a document
-
-extension Snapshot {
     /// The state as a document: sections and items verbatim and nested, every item an object, defaults omitted. O(n).
     public func documentJSON() -> [UInt8] {
         var writer = JSONWriter(capacity: textBytes + itemCount * 8)
@@ -91,6 +87,27 @@ extension Snapshot {
                 writer.append(documents: items, of: view)
             }
         }
+    }
+
+    // MARK: Measuring, for benchmarks
+
+    /// Hashes the id of every item once, and folds the hashes together: the least that any diff by ids must do for a
+    /// list it has not seen before. O(n).
+    @_spi(Measuring)
+    public func foldedIDHashes() -> UInt64 {
+        let hash = KeyedHash.process
+        return columns.withView { view in
+            var folded: UInt64 = 0
+            for node in view.nodes { folded ^= hash.hash(view.text.at(node.idStart), Int(node.idCount)) }
+            return folded
+        }
+    }
+
+    /// Reads a state as `init(json:)` does, but without the table of ids; returns the number of items. O(n).
+    @_spi(Measuring)
+    public static func countItems(inJSON json: consuming [UInt8]) throws(StateError) -> Int {
+        try StateDocument(json).read(.none) { (parser) throws(JSONError) in try parser.read(.native, depth: 0) }
+            .builder.nodes.count
     }
 }
 
@@ -165,30 +182,5 @@ extension JSONWriter {
         let flags = view.nodes[item].flags
         if flags.contains(.hasContent), !appendContent(&self) { emit(",\"content\":", view.content(ofItem: item)) }
         if flags.contains(.hasKind) { emit(",\"kind\":", view.kind(ofItem: item)) }
-    }
-}
-
-// MARK: - Measuring
-//
-// What the benchmarks compare with.
-
-extension Snapshot {
-    /// Hashes the id of every item once, and folds the hashes together: the least that any diff by ids must do for a
-    /// list it has not seen before. O(n).
-    @_spi(Measuring)
-    public func foldedIDHashes() -> UInt64 {
-        let hash = KeyedHash.process
-        return columns.withView { view in
-            var folded: UInt64 = 0
-            for node in view.nodes { folded ^= hash.hash(view.text.at(node.idStart), Int(node.idCount)) }
-            return folded
-        }
-    }
-
-    /// Reads a state as `init(json:)` does, but without the table of ids; returns the number of items. O(n).
-    @_spi(Measuring)
-    public static func countItems(inJSON json: consuming [UInt8]) throws(StateError) -> Int {
-        try StateDocument(json).read(.none) { (parser) throws(JSONError) in try parser.read(.native, depth: 0) }
-            .builder.nodes.count
     }
 }

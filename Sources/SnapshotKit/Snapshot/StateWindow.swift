@@ -31,9 +31,7 @@ public struct StateWindow: Sendable, Hashable {
         self.after = after ?? (anchor == .end ? 0 : 50)
         precondition((0...Self.maxRows).contains(self.before) && (0...Self.maxRows).contains(self.after))
     }
-}
 
-extension StateWindow {
     /// A query's parameters for a window, by name.
     public enum Parameter: String, Sendable, CaseIterable {
         case at, around, before, after
@@ -87,10 +85,8 @@ extension StateWindow {
     }
 }
 
-// MARK: - Positions
-
 /// The place of a window in the list it is part of, for asking again; as text `above.rows.anchor`.
-public struct WindowPosition: Sendable, Hashable {
+public struct WindowPosition: Sendable, Hashable, CustomStringConvertible {
     /// Rows of a window at most: 1,000 before the anchor, the anchor itself, and 1,000 after it.
     package static let maxRows = 2_001
 
@@ -122,14 +118,10 @@ public struct WindowPosition: Sendable, Hashable {
         guard parts.count == 3, numbers.count == 3 else { return nil }
         self.init(above: numbers[0], rows: numbers[1], anchor: numbers[2])
     }
-}
 
-extension WindowPosition: CustomStringConvertible {
     /// Three numbers separated by points.
     public var description: String { "\(above).\(rows).\(anchor)" }
 }
-
-// MARK: - Numbers
 
 extension StringProtocol {
     /// Digits as a number, clamped to `Int.max`. Nil for anything else.
