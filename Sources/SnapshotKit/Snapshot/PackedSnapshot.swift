@@ -21,10 +21,12 @@ public struct PackedSnapshot: Sendable {
                 writer.append(word: fingerprints.list)
                 writer.append(view.sections.count)
                 writer.append(view.nodes.count)
-                for (section, fingerprint) in zip(view.sections, fingerprints.sections) {
-                    writer.append(section, fingerprint)
+                for (section, content) in zip(view.sections, fingerprints.sections) {
+                    writer.append(section.asItem.node, section.asItem.payload, content, kind: 0)
+                    writer.append(Int(section.endItem - section.firstItem))
                     for item in Int(section.firstItem)..<Int(section.endItem) {
-                        writer.append(view.nodes[item], view.payload(ofItem: item), fingerprints.items[item])
+                        let print = fingerprints.items[item]
+                        writer.append(view.nodes[item], view.payload(ofItem: item), print.content, kind: print.kind)
                     }
                 }
                 return Array(room[..<writer.count])
@@ -47,7 +49,7 @@ public struct PackedSnapshot: Sendable {
             builder.expect(items: ofItems.count)
             builder.settings = settings
             for section in ofSections.indices {
-                let flags = NodeFlags(rawValue: UInt8(truncatingIfNeeded: reader.take()))
+                let flags = reader.takeHead().flags
                 builder.beginSection()
                 builder.setID(ofSection: section, reader.takeID(flags))
                 if flags.contains(.hasContent) {
@@ -80,12 +82,12 @@ public struct PackedSnapshot: Sendable {
     }
 }
 
-/// Marks an item whose level follows. The bit is free, since what is hidden follows from what is collapsed.
+/// Marks a record whose level follows. The bit is free, since what is hidden follows from what is collapsed.
 private let levelFollows = NodeFlags.isHidden
 
 /// Writes numbers as LEB128, and offsets in the text as distances from the end of the last range.
 private struct RecordWriter {
-    /// The largest size of a record: flags, level, three offsets, two lengths and two fingerprints.
+    /// The largest size of a record: flags, level, three offsets, three lengths or numbers, and two fingerprints.
     static let maxBytes = 48
 
     private let room: UnsafeMutableRawPointer
@@ -128,18 +130,8 @@ private struct RecordWriter {
         at += Int(count)
     }
 
-    mutating func append(_ section: SectionNode, _ fingerprint: UInt64) {
-        append(Int(section.flags.rawValue))
-        append(range: section.idStart, UInt32(section.idCount))
-        if section.flags.contains(.hasContent) {
-            append(range: section.contentStart, section.contentCount)
-            append(word: fingerprint)
-        }
-        append(Int(section.endItem - section.firstItem))
-    }
-
     @inline(__always)
-    mutating func append(_ node: Node, _ payload: Payload, _ fingerprint: Fingerprint) {
+    mutating func append(_ node: Node, _ payload: Payload, _ content: UInt64, kind: UInt32) {
         let flags = node.flags.subtracting(.isHidden)
         if Int(node.level) == level {
             append(Int(flags.rawValue))
@@ -151,11 +143,11 @@ private struct RecordWriter {
         append(range: node.idStart, UInt32(node.idCount))
         if flags.contains(.hasContent) {
             append(range: payload.contentStart, payload.contentCount)
-            append(word: fingerprint.content)
+            append(word: content)
         }
         if flags.contains(.hasKind) {
             append(start: payload.kindStart)
-            append(Int(fingerprint.kind))
+            append(Int(kind))
         }
     }
 }
@@ -207,7 +199,7 @@ private struct PackedRecordParser {
     }
 
     @inline(__always)
-    mutating func takeHead() -> (NodeFlags, level: Int) {
+    mutating func takeHead() -> (flags: NodeFlags, level: Int) {
         let flags = NodeFlags(rawValue: UInt8(truncatingIfNeeded: take()))
         if flags.contains(levelFollows) { level = take() }
         return (flags.subtracting(levelFollows), level)
