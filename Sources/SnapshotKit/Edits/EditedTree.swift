@@ -30,9 +30,7 @@ struct EditedTree {
     func last(in parent: Int) -> Int { Int(links(parent).last) }
 
     /// The children of a vertex, in order.
-    func children(of parent: Int) -> [Int] {
-        sequence(first: first(in: parent)) { next(after: $0) }.prefix { $0 >= 0 }
-    }
+    func children(of parent: Int) -> [Int] { sequence(first: first(in: parent)) { next(after: $0) }.prefix { $0 >= 0 } }
 
     /// Whether a vertex that is not the root is in the tree. O(levels).
     func contains(_ vertex: Int) -> Bool {

@@ -84,17 +84,17 @@ extension ColumnsBuilder {
         with placement: inout Placement, into memory: Placement.Memory
     ) {
         var run = 0
-        forEachRow(of: groups) { section, items in
+        func placeRuns() {
             while run < runs.count, runs[run].new == placement.count {
                 placement.append(runs[run], of: known, shiftedBy: taken.shifts[run], into: memory)
                 run += 1
             }
+        }
+        forEachRow(of: groups) { section, items in
+            placeRuns()
             placement.append(items, of: self, to: section, into: memory)
         }
-        while run < runs.count {
-            placement.append(runs[run], of: known, shiftedBy: taken.shifts[run], into: memory)
-            run += 1
-        }
+        placeRuns()
     }
 
     /// Calls `body` with each top-level item: its section, and the range of the item and everything below it.

@@ -48,20 +48,15 @@ public struct Envelope: Sendable {
     /// The document's text.
     public let text: ArraySlice<UInt8>
 
-    init(
-        _ states: [(name: String, reading: StateReading)], values: [String: JSONSlice], isBareState: Bool,
-        text: ArraySlice<UInt8>
-    ) {
-        (self.states, self.values, self.isBareState, self.text) = (States(found: states), values, isBareState, text)
-    }
-
     /// What the last state shares with the known one, if anything.
     public var shared: SharedRuns? { states.found.lazy.compactMap(\.reading.shared).last }
     /// What was left out of the states, at most 20 elements.
     public var warnings: [StateWarning] {
         Array(states.found.flatMap(\.reading.warnings).prefix(StateWarning.maxCount))
     }
+}
 
+extension Envelope {
     /// Reads a document in one pass.
     ///
     /// - Parameter known: a state that `state` probably resembles, such as the previous one. Items with the same text
@@ -93,10 +88,8 @@ struct EnvelopeParser {
     private var listContent: Range<Int>?
     /// Whether reading ended at an unwanted state.
     private(set) var metState = false
-    /// Whether the object has the operation of an edit.
-    private var isEdit = false
-    /// Whether it has a revision, as an answer has.
-    private var isAnswer = false
+    /// Whether the object has the operation of an edit, or a revision as an answer has.
+    private var (isEdit, isAnswer) = (false, false)
     /// Bytes that the states so far will append to the document, with padding and without.
     private var (tail, madeBytes) = (0, 0)
 

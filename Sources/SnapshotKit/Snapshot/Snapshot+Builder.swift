@@ -1,5 +1,5 @@
-// States from Swift values. They are written as JSON and read like any document, so the same code holds a built state
-// to the rules of a received one. Contents are checked before they are written, so none can reach beyond its place.
+// States from Swift values are written as JSON and read like any document, so the same code holds both to the same
+// rules. Contents are checked before they are written, so none can reach beyond its place.
 
 extension Snapshot {
     /// Builds a state from Swift values.
@@ -23,8 +23,7 @@ extension Snapshot {
 
         /// Appends a section with the items that `items` appends.
         public mutating func section(
-            _ id: ElementID, content: JSONText? = nil, isExpanded: Bool = true,
-            items: (inout Items) throws -> Void
+            _ id: ElementID, content: JSONText? = nil, isExpanded: Bool = true, items: (inout Items) throws -> Void
         ) rethrows {
             draft.writer.separate()
             draft.writer.append("{\"id\":")
@@ -58,81 +57,71 @@ extension Snapshot {
             draft.writer.append("]}")
             let (json, failure) = (draft.writer.bytes(), draft.failure)
             guard let failure else { return try Snapshot(json: json, limits: limits) }
-            let pointers = (json + JSONScanner.zeros).withUnsafeBytes {
-                DocumentPointers.pointers(to: [DocumentPlace(failure.offset)], in: $0.baseAddress!)
+            let pointer = (json + JSONScanner.zeros).withUnsafeBytes {
+                DocumentPointers.pointer(to: DocumentPlace(failure.offset), in: $0.baseAddress!)
             }
-            throw .invalid([
-                Violation(
-                    pointer: pointers[0] ?? "", code: "invalid-content", detail: failure.error.description)
-            ])
-        }
-    }
-}
-
-extension Snapshot.Builder {
-    /// Items, or the children of one, while they are appended.
-    public struct Items: Sendable {
-        fileprivate var writer = JSONWriter()
-        /// The first content that is not JSON: where null takes its place, and what is wrong.
-        fileprivate var failure: (offset: Int, error: JSONError)?
-
-        fileprivate init() {}
-
-        /// Writes a list that `body` fills. An error leaves the list open, but then nothing is built.
-        fileprivate mutating func list(_ body: (inout Items) throws -> Void) rethrows {
-            writer.append(",\"items\":[")
-            try body(&self)
-            writer.append(byte: UInt8(ascii: "]"))
+            throw .invalid([Violation(pointer: pointer, code: "invalid-content", detail: failure.error.description)])
         }
 
-        /// Appends an item without children.
-        public mutating func item(
-            _ id: ElementID, content: JSONText? = nil, kind: String? = nil, isExpanded: Bool = true
-        ) {
-            append(id, kind) { $0.writer.append(content: content, isExpanded: isExpanded) }
-        }
+        /// Items, or the children of one, while they are appended.
+        public struct Items: Sendable {
+            fileprivate var writer = JSONWriter()
+            /// The first content that is not JSON: where null takes its place, and what is wrong.
+            fileprivate var failure: (offset: Int, error: JSONError)?
 
-        /// Appends an item with the children that `children` appends.
-        public mutating func item(
-            _ id: ElementID, content: JSONText? = nil, kind: String? = nil, isExpanded: Bool = true,
-            children: (inout Items) throws -> Void
-        ) rethrows {
-            try append(id, kind) { items in
-                items.writer.append(content: content, isExpanded: isExpanded)
-                try items.list(children)
+            fileprivate init() {}
+
+            /// Appends a list that `body` fills. An error leaves it open, but then nothing is built.
+            fileprivate mutating func list(_ body: (inout Items) throws -> Void) rethrows {
+                writer.append(",\"items\":[")
+                try body(&self)
+                writer.append(byte: UInt8(ascii: "]"))
             }
-        }
 
-        /// Appends an item whose content `write` writes.
-        fileprivate mutating func item(_ id: ElementID, kind: String?, writing write: (inout JSONWriter) -> Void) {
-            append(id, kind) { items in
-                var content = JSONWriter()
-                write(&content)
-                if content.count > 0 { items.append(content.bytes()) }
+            /// Appends an item without children.
+            public mutating func item(
+                _ id: ElementID, content: JSONText? = nil, kind: String? = nil, isExpanded: Bool = true
+            ) { append(id, kind) { $0.writer.append(content: content, isExpanded: isExpanded) } }
+
+            /// Appends an item with the children that `children` appends.
+            public mutating func item(
+                _ id: ElementID, content: JSONText? = nil, kind: String? = nil, isExpanded: Bool = true,
+                children: (inout Items) throws -> Void
+            ) rethrows {
+                try append(id, kind) { items in
+                    items.writer.append(content: content, isExpanded: isExpanded)
+                    try items.list(children)
+                }
             }
-        }
 
-        /// Appends an item; `rest` appends the members after the kind.
-        private mutating func append(
-            _ id: ElementID, _ kind: String?, rest: (inout Items) throws -> Void
-        ) rethrows {
-            writer.separate()
-            writer.append("{\"id\":")
-            writer.append(id: id)
-            if let kind {
-                writer.append(",\"kind\":")
-                writer.append(string: kind)
+            /// Appends an item whose content `write` writes.
+            fileprivate mutating func item(_ id: ElementID, kind: String?, writing write: (inout JSONWriter) -> Void) {
+                append(id, kind) { items in
+                    var content = JSONWriter()
+                    write(&content)
+                    guard content.count > 0 else { return }
+                    do throws(JSONError) {
+                        items.writer.append(content: try JSONText(content.bytes()), isExpanded: true)
+                    } catch {
+                        items.writer.append(",\"content\":null")
+                        if items.failure == nil { items.failure = (items.writer.count - 1, error) }
+                    }
+                }
             }
-            try rest(&self)
-            writer.append(byte: UInt8(ascii: "}"))
-        }
 
-        private mutating func append(_ content: [UInt8]) {
-            do throws(JSONError) {
-                writer.append(content: try JSONText(content), isExpanded: true)
-            } catch {
-                writer.append(",\"content\":null")
-                if failure == nil { failure = (writer.count - 1, error) }
+            /// Appends an item; `rest` appends the members after the kind.
+            private mutating func append(
+                _ id: ElementID, _ kind: String?, rest: (inout Items) throws -> Void
+            ) rethrows {
+                writer.separate()
+                writer.append("{\"id\":")
+                writer.append(id: id)
+                if let kind {
+                    writer.append(",\"kind\":")
+                    writer.append(string: kind)
+                }
+                try rest(&self)
+                writer.append(byte: UInt8(ascii: "}"))
             }
         }
     }

@@ -50,9 +50,7 @@ public struct Snapshot: Sendable {
     }
 
     /// Reads a state from JSON text.
-    public init(
-        json: String, shape: StateShape = .native, limits: StateLimits = StateLimits()
-    ) throws(StateError) {
+    public init(json: String, shape: StateShape = .native, limits: StateLimits = StateLimits()) throws(StateError) {
         try self.init(json: Array(json.utf8), shape: shape, limits: limits)
     }
 
@@ -97,9 +95,7 @@ public struct Snapshot: Sendable {
     public func foldedIDHashes() -> UInt64 {
         let hash = KeyedHash.process
         return columns.withView { view in
-            var folded: UInt64 = 0
-            for node in view.nodes { folded ^= hash.hash(view.text.at(node.idStart), Int(node.idCount)) }
-            return folded
+            view.nodes.reduce(0) { $0 ^ hash.hash(view.text.at($1.idStart), Int($1.idCount)) }
         }
     }
 

@@ -71,7 +71,8 @@ public struct StateDocument: Sendable {
         }
         if members.refusesStates { throw .unwanted }
         let reading = try state(.native, limits: limits, upon: known, keepsExpanded: keepsExpanded)
-        return Envelope([("state", reading)], values: [:], isBareState: true, text: text)
+        let states = Envelope.States(found: [("state", reading)])
+        return Envelope(states: states, values: [:], isBareState: true, text: text)
     }
 
     private var text: ArraySlice<UInt8> { bytes[..<byteCount] }
@@ -236,7 +237,7 @@ public struct StateDocument: Sendable {
         if !failures.isEmpty { throw .invalid(failures) }
         // Most documents have none, and an empty dictionary would be allocated all the same.
         let values = read.values.isEmpty ? [:] : read.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
-        return Envelope(states, values: values, isBareState: read.isBareState, text: text)
+        return Envelope(states: .init(found: states), values: values, isBareState: read.isBareState, text: text)
     }
 }
 

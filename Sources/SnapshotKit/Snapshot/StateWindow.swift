@@ -33,9 +33,7 @@ public struct StateWindow: Sendable, Hashable {
     }
 
     /// A query's parameters for a window, by name.
-    public enum Parameter: String, Sendable, CaseIterable {
-        case at, around, before, after
-    }
+    public enum Parameter: String, Sendable, CaseIterable { case at, around, before, after }
 
     /// Why parameters do not describe a window.
     public struct Failure: Error, Equatable {
@@ -58,8 +56,7 @@ public struct StateWindow: Sendable, Hashable {
             return nil
         case (_?, _?): throw Failure(parameter: .around, detail: "a window takes one anchor: at or around, not both")
         case (nil, let id?): self.init(.around(ElementID(id)), before: numbers.before, after: numbers.after)
-        case (let at?, nil):
-            self.init(try Self.anchor(at), before: numbers.before, after: numbers.after)
+        case (let at?, nil): self.init(try Self.anchor(at), before: numbers.before, after: numbers.after)
         }
     }
 
