@@ -106,7 +106,6 @@ public struct EditBatch: Sendable {
         self.faults = faults
     }
 
-    /// Where an id is written.
     func place(of id: EditID, levelsUp: Int = 0) -> DocumentPlace {
         DocumentPlace(idOffsets[Int(id.start)], levelsUp: levelsUp)
     }
@@ -309,7 +308,6 @@ extension EditBatch {
         }
     }
 
-    /// Violations in the order of their edits.
     private func inOrder(_ violations: [Violation], _ limits: StateLimits) -> [Violation] {
         let edit = { (violation: Violation) in
             Int(violation.pointer.dropFirst(pointer.count + 1).prefix { $0 != "/" }) ?? -1

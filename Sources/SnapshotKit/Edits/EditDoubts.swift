@@ -1,8 +1,7 @@
-// Which errors may only follow from one that is told. An edit that was refused leaves its elements where they should
-// not be, or away; whatever a later edit gets wrong about these, or about what is below them, may be right once the
-// first one is mended. All other errors are told.
-
 /// What is not known of a state any more, since edits were refused.
+///
+/// A refused edit leaves its elements where they should not be, or away. Whatever a later edit gets wrong about these,
+/// or about what is below them, may be right once the first one is mended, and is not told.
 struct EditDoubts {
     /// Hashes of the ids of elements that may be elsewhere, away, or there after all.
     private var ids: Set<UInt32> = []

@@ -117,7 +117,6 @@ struct EditParser {
         return members
     }
 
-    /// What to write in place of a member that an edit does not have.
     private static func advice(on name: String) -> String {
         if let member = Spelling.nearest(to: name, among: Member.allCases.map(\.rawValue)) {
             return "did you mean \"\(member)\"?"
@@ -178,7 +177,6 @@ struct EditParser {
         }
     }
 
-    /// The string at an offset; nil for anything else.
     private func string(at start: Int) -> JSONString? {
         guard reader.scanner.byte(start) == UInt8(ascii: "\"") else { return nil }
         var cursor = JSONCursor(reader.scanner.base + start)
@@ -194,7 +192,6 @@ struct EditParser {
         }
     }
 
-    /// Throws if there is too much of something.
     func checkLimits() throws(EditError) {
         if count > limits.maxEdits {
             throw .limitExceeded(
@@ -209,7 +206,6 @@ struct EditParser {
 
     // MARK: Operands
 
-    /// Reads the array at `start` as the edit's operands.
     private mutating func readOperands(
         of edit: inout Edit, _ subject: Edit.Subject, from start: Int, depth: Int
     ) throws(JSONError) {
@@ -284,7 +280,6 @@ struct EditParser {
         return try readNodes { (reader) throws(JSONError) in try reader.readItemElements(targets, depth: depth) }
     }
 
-    /// The text of the section that an edit names as its target.
     private func sectionNamed(by edit: Edit) -> [UInt8]? {
         guard case .into(let parent, _) = edit.destination, parent.subject == .sections else { return nil }
         return reader.bytes(of: FoundID(start: Int(parent.id.start), count: Int(parent.id.count), flags: []))

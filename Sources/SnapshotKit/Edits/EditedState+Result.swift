@@ -1,7 +1,6 @@
-// The resulting state. What no edit touched is taken over stretch by stretch; everything else is an item of its own,
-// whose texts are in the old state or in the batch, which follows the old state's text in the new one.
-
-/// Describes the parts of a state after its edits.
+/// Describes the parts of a state after its edits. What no edit touched is taken over stretch by stretch; everything
+/// else is an item of its own, whose texts are in the old state or in the batch, which follows the old state's text in
+/// the new one.
 struct EditedStateWriter {
     private let state: EditedState
     private let limits: StateLimits

@@ -1,16 +1,12 @@
-// A state while it is edited.
-//
-// The sections and items of the state and of the batch are vertices of one tree, numbered once. So each operation is
-// written once for both, a move costs the same however large the subtree, and a batch costs O(edits) to work on; only
-// the columns of the resulting state are copied, as memory.
-//
-// Ids are found in the tables that the state and the batch have already: a vertex counts only while it is in the tree.
-// Of several nodes in a batch with one id, at most one is in the tree; `current` says which.
-//
-// Rejected: applying edits to the columns directly, which is O(n) per edit; laying the whole tree out, which is O(n) at
-// a hundred times the cost of copying it.
-
 /// A state being edited: both sources as memory, and the tree.
+///
+/// The sections and items of the state and of the batch are vertices of one tree, numbered once. So each operation is
+/// written once for both, a move costs the same however large the subtree, and a batch costs O(edits) to work on; only
+/// the columns of the resulting state are copied, as memory. Ids are found in the tables that the state and the batch
+/// have already: a vertex counts only while it is in the tree.
+///
+/// Rejected: applying edits to the columns directly, which is O(n) per edit; laying the whole tree out, which is O(n)
+/// at a hundred times the cost of copying it.
 struct EditedState {
     let old: ColumnsView
     let batch: EditBatch
@@ -143,7 +139,6 @@ struct EditedState {
     /// The vertex that has an id now. O(levels).
     func find(_ subject: Edit.Subject, _ id: EditID) -> Int? { find(subject, text(id), id.hash) }
 
-    /// The vertex that has an id with this text and hash now. O(levels).
     func find(_ subject: Edit.Subject, _ id: UnsafeRawBufferPointer, _ hash: UInt32) -> Int? {
         let (new, old) = vertices(subject, id, hash)
         return ifThere(new) ?? ifThere(old) ?? givenIDs.vertex(subject, id).flatMap(ifThere)
@@ -166,7 +161,6 @@ struct EditedState {
 
     private func ifThere(_ vertex: Int) -> Int? { vertex >= 0 && tree.contains(vertex) ? vertex : nil }
 
-    /// Whether the edit, an insertion, has an operand with the id.
     func inserts(_ id: EditID) -> Bool {
         edit.subject == .sections
             ? batch.sections[edit.operands].contains { isText(text(id), id.hash, of: $0) }
@@ -192,7 +186,6 @@ struct EditedState {
         placedBy[vertex] = index
     }
 
-    /// Changes what a section or an item shows.
     mutating func change(_ vertex: Int, _ body: (inout Override) -> Void) {
         tree.touch(vertex)
         body(&overrides[vertex, default: Override()])
@@ -387,7 +380,6 @@ extension EditedState {
 
     // MARK: Violations
 
-    /// Notes what is wrong with an operand that is an id.
     private func note(_ code: String, _ detail: String, _ id: EditID, _ violations: inout Violations) {
         violations.note(code, "\"\(shown(id))\" \(detail)", at: batch.place(of: id))
     }

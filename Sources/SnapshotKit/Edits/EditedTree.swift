@@ -29,7 +29,6 @@ struct EditedTree {
     func first(in parent: Int) -> Int { Int(links(parent).first) }
     func last(in parent: Int) -> Int { Int(links(parent).last) }
 
-    /// The children of a vertex, in order.
     func children(of parent: Int) -> [Int] { sequence(first: first(in: parent)) { next(after: $0) }.prefix { $0 >= 0 } }
 
     /// Whether a vertex that is not the root is in the tree. O(levels).
@@ -60,7 +59,6 @@ struct EditedTree {
 
     // MARK: Changes
 
-    /// Counts a vertex as touched.
     mutating func touch(_ vertex: Int) { change(vertex) { _ in } }
 
     /// Puts a vertex that is out of the tree below `parent`: before its child `next`, or at its end.
@@ -148,6 +146,5 @@ struct EditedTree {
             .map { $0 - old.firstItem }.sorted()
     }
 
-    /// Whether a vertex is an old item that nobody touched.
     func isUntouchedItem(_ vertex: Int) -> Bool { old.items.contains(vertex) && touched[vertex] == nil }
 }

@@ -1,7 +1,3 @@
-// One section replaced by what a document says of it, while all others stay. Items that are written as before are taken
-// over with everything below them; only what differs is copied. So the next state costs O(items) as memory, and no text
-// but that of the section is looked at.
-
 /// A section as it stands in a list of several sources.
 package struct SectionOutline: Sendable, Equatable {
     package let id: String
@@ -10,7 +6,6 @@ package struct SectionOutline: Sendable, Equatable {
 
     package init(id: String, content: JSONText? = nil) { (self.id, self.content) = (id, content) }
 
-    /// Compares contents by their bytes.
     package static func == (one: SectionOutline, other: SectionOutline) -> Bool {
         one.id == other.id && one.content?.bytes == other.content?.bytes
     }
@@ -24,7 +19,6 @@ extension Snapshot {
     ///   - section: nil if no section has a document.
     ///   - outlines: all sections of the next state, in order: those that are not there are made without items. Nil if
     ///     the sections stay as they are.
-    ///   - limits: bounds on the resulting state.
     /// - Throws: `StateError.invalid` with each id that is in another section; `.limitExceeded`.
     package func replacing(
         _ section: SectionReading?, among outlines: [SectionOutline]? = nil, limits: StateLimits = StateLimits()
@@ -40,6 +34,9 @@ extension Snapshot {
 }
 
 /// Describes the parts of a state of which one section is replaced.
+///
+/// Items that are written as before are taken over with everything below them; only what differs is copied. So the next
+/// state costs O(items) as memory, and no text but that of the section is looked at.
 private struct SectionReplacement {
     private let old: ColumnsView
     /// The section's items.

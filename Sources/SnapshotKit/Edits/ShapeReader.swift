@@ -1,7 +1,5 @@
-// What a shape reads in a content, the element of an item or a section. The reader of documents itself reads it, so
-// that edits and documents never disagree about a value.
-
-/// Reads contents as the elements of a shape.
+/// Reads contents as the elements of a shape, by the reader of documents itself, so that edits and documents never
+/// disagree about a value.
 final class ShapeReader {
     let targets: DocumentTargets
     private let groupPlace: PointerSet
@@ -68,7 +66,6 @@ final class ShapeReader {
         return fields
     }
 
-    /// The group that an element belongs to, by the value at a place. O(bytes).
     private func group(in content: UnsafeRawBufferPointer, at place: PointerSet) -> ShapeFields.Group {
         let start = content.isEmpty ? nil : place.value(in: content.baseAddress!, entersArrays: true)
         let value = start.map { OrderedValue(at: $0) } ?? .absent
@@ -92,7 +89,6 @@ final class SectionReaders {
 
     init(_ shapes: SectionShapes) { self.shapes = shapes }
 
-    /// The reader of a section; nil if it has no shape.
     subscript(section: [UInt8]) -> ShapeReader? {
         if let reader = readers[section] { return reader }
         readers[section] = ShapeReader(shapes[section])
@@ -102,7 +98,6 @@ final class SectionReaders {
 
 /// What a shape reads in a content.
 struct ShapeFields {
-    /// The text of the id.
     var id: [UInt8]?
     /// The kind, as a JSON string.
     var kind: [UInt8]?

@@ -25,7 +25,6 @@ package struct RowGroups: Sendable {
 
     package init() {}
 
-    /// Notes the group of the next row.
     @inline(__always)
     mutating func append(_ group: Int) { ofRow.append(UInt32(truncatingIfNeeded: group)) }
 
@@ -56,7 +55,6 @@ package struct RowGroups: Sendable {
         if ordinal < starts[group] { (ids[group], starts[group]) = (id, ordinal) }
     }
 
-    /// The text of a group's id.
     package func text(of group: Int) -> [UInt8] { withText(of: group) { Array($0) } }
 
     /// Calls `body` with the text of a group's id.

@@ -78,7 +78,6 @@ extension ColumnsBuilder {
         return (taken.count == 0 ? [] : Placement.runs(partners), order)
     }
 
-    /// Places the rows that were read and those taken over, in the order of the document.
     private func place(
         _ runs: [SharedRuns.Run], by groups: RowGroups, _ taken: TakenRows, _ known: ColumnsView,
         with placement: inout Placement, into memory: Placement.Memory
@@ -127,7 +126,6 @@ private struct Placement {
         let partners: UnsafeMutablePointer<Int32>
     }
 
-    /// How many have been placed.
     private(set) var count = 0
     private(set) var isInOrder = true
     /// The flags that any item taken over has.
@@ -143,7 +141,6 @@ private struct Placement {
         for item in items { append(builder.nodes[item], builder.payloads[item], from: item, to: section, into: memory) }
     }
 
-    /// Places rows of the known state.
     mutating func append(_ run: SharedRuns.Run, of known: ColumnsView, shiftedBy shift: UInt32, into memory: Memory) {
         let order = known.columns.documentOrder
         for ordinal in run.old..<run.old + run.count {

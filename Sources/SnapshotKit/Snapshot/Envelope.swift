@@ -59,8 +59,7 @@ public struct Envelope: Sendable {
 extension Envelope {
     /// Reads a document in one pass.
     ///
-    /// - Parameter known: a state that `state` probably resembles, such as the previous one. Items with the same text
-    ///   are not read again; it affects only speed.
+    /// - Parameter known: a state that `state` probably resembles; it affects only speed.
     /// - Throws: `StateError`: `.unwanted`, `.json`, then `.wrongShape` for the envelope, then `.limitExceeded` and
     ///   `.invalid` for the states.
     public init(

@@ -34,13 +34,7 @@ public struct Snapshot: Sendable {
         self = try document.state(shape, limits: limits).snapshot
     }
 
-    /// Reads a state from a JSON document.
-    ///
-    /// - Parameter known: a state that it probably resembles, such as the previous one. Items with the same text are
-    ///   not read again; it affects only speed.
-    /// - Parameter keepsExpanded: whether sections and items without `expanded` are as in the known state.
-    /// - Parameter head: what elements without ids need to know of the known state, which they continue.
-    /// - Returns: the state, and what is known to be the same in both.
+    /// Reads a state from a JSON document, as `StateDocument.state` does.
     public static func reading(
         json: consuming [UInt8], shape: StateShape, limits: StateLimits = StateLimits(), upon known: Snapshot?,
         keepsExpanded: Bool = false, continuing head: ElementHead? = nil

@@ -116,7 +116,6 @@ extension StateParser {
             what: excess.what, limit: excess.limit, actual: excess.actual, pointer: pointers[0] ?? "")
     }
 
-    /// Puts rows into the sections of their groups; see `ColumnsBuilder.arrange`.
     private func arrange(
         _ builder: inout ColumnsBuilder, by groups: RowGroups, with taken: TakenRows, _ runs: [SharedRuns.Run],
         in text: TextRope, upon known: Columns?
@@ -151,7 +150,6 @@ extension StateParser {
         }
     }
 
-    /// Where the id of a section or an item is in the document.
     private func place(of record: RecordIndex, _ view: ColumnsView) -> DocumentPlace {
         switch record {
         case .section(let section): DocumentPlace(idOffsets[Int(view.sections[section].idStart)])
