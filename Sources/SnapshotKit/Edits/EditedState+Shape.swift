@@ -190,7 +190,7 @@ extension EditedState {
 
     /// The value that puts a row into a section: its group if it has nothing else, or its id; nil for `none`.
     private func value(of id: GivenIDs.ID, _ section: Int) -> [UInt8]? {
-        if id.text == ShapeFields.Group.none { return nil }
+        if id.text.elementsEqual(GroupValue.none) { return nil }
         if let value = withContent(of: section, { $0.groupAlone.map { Array($0) } }) { return value }
         if id.isInteger { return id.text }
         var writer = JSONWriter(capacity: id.text.count + 2)
@@ -198,8 +198,9 @@ extension EditedState {
         return writer.bytes()
     }
 
-    private func id(ofSection vertex: Int) -> GivenIDs.ID {
-        if let id = givenIDs[vertex] { return id }
+    private func id(ofSection vertex: Int) -> GivenIDs.ID { givenIDs[vertex] ?? recordedID(of: vertex) }
+
+    private func recordedID(of vertex: Int) -> GivenIDs.ID {
         let node = record(of: vertex).node
         let text = vertex < firstNew ? old.text.bytes(ofID: node) : text(EditID(node))
         return GivenIDs.ID(Array(text), isInteger: node.isInteger)
@@ -226,16 +227,12 @@ extension EditedState {
         guard edit.isOfElements, elementReader?.scopesIDs == true, let section = section(above: gap.parent) else {
             return nil
         }
-        var text: [UInt8] = []
-        JSONPointer.escape(id(ofSection: section).text) { text.append($0) }
-        text.append(UInt8(ascii: "/"))
         let id = EditID(record(of: vertex).node)
-        JSONPointer.escape(self.text(id)) { text.append($0) }
-        if text.count > StateLimits.maxIDBytes {
-            violations.note("invalid-id", "with that of its section the id is too long", at: batch.place(of: id))
-            return nil
-        }
-        return GivenIDs.ID(text)
+        let names = [JSONPointer.escaped(self.id(ofSection: section).text), JSONPointer.escaped(text(id))]
+        let text = Array(names.joined(separator: "/").utf8)
+        if text.count <= StateLimits.maxIDBytes { return GivenIDs.ID(text) }
+        violations.note("invalid-id", "with that of its section the id is too long", at: batch.place(of: id))
+        return nil
     }
 
     /// Whether the state or the batch has, or had, an item of this id.
@@ -248,8 +245,7 @@ extension EditedState {
     /// The id that a vertex should have in its content.
     private func ownID(of vertex: Int) -> [UInt8] {
         // Of a new element, the one that was read.
-        let node = record(of: vertex).node
-        let id = Array(vertex < firstNew ? old.text.bytes(ofID: node) : text(EditID(node)))
+        let id = recordedID(of: vertex).text
         guard reader(of: vertex)?.scopesIDs == true, givenIDs[vertex] == nil, !isSection(vertex),
             let slash = id.firstIndex(of: UInt8(ascii: "/"))
         else { return id }

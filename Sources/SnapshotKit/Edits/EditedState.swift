@@ -359,9 +359,7 @@ extension EditedState {
     }
 
     private mutating func mark(_ redraw: Marks.Redraw, _ violations: inout Violations) {
-        guard let subject = edit.subject else { return }
-        _ = operands(&violations)
-        marks += batch.ids[edit.operands].map { (subject, $0, redraw) }
+        for (id, _) in operands(&violations) { marks.append((edit.subject!, id, redraw)) }
     }
 
     /// The vertices that the edit's ids name; an id that does not exist is a violation.

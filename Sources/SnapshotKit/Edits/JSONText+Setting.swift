@@ -23,21 +23,16 @@ extension JSONText {
             self.init(padding: writer)
         } else {
             guard isInObjects, place != nil || value != nil else { return nil }
-            let patch = JSONText(patching: value ?? Array("null".utf8), at: pointer)
-            self = patch.withBytes { JSONText(merging: $0, into: content) }
+            // A merge patch (RFC 7396) of that member alone.
+            var patch = JSONWriter()
+            for token in pointer.tokens {
+                patch.append("{")
+                patch.append(string: token)
+                patch.append(":")
+            }
+            patch.append(value ?? Array("null".utf8))
+            for _ in pointer.tokens { patch.append("}") }
+            self = JSONText(padding: patch).withBytes { JSONText(merging: $0, into: content) }
         }
-    }
-
-    /// The merge patch (RFC 7396) that sets a member.
-    private init(patching value: [UInt8], at pointer: JSONPointer) {
-        var writer = JSONWriter()
-        for token in pointer.tokens {
-            writer.append("{")
-            writer.append(string: token)
-            writer.append(":")
-        }
-        writer.append(value)
-        for _ in pointer.tokens { writer.append("}") }
-        self.init(padding: writer)
     }
 }

@@ -120,9 +120,6 @@ struct ShapeFields {
             let range = buffer.append(headerOf: group.id, group.form) ?? 0..<0
             content = JSONText(accepted: Array(buffer.bytes[range]))
         }
-
-        /// The id of the section of rows without a group.
-        static let none = Array("none".utf8)
     }
 }
 
