@@ -123,15 +123,8 @@ extension UnsafeRawBufferPointer {
     /// The first Unicode scalars of UTF-8 text, at most this many. O(result).
     package func prefix(ofScalars most: Int) -> Slice<UnsafeRawBufferPointer> {
         if count <= most { return self[...] }
-        var (end, scalars) = (0, 0)
-        while end < count {
-            // All but the first byte of a scalar begin with the bits 10.
-            if self[end] & 0xC0 != 0x80 {
-                if scalars == most { break }
-                scalars += 1
-            }
-            end += 1
-        }
-        return self[..<end]
+        // All but the first byte of a scalar begin with the bits 10.
+        let scalars = indices.lazy.filter { self[$0] & 0xC0 != 0x80 }
+        return self[..<(scalars.dropFirst(most).first ?? count)]
     }
 }

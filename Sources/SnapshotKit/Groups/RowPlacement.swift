@@ -177,16 +177,10 @@ private struct Placement {
 
     /// Items of two states as runs, given the item of the old one at each place of the new one, or -1.
     static func runs(_ partners: [Int32]) -> [SharedRuns.Run] {
-        partners.withUnsafeBufferPointer { partners in
-            var (runs, item) = ([SharedRuns.Run](), 0)
-            while item < partners.count {
-                let first = item
-                item += 1
-                if partners[first] < 0 { continue }
-                while item < partners.count, partners[item] == partners[item - 1] &+ 1 { item += 1 }
-                runs.append(SharedRuns.Run(old: Int(partners[first]), new: first, count: item - first))
-            }
-            return runs
+        var runs: [SharedRuns.Run] = []
+        for (item, partner) in partners.enumerated() where partner >= 0 {
+            runs.append(joining: SharedRuns.Run(old: Int(partner), new: item, count: 1))
         }
+        return runs
     }
 }

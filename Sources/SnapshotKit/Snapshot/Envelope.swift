@@ -189,15 +189,12 @@ struct EnvelopeParser {
         }
         let alternatives = names.count(where: members.exactlyOne.contains)
         if !members.exactlyOne.isEmpty, alternatives != 1 {
-            let advice =
-                alternatives == 0 && members.allowsBareState
-                ? "; to post another document, say where its list is with ?itemsAt=" : ""
-            if !advice.isEmpty {
+            var detail = "the body must be \(members.expectation): exactly one of these"
+            if alternatives == 0, members.allowsBareState {
                 violations.adviseFirst("say where the list is with ?itemsAt=, or send a row alone as [{…}]")
+                detail += "; to post another document, say where its list is with ?itemsAt="
             }
-            violations.note(
-                "wrong-shape", "the body must be \(members.expectation): exactly one of these\(advice)",
-                at: DocumentPlace(0))
+            violations.note("wrong-shape", detail, at: DocumentPlace(0))
         }
     }
 

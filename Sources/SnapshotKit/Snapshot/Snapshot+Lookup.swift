@@ -159,13 +159,8 @@ public struct StateItem: Sendable {
 
     /// The first item of each subtree in a range of whole subtrees.
     static func siblings(_ columns: Columns, _ range: Range<Int>) -> [StateItem] {
-        var siblings: [StateItem] = []
-        var item = range.lowerBound
-        while item < range.upperBound {
-            siblings.append(StateItem(columns: columns, index: item))
-            item = Int(columns.nodes[item].end)
-        }
-        return siblings
+        sequence(first: range.lowerBound) { Int(columns.nodes[$0].end) }.prefix { $0 < range.upperBound }
+            .map { StateItem(columns: columns, index: $0) }
     }
 
     /// Writes the members of a look-up of the item, after an object's opening brace: `id`, `section`, `parent` (null at

@@ -65,14 +65,55 @@ public struct StateDocument: Sendable {
         _ members: Envelope.Members, shape: StateShape = .native, limits: StateLimits = StateLimits(),
         known: Snapshot? = nil, keepsExpanded: Bool = false, continuing head: ElementHead? = nil
     ) throws(StateError) -> Envelope {
-        guard members.allowsBareState, isArray else {
-            return try readEnvelope(
-                members, shape: shape, limits: limits, known: known, keepsExpanded: keepsExpanded, head: head)
+        if members.allowsBareState, isArray {
+            if members.refusesStates { throw .unwanted }
+            let reading = try state(.native, limits: limits, upon: known, keepsExpanded: keepsExpanded)
+            let states = Envelope.States(found: [("state", reading)])
+            return Envelope(states: states, values: [:], isBareState: true, text: text)
         }
-        if members.refusesStates { throw .unwanted }
-        let reading = try state(.native, limits: limits, upon: known, keepsExpanded: keepsExpanded)
-        let states = Envelope.States(found: [("state", reading)])
-        return Envelope(states: states, values: [:], isBareState: true, text: text)
+        try checkSize()
+        removeTail()
+        let boxed = shape.continuesHead ? head.map(Boxed.init) : nil
+        var read = try (known ?? .empty).columns.withView { (known) throws(StateError) in
+            try withStart { (start) throws(StateError) in
+                let known = IncrementalParse(known, keepsExpanded: keepsExpanded, head: boxed)
+                var reader = EnvelopeParser(members, shape, limits, known, text: start, count: byteCount)
+                do throws(JSONError) { try reader.read() } catch { throw .json(error) }
+                return reader
+            }
+        }
+        if read.metState { throw .unwanted }
+        if let name = members.shape, let range = read.values[name], bytes[range.lowerBound] != UInt8(ascii: "n") {
+            // The shape may come after the state: read everything again with it.
+            var members = members
+            members.shape = nil
+            let shape = try StateShape(JSONSlice(bytes: bytes, range: range), at: "/" + name)
+            return try envelope(
+                members, shape: shape, limits: limits, known: known, keepsExpanded: keepsExpanded, continuing: head)
+        }
+        if !read.violations.isEmpty { throw .wrongShape(withStart { read.violations.reported(in: $0) }) }
+        var whole: TextRope?
+        for index in read.states.indices { try appendTail(of: &read.states[index].parser, to: &whole) }
+        var states: [(name: String, reading: StateReading)] = []
+        var failures: [Violation] = []
+        // Without ids, the elements of each state continue those of the one before it, whose ids they need.
+        if shape.continuesHead { read.orderStates() }
+        for index in read.states.indices {
+            do throws(StateError) {
+                if index > 0 { read.states[index].parser.elements?.sequence = UInt64(index) }
+                let reading = try read.states[index].parser.finish(
+                    over: whole ?? TextRope(bytes),
+                    upon: known?.columns ?? (shape.continuesHead ? states.last?.reading.snapshot.columns : nil))
+                states.append((read.states[index].name, reading))
+            } catch {
+                guard case .invalid(let violations) = error else { throw error }
+                failures += violations
+            }
+        }
+        if !failures.isEmpty { throw .invalid(failures) }
+        // Most documents have none, and an empty dictionary would be allocated all the same.
+        let values = read.values.isEmpty ? [:] : read.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
+        return Envelope(states: .init(found: states), values: values, isBareState: read.isBareState, text: text)
     }
 
     private var text: ArraySlice<UInt8> { bytes[..<byteCount] }
@@ -189,55 +230,6 @@ public struct StateDocument: Sendable {
     mutating func removeTail() {
         let tail = bytes.count - byteCount - DocumentText.trailer.count
         if tail > 0 { bytes.removeLast(tail) }
-    }
-
-    private mutating func readEnvelope(
-        _ members: Envelope.Members, shape: StateShape, limits: StateLimits, known: Snapshot?, keepsExpanded: Bool,
-        head: ElementHead?
-    ) throws(StateError) -> Envelope {
-        try checkSize()
-        removeTail()
-        let boxed = shape.continuesHead ? head.map(Boxed.init) : nil
-        var read = try (known ?? .empty).columns.withView { (known) throws(StateError) in
-            try withStart { (start) throws(StateError) in
-                let known = IncrementalParse(known, keepsExpanded: keepsExpanded, head: boxed)
-                var reader = EnvelopeParser(members, shape, limits, known, text: start, count: byteCount)
-                do throws(JSONError) { try reader.read() } catch { throw .json(error) }
-                return reader
-            }
-        }
-        if read.metState { throw .unwanted }
-        if let name = members.shape, let range = read.values[name], bytes[range.lowerBound] != UInt8(ascii: "n") {
-            // The shape may come after the state: read everything again with it.
-            var members = members
-            members.shape = nil
-            let shape = try StateShape(JSONSlice(bytes: bytes, range: range), at: "/" + name)
-            return try readEnvelope(
-                members, shape: shape, limits: limits, known: known, keepsExpanded: keepsExpanded, head: head)
-        }
-        if !read.violations.isEmpty { throw .wrongShape(withStart { read.violations.reported(in: $0) }) }
-        var whole: TextRope?
-        for index in read.states.indices { try appendTail(of: &read.states[index].parser, to: &whole) }
-        var states: [(name: String, reading: StateReading)] = []
-        var failures: [Violation] = []
-        // Without ids, the elements of each state continue those of the one before it, whose ids they need.
-        if shape.continuesHead { read.orderStates() }
-        for index in read.states.indices {
-            do throws(StateError) {
-                if index > 0 { read.states[index].parser.elements?.sequence = UInt64(index) }
-                let reading = try read.states[index].parser.finish(
-                    over: whole ?? TextRope(bytes),
-                    upon: known?.columns ?? (shape.continuesHead ? states.last?.reading.snapshot.columns : nil))
-                states.append((read.states[index].name, reading))
-            } catch {
-                guard case .invalid(let violations) = error else { throw error }
-                failures += violations
-            }
-        }
-        if !failures.isEmpty { throw .invalid(failures) }
-        // Most documents have none, and an empty dictionary would be allocated all the same.
-        let values = read.values.isEmpty ? [:] : read.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
-        return Envelope(states: .init(found: states), values: values, isBareState: read.isBareState, text: text)
     }
 }
 
