@@ -2,8 +2,6 @@
 // it reads otherwise now follows, so that the next document says nothing new. What counts is the change: a row that is
 // not in the section of its group stays there until its group changes. What an edit says itself wins, and is written
 // into the content, where the next document will have it.
-//
-// Each content is read once for each time that it is changed: what was read is kept until then.
 
 /// What an edit says itself about an item or a section.
 struct Said {

@@ -36,8 +36,6 @@ struct EditedState {
     /// What is not known since an edit was refused.
     var doubts = EditDoubts()
 
-    // What a shape reads; see EditedState+Shape.swift.
-
     /// Reads the contents of the list, which follows its shape; nil if it has none, or one for each section.
     let listReader: ShapeReader?
     let sectionReaders: SectionReaders
@@ -375,8 +373,6 @@ extension EditedState {
         }
         return vertices
     }
-
-    // MARK: Violations
 
     private func note(_ code: String, _ detail: String, _ id: EditID, _ violations: inout Violations) {
         violations.note(code, "\"\(shown(id))\" \(detail)", at: batch.place(of: id))

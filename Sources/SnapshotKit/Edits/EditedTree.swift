@@ -57,8 +57,6 @@ struct EditedTree {
         return lineage
     }
 
-    // MARK: Changes
-
     mutating func touch(_ vertex: Int) { change(vertex) { _ in } }
 
     /// Puts a vertex that is out of the tree below `parent`: before its child `next`, or at its end.
@@ -105,8 +103,6 @@ struct EditedTree {
         body(&links)
         touched[vertex] = links
     }
-
-    // MARK: Links that were not touched
 
     private func links(_ vertex: Int) -> Links { touched[vertex] ?? oldLinks(vertex) }
 

@@ -25,6 +25,23 @@ public struct Envelope: Sendable {
             (self.states, self.values, self.shape) = (states, values, shape)
             (self.exactlyOne, self.required, self.allowsBareState) = (exactlyOne, required, allowsBareState)
         }
+
+        /// What to write in place of an unknown member.
+        fileprivate func advice(on name: String) -> String? {
+            if states == ["state"], !values.contains("edits") {
+                if name == "edits" { return "POST edits to …/changes" }
+                if name == "items" || name == "sections" { return #"send {"state":…}"# }
+            }
+            return Spelling.nearest(to: name, among: states + values).map { "did you mean \"\($0)\"?" }
+        }
+
+        /// The expected body, in words.
+        fileprivate var expectation: String {
+            let names = (exactlyOne.isEmpty ? required : exactlyOne).map { "\"\($0)\"" }
+            let joined = names.joined(separator: exactlyOne.isEmpty ? " and " : " or ")
+            let object = names.isEmpty ? "an object" : "an object with \(joined)"
+            return allowsBareState ? object + ", or a state itself" : object
+        }
     }
 
     /// A few states by name. Not a dictionary, which each request would have to allocate.
@@ -155,12 +172,6 @@ struct EnvelopeParser {
         }
     }
 
-    /// Puts the states into the order of the members that may hold them.
-    mutating func orderStates() {
-        let names = members.states
-        states.sort { names.firstIndex(of: $0.name) ?? 0 < names.firstIndex(of: $1.name) ?? 0 }
-    }
-
     private mutating func noteUnknown(_ name: String, at offset: Int) {
         let advice = members.required.isEmpty ? "" : "; the body must be \(members.expectation)"
         violations.note(
@@ -212,24 +223,5 @@ struct EnvelopeParser {
         madeBytes = reader.madeBytes
         if reader.store.count > 0 { tail += reader.store.count + JSONScanner.padding }
         states.append((name, reader))
-    }
-}
-
-extension Envelope.Members {
-    /// What to write in place of an unknown member.
-    fileprivate func advice(on name: String) -> String? {
-        if states == ["state"], !values.contains("edits") {
-            if name == "edits" { return "POST edits to …/changes" }
-            if name == "items" || name == "sections" { return #"send {"state":…}"# }
-        }
-        return Spelling.nearest(to: name, among: states + values).map { "did you mean \"\($0)\"?" }
-    }
-
-    /// The expected body, in words.
-    fileprivate var expectation: String {
-        let names = (exactlyOne.isEmpty ? required : exactlyOne).map { "\"\($0)\"" }
-        let joined = names.joined(separator: exactlyOne.isEmpty ? " and " : " or ")
-        let object = names.isEmpty ? "an object" : "an object with \(joined)"
-        return allowsBareState ? object + ", or a state itself" : object
     }
 }

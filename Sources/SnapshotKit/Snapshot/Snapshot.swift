@@ -81,8 +81,6 @@ public struct Snapshot: Sendable {
         }
     }
 
-    // MARK: Measuring, for benchmarks
-
     /// Hashes the id of every item once, and folds the hashes together: the least that any diff by ids must do for a
     /// list it has not seen before. O(n).
     @_spi(Measuring)

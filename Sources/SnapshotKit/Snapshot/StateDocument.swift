@@ -97,7 +97,10 @@ public struct StateDocument: Sendable {
         var states: [(name: String, reading: StateReading)] = []
         var failures: [Violation] = []
         // Without ids, the elements of each state continue those of the one before it, whose ids they need.
-        if shape.continuesHead { read.orderStates() }
+        if shape.continuesHead {
+            let order = { (name: String) in members.states.firstIndex(of: name) ?? 0 }
+            read.states.sort { order($0.name) < order($1.name) }
+        }
         for index in read.states.indices {
             do throws(StateError) {
                 if index > 0 { read.states[index].parser.elements?.sequence = UInt64(index) }
