@@ -277,7 +277,7 @@ extension Snapshot {
             try batch.applied(to: view, shape, keepsExpanded, sequence, limits) { (state, faults) throws(EditError) in
                 guard faults.isEmpty else { throw state.batch.faults.isEmpty ? .refused(faults) : .wrongShape(faults) }
                 guard state.tree.isTouched || state.ungroupsSections else { return (self, state.finalMarks(), nil) }
-                var writer = EditedStateWriter(state, limits: limits)
+                var writer = EditedStateWriter(state)
                 let shared = try writer.write()
                 return (Snapshot(shared.new), state.finalMarks(), shared)
             }

@@ -3,7 +3,6 @@
 /// the new one.
 struct EditedStateWriter {
     private let state: EditedState
-    private let limits: StateLimits
     private var pieceTable: PieceTable
     private let cuts: [Int]
     /// The old state's text, followed by long contents made by intents, and where these are.
@@ -16,8 +15,8 @@ struct EditedStateWriter {
     /// Other contents made by intents: they follow the batch's bytes.
     private var made: TokenBuffer
 
-    init(_ state: EditedState, limits: StateLimits) {
-        (self.state, self.limits) = (state, limits)
+    init(_ state: EditedState) {
+        self.state = state
         pieceTable = PieceTable(list: state.old.columns.list)
         cuts = state.tree.cuts()
         var (text, bytes) = (state.old.columns.text, 0)
@@ -42,7 +41,7 @@ struct EditedStateWriter {
             try writeItems(of: section)
             pieceTable.endSection()
         }
-        if let (what, count, limit) = pieceTable.excess(over: limits, from: state.old, made) {
+        if let (what, count, limit) = pieceTable.excess(over: state.limits, from: state.old, made) {
             throw .limitExceeded(what: what, limit: limit, actual: count, pointer: pointerToLastInsert(of: what))
         }
         let text = state.batch.bytes.withUnsafeBytes {
@@ -106,9 +105,9 @@ struct EditedStateWriter {
     }
 
     private func check(_ level: Int, _ vertex: Int) throws(EditError) {
-        guard level >= min(limits.maxNesting, StateLimits.none.maxNesting) else { return }
+        guard level >= min(state.limits.maxNesting, StateLimits.none.maxNesting) else { return }
         throw .limitExceeded(
-            what: "levels of items", limit: limits.maxNesting, actual: level + 1,
+            what: "levels of items", limit: state.limits.maxNesting, actual: level + 1,
             pointer: state.batch.pointer(toEdit: state.placingEdit(of: vertex)))
     }
 

@@ -3,12 +3,11 @@
 // not in the section of its group stays there until its group changes. What an edit says itself wins, and is written
 // into the content, where the next document will have it.
 
-/// What an edit says itself about an item or a section.
+/// What an edit says itself about an item or a section: its kind, as a JSON string, whether it is expanded, and whether
+/// the edit puts it into its section.
 struct Said {
-    /// The kind, as a JSON string.
     var kind: [UInt8]?
     var isExpanded: Bool?
-    /// Whether it puts the item into its section.
     var isPlaced = false
 }
 
