@@ -58,6 +58,7 @@ public struct EditBatch: Sendable {
 
     /// Reads an array of edits. O(bytes).
     ///
+    /// - Parameter shape: reads `elements`; nil or native if there is none.
     /// - Throws: `EditError.json`, `.wrongShape`, and `.limitExceeded` for too many edits.
     public init(
         json: consuming [UInt8], shape: StateShape? = nil, limits: StateLimits = StateLimits()

@@ -34,7 +34,7 @@ public struct Snapshot: Sendable {
         self = try document.state(shape, limits: limits).snapshot
     }
 
-    /// Reads a state from a JSON document, as `StateDocument.state` does.
+    /// Reads a state from a JSON document, as `StateDocument.state` does; the parameters are the same.
     public static func reading(
         json: consuming [UInt8], shape: StateShape, limits: StateLimits = StateLimits(), upon known: Snapshot?,
         keepsExpanded: Bool = false, continuing head: ElementHead? = nil
