@@ -6,7 +6,7 @@ struct EditDoubts {
     /// Hashes of the ids of elements that may be elsewhere, away, or there after all.
     private var ids: Set<UInt32> = []
     /// Whether any element may be.
-    private(set) var isOfAll = false
+    var isOfAll = false
     /// Whether any element that there is may be away: what has an id that none has is in no doubt by this.
     var isOfAllThere = false
 
@@ -19,9 +19,9 @@ struct EditDoubts {
 
     mutating func note(_ ids: some Sequence<EditID>) { for id in ids { note(id.hash) } }
 
-    fileprivate mutating func note(_ hash: UInt32) { if ids.count < Self.most { ids.insert(hash) } else { noteAll() } }
-
-    mutating func noteAll() { isOfAll = true }
+    fileprivate mutating func note(_ hash: UInt32) {
+        if ids.count < Self.most { ids.insert(hash) } else { isOfAll = true }
+    }
 
     /// Notes the strings and numbers of the next value, except names. O(bytes).
     fileprivate mutating func note(mentionedIn cursor: inout JSONCursor) {
@@ -67,7 +67,7 @@ extension EditedState {
     /// Doubts what the edit, an insertion, inserts.
     mutating func doubtInserted() {
         if edit.isOfElements, elementReader.map({ $0.scopesIDs || $0.matchesElements }) ?? batch.shapes.areOfSections {
-            doubts.noteAll()
+            doubts.isOfAll = true
         } else if edit.subject == .sections {
             doubts.note(batch.sections[edit.operands].lazy.map { EditID($0) })
         } else {

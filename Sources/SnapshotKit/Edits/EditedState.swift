@@ -250,7 +250,7 @@ extension EditedState {
         // Without such a place they go anywhere, so that duplicates are found all the same.
         let target = target(moved: [], &violations)
         let gap = target.map(gap) ?? Gap(parent: EditedTree.root)
-        if let target, !areElementsRead(below: target.parent, &violations) { return doubts.noteAll() }
+        if let target, !areElementsRead(below: target.parent, &violations) { return doubts.isOfAll = true }
         defer { if target == nil { doubtInserted() } }
         if edit.subject == .sections {
             for section in edit.operands { enter(section: section, gap, &violations) }

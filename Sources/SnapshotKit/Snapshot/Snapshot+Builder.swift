@@ -25,12 +25,8 @@ extension Snapshot {
         public mutating func section(
             _ id: ElementID, content: JSONText? = nil, isExpanded: Bool = true, items: (inout Items) throws -> Void
         ) rethrows {
-            draft.writer.separate()
-            draft.writer.append("{\"id\":")
-            draft.writer.append(id: id)
-            draft.writer.append(content: content, isExpanded: isExpanded)
-            try draft.list(items)
-            draft.writer.append(byte: UInt8(ascii: "}"))
+            // A section is written like an item, with its items as the children.
+            try draft.item(id, content: content, isExpanded: isExpanded, children: items)
         }
 
         /// Appends a section with an item for each value. O(values).
