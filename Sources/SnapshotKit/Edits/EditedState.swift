@@ -10,7 +10,6 @@
 struct EditedState {
     let old: ColumnsView
     let batch: EditBatch
-    /// The batch's bytes.
     let bytes: UnsafeRawPointer
     let limits: StateLimits
     var tree: EditedTree
@@ -28,7 +27,6 @@ struct EditedState {
     private var placedBy: [Int: Int] = [:]
     /// Parents filled since everything was last cleared, so that clearing again costs only those; nil before that.
     private var filledSinceEmptied: [Int]?
-    /// The index of the edit that is being applied.
     var index = 0
     var marks: [(subject: Edit.Subject, id: EditID, redraw: Marks.Redraw)] = []
     /// Vertices with a violation noted.
@@ -106,7 +104,6 @@ struct EditedState {
         return number > old.sections.count ? .oldItem(number - 1 - old.sections.count) : .oldSection(number - 1)
     }
 
-    /// The first vertex of the batch.
     var firstNew: Int { 1 + old.sections.count + old.nodes.count }
 
     /// The first vertex of neither: sections that groups make.

@@ -1,5 +1,3 @@
-// Typed edits are written as JSON and read like any batch, so the same code holds both to the same rules.
-
 extension EditBatch {
     /// Edits from Swift values. O(bytes).
     ///
