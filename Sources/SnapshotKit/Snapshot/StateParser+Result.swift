@@ -24,9 +24,7 @@ extension StateParser {
             (runs, order) = arrange(&builder, by: groups, with: taken, sharedRuns, in: read, upon: known)
         }
         var text = addHeaders(to: &builder, from: listed.count, over: read)
-        if let elements {
-            text = try match(&builder, elements, &runs, order, in: text, upon: known)
-        }
+        if let elements { text = try match(&builder, elements, &runs, order, in: text, upon: known) }
         let sectionOfGroup = builder.sectionOfGroup
         // Called on the moved value, so that no second reference forces a copy.
         let result = (consume builder).finish(text: text, known: known, reusing: skipped.isEmpty ? runs : [])
@@ -104,16 +102,14 @@ extension StateParser {
     private func checkSections(of columns: Columns) throws(StateError) {
         let count = columns.sections.count
         if count > limits.maxSections {
-            let excess = Excess(
-                what: "sections", limit: limits.maxSections, actual: count, place: DocumentPlace(root))
+            let excess = Excess(what: "sections", limit: limits.maxSections, actual: count, place: DocumentPlace(root))
             throw Self.error(excess, columns.text)
         }
     }
 
     private static func error(_ excess: Excess, _ text: TextRope) -> StateError {
-        let pointers = text.withView { DocumentPointers.pointers(to: [excess.place], in: $0.first) }
-        return .limitExceeded(
-            what: excess.what, limit: excess.limit, actual: excess.actual, pointer: pointers[0] ?? "")
+        let pointer = text.withView { DocumentPointers.pointer(to: excess.place, in: $0.first) }
+        return .limitExceeded(what: excess.what, limit: excess.limit, actual: excess.actual, pointer: pointer)
     }
 
     private func arrange(
@@ -125,22 +121,19 @@ extension StateParser {
     }
 
     /// Notes both records of each duplicate, but each record once. O(items).
-    private mutating func note(
-        _ duplicates: [ColumnsBuilder.Duplicate], in columns: Columns, _ shape: StateShape
-    ) {
-        let element = shape.mapping?.element
-        let hasOneID = element?.idAt.count == 1
+    private mutating func note(_ duplicates: [ColumnsBuilder.Duplicate], in columns: Columns, _ shape: StateShape) {
         columns.withView { view in
             var noted: Set<RecordIndex> = []
             for duplicate in duplicates {
                 let advice =
-                    shape == .native
-                    ? "give each an id of its own"
-                    : element?.continuesHead == true
-                        ? "name another member by sectionIdAt"
-                        : "duplicates=first keeps the first"
-                            + (duplicate.isSection || !hasOneID
-                                ? "" : ", a second idAt makes ids of two parts, idBy=match needs none")
+                    switch shape.mapping?.element {
+                    case nil: "give each an id of its own"
+                    case let element? where element.continuesHead: "name another member by sectionIdAt"
+                    case let element? where duplicate.isSection || element.idAt.count != 1:
+                        "duplicates=first keeps the first"
+                    default:
+                        "duplicates=first keeps the first, a second idAt makes ids of two parts, idBy=match needs none"
+                    }
                 for record in duplicate.records where noted.insert(record).inserted {
                     note(
                         "duplicate-id", "duplicate id \"\(Violations.shown(Array(view.id(of: record).text)))\"",
@@ -213,9 +206,7 @@ extension Snapshot {
             builder.settings = columns.settings
             builder.documentOrder = columns.documentOrder
             var store = TokenBuffer(base: columns.text.count)
-            Snapshot.empty.columns.withView {
-                builder.setIDs([], of: $0, sequence, in: &store)
-            }
+            Snapshot.empty.columns.withView { builder.setIDs([], of: $0, sequence, in: &store) }
             let text = columns.text.appending(store, garbageBytes: store.count)
             return Snapshot(builder.finish(text: text).columns)
         }
@@ -225,7 +216,6 @@ extension Snapshot {
 /// The first section and item of each id, in the order of a document. Items go with their children, sections with their
 /// items; what is in these does not count as the first.
 private struct DistinctRecords {
-    /// Those that are kept.
     private(set) var items: [UInt32] = []
     private(set) var sections: [SectionNode] = []
     /// The duplicates that are left out.
@@ -235,8 +225,6 @@ private struct DistinctRecords {
     private var firsts: [RecordIndex: RecordIndex] = [:]
     private let skipped: Set<RecordIndex>
 
-    /// O(items).
-    ///
     /// - Parameters:
     ///   - skipped: what else is left out.
     ///   - areApart: whether the items are a list of their own, and in no section yet.
