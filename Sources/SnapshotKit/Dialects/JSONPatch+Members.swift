@@ -3,23 +3,20 @@
 // yield no operations. So their members are compared once, not again at each level.
 
 extension JSONPatch {
+    /// A value; empty for none.
     private typealias Bytes = UnsafeRawBufferPointer
 
     mutating func updateAll() {
         let (old, new) = (changeset.old, changeset.new)
         if changeset.change.changesList {
             goTo(ColumnsTree.root)
-            update("/content", old.listContent.nonEmpty, new.listContent.nonEmpty)
+            update("/content", old.listContent, new.listContent)
         }
         for section in new.sections.indices where changeset.isUpdated(section: section) {
             let oldSection = changeset.oldSection(of: section)
-            let (before, after) = (old.sections[oldSection].flags, new.sections[section].flags)
             update(
-                1 + section, (before, after),
-                content: (
-                    before.contains(.hasContent) ? old.content(ofSection: oldSection) : nil,
-                    after.contains(.hasContent) ? new.content(ofSection: section) : nil
-                ))
+                1 + section, (old.sections[oldSection].flags, new.sections[section].flags),
+                content: (old.content(ofSection: oldSection), new.content(ofSection: section)))
         }
         for item in new.nodes.indices {
             let oldItem = Int(changeset.change.items.oldOfNew[item])
@@ -27,13 +24,10 @@ extension JSONPatch {
             let (before, after) = (old.nodes[oldItem].flags, new.nodes[item].flags)
             update(
                 newTree.firstItem + item, (before, after), ignoring: changeset.change,
-                content: (
-                    before.contains(.hasContent) ? old.content(ofItem: oldItem) : nil,
-                    after.contains(.hasContent) ? new.content(ofItem: item) : nil
-                ),
+                content: (old.content(ofItem: oldItem), new.content(ofItem: item)),
                 kind: (
-                    before.contains(.hasKind) ? old.kind(ofItem: oldItem) : nil,
-                    after.contains(.hasKind) ? new.kind(ofItem: item) : nil
+                    before.contains(.hasKind) ? old.kind(ofItem: oldItem) : Self.none,
+                    after.contains(.hasKind) ? new.kind(ofItem: item) : Self.none
                 ))
         }
     }
@@ -46,31 +40,27 @@ extension JSONPatch {
 
     private mutating func update(
         _ vertex: Int, _ flags: (old: NodeFlags, new: NodeFlags), ignoring change: Changeset? = nil,
-        content: (old: Bytes?, new: Bytes?), kind: (old: Bytes?, new: Bytes?) = (nil, nil)
+        content: (old: Bytes, new: Bytes), kind: (old: Bytes, new: Bytes) = (none, none)
     ) {
-        let changesContent = !Self.areSame(content, ignoring: change?.ignored ?? .none)
-        let changesKind = !Self.areSame(kind, ignoring: .none)
+        let changesContent = !sameValue(content.old, content.new, ignoring: change?.ignored ?? .none)
+        let changesKind = !sameValue(kind.old, kind.new, ignoring: .none)
         let expands = flags.old.contains(.isCollapsed) != flags.new.contains(.isCollapsed)
         guard changesContent || changesKind || expands else { return }
         goTo(vertex)
-        if let change, content.old != nil, let new = content.new, change.mayBeUnknown(new) {
-            inside({ $0.append("/content") }) { $0.writeValue(new, by: "replace") }
+        if let change, !content.old.isEmpty, !content.new.isEmpty, change.mayBeUnknown(content.new) {
+            inside({ $0.append("/content") }) { $0.writeValue(content.new, by: "replace") }
         } else if changesContent {
             update("/content", content.old, content.new)
         }
         if changesKind { update("/kind", kind.old, kind.new) }
-        guard expands else { return }
-        if flags.new.contains(.isCollapsed) {
+        if expands, flags.new.contains(.isCollapsed) {
             operation("add", "/expanded\",\"value\":false}")
-        } else {
+        } else if expands {
             operation("remove", "/expanded\"}")
         }
     }
 
-    private static func areSame(_ values: (old: Bytes?, new: Bytes?), ignoring ignored: PointerSet) -> Bool {
-        guard let old = values.old, let new = values.new else { return values.old == nil && values.new == nil }
-        return sameValue(old, new, ignoring: ignored)
-    }
+    private static var none: Bytes { Bytes(start: nil, count: 0) }
 
     /// Starts an operation at the place.
     private mutating func operation(_ name: StaticString, _ rest: StaticString) {
@@ -79,11 +69,11 @@ extension JSONPatch {
         writer.append(rest)
     }
 
-    /// Writes the operations between two values of a member of the place; nil for no value.
-    private mutating func update(_ member: StaticString, _ old: Bytes?, _ new: Bytes?) {
+    /// Writes the operations between two values of a member of the place.
+    private mutating func update(_ member: StaticString, _ old: Bytes, _ new: Bytes) {
         inside({ $0.append(member) }) {
-            guard let new else { return $0.operation("remove", "\"}") }
-            guard let old else { return $0.writeValue(new, by: "add") }
+            if new.isEmpty { return $0.operation("remove", "\"}") }
+            if old.isEmpty { return $0.writeValue(new, by: "add") }
             $0.before.load(old)
             $0.after.load(new)
             $0.replace((old, $0.before.all), (new, $0.after.all), limit: .max)
@@ -99,14 +89,12 @@ extension JSONPatch {
     /// - Parameter limit: a length of all text beyond which the caller withdraws it; then anything may be written.
     private mutating func replace(_ old: Value, _ new: Value, limit: Int) {
         guard old.text.first == UInt8(ascii: "{"), new.text.first == UInt8(ascii: "{") else {
-            let isSame = sameValue(old.text, new.text, ignoring: .none)
-            if !isSame { writeValue(new.text, by: "replace") }
+            if !sameValue(old.text, new.text, ignoring: .none) { writeValue(new.text, by: "replace") }
             return
         }
         let start = writer.count
-        let comma = writer.needsComma ? 1 : 0
-        let operation = comma + place.count + #"{"op":"replace","path":"","value":}"#.utf8.count
-        let whole = start + operation + new.text.count
+        let operation = place.count + #"{"op":"replace","path":"","value":}"#.utf8.count
+        let whole = start + (writer.needsComma ? 1 : 0) + operation + new.text.count
         patchMembers(old.members, new.members, limit: min(limit, whole))
         if writer.count > whole {
             writer.truncate(to: start)
@@ -156,8 +144,4 @@ extension JSONWriter {
         append(byte: UInt8(ascii: "/"))
         JSONPointer.escape(name.text) { append(escaped: $0) }
     }
-}
-
-extension UnsafeRawBufferPointer {
-    fileprivate var nonEmpty: Self? { isEmpty ? nil : self }
 }

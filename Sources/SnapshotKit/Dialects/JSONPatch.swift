@@ -32,8 +32,9 @@ struct JSONPatch {
     var after = JSONMembers()
     let oldTree: ColumnsTree
     let newTree: ColumnsTree
-    private let oldOrdinals: SiblingOrdinals
-    private let newOrdinals: SiblingOrdinals
+    /// The index of each vertex in its array.
+    private let oldOrdinals: [Int]
+    private let newOrdinals: [Int]
     /// Partners in the other document; -1 for none.
     let oldOfNew: [Int]
     let newOfOld: [Int]
@@ -46,7 +47,7 @@ struct JSONPatch {
     init(_ changeset: ChangesetView, _ writer: JSONWriter) {
         (self.changeset, self.writer) = (changeset, writer)
         (oldTree, newTree) = (ColumnsTree(changeset.old), ColumnsTree(changeset.new))
-        (oldOrdinals, newOrdinals) = (SiblingOrdinals(oldTree), SiblingOrdinals(newTree))
+        (oldOrdinals, newOrdinals) = (oldTree.ordinals, newTree.ordinals)
         let (sections, items) = (changeset.change.sections, changeset.change.items)
         oldOfNew = Self.partners(sections.oldOfNew, items.oldOfNew, firstItem: oldTree.firstItem)
         newOfOld = Self.partners(sections.newOfOld, items.newOfOld, firstItem: newTree.firstItem)
@@ -86,8 +87,7 @@ struct JSONPatch {
         }
         var run = IncreasingRun()
         for child in children where oldOfNew[child] >= 0 && oldTree.parent(of: oldOfNew[child]) == oldOfNew[array] {
-            run.append(
-                Int32(truncatingIfNeeded: oldOrdinals[oldOfNew[child]]), at: newOrdinals[child])
+            run.append(Int32(truncatingIfNeeded: oldOrdinals[oldOfNew[child]]), at: newOrdinals[child])
         }
         let vertices = Array(children)
         var kept: [SpliceTracker.FixedElement] = []
@@ -198,7 +198,7 @@ struct JSONPatch {
     private mutating func leave(_ oldVertex: Int, _ source: Int) -> Int {
         let key = trackerKey(ofOld: source)
         if trackers[key] == nil {
-            let count = oldTree.children(of: source).reduce(0) { count, _ in count + 1 }
+            let count = Array(oldTree.children(of: source)).count
             trackers[key] = SpliceTracker(stays: [], removals: 0..<count, oldCount: count)
         }
         return trackers[key]!.leave(oldOrdinals[oldVertex])
@@ -318,6 +318,17 @@ extension ColumnsTree {
     fileprivate func items(below vertex: Int) -> Range<Int> {
         below(vertex).lowerBound - firstItem..<below(vertex).upperBound - firstItem
     }
+
+    /// The index of each vertex in its array. O(n).
+    fileprivate var ordinals: [Int] {
+        var ordinals = [Int](filled: 0, count: vertices.count)
+        var children = ordinals
+        for vertex in vertices.dropFirst() {
+            ordinals[vertex] = children[parent(of: vertex)]
+            children[parent(of: vertex)] += 1
+        }
+        return ordinals
+    }
 }
 
 private struct Siblings: Sequence, IteratorProtocol {
@@ -330,22 +341,4 @@ private struct Siblings: Sequence, IteratorProtocol {
         defer { vertex = tree.end(of: vertex) }
         return vertex
     }
-}
-
-/// The index of each vertex in its array. Counted once, in O(n).
-private struct SiblingOrdinals {
-    private let ordinals: [UInt32]
-
-    init(_ tree: ColumnsTree) {
-        var ordinals = [UInt32](filled: 0, count: tree.vertices.count)
-        var children = ordinals
-        for vertex in tree.vertices.dropFirst() {
-            let parent = tree.parent(of: vertex)
-            ordinals[vertex] = children[parent]
-            children[parent] += 1
-        }
-        self.ordinals = ordinals
-    }
-
-    subscript(vertex: Int) -> Int { Int(ordinals[vertex]) }
 }
