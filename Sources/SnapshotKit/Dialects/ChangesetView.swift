@@ -31,48 +31,24 @@ struct ChangesetView {
 
     // MARK: Writing rows and sections
 
-    func append(idOfRow row: Int, to writer: inout JSONWriter) {
-        writer.append(new.id(ofItem: new.item(ofRow: row)))
-    }
+    func id(ofRow row: Int) -> IDText { new.id(ofItem: new.item(ofRow: row)) }
 
     /// A new row, whole.
     func append(row: Int, to writer: inout JSONWriter) { writer.append(item: new.item(ofRow: row), of: new) }
 
-    /// A common row, with the members of an update.
+    /// A common row, with the members of an update; a new one, whole.
     func append(updatedRow row: Int, to writer: inout JSONWriter) {
+        if isNew(row: row) { return append(row: row, to: &writer) }
         writer.append(
-            item: new.item(ofRow: row), of: new, returnsToRoot: returnsToRoot(row: row),
+            item: new.item(ofRow: row), of: new,
+            hadParent: old.nodes[old.item(ofRow: oldRow(of: row))].parent >= 0,
             contentOf: style == .full ? nil : self)
     }
 
-    func append(newOrUpdatedRow row: Int, to writer: inout JSONWriter) {
-        if isNew(row: row) { append(row: row, to: &writer) } else { append(updatedRow: row, to: &writer) }
-    }
-
-    /// Whether a common row had a parent and has none now, which must be written.
-    func returnsToRoot(row: Int) -> Bool {
-        guard !isNew(row: row) else { return false }
-        return old.nodes[old.item(ofRow: oldRow(of: row))].parent >= 0 && new.nodes[new.item(ofRow: row)].parent < 0
-    }
-
-    /// A section without its items.
-    func append(section: Int, to writer: inout JSONWriter) {
-        writer.append(openSection: section, of: new)
-        writer.append("}")
-    }
-
-    /// A common section, with the members of an update.
+    /// A common section, with the members of an update; a new one, whole.
     func append(updatedSection section: Int, to writer: inout JSONWriter) {
         writer.append(openSection: section, of: new) { appendChange(ofSection: section, to: &$0) }
         writer.append("}")
-    }
-
-    func append(newOrUpdatedSection section: Int, to writer: inout JSONWriter) {
-        if isNew(section: section) {
-            append(section: section, to: &writer)
-        } else {
-            append(updatedSection: section, to: &writer)
-        }
     }
 
     /// A section with those of its rows that `includes` names.
@@ -109,11 +85,8 @@ struct ChangesetView {
     /// The list's own content, which has changed: the whole, what has changed, or that there is none any more.
     func appendList(to writer: inout JSONWriter) {
         writer.append("{")
-        let (previous, content) = (old.listContent, new.listContent)
-        if !content.isEmpty {
-            let change = ContentChange(old: previous, new: content, ignored: .none)
-            if !change.append(style, to: &writer) { writer.emit("\"content\":", content) }
-        }
+        let change = ContentChange(old: old.listContent, new: new.listContent, ignored: .none)
+        if !change.new.isEmpty, !change.append(style, to: &writer) { writer.emit("\"content\":", change.new) }
         writer.append("}")
     }
 }

@@ -83,7 +83,7 @@ extension ChangesetView {
             if batch.isStage {
                 append(section: section, to: &batch.writer) { _ in true }
             } else {
-                append(section: section, to: &batch.writer)
+                append(updatedSection: section, to: &batch.writer)
             }
             batch.writer.append("}")
         }
@@ -120,13 +120,13 @@ extension ChangesetView {
 extension ChangesetView {
     func list(deletedRow oldRow: Int, _ batch: inout BatchWriter) {
         batch.next(.items, .deleted)
-        append(oldPath: oldRow, &batch.writer)
+        batch.writer.append(path: old.indexPath(ofRow: oldRow))
     }
 
     func list(insertedRow row: Int, _ batch: inout BatchWriter) {
         batch.next(.items, .inserted)
         batch.writer.append("{\"at\":")
-        append(path: row, &batch.writer)
+        batch.writer.append(path: new.indexPath(ofRow: row))
         batch.writer.append(",\"item\":")
         append(row: row, to: &batch.writer)
         batch.writer.append("}")
@@ -137,34 +137,23 @@ extension ChangesetView {
     func list(movedRow row: Int, _ batch: inout BatchWriter, from: (section: Int, row: Int)? = nil) {
         batch.next(.items, .moved)
         batch.writer.append("{\"from\":")
-        let from = from ?? old.indexPath(ofRow: oldRow(of: row))
-        batch.writer.append(path: from.section, from.row)
+        batch.writer.append(path: from ?? old.indexPath(ofRow: oldRow(of: row)))
         batch.writer.append(",\"to\":")
-        append(path: row, &batch.writer)
+        batch.writer.append(path: new.indexPath(ofRow: row))
         batch.writer.append("}")
     }
 
     func list(updatedRow row: Int, _ batch: inout BatchWriter) {
         batch.next(.items, .updated)
         batch.writer.append(batch.isStage ? "{\"at\":" : "{\"from\":")
-        append(oldPath: oldRow(of: row), &batch.writer)
+        batch.writer.append(path: old.indexPath(ofRow: oldRow(of: row)))
         if !batch.isStage {
             batch.writer.append(",\"at\":")
-            append(path: row, &batch.writer)
+            batch.writer.append(path: new.indexPath(ofRow: row))
         }
         batch.writer.append(",\"item\":")
         append(updatedRow: row, to: &batch.writer)
         batch.writer.append(redraw(row: row).member)
         batch.writer.append("}")
-    }
-
-    private func append(oldPath row: Int, _ writer: inout JSONWriter) {
-        let path = old.indexPath(ofRow: row)
-        writer.append(path: path.section, path.row)
-    }
-
-    private func append(path row: Int, _ writer: inout JSONWriter) {
-        let path = new.indexPath(ofRow: row)
-        writer.append(path: path.section, path.row)
     }
 }

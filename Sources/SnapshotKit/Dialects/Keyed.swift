@@ -65,11 +65,10 @@ extension ChangesetView {
                     writer.append("{\"op\":\"insert\",\"items\":")
                     writer.append(array: start..<end) { append(row: $1, to: &$0) }
                 } else {
-                    writer.append("{\"op\":\"move\",\"item\":")
-                    append(idOfRow: start, to: &writer)
+                    writer.emit("{\"op\":\"move\",\"item\":", id(ofRow: start))
                 }
                 writer.emit(",\"in\":", new.id(ofSection: section))
-                append(before: end < rows.upperBound ? new.id(ofItem: new.item(ofRow: end)) : nil, to: &writer)
+                append(before: end < rows.upperBound ? id(ofRow: end) : nil, to: &writer)
             }
         }
     }

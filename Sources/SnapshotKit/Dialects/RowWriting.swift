@@ -4,11 +4,11 @@ extension JSONWriter {
     /// An item as a row: without its children, but with their number.
     ///
     /// - Parameters:
-    ///   - returnsToRoot: whether to say that there is no parent, since there was one before.
+    ///   - hadParent: whether to say that there is no parent.
     ///   - changeset: if given, only what has changed of the content may be written.
     @inline(__always)
     mutating func append(
-        item: Int, of view: ColumnsView, returnsToRoot: Bool = false, contentOf changeset: ChangesetView? = nil
+        item: Int, of view: ColumnsView, hadParent: Bool = false, contentOf changeset: ChangesetView? = nil
     ) {
         let node = view.nodes[item]
         emit("{\"id\":", view.id(ofItem: item))
@@ -16,7 +16,7 @@ extension JSONWriter {
         if node.parent >= 0 {
             emit(",\"level\":", Int(node.level))
             emit(",\"parent\":", view.id(ofItem: Int(node.parent)))
-        } else if returnsToRoot {
+        } else if hadParent {
             append(",\"level\":0,\"parent\":null")
         }
         if node.flags.contains(.isCollapsed) { append(",\"expanded\":false") }

@@ -88,10 +88,10 @@ extension ChangesetView {
         switch element {
         case .header(let section):
             writer.append("{\"section\":")
-            append(newOrUpdatedSection: section, to: &writer)
+            append(updatedSection: section, to: &writer)
         case .row(let row):
             writer.append("{\"item\":")
-            append(newOrUpdatedRow: row, to: &writer)
+            append(updatedRow: row, to: &writer)
             append(sectionOfRow: row, to: &writer)
         }
         writer.append("}")

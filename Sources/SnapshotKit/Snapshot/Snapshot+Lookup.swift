@@ -174,7 +174,7 @@ public struct StateItem: Sendable {
             writer.emit(",\"section\":", view.id(ofSection: Int(node.section)), ",\"parent\":")
             if node.parent < 0 { writer.append("null") } else { writer.append(view.id(ofItem: Int(node.parent))) }
             writer.emit(",\"level\":", level, ",\"indexPath\":")
-            if let path { writer.append(path: path.section, path.row) } else { writer.append("null") }
+            if let path { writer.append(path: (path.section, path.row)) } else { writer.append("null") }
             writer.append(isVisible ? ",\"visible\":true" : ",\"visible\":false")
             writer.append(isExpanded ? ",\"expanded\":true" : ",\"expanded\":false")
             if node.flags.contains(.hasKind) { writer.emit(",\"kind\":", view.kind(ofItem: index)) }
@@ -211,11 +211,11 @@ public struct ItemPath: Hashable, Sendable, Comparable, CustomStringConvertible 
 extension JSONWriter {
     /// `[section,row]`.
     @inline(__always)
-    mutating func append(path section: Int, _ row: Int) {
+    mutating func append(path: (section: Int, row: Int)) {
         append(byte: UInt8(ascii: "["))
-        append(section)
+        append(path.section)
         append(byte: UInt8(ascii: ","))
-        append(row)
+        append(path.row)
         append(byte: UInt8(ascii: "]"))
     }
 }
