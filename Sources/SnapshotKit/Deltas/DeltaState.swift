@@ -361,16 +361,6 @@ private struct PatchedContents {
         /// What is new between them.
         let middle: UInt32
         let middleCount: UInt32
-
-        /// The range of the new bytes in the content.
-        var middleRange: Range<Int> { Int(start)..<Int(start) + Int(middleCount) }
-    }
-
-    /// A stretch of the content at `offset`: a number of its bytes from byte `first` on.
-    private struct Stretch {
-        let offset: UInt32
-        let first: Int
-        let count: Int
     }
 
     private var patches: [Patch] = []
@@ -386,12 +376,11 @@ private struct PatchedContents {
     ///   - middle: the offset of the new bytes.
     ///   - end: how many of its last bytes are taken.
     mutating func append(_ old: Range<Int>, start: Int, _ middle: Range<Int>, end: Int) -> Range<Int> {
-        let patch = Patch(
-            old: UInt32(truncatingIfNeeded: old.lowerBound), oldCount: UInt32(truncatingIfNeeded: old.count),
-            start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: end),
-            middle: UInt32(truncatingIfNeeded: middle.lowerBound),
-            middleCount: UInt32(truncatingIfNeeded: middle.count))
-        patches.append(patch)
+        let number = { (value: Int) in UInt32(truncatingIfNeeded: value) }
+        patches.append(
+            Patch(
+                old: number(old.lowerBound), oldCount: number(old.count), start: number(start), end: number(end),
+                middle: number(middle.lowerBound), middleCount: number(middle.count)))
         return lowest..<lowest + start + middle.count + end
     }
 
@@ -414,30 +403,21 @@ private struct PatchedContents {
     }
 
     private func writeStretches(_ offset: UInt32, count: Int, _ emit: (UInt32, Int) -> Void) {
-        var stretches = [Stretch(offset: offset, first: 0, count: count)]
-        while let stretch = stretches.popLast() {
-            guard contains(stretch.offset) else {
-                emit(stretch.offset + UInt32(truncatingIfNeeded: stretch.first), stretch.count)
+        // What is left to write, last in, first out: of the content at an offset, some of its bytes.
+        var stretches = [(offset, 0..<count)]
+        while let (offset, wanted) = stretches.popLast() {
+            guard contains(offset) else {
+                emit(offset + UInt32(truncatingIfNeeded: wanted.lowerBound), wanted.count)
                 continue
             }
-            let patch = patches[Int(UInt32.max - stretch.offset)]
-            let wanted = stretch.first..<stretch.first + stretch.count
-            let middle = wanted.clamped(to: patch.middleRange)
-            // Last in, first out.
-            if wanted.upperBound > patch.middleRange.upperBound {
-                let first = max(wanted.lowerBound, patch.middleRange.upperBound)
-                let shift = Int(patch.oldCount) - Int(patch.end) - patch.middleRange.upperBound
-                stretches.append(
-                    Stretch(offset: patch.old, first: first + shift, count: wanted.upperBound - first))
-            }
-            if !middle.isEmpty {
-                stretches.append(
-                    Stretch(offset: patch.middle, first: middle.lowerBound - Int(patch.start), count: middle.count))
-            }
-            if wanted.lowerBound < Int(patch.start) {
-                let end = min(wanted.upperBound, Int(patch.start))
-                stretches.append(
-                    Stretch(offset: patch.old, first: wanted.lowerBound, count: end - wanted.lowerBound))
+            let patch = patches[Int(UInt32.max - offset)]
+            let (start, end) = (Int(patch.start), Int(patch.start) + Int(patch.middleCount))
+            for (offset, bytes, shift) in [
+                (patch.old, end..<Int.max, Int(patch.oldCount) - Int(patch.end) - end),
+                (patch.middle, start..<end, -start), (patch.old, 0..<start, 0),
+            ] where bytes.overlaps(wanted) {
+                let part = wanted.clamped(to: bytes)
+                stretches.append((offset, part.lowerBound + shift..<part.upperBound + shift))
             }
         }
     }
