@@ -42,9 +42,7 @@ final class ShapeReader {
         } catch { return fields }
         let builder = reader.builder
         let (node, payload) = isSection ? builder.sections[0].asItem : (builder.nodes[0], builder.payloads[0])
-        if node.idCount > 0 {
-            fields.id = reader.bytes(of: FoundID(start: Int(node.idStart), count: Int(node.idCount), flags: []))
-        }
+        if node.idCount > 0 { fields.id = reader.bytes(ofID: node) }
         if node.flags.contains(.hasKind) { fields.kind = reader.token(at: Int(payload.kindStart)) }
         if node.flags.contains(.isCollapsed) {
             fields.isExpanded = false

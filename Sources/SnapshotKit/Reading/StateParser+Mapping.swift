@@ -105,8 +105,8 @@ extension StateParser {
         }
         if !targets.isGrouped, targets.scopesIDs {
             let record = builder.sections[section]
-            let id = FoundID(start: Int(record.idStart), count: Int(record.idCount), flags: [])
-            if id.count > 0 { scopeIDs(ofItemsFrom: Int(record.firstItem), inSection: bytes(of: id), at: start) }
+            let first = Int(record.firstItem)
+            if record.idCount > 0 { scopeIDs(ofItemsFrom: first, inSection: bytes(ofID: record), at: start) }
         }
         if targets.isGrouped {
             // Its items are elsewhere.
@@ -117,13 +117,7 @@ extension StateParser {
         } else {
             sectionsWithoutItems.append(start)
         }
-        if let cut = finding.listMember {
-            if let content = stored(start..<scanner.at, without: cut) {
-                builder.setContent(ofSection: section, content)
-            }
-        } else if !finding.sawList {
-            builder.setContent(ofSection: section, start..<scanner.at)
-        }
+        if let content = content(of: finding) { builder.setContent(ofSection: section, content) }
     }
 
     mutating func readItemElement(
@@ -135,11 +129,7 @@ extension StateParser {
         defer {
             if level == 0, targets.isGrouped { endRow(item, finding.group, scopesIDs: targets.scopesIDs, at: start) }
         }
-        if let cut = finding.listMember {
-            if let content = stored(start..<scanner.at, without: cut) { builder.setContent(ofItem: item, content) }
-        } else if !finding.sawList {
-            builder.setContent(ofItem: item, start..<scanner.at)
-        }
+        if let content = content(of: finding) { builder.setContent(ofItem: item, content) }
         if targets.idParts == 0 { return }
         // A part that was seen but is no id has already been noted.
         if finding.seenParts != 1 << targets.idParts - 1 {
@@ -176,8 +166,17 @@ extension StateParser {
             ? store.bytes(at: id.start, id.count) : Array(scanner.text(id.start..<id.start + id.count))
     }
 
-    /// Stores an element without one of its members and an adjacent comma; returns where. Nil if there is no room.
-    private mutating func stored(_ element: Range<Int>, without member: Range<Int>) -> Range<Int>? {
+    /// The text of a record's id.
+    func bytes(ofID record: some IdentifiedRecord) -> [UInt8] {
+        bytes(of: FoundID(start: Int(record.idStart), count: Int(record.idCount), flags: []))
+    }
+
+    /// Where the content of an element is: the element itself, or stored without its list and an adjacent comma. Nil if
+    /// the element is the list, or if there is no room.
+    @inline(__always)
+    private mutating func content(of finding: Finding) -> Range<Int>? {
+        let element = finding.start..<scanner.at
+        guard let member = finding.listMember else { return finding.sawList ? nil : element }
         let cut = Self.withComma(member, in: scanner.base)
         guard takesRoom(for: element.count - cut.count, at: element.lowerBound) else { return nil }
         let start = store.append(scanner.text(element.lowerBound..<cut.lowerBound))
@@ -219,7 +218,7 @@ extension StateParser {
         start.append(UInt8(ascii: "/"))
         for item in first..<builder.nodes.count where builder.nodes[item].idCount > 0 {
             var text = start
-            JSONPointer.escape(ownID(ofItem: item)) { text.append($0) }
+            JSONPointer.escape(bytes(ofID: builder.nodes[item])) { text.append($0) }
             let offset = idOffsets[Int(builder.nodes[item].idStart)]
             let here = DocumentPlace(offset, levelsUp: builder.settings.levelsUpFromID)
             if text.count > StateLimits.maxIDBytes, skipsInvalid {
@@ -236,11 +235,6 @@ extension StateParser {
             }
             builder.setID(ofItem: item, text.withUnsafeBytes { storeID($0, writtenAt: offset) })
         }
-    }
-
-    private func ownID(ofItem item: Int) -> [UInt8] {
-        let node = builder.nodes[item]
-        return bytes(of: FoundID(start: Int(node.idStart), count: Int(node.idCount), flags: []))
     }
 
     // MARK: The walk
@@ -261,23 +255,18 @@ extension StateParser {
                 let inner = place.below(reader.scanner.string(token))
                 try reader.walk(goals, inner, from: token.start - 1, targets, &finding, depth: depth + 1)
             }
-        case UInt8(ascii: "["): try walkArray(goals, place, targets, &finding, depth: depth + 1)
+        case UInt8(ascii: "["):
+            var index = 0
+            try readArray(depth: depth + 1) { (reader) throws(JSONError) in
+                reader.scanner.skipSpace()
+                let inner = place.below(index)
+                try reader.walk(goals, inner, from: reader.scanner.at, targets, &finding, depth: depth + 1)
+                index += 1
+            }
         default:
             let isNull = scanner.byte(scanner.at) == UInt8(ascii: "n")
             if !isNull { finding.blocked |= place.passing & goals.lists }
             try scanner.skipValue(depth: depth)
-        }
-    }
-
-    private mutating func walkArray(
-        _ goals: Targets, _ place: PointerPlace, _ targets: DocumentTargets, _ finding: inout Finding, depth: Int
-    ) throws(JSONError) {
-        var index = 0
-        try readArray(depth: depth) { (reader) throws(JSONError) in
-            reader.scanner.skipSpace()
-            let inner = place.below(index)
-            try reader.walk(goals, inner, from: reader.scanner.at, targets, &finding, depth: depth)
-            index += 1
         }
     }
 
@@ -364,36 +353,24 @@ extension StateParser {
             } else {
                 try readSections(depth: depth, reading: reading)
             }
-        case .items:
-            try readItemElements(targets, depth: depth)
-        case .children:
-            try readChildren(of: finding.item, level: finding.level + 1, targets, depth: depth)
+        case .items: try readItemElements(targets, depth: depth)
+        case .children: try readItemElements(below: finding.item, level: finding.level + 1, targets, depth: depth)
         }
     }
 
-    /// Takes the elements of a list into the open section.
-    mutating func readItemElements(_ targets: DocumentTargets, depth: Int) throws(JSONError) {
-        guard !targets.isMap else {
-            return try readMap(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
-                try reader.readItemElement(item, level: 0, targets, depth: depth + 1)
-            }
-        }
-        try readTopItems(depth: depth) { (reader, item) throws(JSONError) in
-            try reader.readItemElement(item, level: 0, targets, depth: depth + 1)
-        }
-    }
-
-    private mutating func readChildren(
-        of item: Int, level: Int, _ targets: DocumentTargets, depth: Int
+    /// Takes the elements of a list below `parent` (-1: the section) into the open section.
+    mutating func readItemElements(
+        below parent: Int = -1, level: Int = 0, _ targets: DocumentTargets, depth: Int
     ) throws(JSONError) {
+        let reading = { (reader: inout StateParser, item: Int) throws(JSONError) in
+            try reader.readItemElement(item, level: level, targets, depth: depth + 1)
+        }
         if targets.isMap {
-            try readMap(parent: item, level: level, depth: depth) { (reader, child) throws(JSONError) in
-                try reader.readItemElement(child, level: level, targets, depth: depth + 1)
-            }
+            try readMap(parent: parent, level: level, depth: depth, reading: reading)
+        } else if parent < 0 {
+            try readTopItems(depth: depth, reading: reading)
         } else {
-            try readItems(parent: item, level: level, depth: depth) { (reader, child) throws(JSONError) in
-                try reader.readItemElement(child, level: level, targets, depth: depth + 1)
-            }
+            try readItems(parent: parent, level: level, depth: depth, reading: reading)
         }
     }
 
