@@ -28,13 +28,9 @@ struct IncrementalParse {
     /// Whether an item's content is its whole element, with the id somewhere in it.
     private let hasElements: Bool
     /// Whether items without `expanded` keep that of this state.
-    private let keepsExpanded: Bool
+    let keepsExpanded: Bool
     /// What elements without ids need to know of this state.
     let head: Boxed<ElementHead>?
-
-    /// Where a reader records what a document says is expanded; nil if nothing is collapsed here, so that nothing has
-    /// to be kept.
-    var mentioned: Set<RecordIndex>? { keepsExpanded && view.columns.hasCollapsed ? [] : nil }
 
     /// Siblings, with everything nested in them, that both documents have.
     struct Run {
@@ -47,9 +43,6 @@ struct IncrementalParse {
         /// Whether the last sibling of its list is part of it.
         let reachesEnd: Bool
     }
-
-    /// The number of items that a document of this many bytes may have, if it resembles this one.
-    func expectedItems(in count: Int) -> Int { min(view.nodes.count, count / 4) }
 
     /// Whether a list at a place may take items over: not if parts of them are stored behind the document or come from
     /// elsewhere.
@@ -272,12 +265,6 @@ struct IncrementalParse {
         return Int(node.idCount) == id.count && sameBytes(view.text.at(node.idStart), id.baseAddress!, id.count)
     }
 
-    /// Appends the records of a run to a state that is being read, in which its text is `shift` bytes further on.
-    func append(_ run: Run, shiftedBy shift: Int, to builder: inout ColumnsBuilder) {
-        builder.append(
-            view.nodes[run.ordinals], view.payloads.isEmpty ? nil : view.payloads[run.ordinals], shiftedBy: shift)
-    }
-
     // MARK: Groups
 
     /// Notes the sections of a run's rows, from an ordinal on, as long as their groups are known; returns the first
@@ -297,12 +284,6 @@ struct IncrementalParse {
             }
         }
     }
-
-    /// The section of the row at an ordinal, and where the row's element is.
-    func section(ofRowAt ordinal: Int) -> (index: Int, element: Int) {
-        let item = item(at: ordinal)
-        return (Int(view.nodes[item].section), Int(view.payloads[item].contentStart))
-    }
 }
 
 extension IncrementalParse {
@@ -316,8 +297,8 @@ extension IncrementalParse {
 extension StateParser {
     /// Prepares for a document that probably resembles a known state.
     mutating func expect(_ known: consuming IncrementalParse) {
-        mentioned = known.mentioned
-        builder.expect(items: known.expectedItems(in: scanner.end))
+        if known.keepsExpanded, known.view.columns.hasCollapsed { mentioned = [] }
+        builder.expect(items: min(known.view.nodes.count, scanner.end / 4))
         self.known = known
         sharedRuns.reserveCapacity(8)
     }
@@ -336,7 +317,9 @@ extension StateParser {
             sharedRuns.append(
                 SharedRuns.Run(old: run.ordinals.lowerBound, new: itemCount, count: run.ordinals.count))
             if groupPlace.isEmpty {
-                known!.append(run, shiftedBy: shift, to: &builder)
+                let (nodes, payloads) = (known!.view.nodes, known!.view.payloads)
+                builder.append(
+                    nodes[run.ordinals], payloads.isEmpty ? nil : payloads[run.ordinals], shiftedBy: shift)
             } else {
                 taken.shifts.append(UInt32(truncatingIfNeeded: shift))
                 taken.count += run.ordinals.count

@@ -63,15 +63,13 @@ extension StateParser {
             while true {
                 ordinal = known.count(from: ordinal, to: run.old + run.count, in: &taken)
                 guard ordinal < run.old + run.count else { break }
-                let section = known.section(ofRowAt: ordinal)
+                let item = known.item(at: ordinal)
+                let section = Int(known.view.nodes[item].section)
                 groupedRow = ordinal - run.old + run.new
-                let element = section.element + Int(Int32(bitPattern: shift))
+                let element = Int(known.view.payloads[item].contentStart &+ shift)
                 let group = try readGroup(inElementAt: element)
-                if taken.sections.count <= section.index {
-                    let unknown = repeatElement((group: Int32(-1), count: UInt32(0)), count: section.index + 1)
-                    taken.sections += unknown.dropFirst(taken.sections.count)
-                }
-                taken.sections[section.index].group = Int32(truncatingIfNeeded: group ?? groupOfNone(at: element))
+                while taken.sections.count <= section { taken.sections.append((group: -1, count: 0)) }
+                taken.sections[section].group = Int32(truncatingIfNeeded: group ?? groupOfNone(at: element))
             }
         }
     }
