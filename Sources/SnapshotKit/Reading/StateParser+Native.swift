@@ -165,7 +165,7 @@ extension StateParser {
         if !isOfEdits, !isOfOperations, text.elementsEqual("op".utf8), scanner.byte(scanner.at) == UInt8(ascii: "\"") {
             // An array of edits is no array of items, and must not become one.
             isOfOperations = true
-            replace(Self.shapeAdvice, with: Self.editsAdvice)
+            violations.replace(Self.shapeAdvice, with: Self.editsAdvice)
         }
         let advice =
             isOfEdits ? "put it into content" : isOfOperations ? Self.editsAdvice : Self.shapeAdvice

@@ -53,7 +53,6 @@ struct StateParser {
     var unusableGroups: [DocumentPlace] = []
     /// Bytes stored beside the document so far, in all its states.
     var madeBytes = 0
-
 }
 
 extension StateParser {
@@ -99,9 +98,6 @@ extension StateParser {
         }
         violations.note(code, detail(), advice: advice(), at: place)
     }
-
-    /// Puts other words into the violations noted so far.
-    mutating func replace(_ words: String, with others: String) { violations.replace(words, with: others) }
 
     /// Where the next value is, or was.
     var here: DocumentPlace { DocumentPlace(scanner.at) }
