@@ -12,13 +12,9 @@ extension StateView {
     ///     members, as for a token's view; otherwise they are shown whole.
     /// - Throws: `StateViewError`; the first error.
     public init(json: [UInt8], hidesContents: Bool = false) throws(StateViewError) {
-        let value: JSONSlice
-        do throws(JSONError) {
-            value = try JSONText(json).slice
-        } catch {
-            throw .json(error)
-        }
-        try self.init(value, hidesContents: hidesContents)
+        let text: JSONText
+        do throws(JSONError) { text = try JSONText(json) } catch { throw .json(error) }
+        try self.init(text.slice, hidesContents: hidesContents)
     }
 
     /// Reads a view from text.
@@ -60,32 +56,27 @@ private struct ViewMembers {
 
     subscript(name: String) -> JSONSlice? { values[name] }
 
-    /// The elements of a list; nil if it is missing.
+    /// The value that `read` makes of a member; nil if it is missing.
+    ///
+    /// - Parameter form: what it must be, in words.
+    private func value<Value>(
+        _ name: String, _ form: String, _ read: (JSONSlice) -> Value?
+    ) throws(StateViewError) -> Value? {
+        guard let slice = values[name] else { return nil }
+        guard let value = read(slice) else {
+            throw .refusal("wrong-type", "\(name) must be \(form)", at: "\(pointer)/\(name)")
+        }
+        return value
+    }
+
     func list(_ name: String, _ what: String) throws(StateViewError) -> [JSONSlice]? {
-        guard let value = values[name] else { return nil }
-        guard let elements = value.elements else {
-            throw .refusal("wrong-type", "\(name) must be an array of \(what)", at: "\(pointer)/\(name)")
-        }
-        return elements
+        try value(name, "an array of \(what)", \.elements)
     }
 
-    /// True or false; nil if it is missing.
-    func flag(_ name: String) throws(StateViewError) -> Bool? {
-        guard let value = values[name] else { return nil }
-        guard let flag = value.flag else {
-            throw .refusal("wrong-type", "\(name) must be true or false", at: "\(pointer)/\(name)")
-        }
-        return flag
-    }
+    func flag(_ name: String) throws(StateViewError) -> Bool? { try value(name, "true or false", \.flag) }
 
-    /// A whole number, at least `least`; nil if it is missing.
     func count(_ name: String, atLeast least: Int) throws(StateViewError) -> Int? {
-        guard let value = values[name] else { return nil }
-        guard let count = value.integer, count >= least else {
-            throw .refusal(
-                "wrong-type", "\(name) must be a whole number, \(least) or more", at: "\(pointer)/\(name)")
-        }
-        return count
+        try value(name, "a whole number, \(least) or more") { $0.integer.flatMap { $0 < least ? nil : $0 } }
     }
 
     /// The ids in a list; nil if it is missing.
@@ -154,10 +145,8 @@ private struct ViewParser {
 
     mutating func read(hidesContents: Bool) throws(StateViewError) -> StateView {
         writer.append("{")
-        if let ids = try members.ids("sections") {
-            parts.sections = ids
-            write(name: "sections", sorted: ids)
-        }
+        parts.sections = try members.ids("sections")
+        if let ids = parts.sections { write(name: "sections", sorted: ids) }
         _ = try readTests(members, "where")
         parts.orders = try readOrders("order")
         try readGroup()
@@ -168,11 +157,8 @@ private struct ViewParser {
             writer.append("false")
         }
         try readCollapsed()
-        if let limit = try members.count("limit", atLeast: 0) {
-            parts.limit = limit
-            write(name: "limit")
-            writer.append(limit)
-        }
+        parts.limit = try members.count("limit", atLeast: 0)
+        if let limit = parts.limit { write(name: "limit", limit) }
         parts.kept.items = try readFields("fields", of: "an item", [.id, .kind, .expanded])
         // Contents that the view makes hide nothing.
         parts.kept.sections = try readFields(
@@ -189,9 +175,14 @@ private struct ViewParser {
         writer.append(":")
     }
 
+    private mutating func write(name: String, _ number: Int) {
+        write(name: name)
+        writer.append(number)
+    }
+
     private mutating func write(name: String, sorted strings: some Sequence<[UInt8]>) {
         write(name: name)
-        writer.append(array: strings.sorted { $0.lexicographicallyPrecedes($1) }) { $0.append(string: $1) }
+        writer.append(array: strings.asSet) { $0.append(string: $1) }
     }
 
     private func pointer(_ name: String, _ index: Int) -> String { "\(members.pointer)/\(name)/\(index)" }
@@ -270,8 +261,8 @@ private struct ViewParser {
             return writer.bytes()
         }
         // The values of `in` are a set.
-        if names[0] == "in" {
-            writer.append(array: (operand.elements ?? []).map(canonical).asSet) { $0.append($1) }
+        if names[0] == "in", let values = operand.elements {
+            writer.append(array: values.map(canonical).asSet) { $0.append($1) }
         } else {
             writer.append(canonical(operand))
         }
@@ -333,10 +324,7 @@ private struct ViewParser {
         write(name: "group")
         writer.append("{\"at\":")
         writer.append(string: place.pointer.description)
-        if let prefix {
-            write(name: "prefix")
-            writer.append(prefix)
-        }
+        if let prefix { write(name: "prefix", prefix) }
         writer.append("}")
     }
 
@@ -399,7 +387,7 @@ extension JSONSlice {
     }
 }
 
-extension [[UInt8]] {
+extension Sequence<[UInt8]> {
     /// The texts in one order, each once.
     fileprivate var asSet: [[UInt8]] { Set(self).sorted { $0.lexicographicallyPrecedes($1) } }
 }
