@@ -8,7 +8,7 @@ import SnapshotKit
 /// The items that a view picked, section by section.
 struct ViewArrangement: Sendable {
     /// The items of the state, those beyond the limit included.
-    let items: [UInt32]
+    private(set) var items: [UInt32]
     /// The position after the last item of each section shown.
     let ends: [Int]
     /// The sections shown; their ranges of items are the state's.
@@ -16,7 +16,7 @@ struct ViewArrangement: Sendable {
     /// Where each comes from: its index in the state or, with a group, the group's number.
     let sources: [UInt32]
     /// What the content of each says of its group, if groups make them.
-    private let forms: [GroupValue.Form]
+    let forms: [GroupValue.Form]
     /// The state's text, followed by the ids of groups and the contents that say them.
     let text: TextRope?
     /// Items that are collapsed for this reader.
@@ -80,11 +80,7 @@ struct ViewArrangement: Sendable {
             (lists, records) = (order.map { lists[$0] }, order.map { records[$0] })
         }
         let all = groups.map { Self.items(picked ?? [], in: lists, by: $0) } ?? Self.items(picked, in: lists)
-        var end = 0
-        let allEnds = lists.map { list in
-            end += list.count
-            return end
-        }
+        let allEnds: [Int] = lists.reduce(into: []) { $0.append(($0.last ?? 0) + $1.count) }
         let shown = columns.end(ofFirst: parts.limit ?? .max, in: all)
         let seen = lists.indices.filter { index in
             !parts.hidesEmptySections || (index == 0 ? 0 : allEnds[index - 1]) < min(shown, allEnds[index])
@@ -203,11 +199,6 @@ struct ViewArrangement: Sendable {
         return (sections, whole)
     }
 
-    /// Whether a section that a group makes has the same content in another arrangement, if it has the same id.
-    func hasHeader(ofSection section: Int, as other: ViewArrangement) -> Bool {
-        forms[section] == other.forms[section]
-    }
-
     /// The sections in order, by their indexes. O(sections · log sections), with each value read once.
     private static func order(
         of sections: [SectionNode], in text: TextView, _ columns: ColumnsView, by orders: [StateView.Order]
@@ -245,12 +236,10 @@ struct ViewArrangement: Sendable {
     }
 
     /// The same items of the next state, where they have other indexes; everything else is still to be made.
-    func moved(_ move: ([UInt32]) -> [UInt32]) -> ViewArrangement { ViewArrangement(self, items: move(items)) }
-
-    private init(_ other: ViewArrangement, items: [UInt32]) {
-        (self.items, ends, sections, sources) = (items, other.ends, other.sections, other.sources)
-        (text, collapsed, forms) = (other.text, other.collapsed, other.forms)
-        (shownCount, groupCount, isKnown) = (other.shownCount, other.groupCount, false)
+    func moved(_ move: ([UInt32]) -> [UInt32]) -> ViewArrangement {
+        var moved = self
+        moved.items = move(items)
+        return moved
     }
 }
 

@@ -227,7 +227,7 @@ private struct ViewAdvance {
                 // Made by a group, and so only of its id and of what its first item says of the group.
                 if now.arrangement?.isKnown == true { break }
                 guard let before = seen.arrangement, let after = now.arrangement,
-                    before.hasHeader(ofSection: index, as: after),
+                    before.forms[index] == after.forms[index],
                     seen.id(ofSection: index) == now.id(ofSection: index)
                 else { return false }
                 continue
