@@ -77,7 +77,7 @@ struct JSONPatch {
         guard hadArray(array) else {
             let insertions = children.enumerated().filter { oldOfNew[$0.element] < 0 }
             trackers[array] = SpliceTracker(
-                stays: insertions.map { .init(final: $0.offset, old: 0) }, removals: [], oldCount: 0)
+                stays: insertions.map { ($0.offset, 0) }, removals: [], oldCount: 0)
             return
         }
         let oldChildren = oldTree.children(of: oldOfNew[array])
@@ -93,7 +93,7 @@ struct JSONPatch {
         var kept: [SpliceTracker.FixedElement] = []
         run.find(fixedShift: 0) { ordinals in
             for ordinal in ordinals.reversed() {
-                kept.append(.init(final: ordinal, old: oldOrdinals[oldOfNew[vertices[ordinal]]]))
+                kept.append((ordinal, oldOrdinals[oldOfNew[vertices[ordinal]]]))
                 stays[vertices[ordinal]] = true
             }
         }
@@ -218,7 +218,6 @@ struct JSONPatch {
             appendPath(toArray: array)
             return writer.append("\"}")
         }
-        guard trackers[array]!.removalsLeft > 0 else { return }
         for vertex in oldTree.children(of: oldOfNew[array]).reversed() where newOfOld[vertex] < 0 {
             let index = trackers[array]!.leave(oldOrdinals[vertex])
             begin("remove")

@@ -156,7 +156,7 @@ private struct FlatPlan {
         }
         let stays = IncreasingRun.longest(of: oldOfNew)
         tracker = SpliceTracker(
-            stays: common.filter { stays[$0] }.map { .init(final: $0, old: indexAmongKept[Int(oldOfNew[$0])]) },
+            stays: common.filter { stays[$0] }.map { ($0, indexAmongKept[Int(oldOfNew[$0])]) },
             removals: common.filter { !stays[$0] }.map { indexAmongKept[Int(oldOfNew[$0])] }, oldCount: kept)
         (self.elements, self.oldOfNew, self.isKept) = (elements, oldOfNew, isKept)
         (self.indexAmongKept, self.stays) = (indexAmongKept, stays)
@@ -184,13 +184,8 @@ private struct FlatPlan {
 
 /// Current indexes of one list under splices.
 struct SpliceTracker {
-    /// An element that is there from the start and never moves.
-    struct FixedElement {
-        /// Final index.
-        var final: Int
-        /// Old index: removals with a smaller one are before it.
-        var old: Int
-    }
+    /// The final and the old index of an element that never moves: removals with a smaller old one are before it.
+    typealias FixedElement = (final: Int, old: Int)
 
     private let stays: [FixedElement]
     private var removals: FenwickTree
@@ -243,9 +238,6 @@ struct SpliceTracker {
         return before + removals.count(below: old)
     }
 
-    /// The number of elements still to remove.
-    var removalsLeft: Int { removals.count }
-
     private func firstFixed(where isBehind: (FixedElement) -> Bool) -> Int {
         stays.indices.partitionPoint { !isBehind(stays[$0]) }
     }
@@ -254,14 +246,10 @@ struct SpliceTracker {
 /// Prefix sums over zeros and ones.
 private struct FenwickTree {
     private var sums: [Int32]
-    private(set) var count = 0
 
     init(count size: Int, ones: some Sequence<Int>) {
         sums = [Int32](repeating: 0, count: size + 1)
-        for place in ones {
-            sums[place + 1] += 1
-            count += 1
-        }
+        for place in ones { sums[place + 1] += 1 }
         for place in 1..<max(size + 1, 1) {
             let parent = place + place & -place
             if parent <= size { sums[parent] += sums[place] }
@@ -269,7 +257,6 @@ private struct FenwickTree {
     }
 
     mutating func remove(_ place: Int) {
-        count -= 1
         var at = place + 1
         while at < sums.count {
             sums[at] -= 1

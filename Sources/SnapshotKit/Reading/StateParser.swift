@@ -152,9 +152,7 @@ extension StateParser {
         var count = 0
         try readMembers(depth: depth, of: "sections") { (reader, name) throws(JSONError) in
             try reader.readSection(count, depth: depth + 1) { (reader) throws(JSONError) in
-                if let id = reader.id(name) {
-                    reader.builder.setID(ofSection: reader.builder.openSection, id)
-                }
+                if let id = reader.id(name) { reader.builder.setID(ofSection: reader.builder.openSection, id) }
                 try reading(&reader)
             }
             count += 1
