@@ -7,10 +7,7 @@ import SnapshotKit
 /// A step from one state to the next, by which views are updated.
 public final class StateStep: Sendable {
     /// An item that stays and may show something else.
-    struct Changed {
-        let old: Int
-        let new: Int
-    }
+    typealias Changed = (old: Int, new: Int)
 
     let change: Changeset
     /// Nil if so much differs that a view is better made anew.
@@ -73,7 +70,7 @@ private struct StepFinder {
         runs.forOthers(of: new.nodes.count) { item in
             let partner = Int(change.items.oldOfNew[item])
             if partner >= 0, !parts.come.contains(sorted: item) {
-                parts.changed.append(StateStep.Changed(old: partner, new: item))
+                parts.changed.append((partner, item))
             }
         }
         return parts

@@ -105,16 +105,11 @@ struct ViewArrangement: Sendable {
         of columns: ColumnsView, _ picked: [UInt32]?, _ spans: [ViewedState.Span], _ groups: RowGroups?
     ) -> [List] {
         if let groups { return lists(of: groups) }
-        if picked != nil {
-            return spans.enumerated().map { index, span in
-                let first = index == 0 ? 0 : Int(spans[index - 1].end)
-                return List(source: span.section, first: first, count: Int(span.end) - first)
-            }
-        }
-        return columns.sections.enumerated().map { index, section in
-            List(
-                source: UInt32(truncatingIfNeeded: index), first: Int(section.firstItem),
-                count: Int(section.endItem - section.firstItem))
+        let all = columns.sections.enumerated().map { ViewedState.Span(section: $0, end: Int($1.endItem)) }
+        var first = 0
+        return (picked == nil ? all : spans).map { span in
+            defer { first = Int(span.end) }
+            return List(source: span.section, first: first, count: Int(span.end) - first)
         }
     }
 
@@ -139,10 +134,11 @@ struct ViewArrangement: Sendable {
         var items: [UInt32] = []
         items.reserveCapacity(lists.reduce(0) { $0 + $1.count })
         for list in lists {
+            let places = list.first..<list.first + list.count
             if let picked {
-                items += picked[list.first..<list.first + list.count]
+                items += picked[places]
             } else {
-                items += (list.first..<list.first + list.count).lazy.map { UInt32(truncatingIfNeeded: $0) }
+                items += UInt32(places.lowerBound)..<UInt32(places.upperBound)
             }
         }
         return items
