@@ -38,7 +38,12 @@ public final class Changeset: Sendable {
     public let changesList: Bool
     private let draft: ChangesetDraft
     /// The number of operations of each kind.
-    public var counts: OperationCounts { draft.sectionCounts + draft.itemCounts }
+    public var counts: OperationCounts {
+        let (sections, items) = (draft.sectionCounts, draft.itemCounts)
+        return OperationCounts(
+            deletions: sections.deletions + items.deletions, insertions: sections.insertions + items.insertions,
+            moves: sections.moves + items.moves, updates: sections.updates + items.updates)
+    }
     var sectionCounts: OperationCounts { draft.sectionCounts }
     var itemCounts: OperationCounts { draft.itemCounts }
 
@@ -119,12 +124,6 @@ public struct OperationCounts: Sendable, Equatable {
 
     /// All of them.
     public var total: Int { deletions + insertions + moves + updates }
-
-    static func + (one: OperationCounts, other: OperationCounts) -> OperationCounts {
-        OperationCounts(
-            deletions: one.deletions + other.deletions, insertions: one.insertions + other.insertions,
-            moves: one.moves + other.moves, updates: one.updates + other.updates)
-    }
 }
 
 // MARK: - Churn

@@ -161,7 +161,8 @@ struct ChangesetDraft: ~Copyable {
             guard oldSection >= 0 else { continue }
             let (one, other) = (old.sections[oldSection], new.sections[section])
             if one.flags.intersection(.shown) != other.flags.intersection(.shown)
-                || (other.flags.contains(.hasContent) && !old.hasSameContent(section: oldSection, as: new, section))
+                || !sameValue(
+                    old.content(ofSection: oldSection), new.content(ofSection: section), ignoring: .none)
             {
                 sectionChanges[section].insert(.updated)
             }
@@ -223,7 +224,7 @@ struct ChangesetDraft: ~Copyable {
         // On level 0 there is no parent to compare.
         if other.level > 0, one.parent != oldOfNew[Int(other.parent)] { return .updated }
         if let ignored, other.flags.contains(.hasContent),
-            differs || !old.hasSameContent(item: oldItem, as: new, newItem, ignoring: ignored)
+            differs || !sameValue(old.content(ofItem: oldItem), new.content(ofItem: newItem), ignoring: ignored)
         {
             return .updated
         }
@@ -277,19 +278,8 @@ extension Array {
 }
 
 extension ColumnsView {
-    /// Whether an item with a content in both states has the same JSON value.
-    @inline(__always)
-    func hasSameContent(item: Int, as other: ColumnsView, _ otherItem: Int, ignoring ignored: PointerSet) -> Bool {
-        sameValue(content(ofItem: item), other.content(ofItem: otherItem), ignoring: ignored)
-    }
-
     /// Whether an item with a kind in both states has the same one.
     package func hasSameKind(item: Int, as other: ColumnsView, _ otherItem: Int) -> Bool {
         kindText(ofItem: item) == other.kindText(ofItem: otherItem)
-    }
-
-    /// Whether a section with a content in both states has the same JSON value.
-    func hasSameContent(section: Int, as other: ColumnsView, _ otherSection: Int) -> Bool {
-        sameValue(content(ofSection: section), other.content(ofSection: otherSection), ignoring: .none)
     }
 }
