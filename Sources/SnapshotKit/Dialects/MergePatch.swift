@@ -5,7 +5,6 @@
 // What a reader has at ignored places is not known: changes there alone are not sent. So the patch sets each of them,
 // whether it differs or not, and is right for whatever the reader has. Where that takes more than a value or `null`,
 // there is no patch: an object would be merged into the reader's, and arrays are not entered.
-
 //
 // Texts that grow are the exception: of a string whose start is the string before, a reader may be sent the rest alone,
 // beside the patch.
@@ -97,9 +96,7 @@ private struct TextGrowth {
 
     var isEmpty: Bool { members.count == 0 }
     /// Whether the same in a patch would be longer for sure.
-    var isWorthIt: Bool { saved > Self.name }
-
-    private static let name = ",\"append\":{}".utf8.count
+    var isWorthIt: Bool { saved > ",\"append\":{}".utf8.count }
 
     /// Notes what a value has more than another. Returns false if it is no string that starts with that.
     mutating func note(_ old: UnsafeRawBufferPointer, _ new: UnsafeRawBufferPointer) -> Bool {

@@ -225,21 +225,17 @@ struct SpliceTracker {
 
     /// The index of an element that is in place, or of the next one to be placed.
     func index(ofFinal final: Int) -> Int {
-        let rank = firstFixed { $0.final > final }
+        let rank = stays.indices.partitionPoint { stays[$0].final <= final }
         let before = final <= placed ? final : placed + rank - 1 - staysPlaced
         return before + (rank == 0 ? 0 : removals.count(below: stays[rank - 1].old))
     }
 
     /// The index of an element to remove.
     func index(ofRemoval old: Int) -> Int {
-        let rank = firstFixed { $0.old > old }
+        let rank = stays.indices.partitionPoint { stays[$0].old <= old }
         let isPassed = rank < stays.count && stays[rank].final <= placed
         let before = isPassed ? stays[rank].final : placed + max(0, rank - staysPlaced)
         return before + removals.count(below: old)
-    }
-
-    private func firstFixed(where isBehind: (FixedElement) -> Bool) -> Int {
-        stays.indices.partitionPoint { !isBehind(stays[$0]) }
     }
 }
 

@@ -12,8 +12,8 @@
 
 /// Finds the elements of one list that continue those of another.
 private struct ElementMatching {
-    private var old: MatchedList
-    private var new: MatchedList
+    private(set) var old: MatchedList
+    private(set) var new: MatchedList
 
     /// Two lists of so many elements, of which only those in blocks are paired. A block is one position.
     ///
@@ -138,13 +138,6 @@ private struct ElementMatching {
         }
         return gaps
     }
-
-    // MARK: Left
-
-    /// The hashes of the elements without a partner, zero for all others.
-    func left(old hash: (Int) -> UInt64, new newHash: (Int) -> UInt64) -> (old: [UInt64], new: [UInt64]) {
-        (old.left(hash), new.left(newHash))
-    }
 }
 
 /// One of two lists, by position.
@@ -193,6 +186,7 @@ private struct MatchedList {
         classes = elements.indices.map { partners[$0] >= 0 ? -1 : numbers[Int(elements[$0])] }
     }
 
+    /// The hashes of the elements without a partner, zero for all others.
     func left(_ hash: (Int) -> UInt64) -> [UInt64] {
         var hashes = [UInt64](filled: 0, count: all)
         for position in elements.indices where partners[position] < 0 {
@@ -233,14 +227,14 @@ struct ElementLikeness {
         var matching = ElementMatching(old: old.count, new: numbers.count, blocks: blocks, headers: headers)
         if matching.hasLeft { matching.pairAlike(old, numbers) }
         guard matching.hasLeft else { return matching.pairs }
-        let left = matching.left(
-            old: { textHash(of: oldText($0), ignoring: texts) }, new: { textHash(of: newText($0), ignoring: texts) })
-        let classes = ElementClasses(left.old)
-        matching.pairAlike(classes, left.new.map(classes.number))
+        let oldLeft = matching.old.left { textHash(of: oldText($0), ignoring: texts) }
+        let newLeft = matching.new.left { textHash(of: newText($0), ignoring: texts) }
+        let classes = ElementClasses(oldLeft)
+        matching.pairAlike(classes, newLeft.map(classes.number))
         matching.pairByPlace { one, other in
             let (oldText, newText) = (oldText(one), newText(other))
             guard oldText.isContainer, oldText.first == newText.first else { return false }
-            return left.old[one] == 0 && left.new[other] == 0 || shareMember(oldText, newText, ignoring: ignored)
+            return oldLeft[one] == 0 && newLeft[other] == 0 || shareMember(oldText, newText, ignoring: ignored)
         }
         return matching.pairs
     }

@@ -32,6 +32,12 @@ struct IncrementalParse {
     /// What elements without ids need to know of this state.
     let head: Boxed<ElementHead>?
 
+    init(_ view: ColumnsView, keepsExpanded: Bool = false, head: Boxed<ElementHead>? = nil) {
+        (self.view, order, isFlat) = (view, view.columns.documentOrder, view.columns.isFlat)
+        hasElements = view.columns.settings.shape.mapping != nil
+        (self.keepsExpanded, self.head) = (keepsExpanded, head)
+    }
+
     /// Siblings, with everything nested in them, that both documents have.
     struct Run {
         /// Their ordinals in the known document.
@@ -283,14 +289,6 @@ struct IncrementalParse {
                 return ordinal
             }
         }
-    }
-}
-
-extension IncrementalParse {
-    init(_ view: ColumnsView, keepsExpanded: Bool = false, head: Boxed<ElementHead>? = nil) {
-        self.init(
-            view: view, order: view.columns.documentOrder, isFlat: view.columns.isFlat,
-            hasElements: view.columns.settings.shape.mapping != nil, keepsExpanded: keepsExpanded, head: head)
     }
 }
 
