@@ -12,7 +12,6 @@ struct ChangesetView {
     func stays(row: Int) -> Bool { change.rowChanges[row].contains(.stays) }
     func moves(row: Int) -> Bool { !stays(row: row) && !isNew(row: row) }
     func isUpdated(row: Int) -> Bool { change.rowChanges[row].contains(.updated) }
-    /// How an updated row is drawn again.
     func redraw(row: Int) -> Marks.Redraw { change.rowChanges[row].redraw }
     func oldRow(of row: Int) -> Int { Int(change.oldRowOfNew[row]) }
     func newRow(of oldRow: Int) -> Int { Int(change.newRowOfOld[oldRow]) }
@@ -33,7 +32,6 @@ struct ChangesetView {
 
     func id(ofRow row: Int) -> IDText { new.id(ofItem: new.item(ofRow: row)) }
 
-    /// A new row, whole.
     func append(row: Int, to writer: inout JSONWriter) { writer.append(item: new.item(ofRow: row), of: new) }
 
     /// A common row, with the members of an update; a new one, whole.
@@ -62,8 +60,7 @@ struct ChangesetView {
         writer.append("]}")
     }
 
-    /// Appends what has changed of a common item's content, with what is at ignored places. Appends nothing and returns
-    /// false if the content is needed.
+    /// Appends what has changed of a common item's content. Appends nothing and returns false if the whole is needed.
     func appendChange(ofItem item: Int, to writer: inout JSONWriter) -> Bool {
         let oldItem = Int(change.items.oldOfNew[item])
         guard change.patchesItems, oldItem >= 0, old.nodes[oldItem].flags.contains(.hasContent) else { return false }
@@ -73,7 +70,6 @@ struct ChangesetView {
         ).append(style, to: &writer)
     }
 
-    /// The same of a common section.
     private func appendChange(ofSection section: Int, to writer: inout JSONWriter) -> Bool {
         let oldSection = oldSection(of: section)
         guard oldSection >= 0, old.sections[oldSection].flags.contains(.hasContent) else { return false }
@@ -82,7 +78,7 @@ struct ChangesetView {
         ).append(style, to: &writer)
     }
 
-    /// The list's own content, which has changed: the whole, what has changed, or that there is none any more.
+    /// The list's own content, which has changed: `{}` if there is none any more.
     func appendList(to writer: inout JSONWriter) {
         writer.append("{")
         let change = ContentChange(old: old.listContent, new: new.listContent, ignored: .none)
@@ -96,6 +92,5 @@ extension Changeset.RowChange {
 }
 
 extension Marks.Redraw {
-    /// What an update says besides the element.
     var member: StaticString { self == .reload ? ",\"as\":\"reload\"" : ",\"as\":\"reconfigure\"" }
 }

@@ -1,5 +1,3 @@
-// States and changesets as text, for people: what `print` shows.
-
 extension Changeset: CustomStringConvertible {
     /// What `json(_:staging:content:)` returns, as text.
     public func text(
@@ -36,7 +34,6 @@ extension Snapshot: CustomStringConvertible {
         return parts.compactMap(\.self).joined(separator: " ")
     }
 
-    /// A content in one line.
     private static func line(_ content: [UInt8]) -> String {
         var writer = JSONWriter()
         writer.append(canonical: JSONText(accepted: content).slice)

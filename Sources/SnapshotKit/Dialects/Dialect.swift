@@ -28,8 +28,7 @@ public enum Dialect: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether a reader that applies it has the new state. If not, it stays at its base, and later answers start there
-    /// again.
+    /// Whether a reader that applies it has the new state; else it stays at its base.
     public var isAdopted: Bool { self != .counts }
 }
 
@@ -52,15 +51,13 @@ public enum ContentStyle: String, Sendable, CaseIterable {
 }
 
 extension Changeset {
-    /// Writes the member `list` of an answer, if the list's own content changed: `{"content":…}`, `{"patch":…}`, with
-    /// `append` or instead of it, or `{}` if it has none any more. Only `json-patch` has it among its operations, since
-    /// that describes the whole document.
+    /// Writes the member `list` of an answer, if the list's own content changed: its `content`, or `patch` and
+    /// `append`, or `{}` if it has none any more. `json-patch` has it among its operations.
     public func writeList(content: ContentStyle = .full, into writer: inout JSONWriter) {
         old.withViews(of: new) { ChangesetView(change: self, old: $0, new: $1, style: content).appendList(to: &writer) }
     }
 
-    /// The changeset in a dialect, as JSON: the member `changes` of an answer. O(operations), except `diffable`, which
-    /// lists all ids.
+    /// The changeset in a dialect: the member `changes` of an answer. O(operations), but `diffable` lists all ids.
     public func json(_ dialect: Dialect, staging: Staging = .safe, content: ContentStyle = .full) -> [UInt8] {
         var writer = JSONWriter(capacity: 64 * counts.total + 256)
         write(dialect, staging: staging, content: content, into: &writer)
@@ -86,9 +83,7 @@ extension Changeset {
     }
 }
 
-// MARK: - Counts
-//
-// For readers that do not show the changes yet, only how many there are: the lengths of the lists of `indexed`.
+// For readers that show only how many changes there are: the lengths of the lists of `indexed`.
 
 extension ChangesetView {
     func writeCounts(into writer: inout JSONWriter) {

@@ -1,5 +1,4 @@
-// For data sources that stage by themselves: all final ids, and what they cannot compute because they never see
-// content.
+// For data sources that stage by themselves: final ids, and what they cannot compute without contents.
 
 extension ChangesetView {
     func writeDiffable(into writer: inout JSONWriter) {

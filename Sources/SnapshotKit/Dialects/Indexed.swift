@@ -21,8 +21,8 @@ extension ChangesetView {
 
 // MARK: - Batches
 //
-// A batch, as `indexed` is one and each stage of `staged`, is an object with `sections` and `items`, each with up to
-// four lists of operations on indexes. Empty lists and objects without lists are left out.
+// A batch (`indexed` is one, and each stage of `staged`) is an object with `sections` and `items`, each with up to four
+// lists of operations. Whatever is empty is left out.
 
 /// Writes batches, list by list: sections before items, and each group's lists in the order of `Operation`.
 struct BatchWriter {
@@ -30,16 +30,13 @@ struct BatchWriter {
     fileprivate enum Operation: String { case deleted, inserted, moved, updated }
 
     var writer: JSONWriter
-    /// Whether batches are stages, applied one after another: inserted sections bring their rows, and an update names
-    /// only one index.
+    /// Whether batches are stages: inserted sections bring their rows, and an update names only one index.
     let isStage: Bool
-    /// The list that is open.
     private var group: Group?
     private var operation: Operation?
 
     init(isStage: Bool, _ writer: JSONWriter) { (self.isStage, self.writer) = (isStage, writer) }
 
-    /// Whether the batch has no list so far.
     var isEmpty: Bool { group == nil }
 
     /// Ends the batch, except for its closing brace.
@@ -65,8 +62,6 @@ struct BatchWriter {
         (self.group, self.operation) = (group, operation)
     }
 }
-
-// MARK: Sections
 
 extension ChangesetView {
     func listDeletedSections(_ batch: inout BatchWriter) {
@@ -115,8 +110,6 @@ extension ChangesetView {
     }
 }
 
-// MARK: Rows
-
 extension ChangesetView {
     func list(deletedRow oldRow: Int, _ batch: inout BatchWriter) {
         batch.next(.items, .deleted)
@@ -132,8 +125,7 @@ extension ChangesetView {
         batch.writer.append("}")
     }
 
-    /// - Parameter from: where the row's old section and row stand right before the batch; by default as in the old
-    ///   state.
+    /// - Parameter from: where the row is right before the batch; by default as in the old state.
     func list(movedRow row: Int, _ batch: inout BatchWriter, from: (section: Int, row: Int)? = nil) {
         batch.next(.items, .moved)
         batch.writer.append("{\"from\":")

@@ -1,6 +1,6 @@
 // Members of items and sections, once every element is in its final place. Content is patched member by member where
-// that is no larger than replacing it; arrays in it are replaced whole. Objects are not compared first: two equal ones
-// yield no operations. So their members are compared once, not again at each level.
+// that is no larger than replacing it; arrays in it are replaced whole. As in `MergePatch`, objects are not compared
+// first.
 
 extension JSONPatch {
     /// A value; empty for none.
@@ -32,7 +32,7 @@ extension JSONPatch {
         }
     }
 
-    /// Whether the changeset compared this item and found it unchanged: it compares items that are rows in both states.
+    /// The changeset compares items that are rows in both states.
     private func isKnownUnchanged(_ item: Int) -> Bool {
         let row = changeset.new.row(ofItem: item)
         return row >= 0 && !changeset.isNew(row: row) && !changeset.isUpdated(row: row)
@@ -62,14 +62,12 @@ extension JSONPatch {
 
     private static var none: Bytes { Bytes(start: nil, count: 0) }
 
-    /// Starts an operation at the place.
     private mutating func operation(_ name: StaticString, _ rest: StaticString) {
         begin(name)
         writer.append(place, from: 0)
         writer.append(rest)
     }
 
-    /// Writes the operations between two values of a member of the place.
     private mutating func update(_ member: StaticString, _ old: Bytes, _ new: Bytes) {
         inside({ $0.append(member) }) {
             if new.isEmpty { return $0.operation("remove", "\"}") }
@@ -83,8 +81,7 @@ extension JSONPatch {
     /// A value and, for an object, the range of its members in `before` or `after`.
     private typealias Value = (text: Bytes, members: Range<Int>)
 
-    /// Writes the operations between two values at the place: inside it or the whole, whichever is smaller; none if
-    /// they are the same.
+    /// Writes the operations between two values at the place: inside it or the whole, whichever is smaller.
     ///
     /// - Parameter limit: a length of all text beyond which the caller withdraws it; then anything may be written.
     private mutating func replace(_ old: Value, _ new: Value, limit: Int) {
@@ -139,7 +136,6 @@ extension JSONPatch {
 }
 
 extension JSONWriter {
-    /// `/name` as it is written in a pointer inside a JSON string.
     fileprivate mutating func append(pointerToken name: JSONString) {
         append(byte: UInt8(ascii: "/"))
         JSONPointer.escape(name.text) { append(escaped: $0) }

@@ -6,8 +6,7 @@
 // element is ever moved into itself. Elements that are gone stay where they are until everything that survives has left
 // them; then the topmost of them are removed.
 //
-// Array indexes shift with every step. Each array that changes has a `SpliceTracker`, which knows where its elements
-// are right now; the path to an element asks one array per level.
+// Array indexes shift with every step. Each array that changes has a `SpliceTracker`; a path asks one per level.
 
 extension ChangesetView {
     func writeJSONPatch(into writer: inout JSONWriter) {
@@ -25,7 +24,6 @@ extension ChangesetView {
 struct JSONPatch {
     let changeset: ChangesetView
     var writer: JSONWriter
-    /// The path that updates are written at.
     var place = JSONWriter()
     /// The members of the two contents that are being compared.
     var before = JSONMembers()
@@ -66,12 +64,10 @@ struct JSONPatch {
     /// Whether an array of the new document existed before. If not, it is added with its new elements.
     private func hadArray(_ array: Int) -> Bool { oldOfNew[array] >= 0 && oldTree.hasArray(oldOfNew[array]) }
 
-    /// The key of the tracker of an old array.
     private func trackerKey(ofOld array: Int) -> Int { newOfOld[array] >= 0 ? newOfOld[array] : ~array }
 
     // MARK: Planning
 
-    /// Decides what stays in an array, and tracks it if anything does not.
     private mutating func plan(_ array: Int) {
         let children = newTree.children(of: array)
         guard hadArray(array) else {
@@ -124,7 +120,6 @@ struct JSONPatch {
         for child in children where newTree.hasArray(child) { placeChildren(of: child) }
     }
 
-    /// The new elements below a vertex, each with its new descendants.
     private mutating func appendInsertions(below vertex: Int) {
         let changeset = changeset
         writer.append(documents: newTree.items(below: vertex), of: changeset.new) {
@@ -132,7 +127,6 @@ struct JSONPatch {
         }
     }
 
-    /// - Parameter isAddedWithParent: whether the array was added with its new elements.
     private mutating func place(_ vertex: Int, in array: Int, isAddedWithParent: Bool) {
         if stays[vertex] {
             trackers[array]!.pass()
@@ -235,10 +229,6 @@ extension ArraySlice<UInt8> {
     }
 }
 
-// MARK: - Paths
-//
-// Where things are right now: the path to an element asks one array per level.
-
 extension JSONPatch {
     /// Starts an operation, up to the quote of its first pointer.
     mutating func begin(_ operation: StaticString, member: StaticString = "path") {
@@ -250,7 +240,6 @@ extension JSONPatch {
         writer.append("\":\"")
     }
 
-    /// Makes the path to an element of the new document, or to the document, the place of the next operations.
     mutating func goTo(_ vertex: Int) {
         let start = writer.count
         if vertex != ColumnsTree.root { appendPath(to: vertex) }
@@ -259,7 +248,6 @@ extension JSONPatch {
         writer.truncate(to: start)
     }
 
-    /// Runs `body` at a place inside the present one.
     mutating func inside(_ name: (inout JSONWriter) -> Void, _ body: (inout JSONPatch) -> Void) {
         let length = place.count
         name(&place)
@@ -267,7 +255,6 @@ extension JSONPatch {
         place.truncate(to: length)
     }
 
-    /// The path of an array of the new document.
     private mutating func appendPath(toArray array: Int) {
         if array == ColumnsTree.root { return writer.append("/sections") }
         appendPath(to: array)
@@ -285,7 +272,6 @@ extension JSONPatch {
         writer.emit("/", tracker?.index(ofFinal: ordinal) ?? ordinal)
     }
 
-    /// The path of an array of the old document.
     private mutating func appendPath(toOldArray array: Int) {
         if newOfOld[array] >= 0 { return appendPath(toArray: newOfOld[array]) }
         appendPath(toOld: array)
@@ -300,20 +286,17 @@ extension JSONPatch {
     }
 }
 
-// MARK: - The document's tree
-//
-// Each section and item is an element of its parent's array. An array is named by the vertex that holds it.
+// The document's tree: an array of elements is named by the vertex that holds it.
 
 extension ColumnsTree {
     /// Whether the document has an array there: items without children have none.
     fileprivate func hasArray(_ vertex: Int) -> Bool { vertex < firstItem || end(of: vertex) > vertex + 1 }
 
-    /// The elements of an array, in order.
     fileprivate func children(of vertex: Int) -> Siblings {
         Siblings(tree: self, vertex: below(vertex).lowerBound, end: below(vertex).upperBound)
     }
 
-    /// The items below a section or an item, at any depth, by their index in the state.
+    /// Items at any depth, by their index in the state.
     fileprivate func items(below vertex: Int) -> Range<Int> {
         below(vertex).lowerBound - firstItem..<below(vertex).upperBound - firstItem
     }

@@ -1,7 +1,6 @@
-// Operations on ids, applied in order. New sections are inserted before items move into them, and removed sections go
-// after items have moved out of them; so an item that changes sections is one move, whatever becomes of either. Within
-// each list the operations run from its end to its start: whatever an operation names in `before` is then in its final
-// place.
+// Operations on ids, applied in order. Sections are inserted before items move into them, and removed after items have
+// moved out, so an item that changes sections is one move. Each list runs from its end to its start: whatever `before`
+// names is in its final place.
 
 extension ChangesetView {
     func writeKeyed(into writer: inout JSONWriter) {
@@ -36,7 +35,6 @@ extension ChangesetView {
         writer.append("}")
     }
 
-    /// One operation for all rows that are removed, except those removed with their sections.
     private func removeRows(_ writer: inout JSONWriter) {
         writer.append(operation: "remove") { writer in
             for section in old.sections.indices where !isGone(oldSection: section) {
@@ -103,7 +101,7 @@ extension ChangesetView {
         updateRows(as: .reload, &left, &writer)
     }
 
-    /// One operation for all rows that are redrawn in the same way.
+    /// - Parameter left: rows still to be updated; the search ends with the last of them.
     ///
     /// - Parameter left: rows still to be updated; the search ends with the last of them.
     private func updateRows(as redraw: Marks.Redraw, _ left: inout Int, _ writer: inout JSONWriter) {

@@ -6,8 +6,7 @@
 // whether it differs or not, and is right for whatever the reader has. Where that takes more than a value or `null`,
 // there is no patch: an object would be merged into the reader's, and arrays are not entered.
 //
-// Texts that grow are the exception: of a string whose start is the string before, a reader may be sent the rest alone,
-// beside the patch.
+// Of a string that has grown, a reader may be sent the rest alone, beside the patch.
 
 /// What an update says of a content in place of the whole.
 struct ContentChange {
@@ -18,8 +17,8 @@ struct ContentChange {
     /// A text that alone has changed: it has grown.
     var grown: GrownText?
 
-    /// Appends the members `patch` and `append`, as the style allows. Appends nothing and returns false if the reader
-    /// needs the whole: nothing less is lossless, or smaller. O(n).
+    /// Appends `patch` and `append`, as the style allows. Appends nothing and returns false if the reader needs the
+    /// whole: nothing less is lossless, or smaller. O(n).
     func append(_ style: ContentStyle, to writer: inout JSONWriter) -> Bool {
         let start = writer.count
         if style == .delta, ignored.isEmpty, let grown, appendRest(of: grown, to: &writer) { return true }
@@ -38,8 +37,8 @@ struct ContentChange {
         return false
     }
 
-    /// Appends the member `append` if that is all, and shorter for sure, without reading the text's start. If it
-    /// returns false, anything may have been appended.
+    /// Appends `append` if that is all, and shorter for sure, without reading the text's start. If it returns false,
+    /// anything may have been appended.
     private func appendRest(of text: GrownText, to writer: inout JSONWriter) -> Bool {
         let cut = { (content: UnsafeRawBufferPointer) in
             JSONText(accepted: Array(content[..<text.start]) + content[text.oldEnd...])
@@ -56,15 +55,14 @@ struct ContentChange {
         return true
     }
 
-    /// Bytes of a patch without growth.
     private var patchSize: Int {
         var writer = JSONWriter(capacity: new.count)
         writer.append(byte: 0)
         return appendPatch(to: &writer) == nil ? .max : writer.count - 1
     }
 
-    /// Appends the member `patch`, unless strings have only grown. Returns those; nil if there is no lossless patch,
-    /// and then anything may have been appended.
+    /// Appends `patch`, unless strings have only grown. Returns those; nil if there is no lossless patch, and then
+    /// anything may have been appended.
     private func appendPatch(notingGrowth: Bool = false, to writer: inout JSONWriter) -> TextGrowth? {
         guard old.first == UInt8(ascii: "{"), new.first == UInt8(ascii: "{") else {
             guard notingGrowth, ignored.isEmpty else { return nil }
@@ -117,7 +115,6 @@ private struct TextGrowth {
         return true
     }
 
-    /// Appends the member `append`, if there is anything.
     func append(to writer: inout JSONWriter) {
         if isEmpty { return }
         writer.separate()
@@ -135,7 +132,6 @@ private struct MergePatch {
     /// Strings that have grown, which are not patched; nil if they are.
     var growth: TextGrowth?
 
-    /// Appends the patch between two objects, given the ranges of their members.
     mutating func append(
         from old: Range<Int>, to new: Range<Int>, at place: PointerPlace, into writer: inout JSONWriter
     ) -> Outcome {
@@ -226,8 +222,6 @@ private func takesNull(_ cursor: inout JSONCursor) -> Bool {
     }
 }
 
-// MARK: Applying
-
 extension JSONText {
     /// This value after an RFC 7396 merge patch. O(n + patch).
     public func merging(_ patch: JSONText) -> JSONText {
@@ -253,7 +247,6 @@ extension JSONText {
         }
     }
 
-    /// An accepted value, empty for none, after an RFC 7396 merge patch. O(n + patch).
     init(merging patch: UnsafeRawBufferPointer, into target: UnsafeRawBufferPointer) {
         guard patch.first == UInt8(ascii: "{") else {
             self.init(accepted: patch)
@@ -268,7 +261,6 @@ extension JSONText {
 }
 
 extension JSONCursor {
-    /// At a null value.
     fileprivate static var null: JSONCursor { JSONCursor(StaticString("null       ").utf8Start) }
 }
 

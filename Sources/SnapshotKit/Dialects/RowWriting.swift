@@ -1,5 +1,3 @@
-// Rows as every answer writes them: given members verbatim, and the row's place in the outline.
-
 extension JSONWriter {
     /// An item as a row: without its children, but with their number.
     ///
@@ -36,8 +34,7 @@ extension Snapshot {
     /// Writes what `rowsJSON()` returns.
     public func writeRows(into writer: inout JSONWriter) { writeRows(into: &writer, until: .max) }
 
-    /// Whether a reset in a dialect, as rows or as the document, takes fewer bytes than this. O(the lesser of the two)
-    /// for rows.
+    /// Whether a reset, as rows or as the document, takes fewer bytes. For rows, O(the lesser of the two).
     public func isShorter(than bytes: Int, in dialect: Dialect) -> Bool {
         // No row, and no item, takes less than `{"id":1}` and what separates it from the next.
         guard (dialect == .jsonPatch ? itemCount : rowCount) * 9 < bytes, dialect.isAdopted else { return false }
@@ -46,7 +43,6 @@ extension Snapshot {
         return writer.count < bytes
     }
 
-    /// - Parameter limit: the number of bytes after which no more rows are written.
     private func writeRows(into writer: inout JSONWriter, until limit: Int) {
         columns.withView { view in
             writer.append(sectionsOf: view) { section, writer in

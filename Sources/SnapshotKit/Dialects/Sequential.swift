@@ -1,6 +1,5 @@
-// Splices of one flat list, each index right at its moment: removals from the end, then insertions and moves towards
-// the end, then updates in place. The flat list has a minimum of its own: a row that changes sections need not move in
-// it.
+// Splices of one flat list, each index right at its moment: removals from the end, then insertions and moves, then
+// updates. It has a minimum of its own: a row that changes sections need not move in it.
 
 extension ChangesetView {
     func writeSequential(into writer: inout JSONWriter) {
@@ -66,8 +65,7 @@ extension ChangesetView {
         if let run { end(run, &writer) }
     }
 
-    /// How an element is redrawn; nil unless it is in both lists and looks different, or stays where it is but in
-    /// another section.
+    /// Nil unless an element is in both lists and looks different, or stays where it is but in another section.
     private func redraw(_ index: Int, _ plan: FlatPlan) -> Marks.Redraw? {
         guard plan.oldOfNew[index] >= 0 else { return nil }
         switch plan.elements[index] {
@@ -83,7 +81,6 @@ extension ChangesetView {
         writer.append("}")
     }
 
-    /// A header or an item row of the new list; a common one as an update writes it.
     private func append(_ element: FlatPlan.Element, to writer: inout JSONWriter) {
         switch element {
         case .header(let section):
@@ -101,7 +98,6 @@ extension ChangesetView {
         writer.emit(",\"in\":", new.id(ofSection: section(ofRow: row)))
     }
 
-    /// Whether a common row is in another section than before.
     private func changesSection(row: Int) -> Bool {
         newSection(of: section(ofOldRow: oldRow(of: row))) != section(ofRow: row)
     }
@@ -162,7 +158,6 @@ private struct FlatPlan {
         (self.indexAmongKept, self.stays) = (indexAmongKept, stays)
     }
 
-    /// How many sections up to each one, itself included, have a header.
     private static func headersUpTo(_ view: ColumnsView) -> [Int] {
         var count = 0
         return view.sections.map { section in
@@ -174,13 +169,11 @@ private struct FlatPlan {
 
 // MARK: - Positions
 //
-// Where is an element right now, while a list is turned into another one step by step?
-//
-// The list holds elements that are in place for good (those that stay, and those placed so far, from the first final
-// index on) and those to remove, which stay where they always were until then. An element is placed directly behind its
-// final predecessor, so an element to remove is behind everything placed after the last staying element before it.
-// Hence both counts that make up an index are sums: placed elements are counted by final index, removals by old index
-// in a Fenwick tree (Fenwick 1994). O(log n) per question.
+// Where is an element while one list is turned into another? The list holds elements in place for good (those that
+// stay, and those placed so far, by final index) and those to remove, where they always were. An element is placed
+// directly behind its final predecessor, so an element to remove is behind everything placed after the last staying
+// element before it. Hence both counts that make up an index are sums: placed elements are counted by final index,
+// removals by old index in a Fenwick tree (Fenwick 1994). O(log n) per question.
 
 /// Current indexes of one list under splices.
 struct SpliceTracker {
@@ -191,7 +184,6 @@ struct SpliceTracker {
     private var removals: FenwickTree
     /// All final indexes below this are in place.
     private(set) var placed = 0
-    /// How many of `stays` are below `placed`.
     private var staysPlaced = 0
 
     /// - Parameters:
@@ -210,13 +202,11 @@ struct SpliceTracker {
         return index
     }
 
-    /// Passes the element of the next final index, which stays. O(1).
     mutating func pass() {
         staysPlaced += 1
         placed += 1
     }
 
-    /// Removes an element; returns the index it had.
     mutating func leave(_ old: Int) -> Int {
         let index = index(ofRemoval: old)
         removals.remove(old)
@@ -230,7 +220,6 @@ struct SpliceTracker {
         return before + (rank == 0 ? 0 : removals.count(below: stays[rank - 1].old))
     }
 
-    /// The index of an element to remove.
     func index(ofRemoval old: Int) -> Int {
         let rank = stays.indices.partitionPoint { stays[$0].old <= old }
         let isPassed = rank < stays.count && stays[rank].final <= placed

@@ -57,15 +57,13 @@ extension ChangesetView {
         writer = stages.writer
     }
 
-    // MARK: What is merged
-
-    /// Whether stages 2 and 4 both exist and may be merged: then each row's section is kept.
+    /// Whether stages 2 and 4 both exist and may be one: each row's section is kept.
     private var mergesItems: Bool {
         let (sections, items) = (change.sectionCounts, change.itemCounts)
         return sections.total == sections.updates && items.deletions > 0 && items.insertions + items.moves > 0
     }
 
-    /// Whether stages 2 and 3 both exist and may be merged: rows only come and go with their sections.
+    /// Whether stages 2 and 3 both exist and may be one: rows only come and go with their sections.
     private func mergesSections(_ plan: StagePlan) -> Bool {
         let counts = change.sectionCounts
         guard counts.deletions > 0, counts.insertions > 0, counts.moves == 0 else { return false }
@@ -75,8 +73,6 @@ extension ChangesetView {
                     && new.rows(ofSection: newSection(of: section)).allSatisfy { survives($0, plan) }
         }
     }
-
-    // MARK: Rows
 
     private func survives(_ row: Int, _ plan: StagePlan) -> Bool {
         !isNew(row: row) && plan.survives(oldRow: oldRow(of: row))
@@ -117,7 +113,6 @@ extension BatchWriter {
 private struct StagePlan {
     /// Index among the survivors of its section, by old row; -1 for rows that do not survive.
     private(set) var indexAmongSurvivors: [Int]
-    /// The number of survivors, by old section.
     private(set) var survivors: [Int]
 
     init(_ changeset: ChangesetView) {
