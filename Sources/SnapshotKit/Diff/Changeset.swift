@@ -1,11 +1,8 @@
-// The difference of two states: pairs, what stays, what looks different. Computed once; a dialect only writes it.
-
 /// The smallest change that leads from one state to another.
 ///
-/// Deletions are the rows only in the old state, insertions the rows only in the new one. Moves are minimal: within
-/// each kept section, and over the list of kept sections, the longest increasing subsequence stays; an item whose
-/// section changed is always one move. Updates are the common rows that look different. `docs/diff.md` proves the
-/// minimum.
+/// Deletions are the rows only in the old state, insertions those only in the new one. Moves are minimal: within each
+/// kept section, and over the list of kept sections, the longest increasing subsequence stays; an item whose section
+/// changed is one move. Updates are the common rows that look different. `docs/diff.md` has the proof.
 ///
 /// ```swift
 /// let old = try Snapshot(json: #"[{"id":"a","content":1},"b","c"]"#)
@@ -15,7 +12,7 @@
 /// let forTheBrowser = change.json(.keyed)  // bytes; as a String: change.text(.keyed)
 /// ```
 public final class Changeset: Sendable {
-    /// What becomes of a record of the new state.
+    /// What becomes of a row or a section of the new state.
     package struct RowChange: OptionSet {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -81,13 +78,11 @@ public final class Changeset: Sendable {
     /// Items that are the same in both states, as far as they were compared: hidden ones only if known before.
     public var shared: SharedRuns { draft.shared }
 
-    /// Of all items, hidden ones included.
     package var items: Pairing { draft.items }
     package var sections: Pairing { draft.sections }
     /// Of rows: both visible. Shares memory with `items` where every item is a row.
     var oldRowOfNew: [Int32] { draft.oldRowOfNew }
     var newRowOfOld: [Int32] { draft.newRowOfOld }
-    /// By new row, and by new section.
     var rowChanges: [RowChange] { draft.rowChanges }
     package var sectionChanges: [RowChange] { draft.sectionChanges }
 
@@ -99,14 +94,14 @@ public final class Changeset: Sendable {
     }
 
     /// Whether a reader of the old state may lack, or still have, something in an item's new content: changes only at
-    /// ignored places are not sent. An operation that expects a value there could fail.
+    /// ignored places are not sent.
     func mayBeUnknown(_ new: UnsafeRawBufferPointer) -> Bool { !patchesItems || ignored.mayLead(into: new) }
 
     /// Whether nothing changed at all.
     public var isEmpty: Bool { counts.total == 0 && !changesList }
 }
 
-/// Numbers of operations, on items and sections together, as the dialect `indexed` lists them.
+/// Numbers of operations, as the dialect `indexed` lists them.
 public struct OperationCounts: Sendable, Equatable {
     /// Rows and sections only in the old state.
     public var deletions = 0
@@ -126,12 +121,10 @@ public struct OperationCounts: Sendable, Equatable {
     public var total: Int { deletions + insertions + moves + updates }
 }
 
-// MARK: - Churn
-
 extension Changeset {
-    /// Whether more than half of the new rows have new ids but known content: ids generated each time a list is
-    /// decoded, or written in another case, turn every refresh into a replacement. If the new state's shape takes ids
-    /// out of contents, these are compared without them. O(1) if few rows are new, else O(bytes).
+    /// Whether more than half of the new rows have new ids but known content: ids generated each time a list is decoded
+    /// turn every refresh into a replacement. Contents are compared without the ids that the shape takes out of them.
+    /// O(1) if few rows are new, else O(bytes).
     public var showsIdentityChurn: Bool {
         guard counts.insertions * 2 > oldRowOfNew.count else { return false }
         guard oldRowOfNew.count(where: { $0 < 0 }) * 2 > oldRowOfNew.count else { return false }
@@ -145,7 +138,7 @@ extension Changeset {
             > oldRowOfNew.count
     }
 
-    /// Hashes of the contents of the rows without a partner in the other state, if anything in them is compared.
+    /// Hashes of the contents of the rows without a partner in the other state, unless all of it is ignored.
     private func contentMarks(_ partners: [Int32], _ view: ColumnsView, _ ignored: PointerSet) -> [UInt64] {
         partners.indices.filter { partners[$0] < 0 }.map(view.item(ofRow:))
             .filter { view.nodes[$0].flags.contains(.hasContent) }.map { view.content(ofItem: $0) }

@@ -1,4 +1,4 @@
-/// A changeset in the making: pair, keep, compare, in this order. Not copyable, since a copy retains all its lists.
+/// A changeset in the making: pair, keep, compare. Not copyable, since a copy retains all its lists.
 struct ChangesetDraft: ~Copyable {
     package typealias RowChange = Changeset.RowChange
 
@@ -10,7 +10,6 @@ struct ChangesetDraft: ~Copyable {
     private(set) var sectionChanges: [RowChange]
     private(set) var sectionCounts = OperationCounts()
     private(set) var itemCounts = OperationCounts()
-    /// What the states share, and the other items that proved to be the same.
     private(set) var shared: SharedRuns
     /// The number of rows at the start of both states that stay, are not updated and need no search.
     private let start: Int
@@ -72,7 +71,6 @@ struct ChangesetDraft: ~Copyable {
         return start
     }
 
-    /// Pairs of rows from pairs of items.
     private static func rows(_ items: Pairing, _ old: ColumnsView, _ new: ColumnsView) -> ([Int32], [Int32]) {
         if old.allVisible, new.allVisible { return (items.oldOfNew, items.newOfOld) }
         let row = { (item: Int32, view: ColumnsView) in
@@ -104,7 +102,7 @@ struct ChangesetDraft: ~Copyable {
         }
     }
 
-    /// The common case: the rows kept by a section are in order, and all stay. False if they are out of order.
+    /// The common case; false if the rows that a section keeps are out of order.
     private mutating func keepOrdered(_ oldRows: Range<Int>, _ newRows: Range<Int>) -> Bool {
         oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
             rowChanges.withUnsafeMutableBufferPointer { changes in
@@ -250,9 +248,9 @@ struct ChangesetDraft: ~Copyable {
 }
 
 extension OperationCounts {
-    /// Counts what becomes of one list; its first `start` elements stay and are unchanged.
-    ///
-    /// - Parameter partners: nil if all elements are pairs and stay.
+    /// - Parameters:
+    ///   - partners: nil if all elements are pairs and stay.
+    ///   - start: how many elements at the start stay and are unchanged.
     fileprivate init(
         _ changes: [Changeset.RowChange], _ partners: (oldOfNew: [Int32], newOfOld: [Int32])?, from start: Int
     ) {

@@ -24,8 +24,7 @@ package struct IncreasingRun {
 
     package init() {}
 
-    /// Which elements of a list stay, given the index of each in the old list, -1 for new ones: a longest run, with as
-    /// many as possible at their old index. O(n log n).
+    /// Which elements of a list stay, given the index of each in the old list, -1 for new ones. O(n log n).
     static func longest(of oldOfNew: [Int32]) -> [Bool] {
         var stays = [Bool](repeating: false, count: oldOfNew.count)
         var run = IncreasingRun()
@@ -34,7 +33,6 @@ package struct IncreasingRun {
         return stays
     }
 
-    /// Forgets all elements.
     mutating func removeAll() {
         stretches.removeAll(keepingCapacity: true)
         last = 0
