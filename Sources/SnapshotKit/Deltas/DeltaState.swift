@@ -1,5 +1,4 @@
-/// A state while deltas are applied to it: stretches of the original state, and what is new. Nothing is copied until
-/// the last delta is applied.
+/// A state while deltas are applied to it. Nothing is copied until the last one is applied.
 struct DeltaState {
     private let source: ColumnsView
     /// Where the source's text ends, and the tail begins.
@@ -31,7 +30,6 @@ struct DeltaState {
             return offset
         }
         guard sourceEnd + count + JSONScanner.padding < patched.lowest else { return nil }
-        // Written once, into memory of the right size.
         var texts = TokenBuffer(base: sourceEnd, capacity: count)
         tail.bytes.withUnsafeBytes { tail in
             _ = texts.append(tail)
@@ -46,7 +44,6 @@ struct DeltaState {
         return (source.columns.text.appending(texts, garbageBytes: pieceTable.bytesLeftBehind(of: source)), pieceTable)
     }
 
-    /// Bytes of the source's text or of the tail.
     private func bytes(at offset: UInt32, _ count: Int, _ tail: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         guard Int(offset) >= sourceEnd else { return source.text.bytes(at: offset, count) }
         let start = Int(offset) - sourceEnd
@@ -106,7 +103,6 @@ struct DeltaState {
         try require(run.isEmpty && reader.isAtEnd)
     }
 
-    /// Takes the flags and, if they announce it, the list's own content.
     private mutating func takeList(_ reader: inout DeltaParser, _ before: ListContent) throws(DeltaMismatch)
         -> ListContent
     {
@@ -147,10 +143,8 @@ struct DeltaState {
 
     // MARK: Elements
 
-    /// A section or an item.
     private typealias Element = (node: Node, payload: Payload)
 
-    /// Takes over items of the previous state.
     private mutating func copy(_ items: Range<Int>, of before: PieceTable, _ starts: [Int], isShared: Bool) {
         var item = items.lowerBound
         var index = starts.lastIndex(notAbove: item)
@@ -168,7 +162,6 @@ struct DeltaState {
         }
     }
 
-    /// An item of the previous state.
     private func element(_ item: Int, of before: PieceTable, _ starts: [Int]) -> Element {
         let index = starts.lastIndex(notAbove: item)
         let piece = before.pieces[index]
@@ -217,7 +210,6 @@ struct DeltaState {
 
     // MARK: Texts
 
-    /// Takes an id, written as the node's flags say.
     private mutating func takeID(_ reader: inout DeltaParser, of node: inout Node) throws(DeltaMismatch) {
         let text = try reader.takeBytes()
         guard let first = text.baseAddress, (1...StateLimits.maxIDBytes).contains(text.count) else {
@@ -237,7 +229,6 @@ struct DeltaState {
         node.hash = idHash(first, text.count)
     }
 
-    /// Takes a content or a kind; returns its offset in the text.
     private mutating func takeValue(_ reader: inout DeltaParser) throws(DeltaMismatch) -> Range<Int> {
         let bytes = try reader.takeBytes()
         try require(!bytes.isEmpty)
@@ -267,7 +258,6 @@ extension Payload {
 }
 
 extension NodeFlags {
-    /// Flags as written in a delta.
     fileprivate init(number: Int) throws(DeltaMismatch) {
         try require((0..<128).contains(number))
         self = NodeFlags(rawValue: UInt8(number)).subtracting(.isHidden)
@@ -275,11 +265,10 @@ extension NodeFlags {
 }
 
 extension [Int] {
-    /// The last index whose value is at most another; the first value always is.
     fileprivate func lastIndex(notAbove value: Int) -> Int { indices.partitionPoint { self[$0] <= value } - 1 }
 }
 
-/// A delta does not fit the state it is applied to, or is malformed.
+/// A delta is malformed, or does not fit the state.
 private struct DeltaMismatch: Error {}
 
 private func require(_ condition: Bool) throws(DeltaMismatch) { if !condition { throw DeltaMismatch() } }
@@ -343,13 +332,10 @@ private struct DeltaParser {
 // MARK: - Contents that are patched
 //
 // For a changed content, a delta says how much of its start and its end are the old one's. Over many deltas the same
-// long content may change a little each time. So the parts of such a content are only noted, and the bytes are written
-// once, for the contents left at the end. Copying them for each delta took 2 GB for a list of 12 MB of which 60
-// revisions were undone.
+// long content may change a little each time, so the parts are only noted, and the bytes written once, for the contents
+// left at the end. Copying them for each delta took 2 GB for a list of 12 MB of which 60 revisions were undone.
 
-/// Contents put together from older ones.
-///
-/// Records refer to them by addresses from the upper end of the space of texts: the first is at `UInt32.max`.
+/// Contents put together from older ones. Records refer to them by addresses from `UInt32.max` down.
 private struct PatchedContents {
     private struct Patch {
         /// The offset of the older content in the text, or its address here.
@@ -365,7 +351,6 @@ private struct PatchedContents {
 
     private var patches: [Patch] = []
 
-    /// The lowest address that is in use.
     var lowest: Int { Int(UInt32.max) + 1 - patches.count }
 
     /// Notes a content, and returns its address.
@@ -384,12 +369,11 @@ private struct PatchedContents {
         return lowest..<lowest + start + middle.count + end
     }
 
-    /// Whether this is an address here.
     func contains(_ offset: UInt32) -> Bool { Int(offset) >= lowest }
 
     /// Hands out the bytes of a content in order. O(bytes + d²) after d changes, at worst.
     ///
-    /// - Parameter emit: takes an offset in the texts, and a number of bytes from there.
+    /// - Parameter emit: takes an offset in the texts and a number of bytes.
     @inline(__always)
     func write(_ offset: UInt32, count: Int, _ emit: (UInt32, Int) -> Void) {
         let patch = patches[Int(UInt32.max - offset)]

@@ -1,6 +1,5 @@
-// Leads from one state to another by instructions: take over this many items, take this one except for its content, add
-// this new one (COPY and ADD of RFC 3284, over items instead of bytes). Its size is that of the change, not of the
-// list. It restores the exact bytes: the document is the same, not only equal.
+// Leads from one state to another by instructions: COPY and ADD of RFC 3284, over items instead of bytes. Its size is
+// that of the change. It restores the exact bytes: the document is the same, not only equal.
 //
 // Layout: a byte of flags, the list's own content if they say so, the numbers of sections and of items, instructions
 // for all sections, then for all items. Numbers are LEB128; places in the source are distances from the end of the last
@@ -8,8 +7,7 @@
 
 /// Instructions that turn one state into another.
 public struct SnapshotDelta: Sendable, Equatable {
-    /// The instructions, for storage and transport. They do not tell whether they are complete: a reader elsewhere must
-    /// know that.
+    /// The instructions, for storage and transport. They do not tell whether they are complete.
     public let bytes: [UInt8]
 
     /// Instructions that were stored before.
@@ -18,8 +16,7 @@ public struct SnapshotDelta: Sendable, Equatable {
     /// From a state to itself.
     public static let unchanged = SnapshotDelta(bytes: [])
 
-    /// From the state after a change back to the one before it, or that whole state if it is smaller. O(sections +
-    /// changes).
+    /// From the state after a change back to the one before it, or that whole state if it is smaller.
     public init(backOver change: Changeset) {
         let back = SnapshotDelta(change, isBack: true)
         guard back.bytes.count > change.old.text.count else {
@@ -30,8 +27,7 @@ public struct SnapshotDelta: Sendable, Equatable {
         self = whole.bytes.count < back.bytes.count ? whole : back
     }
 
-    /// From the state before a change to the one after it; nil if that is more than half of what a record of that state
-    /// takes.
+    /// From the state before a change to the one after it; nil if that is more than half of a record of that state.
     ///
     /// - Parameter others: what the record has besides the state, in bytes.
     public init?(over change: Changeset, besides others: Int = 0) {
@@ -78,7 +74,6 @@ struct DeltaFlags: OptionSet {
 
     init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Nil if a bit is unknown.
     init?(_ number: Int) {
         guard (0..<8).contains(number) else { return nil }
         rawValue = number
@@ -126,8 +121,6 @@ struct DeltaChanges: OptionSet {
     static let id = DeltaChanges(rawValue: 8)
 }
 
-// MARK: - Writing
-
 /// Writes the instructions that lead from one state to another.
 private struct DeltaWriter {
     private let source: ColumnsView
@@ -146,7 +139,7 @@ private struct DeltaWriter {
         writer.append(byte: 0)
     }
 
-    /// Writes the instructions and hands them out.
+    /// - Parameter runs: items that are the same, in ascending order of the target.
     ///
     /// - Parameter runs: items that are the same, in ascending order of the target.
     mutating func write(reusing runs: some Sequence<SharedRuns.Run>) -> [UInt8] {
@@ -274,7 +267,6 @@ private struct DeltaWriter {
         writer.append(bytes)
     }
 
-    /// An id: its text, followed by its token if it was written with escapes.
     private mutating func append(_ id: IDText) {
         append(id.text)
         if id.flags.contains(.escapedID) { append(id.token) }
