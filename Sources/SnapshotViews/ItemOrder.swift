@@ -15,8 +15,7 @@ struct ItemOrder {
     @inline(__always)
     func precedes(_ one: Int, _ other: Int) -> Bool { orders.isEmpty ? one < other : comesBefore(one, other) }
 
-    /// The first position, in a range of ordered items of its section, whose item this one does not come after: where
-    /// it is, or belongs. O(log n).
+    /// Where an item is, or belongs, in a range of ordered items of its section. O(log n).
     func index(of item: Int, in items: [UInt32], _ range: Range<Int>) -> Int {
         let pivot = orders.first.map { ($0, OrderKey(columns.value(ofItem: item, at: $0.place)).bits) }
         let parent = columns.nodes[item].parent
@@ -47,8 +46,7 @@ struct ItemOrder {
         return order == 0 ? left < right : order < 0
     }
 
-    /// Below, at or above zero as the orders put one sibling before, with or after another, which may be of another
-    /// state.
+    /// Below, at or above zero as the orders put one sibling before, with or after another, perhaps of another state.
     private func compare(_ one: Int, _ columns: ColumnsView, _ other: Int, _ others: ColumnsView) -> Int {
         for order in orders {
             let (left, right) = (
@@ -60,7 +58,6 @@ struct ItemOrder {
         return 0
     }
 
-    /// Whether an item and one of another state are equal in all orders.
     func areEqual(_ one: Int, _ other: Int, in others: ColumnsView) -> Bool {
         compare(one, columns, other, others) == 0
     }
@@ -70,12 +67,11 @@ struct ItemOrder {
 //
 // Items are sorted by 64-bit keys that are computed once. Those with the same key are sorted among themselves: by the
 // next bytes of their strings, by the exact values of their numbers or, if they are equal, by the next order. So the
-// common prefix of dates, say, is not compared again and again. Items that are equal in all orders keep their order.
+// common prefix of dates is not compared again and again. Equal items keep their order.
 
 /// An item among its siblings.
 struct Sibling {
     let item: UInt32
-    /// Its index in the list that it comes from.
     let index: UInt32
 }
 
@@ -137,7 +133,6 @@ struct SiblingSort {
         for index in siblings.indices { siblings[index] = entries[index].sibling }
     }
 
-    /// Sorts entries with the same key, or adds the task to do so.
     private func settle(
         _ range: Range<Int>, _ key: OrderKey, _ task: Task, _ entries: inout [Entry], _ tasks: inout [Task]
     ) {
@@ -166,7 +161,6 @@ struct SiblingSort {
         settle(equal: start..<range.upperBound, task.order, &tasks)
     }
 
-    /// Continues with the next order, if there is one.
     private func settle(equal range: Range<Int>, _ order: Int, _ tasks: inout [Task]) {
         if range.count > 1, order + 1 < orders.count { tasks.append(Task(range: range, order: order + 1, offset: 0)) }
     }

@@ -1,6 +1,6 @@
 // A view has up to sixteen tests, often at one place: a search for several words, a list of alternatives. What they
-// look at is found, folded, hashed and searched once an item, by whichever test comes first: fifteen searches of one
-// text cost little more than one. So tests name values by index, and are kept in one array of trivial elements.
+// look at is found, folded, hashed and searched once an item: fifteen searches of one text cost little more than one.
+// So tests name values by index.
 
 import SnapshotKit
 
@@ -10,7 +10,6 @@ struct ItemTests: Sendable {
     /// The places that tests look at, each once. Its value has the index of the place times two; without its case, one
     /// more.
     private var places: [ItemPointer] = []
-    /// By the index of a value: what `has` looks for.
     private var parts: [[[UInt8]]] = []
     private var searches: [TextSearch] = []
     private var hashes: [Set<UInt64>] = []
@@ -18,31 +17,23 @@ struct ItemTests: Sendable {
 
     private struct Test {
         let condition: Condition
-        /// The index after it, and after those in it.
         var end: Int
     }
 
     private enum Condition {
-        /// At least one of those in it.
         case any
-        /// Whether the value is one of several, given by the index of their hashes.
         case isAmong(value: Int, hashes: Int, Bool)
         /// The signs of a comparison with an operand that pass: from -1 to 1.
         case compares(value: Int, least: Int, most: Int, operand: Int)
-        /// Whether a string has a part, given by its index.
         case has(value: Int, part: Int)
         case exists(value: Int, Bool)
     }
 
     var isEmpty: Bool { tests.isEmpty }
 
-    /// How many times an item's content is read.
     var scanCount: Int { places.count }
 
-    /// Memory held by what is searched for, in bytes.
     var footprint: Int { searches.reduce(0) { $0 + $1.footprint } }
-
-    // MARK: Reading
 
     /// Adds a test that holds where one of those holds that are added until `endAny`; returns its index.
     mutating func addAny() -> Int {
@@ -89,8 +80,6 @@ struct ItemTests: Sendable {
     }
 }
 
-// MARK: - Passing
-
 extension ItemTests {
     /// The tests of a view, applied to items of one state.
     struct Filter {
@@ -104,7 +93,6 @@ extension ItemTests {
             var value = OrderedValue.absent
             var hash: UInt64?
             var found: TextSearch.Found?
-            /// Keeps the text of a value that is not as the state has it.
             var room: TextRoom?
 
             mutating func keepingText(_ make: (TextRoom) -> OrderedValue) -> OrderedValue {

@@ -1,6 +1,6 @@
-// What a commit does to a state, as all its views need it: found once, however many views there are. Items that both
-// states have in the same order, with the same parents in the same sections, stay, as runs; the few of them that show
-// something else must be examined. All others go or come, and items that moved do both.
+// What a commit does to a state, found once for all its views. Items that both states have in the same order, with the
+// same parents in the same sections, stay, as runs; the few that show something else must be examined. All others go or
+// come, and items that moved do both.
 
 import SnapshotKit
 
@@ -20,7 +20,6 @@ public final class StateStep: Sendable {
         fileprivate(set) var come: [Int] = []
         /// Whether all items that stay have the same indexes in both states.
         fileprivate(set) var isInPlace = true
-        /// Whether both states have the same sections, in the same order.
         fileprivate(set) var hasSameSections = false
     }
 
@@ -76,7 +75,6 @@ private struct StepFinder {
         return parts
     }
 
-    /// All items that both states have, in ascending order of the new one.
     private func pairs(_ runs: [SharedRuns.Run]) -> [SharedRuns.Run] {
         var pairs = runs
         runs.forOthers(of: new.nodes.count) { item in
@@ -122,7 +120,6 @@ private struct StepFinder {
         return stays.count <= 2 * maxChanges
     }
 
-    /// Whether a list holds, with each item, everything below it.
     private static func areClosed(_ items: [Int], _ view: ColumnsView) -> Bool {
         items.indices.allSatisfy { index in
             let below = Int(view.nodes[items[index]].end) - items[index] - 1
@@ -132,7 +129,6 @@ private struct StepFinder {
 }
 
 extension [Int] {
-    /// Whether a number is among numbers in ascending order. O(log n).
     fileprivate func contains(sorted number: Int) -> Bool {
         let place = indices.partitionPoint { self[$0] < number }
         return place < count && self[place] == number

@@ -1,8 +1,7 @@
 // What is shown of a state. A view picks items, orders them and cuts their contents; a window takes some rows. Either
 // makes a state again, by a pure function of the state, and `ViewedState` advances the result over a commit.
 //
-// The target knows only the list engine: no session, no revision, no reader. The types by which an app asks for a
-// window are in SnapshotKit, so that it need not build this.
+// The types by which an app asks for a window are in SnapshotKit, so that it need not build this.
 
 import SnapshotKit
 
@@ -15,9 +14,7 @@ import SnapshotKit
 /// let shown = list.applying(view)
 /// ```
 ///
-/// Two views are equal when their `json` is: one written differently (white space, the order of members and tests, the
-/// spelling of numbers, defaults, or fields without effect) is equal; one that is phrased differently and means the
-/// same may not be.
+/// Two views are equal when their `json` is, however they are written; two phrased differently may mean the same.
 public struct StateView: Sendable, Hashable {
     /// The view in canonical form: members in one order, no white space, defaults left out.
     public let json: [UInt8]
@@ -65,8 +62,7 @@ public struct StateView: Sendable, Hashable {
     /// The view that shows everything.
     public static let all = StateView(Parts(), json: Array("{}".utf8))
 
-    /// The view in the form that `init(json:hidesContents:)` reads when it hides contents: it names the contents of
-    /// sections and of the list that are shown whole.
+    /// The view in the form that `init(json:hidesContents:)` reads when it hides contents.
     public var jsonHidingContents: [UInt8] {
         var members = JSONWriter()
         members.append(Array(json.dropLast()))
@@ -83,8 +79,7 @@ public struct StateView: Sendable, Hashable {
     /// Whether it shows everything, unchanged.
     public var isAll: Bool { json.count == 2 }
 
-    /// An upper bound of its memory in bytes: twice its text, a share for each element of its lists, and what searches
-    /// need. O(its text).
+    /// An upper bound of its memory in bytes. O(its text).
     public var footprint: Int {
         2 * json.count + 96 * json.count { $0 == UInt8(ascii: ",") } + parts.tests.footprint
     }
@@ -98,8 +93,7 @@ public struct StateView: Sendable, Hashable {
         return places.filter { place in kept.contains { zip($0.tokens, place.tokens).allSatisfy(==) } }
     }
 
-    /// How often viewing a whole state reads each content: once for each place that tests look at, order and list of
-    /// fields.
+    /// How often viewing a whole state reads each content: once for each place that it tests, orders or cuts.
     public var scanCount: Int {
         parts.tests.scanCount + parts.orders.count + (parts.group == nil ? 0 : 1)
             + [parts.kept.items, parts.kept.sections, parts.kept.list].count { $0 != nil }
@@ -136,8 +130,8 @@ public enum StateViewError: Error, Equatable, Sendable {
 extension Snapshot {
     /// What a view shows of the state, as a separate state.
     ///
-    /// It shares ids and kinds with this state, and contents that the view does not cut. O(n), O(n log n) if the view
-    /// orders items, O(1) if it shows everything.
+    /// It shares ids, kinds and whole contents with this state. O(n), O(n log n) with orders, O(1) if it shows
+    /// everything.
     public func applying(_ view: StateView) -> Snapshot { view.isAll ? self : ViewedState(view, of: self).snapshot }
 }
 

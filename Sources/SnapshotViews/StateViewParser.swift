@@ -1,5 +1,4 @@
-// Read strictly: an unknown member or a value of the wrong type is refused with its place, since a half-understood view
-// shows what nobody asked for. Everything read is written at once in canonical form.
+// Read strictly: a half-understood view shows what nobody asked for. Everything read is written in canonical form.
 
 import SnapshotKit
 
@@ -9,7 +8,7 @@ extension StateView {
     /// - Parameters:
     ///   - json: an object, in the form of `json`.
     ///   - hidesContents: whether to leave out contents of sections and of the list unless the view names their
-    ///     members, as for a token's view; otherwise they are shown whole.
+    ///     members, as for a token's view.
     /// - Throws: `StateViewError`; the first error.
     public init(json: [UInt8], hidesContents: Bool = false) throws(StateViewError) {
         let text: JSONText
@@ -22,9 +21,7 @@ extension StateView {
         try self.init(json: Array(json.utf8), hidesContents: hidesContents)
     }
 
-    /// Reads a view in a document.
-    ///
-    /// - Parameter pointer: where it is.
+    /// Reads a view in a document, where `pointer` says.
     public init(_ value: JSONSlice, at pointer: String = "", hidesContents: Bool = false) throws(StateViewError) {
         var reader = ViewParser(members: try ViewMembers(value, at: pointer, "a view", Self.names))
         self = try reader.read(hidesContents: hidesContents)
@@ -41,7 +38,6 @@ private struct ViewMembers {
     let pointer: String
     private let values: [String: JSONSlice]
 
-    /// - Parameter what: the object, in words.
     init(_ value: JSONSlice, at pointer: String, _ what: String, _ names: [String]) throws(StateViewError) {
         guard let values = value.members else {
             throw .refusal("wrong-type", "\(what) must be an object", at: pointer)
@@ -79,7 +75,6 @@ private struct ViewMembers {
         try value(name, "a whole number, \(least) or more") { $0.integer.flatMap { $0 < least ? nil : $0 } }
     }
 
-    /// The ids in a list; nil if it is missing.
     func ids(_ name: String) throws(StateViewError) -> Set<[UInt8]>? {
         guard let elements = try list(name, "ids") else { return nil }
         var ids: Set<[UInt8]> = []
@@ -112,7 +107,6 @@ extension StateViewError {
 }
 
 extension ItemPointer {
-    /// - Parameter places: those that exist besides the content.
     fileprivate init(
         _ text: String, ofWhat what: String, places: [ItemPointer], at pointer: String
     ) throws(StateViewError) {
@@ -160,7 +154,6 @@ private struct ViewParser {
         parts.limit = try members.count("limit", atLeast: 0)
         if let limit = parts.limit { write(name: "limit", limit) }
         parts.kept.items = try readFields("fields", of: "an item", [.id, .kind, .expanded])
-        // Contents that the view makes hide nothing.
         parts.kept.sections = try readFields(
             "sectionFields", of: "a section", [.id, .expanded],
             default: hidesContents && parts.group == nil ? [] : nil)
@@ -220,7 +213,6 @@ private struct ViewParser {
     private static let comparisons = ["below": -1 ... -1, "above": 1...1, "atMost": -1...0, "atLeast": 0...1]
     private static let operators = ["is", "not", "in", "below", "above", "atMost", "atLeast", "has", "exists"]
 
-    /// - Returns: how many.
     private mutating func readTests(_ members: ViewMembers, _ name: String) throws(StateViewError) -> Int {
         try readEach(members, name, "tests", atMost: StateView.maxTests, isSet: true) {
             (reader, test, pointer) throws(StateViewError) in try reader.readTest(test, at: pointer)
@@ -342,8 +334,6 @@ private struct ViewParser {
         if !items.isEmpty { write(name: "items", sorted: items) }
         writer.append("}")
     }
-
-    // MARK: Fields
 
     /// The members of a content that are shown; nil for all.
     private mutating func readFields(

@@ -1,7 +1,6 @@
-// The sections of a view that are not simply those of the state: made by a group, in another order, without the empty
-// ones, or collapsed for one reader. They are arranged anew after each commit that changes what the view picks, or its
-// sections: items are put into sections by counting, four bytes each, and none of them is read, since their groups are
-// known.
+// The sections of a view that are made by a group, in another order, without the empty ones, or collapsed for one
+// reader. They are arranged anew after each commit that changes what the view picks, or its sections: items are put
+// into sections by counting, four bytes each, and none of them is read, since their groups are known.
 
 import SnapshotKit
 
@@ -19,13 +18,10 @@ struct ViewArrangement: Sendable {
     let forms: [GroupValue.Form]
     /// The state's text, followed by the ids of groups and the contents that say them.
     let text: TextRope?
-    /// Items that are collapsed for this reader.
     let collapsed: Set<UInt32>
-    /// How many of the items are within the limit.
     let shownCount: Int
-    /// How many groups have items, also beyond the limit.
     let groupCount: Int
-    /// Whether it was carried over from the previous commit unchanged, but for the indexes of items.
+    /// Whether it was carried over from the previous commit, but for the indexes of items.
     let isKnown: Bool
 
     /// Memory held, in bytes, apart from the state's text of `count` bytes.
@@ -45,7 +41,6 @@ struct ViewArrangement: Sendable {
                 items.insert(UInt32(truncatingIfNeeded: item))
             }
         }
-        // The places of each section's items among those picked, and its source.
         var lists =
             known.map { zip($0.sources, $0.forms).map { List(source: $0, form: $1) } }
             ?? Self.lists(of: columns, picked, spans, groups)
@@ -92,8 +87,7 @@ struct ViewArrangement: Sendable {
         forms = seen.map { lists[$0].form }
     }
 
-    /// A section to arrange: its source, the place of its first item among those picked, and how many it has; in a
-    /// state's section they are adjacent.
+    /// A section to arrange: its source, the place of its first item among those picked, and how many it has.
     private struct List {
         let source: UInt32
         var first = 0
@@ -144,7 +138,6 @@ struct ViewArrangement: Sendable {
         return items
     }
 
-    /// The items of groups, group by group. O(items).
     private static func items(_ picked: [UInt32], in lists: [List], by groups: RowGroups) -> [UInt32] {
         var next = [Int](repeating: 0, count: groups.count)
         var start = 0
@@ -169,8 +162,7 @@ struct ViewArrangement: Sendable {
         return items
     }
 
-    /// A section for each of these groups, and the text that holds their ids, each written as in its first item, and
-    /// their contents.
+    /// A section for each of these groups, and the text that holds their ids and contents.
     private static func sections(
         of groups: RowGroups, _ lists: [List], behind text: TextRope
     ) -> ([SectionNode], TextRope) {
@@ -195,7 +187,7 @@ struct ViewArrangement: Sendable {
         return (sections, whole)
     }
 
-    /// The sections in order, by their indexes. O(sections · log sections), with each value read once.
+    /// O(sections · log sections), with each value read once.
     private static func order(
         of sections: [SectionNode], in text: TextView, _ columns: ColumnsView, by orders: [StateView.Order]
     ) -> [Int] {
@@ -243,13 +235,11 @@ extension StateView.Parts {
     /// Whether sections differ from the state's, or are in another order.
     var arranges: Bool { group != nil || !sectionOrders.isEmpty || hidesEmptySections || collapses }
 
-    /// Whether a reader has collapsed something.
     var collapses: Bool { !collapsed.sections.isEmpty || !collapsed.items.isEmpty }
 }
 
 extension RowGroups {
-    /// Notes the group of the next item: its own if it is at the top level, else that of the item before it, which is
-    /// in the same subtree. O(bytes of its content).
+    /// Notes the group of the next item: a nested one has that of the item before it. O(bytes of its content).
     mutating func append(_ item: Int, _ group: StateView.Group, of columns: ColumnsView) {
         if columns.nodes[item].level > 0, let last = ofRow.last { return ofRow.append(last) }
         ofRow.append(UInt32(truncatingIfNeeded: group.of(item, in: columns) { number(of: $0.id) ?? insert($0.id) }))

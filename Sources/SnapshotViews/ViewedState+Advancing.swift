@@ -1,6 +1,5 @@
-// What a commit costs a view depends on what changed: the tests and orders of those items, and a comparison with O(log
-// n) others for each one that goes or comes. Items that stay keep their order, and are copied as memory where indexes
-// shift.
+// A commit costs a view the tests and orders of the items that changed, and a comparison with O(log n) others for each
+// one that goes or comes. Items that stay are copied as memory where indexes shift.
 
 import SnapshotKit
 
@@ -49,9 +48,7 @@ private struct ViewAdvance {
     private var inserted: Set<Int> = []
     /// The new position of the first of those.
     private var firstArrival = Int.max
-    /// Whether an item that stays where it is shows something else.
     private var showsChange = false
-    /// Whether so much differs that the view is better made anew.
     private var isTooMuch = false
 
     init(_ seen: ViewedState, _ change: Changeset, _ step: StateStep.Parts, _ old: ColumnsView, _ new: ColumnsView) {
@@ -67,8 +64,6 @@ private struct ViewAdvance {
 
     private var maxChanges: Int { max(64, (seen.picked?.count ?? 0) / 8) }
 
-    // MARK: What changes
-
     private mutating func look(at changed: StateStep.Changed) {
         let passes = (old: filters.old.passes(changed.old), new: filters.new.passes(changed.new))
         guard passes.old || passes.new else { return }
@@ -77,7 +72,6 @@ private struct ViewAdvance {
             guard !showsChange, seen.position(ofItem: changed.old, in: old) != nil else { return }
             showsChange = !showsSame(changed)
         } else {
-            // Everything below it goes with it.
             let subtrees = (
                 changed.old..<Int(old.nodes[changed.old].end), changed.new..<Int(new.nodes[changed.new].end)
             )
@@ -110,7 +104,6 @@ private struct ViewAdvance {
         }
     }
 
-    /// Whether an item that is shown in both states looks the same.
     private func showsSame(_ changed: StateStep.Changed) -> Bool {
         guard let places = parts.kept.items else { return false }
         let (one, other) = (old.nodes[changed.old].flags, new.nodes[changed.new].flags)
@@ -121,9 +114,7 @@ private struct ViewAdvance {
         return places.showSame(old.content(ofItem: changed.old), new.content(ofItem: changed.new))
     }
 
-    // MARK: What is shown
-
-    /// What the view shows now; nil if so much differs that it is better made anew.
+    /// Nil if so much differs that the view is better made anew.
     mutating func seen(_ source: Snapshot) -> ViewedState? {
         let isUnmoved = removed.isEmpty && inserted.isEmpty && step.hasSameSections
         guard let picked = seen.picked else {
@@ -181,7 +172,6 @@ private struct ViewAdvance {
         return arrangement.moved { moved($0) }
     }
 
-    /// The new indexes of items that stay.
     private func moved(_ items: some Collection<UInt32>) -> [UInt32] {
         if step.isInPlace { return Array(items) }
         return change.items.newOfOld.withUnsafeBufferPointer { newOfOld in
@@ -216,9 +206,6 @@ private struct ViewAdvance {
         return (kept, keptGroups, counts)
     }
 
-    // MARK: Whether it is the same
-
-    /// Whether the view is known to show the same as before.
     func isSame(in now: ViewedState) -> Bool {
         guard !showsChange, showsSameItems(in: now) else { return false }
         guard now.sectionCount == seen.sectionCount else { return false }
@@ -262,7 +249,6 @@ private struct ViewAdvance {
 }
 
 extension PointerSet {
-    /// Whether two contents have equal values at the places.
     fileprivate func showSame(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
         let shown = [one, other].map { content in
             var writer = JSONWriter(capacity: content.count)

@@ -5,8 +5,8 @@
 // Items are in depth-first order, as in a state, so a subtree is a run, right after its parent. Those that a limit
 // leaves out follow at the end: when one before them goes, they come in without a look at the whole state.
 //
-// A view that makes sections of its own, or orders, hides or collapses them, has a second list (`ViewArrangement`): of
-// the same items, section by section. With a group the items of all sections are one list before.
+// A view that makes, orders, hides or collapses sections has a second list (`ViewArrangement`): of the same items,
+// section by section.
 
 import SnapshotKit
 
@@ -31,7 +31,6 @@ public struct ViewedState: Sendable {
     let groups: RowGroups?
     /// What is shown, if the view arranges sections; otherwise that is what was picked.
     let arrangement: ViewArrangement?
-    /// How many of the items are within the limit.
     let shownCount: Int
     /// The positions of the rows among the items, ascending, perhaps with some beyond the limit; nil if each item is a
     /// row.
@@ -39,14 +38,12 @@ public struct ViewedState: Sendable {
 
     /// A section that is shown.
     struct Span: Equatable {
-        /// Its index in the state.
         let section: UInt32
         /// The position after the last of its items.
         let end: UInt32
     }
 
-    /// Views a state. O(n) if the view has sections, tests or a group, or arranges sections; O(n log n) if it has
-    /// orders; else O(1), except for a limit.
+    /// Views a state. O(n) if the view picks or arranges, O(n log n) if it has orders; else O(1), except for a limit.
     public init(_ view: StateView, of source: Snapshot) {
         let parts = view.parts
         guard parts.sections != nil || !parts.tests.isEmpty || !parts.orders.isEmpty || parts.group != nil else {
@@ -80,8 +77,8 @@ public struct ViewedState: Sendable {
         _ view: StateView, of source: Snapshot, picked: [UInt32]?, spans: [Span], groups: RowGroups? = nil,
         arrangedAs known: ViewArrangement? = nil
     ) {
-        // Growth leaves spare room in an array, which a watched view would hold for as long as it is watched. How much
-        // depends on the allocator's state, and so would what fits beside it.
+        // Growth leaves spare room, which a watched view would hold. How much depends on the allocator's state, and so
+        // would what fits beside it.
         let picked = picked.map { $0.capacity > $0.count + 16 ? $0.withUnsafeBufferPointer(Array.init) : $0 }
         (self.view, self.source, self.picked, self.spans, self.groups) = (view, source, picked, spans, groups)
         let parts = view.parts
@@ -125,7 +122,6 @@ public struct ViewedState: Sendable {
             of: items, in: sections, source, hasCollapsed: !source.allVisible || view.parts.collapses)
     }
 
-    /// A state of some of the items that are shown.
     func columns(
         of items: [UInt32], in sections: [SectionNode], _ source: ColumnsView, hasCollapsed: Bool,
         contextAncestors: Int = 0,
@@ -148,10 +144,9 @@ extension ViewedState.Span {
 // MARK: Indexes: item, position, row, section
 
 extension ViewedState {
-    /// The number of sections that are shown.
     var sectionCount: Int { arrangement?.sections.count ?? (picked == nil ? source.sectionCount : spans.count) }
 
-    /// A section that is shown. Its items are those of the state.
+    /// Its items are those of the state.
     func section(at index: Int) -> SectionNode {
         arrangement?.sections[index] ?? source.columns.sections[picked == nil ? index : Int(spans[index].section)]
     }
@@ -162,13 +157,11 @@ extension ViewedState {
         return picked == nil ? section : Int(spans[section].section)
     }
 
-    /// The text of the id of a section that is shown.
     func id(ofSection index: Int) -> [UInt8] {
         let section = section(at: index)
         return (arrangement?.text ?? source.columns.text).withView { Array($0.bytes(ofID: section)) }
     }
 
-    /// The positions of a section's items.
     func positions(ofSection section: Int) -> Range<Int> {
         let range: Range<Int>
         if let arrangement {
@@ -189,7 +182,6 @@ extension ViewedState {
         return span(ofSection: Int(columns.nodes[Int(picked[position])].section)) ?? 0
     }
 
-    /// The item of the state at a position.
     func item(at position: Int) -> Int {
         if let arrangement { return Int(arrangement.items[position]) }
         return picked.map { Int($0[position]) } ?? position
@@ -229,7 +221,6 @@ extension ViewedState {
         return span < spans.count && Int(spans[span].section) == section ? span : nil
     }
 
-    /// Whether a section of the state is shown.
     func shows(section: Int) -> Bool {
         if let arrangement { return groups == nil && arrangement.sources.contains(UInt32(truncatingIfNeeded: section)) }
         return picked == nil || span(ofSection: section) != nil
@@ -244,11 +235,9 @@ extension ViewedState {
         return view.parts.limit == nil ? rows.count : rows.firstIndex(notBelow: shownCount)
     }
 
-    /// The position of a row among the items.
     func position(ofRow row: Int) -> Int { rows.map { Int($0[row]) } ?? row }
 
-    /// The row of an item of the state; nil if the view does not show it as one. Costs as much as
-    /// `position(ofItem:in:)`.
+    /// Costs as much as `position(ofItem:in:)`.
     func row(ofItem item: Int, in columns: ColumnsView) -> Int? {
         guard let position = position(ofItem: item, in: columns) else { return nil }
         guard let rows else { return position }
@@ -275,11 +264,8 @@ extension ArraySlice<UInt32> {
 }
 
 extension [UInt32] {
-    /// The first index of a number that is not below another; the numbers are ascending. O(log n).
     func firstIndex(notBelow number: Int) -> Int { indices.partitionPoint { Int(self[$0]) < number } }
 }
-
-// MARK: Choosing
 
 extension StateView.Parts {
     func includes(section: Int, of columns: ColumnsView) -> Bool {
@@ -304,7 +290,7 @@ extension ColumnsView {
         }
     }
 
-    /// Sorts the items of a section, which begin at `start`, each list of siblings by itself. O(n log n).
+    /// Sorts the items from `start` on, each list of siblings by itself. O(n log n).
     fileprivate func sort(_ picked: inout [UInt32], from start: Int, by orders: [StateView.Order]) {
         let unsorted = Array(picked[start...])
         picked.removeLast(unsorted.count)

@@ -5,8 +5,8 @@ public struct WindowedState: Sendable {
     /// The rows, and their sections, as a state: rows have the levels, parents and numbers of children that they have
     /// in the whole. Empty sections between them are included, and at either end if nothing is outside.
     ///
-    /// Use it for its rows: changesets from one to another in any dialect but `json-patch`, `Snapshot.writeRows` and
-    /// `sections`. As a document it would show less than there is.
+    /// Use it for its rows: changesets in any dialect but `json-patch`, `Snapshot.writeRows` and `sections`. As a
+    /// document it would show less than there is.
     public let state: Snapshot
     /// The id of the anchor, which is one of the rows; nil if there are none.
     public let anchor: ElementID?
@@ -46,10 +46,8 @@ extension Snapshot {
     }
 }
 
-// MARK: - The window of a view
-//
-// A window is a state of its own: its rows, and the ancestors of its first row that lie outside, so that all rows find
-// their parents. Its cost is that of what it shows, however long the list is.
+// A window's rows, with those ancestors of the first that lie outside, so that all find their parents. Its cost is that
+// of what it shows, however long the list is.
 
 extension ViewedState {
     /// The rows of a window.
@@ -100,8 +98,6 @@ extension ViewedState {
         }
     }
 
-    // MARK: The anchor
-
     /// Whether an anchor stands at its own row or an ancestor's. O(depth); under a view's orders, what `window` costs.
     public func hasRow(forAnchor id: ElementID) -> Bool {
         source.columns.withView { columns in
@@ -109,7 +105,6 @@ extension ViewedState {
         }
     }
 
-    /// The row of an item with an id, or of its nearest visible ancestor.
     private func row(ofAnchor id: UnsafeRawBufferPointer, in columns: ColumnsView) -> Int? {
         guard var item = columns.item(withID: id), position(ofItem: item, in: columns) != nil else { return nil }
         while true {
@@ -141,8 +136,6 @@ extension ViewedState {
         return survivor ?? min(base.position?.anchor ?? 0, rowCount - 1)
     }
 
-    // MARK: The rows as a state
-
     private func columns(ofRows rows: Range<Int>, of source: ColumnsView) -> Columns {
         let positions = rows.map(position(ofRow:))
         var items = positions.map { UInt32(truncatingIfNeeded: item(at: $0)) }
@@ -165,8 +158,8 @@ extension ViewedState {
                 ? [UInt32](repeating: 0, count: contextAncestors) + children : [])
     }
 
-    /// The sections that a window shows: from that of its first row to that of its last, and at an end without rows
-    /// outside, also the empty ones there.
+    /// From the section of the first row to that of the last, and at an end without rows outside, also the empty ones
+    /// there.
     private func sections(around rows: Range<Int>, _ positions: [Int], _ source: ColumnsView) -> Range<Int> {
         let first = rows.lowerBound == 0 ? 0 : section(ofPosition: positions[0], in: source)
         let end =
@@ -175,7 +168,6 @@ extension ViewedState {
         return first..<end
     }
 
-    /// The children that an item has in the view, hidden ones included.
     private func childCount(at position: Int, _ source: ColumnsView) -> Int {
         if picked == nil, arrangement == nil { return source.childCount(ofItem: position) }
         let level = source.nodes[item(at: position)].level
