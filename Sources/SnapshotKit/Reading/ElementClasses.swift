@@ -1,5 +1,4 @@
-// Classes of elements that are alike: numbers found by hashes, so that no element is compared with another; and the
-// pairs that they make certain before any round.
+// Classes of elements that are alike: numbers found by hashes, so that no element is compared with another.
 
 /// The values of a list as classes: equal ones have one number, the index of the first of them.
 struct ElementClasses {
@@ -10,7 +9,7 @@ struct ElementClasses {
     /// The only element of each class; -1 if there are several.
     let only: [Int32]
 
-    /// The classes of elements with these hashes; zero is like nothing. O(elements).
+    /// O(elements). A hash of zero is like nothing.
     init(_ hashes: [UInt64]) {
         let count = hashes.count
         var buckets = [UInt32](filled: 0, count: 1 << (Int.bitWidth - (2 * count | 15).leadingZeroBitCount))
@@ -40,7 +39,6 @@ struct ElementClasses {
         (self.hashes, self.buckets, self.numbers, self.only) = (hashes, buckets, numbers, only)
     }
 
-    /// The number of elements, which all classes are below.
     var count: Int { hashes.count }
 
     /// The class of a value of another list; -1 if no element is like it.
@@ -69,8 +67,6 @@ struct SharedHeaders {
     }
 }
 
-// MARK: - Certain pairs
-//
 // Most elements stand in long runs of equal ones, and need not go through the rounds one by one. Once one of a run is
 // there once in each list, it is a pair in the first step, and all that follow it in the run are pairs in the second:
 // each stands next behind a pair, and no other pair can take it, since what is next behind that one is another element.
@@ -113,7 +109,6 @@ extension ElementClasses {
 }
 
 extension [Int] {
-    /// The first number above another one, in ascending order.
     fileprivate func next(behind number: Int) -> Int {
         let index = indices.partitionPoint { self[$0] <= number }
         return index < count ? self[index] : .max

@@ -30,10 +30,8 @@ private struct ElementMatching {
         for (place, block) in order.enumerated() { pair(self.old.blocks[place], self.new.blocks[block]) }
     }
 
-    /// Whether both lists have elements without a partner.
     var hasLeft: Bool { old.hasLeft && new.hasLeft }
 
-    /// What was paired, in ascending order of the new list.
     var pairs: [SharedRuns.Run] {
         var pairs: [SharedRuns.Run] = []
         for position in 0..<new.count where new.elements[position] >= 0 && new.partners[position] >= 0 {
@@ -50,9 +48,7 @@ private struct ElementMatching {
         new.partners[other] = Int32(truncatingIfNeeded: one)
     }
 
-    // MARK: Likeness
-
-    /// Pairs what is alike: elements of one class.
+    /// - Parameter numbers: the class of each element of the new list; -1 for one that is like nothing.
     ///
     /// - Parameters:
     ///   - classes: of the old list, with what is paired already.
@@ -66,7 +62,6 @@ private struct ElementMatching {
         pairInGaps(classes.count)
     }
 
-    /// Pairs what is left once in each list.
     private mutating func pairOnly(_ classes: ElementClasses) {
         // The position of the only one of each class in the new list; below zero if there are none or several.
         var only = [Int32](filled: -1, count: classes.count)
@@ -93,7 +88,7 @@ private struct ElementMatching {
         }
     }
 
-    /// Pairs, in each gap, the first of several that are alike with the first, the second with the second.
+    /// Pairs, in each gap, the first that are alike with each other, then the second.
     private mutating func pairInGaps(_ count: Int) {
         let gaps = gaps
         if gaps.isEmpty { return }
@@ -114,8 +109,6 @@ private struct ElementMatching {
             for position in gap.old where old.classes[position] >= 0 { first[Int(old.classes[position])] = -1 }
         }
     }
-
-    // MARK: Places
 
     /// Pairs elements by their places in gaps with as many on both sides, where they may be one.
     mutating func pairByPlace(where mayBeOne: (_ old: Int, _ new: Int) -> Bool) {
@@ -144,13 +137,11 @@ private struct ElementMatching {
 private struct MatchedList {
     /// The element at each position, the first one of a block; -1 for the beginning, a header and the end.
     private(set) var elements: [Int32] = [-1]
-    /// The number of elements there.
     private(set) var lengths: [Int32] = [0]
     /// The class of an element without a partner; -1 for one that is like nothing.
     private(set) var classes: [Int32] = []
     /// The position of its partner in the other list; -1 for none.
     var partners: [Int32] = []
-    /// The positions of the headers, and of the blocks.
     private(set) var headers: [Int] = []
     private(set) var blocks: [Int] = []
     private let all: Int
@@ -195,8 +186,6 @@ private struct MatchedList {
         return hashes
     }
 }
-
-// MARK: - The rounds
 
 /// What counts when elements are compared.
 struct ElementLikeness {

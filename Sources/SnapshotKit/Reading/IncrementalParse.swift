@@ -1,13 +1,11 @@
-// Reading with the help of a known state. A new state usually resembles the previous one, byte by byte. An item with
-// the same text need not be read again: comparing memory is ten times as fast as a strict scan, and the item's record
-// exists already.
+// Reading with the help of a known state: an item with the same text need not be read again. Comparing memory is ten
+// times as fast as a strict scan, and the item's record exists already.
 //
 // Why this is safe: text is taken over from the start of an item to the start of a sibling behind it, or to the end of
 // the last one, all as the scanner found them in the known document, and only if the new document is also at the start
 // of an item of the top level, with as much depth left. The same bytes at the same point of the grammar mean the same.
-// Ids are still checked for duplicates among all items. Whatever differs, or does not begin with its id, is read as
-// usual; so the result does not depend on the known state, only the time does. In a document with pointers the text of
-// an item is its element, wherever in it the id is.
+// Ids are still checked for duplicates. Whatever differs, or does not begin with its id, is read as usual; so only the
+// time depends on the known state. In a document with pointers the text of an item is its element.
 //
 // Items are numbered here by their ordinals in the known document, which differ from their ordinals in the state if
 // rows were put into sections; then none are nested.
@@ -20,7 +18,7 @@ struct IncrementalParse {
     /// The ordinal of the top-level item that most likely comes next; the number of items if none is left.
     private var next = 0
     /// The last comparison: how much further on the new text is, and the range in this one where the two are the same.
-    /// Consecutive runs inside of that range need no further comparison.
+    /// Runs inside of that range need no further comparison.
     private var compared = (shift: 0, same: 0..<0)
     /// Whether the next id in the document is known to be none of this state's.
     private var isNew = false
@@ -50,8 +48,7 @@ struct IncrementalParse {
         let reachesEnd: Bool
     }
 
-    /// Whether a list at a place may take items over: not if parts of them are stored behind the document or come from
-    /// elsewhere.
+    /// Whether a list may take items over: not if parts of them are stored behind the document or come from elsewhere.
     func fits(_ settings: ParseSettings) -> Bool {
         let ours = view.columns.settings
         return settings.room >= ours.room && settings.shape.hasElements(of: ours.shape) && !ours.hasStoredKinds
@@ -89,8 +86,8 @@ struct IncrementalParse {
     }
 
     /// Moves to another item if it has the id of the item at `text`, which has `count` bytes left: so rows around a
-    /// gap, and rows that moved, are not read again either. Returns false if the next item is already the right one, or
-    /// if the id needs a full parse. O(bytes before the id).
+    /// gap, and rows that moved, are not read again. Returns false if the next item is already the right one, or if the
+    /// id needs a full parse. O(bytes before the id).
     mutating func seek(_ text: UnsafeRawPointer, count: Int) -> Bool {
         // The text before an id is usually the same in all items.
         let like = min(next, view.nodes.count - 1)
@@ -111,14 +108,13 @@ struct IncrementalParse {
 
     // MARK: Ordinals
 
-    /// The item at a place of the known document.
     @inline(__always)
     func item(at ordinal: Int) -> Int { order.isEmpty ? ordinal : Int(order[ordinal]) }
 
     @inline(__always)
     private func node(at ordinal: Int) -> Node { view.nodes[item(at: ordinal)] }
 
-    /// The place of an item. O(1), or O(log n) if the state has another order than its document.
+    /// O(1), or O(log n) if the state has another order than its document.
     func ordinal(ofItem item: Int) -> Int {
         order.isEmpty
             ? item : order.indices.partitionPoint { self.order(ofItem: Int(order[$0])) < self.order(ofItem: item) }
@@ -142,15 +138,15 @@ struct IncrementalParse {
         return count > 0 ? UnsafeRawBufferPointer(start: start, count: count) : nil
     }
 
-    /// The offset of an item's text that ascends with its ordinal: that of its content if this is the element, else of
-    /// its id.
+    /// The offset of an item's text that ascends with its ordinal: of its content if this is the element, else of its
+    /// id.
     @inline(__always)
     private func order(ofItem item: Int) -> Int {
         Int(hasElements ? view.payloads[item].contentStart : view.nodes[item].idStart)
     }
 
-    /// How many siblings, from one on, have their ids in the document and at most this many levels; the next sibling,
-    /// which starts within the bytes that both documents share; and whether it is the last of its list, and like them.
+    /// How many siblings, from one on, have their ids in the document and at most this many levels; the next one, which
+    /// starts within the shared bytes; and whether it is the last of its list, and like them.
     @inline(__always)
     private func siblings(
         from first: Int, within reach: Int, most: Int, levels: Int
@@ -174,14 +170,13 @@ struct IncrementalParse {
         return (end, count, checked == endItem)
     }
 
-    /// The end of the list that an item is in.
     private func endItem(after ordinal: Int) -> Int {
         order.isEmpty
             ? Int(view.sections[Int(view.nodes[ordinal].section)].endItem) : view.nodes.count
     }
 
-    /// Where the text of the last item of a list ends, if both documents share all of it; nil also for a number, which
-    /// may continue in the new document. O(bytes after its content).
+    /// Where the text of the last item of a list ends, if both documents share all of it; nil for a number, which may
+    /// continue in the new document. O(bytes after its content).
     private func end(ofLast ordinal: Int, within reach: Int) -> Int? {
         let item = item(at: ordinal)
         let (node, payload) = (view.nodes[item], view.payload(ofItem: item))
@@ -202,8 +197,7 @@ struct IncrementalParse {
         return end <= reach ? end : nil
     }
 
-    /// Where an item's text starts: at its element, at the id itself, or at the brace before `"id":`; nil if anything
-    /// else is in between.
+    /// Where an item's text starts: at its element, at the id itself, or at the brace before `"id":`; else nil.
     @inline(__always)
     private func start(of ordinal: Int) -> Int? {
         let item = item(at: ordinal)
@@ -221,7 +215,6 @@ struct IncrementalParse {
 
     private static let compactOpening: UInt64 = 0x3A22_6469_227B
 
-    /// The same, with white space in between.
     private func spacedStart(before token: Int) -> Int? {
         let colon = skipSpaceBack(token) - 1
         guard colon >= 0, byte(colon) == UInt8(ascii: ":") else { return nil }
@@ -241,9 +234,7 @@ struct IncrementalParse {
         return at
     }
 
-    // MARK: Following the reader
-
-    /// Moves past an item that was read: what followed it most likely comes next. A new item changes nothing.
+    /// Moves past an item that was read: what followed it most likely comes next.
     mutating func passed(_ node: Node, in text: UnsafeRawPointer) {
         defer { isNew = false }
         guard !isNew, node.idCount > 0, !node.flags.contains(.escapedID), !view.nodes.isEmpty else { return }
@@ -273,8 +264,8 @@ struct IncrementalParse {
 
     // MARK: Groups
 
-    /// Notes the sections of a run's rows, from an ordinal on, as long as their groups are known; returns the first
-    /// where one is not. O(rows).
+    /// Notes the sections of a run's rows while their groups are known; returns the first ordinal where one is not.
+    /// O(rows).
     func count(from ordinal: Int, to end: Int, in taken: inout TakenRows) -> Int {
         let nodes = view.nodes.baseAddress!
         return order.withUnsafeBufferPointer { order in
@@ -293,7 +284,6 @@ struct IncrementalParse {
 }
 
 extension StateParser {
-    /// Prepares for a document that probably resembles a known state.
     mutating func expect(_ known: consuming IncrementalParse) {
         if known.keepsExpanded, known.view.columns.hasCollapsed { mentioned = [] }
         builder.expect(items: min(known.view.nodes.count, scanner.end / 4))
@@ -301,8 +291,7 @@ extension StateParser {
         sharedRuns.reserveCapacity(8)
     }
 
-    /// Takes the items at the scanner that the known state has, too; returns whether the scanner is behind the last
-    /// one, rather than at the start of the next.
+    /// Takes the items at the scanner that the known state has, too; returns whether that was the last one of the list.
     mutating func takesKnownItems() -> Bool {
         scanner.skipSpace()
         repeat {

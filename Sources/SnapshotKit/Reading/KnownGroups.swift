@@ -1,6 +1,5 @@
-// The most common document with groups has the same rows in the same groups as the previous one. Then nothing has to be
-// sorted into sections: the records of the known state are taken as they are, those of rows that were read are
-// replaced, and offsets of texts are shifted.
+// The most common document with groups has the same rows in the same groups as the previous one. Then the known records
+// are taken as they are, those of rows that were read are replaced, and offsets of texts are shifted.
 
 extension StateParser {
     /// Takes the records of the known state, if the document has the same rows in the same places, with the same ids
@@ -40,7 +39,7 @@ extension StateParser {
         return true
     }
 
-    /// The known state's items of the rows that were read; nil if any has another id or another group.
+    /// Nil if any of the rows that were read has another id or another group.
     private func itemsOfKnown(_ known: IncrementalParse) -> [Int]? {
         let view = known.view
         var (items, row) = ([Int](), 0)
@@ -72,7 +71,6 @@ extension StateParser {
 }
 
 extension ColumnsBuilder {
-    /// Shifts the texts of items: a number of them from one on, or in an order.
     fileprivate mutating func shift(
         _ order: UnsafePointer<UInt32>?, _ first: Int, _ count: Int, by shift: UInt32
     ) {
@@ -90,7 +88,7 @@ extension ColumnsBuilder {
 
 extension IncrementalParse {
     /// The ordinals of the first rows of all sections, if these are the groups of the rows in their order, and nothing
-    /// is collapsed; else nil.
+    /// is collapsed.
     fileprivate var ordinalsOfGroups: [Int]? {
         guard view.allVisible, !view.columns.hasCollapsed,
             view.columns.settings.shape.mapping?.sectionsAt == nil,
@@ -100,7 +98,6 @@ extension IncrementalParse {
         return zip(ordinals, ordinals.dropFirst()).allSatisfy(<) ? ordinals : nil
     }
 
-    /// Where the element of the row at an ordinal is.
     fileprivate func element(at ordinal: Int) -> Range<Int> {
         let payload = view.payloads[item(at: ordinal)]
         return Int(payload.contentStart)..<Int(payload.contentStart) + Int(payload.contentCount)

@@ -17,9 +17,7 @@ public struct StateWarning: Sendable, Hashable {
 
 /// Elements of a document that are left out because they have no usable id.
 struct SkippedElements {
-    /// Including everything in them.
     private(set) var records: [RecordIndex] = []
-    /// Where the first ones are.
     private(set) var places: [DocumentPlace] = []
 
     var isEmpty: Bool { records.isEmpty }

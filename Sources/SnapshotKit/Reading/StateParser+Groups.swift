@@ -1,5 +1,3 @@
-// The value at `groupAt`: which group a row that is read belongs to, and the rows that were taken over.
-
 extension StateParser {
     /// Takes the value that determines a row's group; returns the group's number, or nil if there is no room for it.
     mutating func readGroup(ofElementAt element: Int, depth: Int) throws(JSONError) -> Int? {
@@ -10,12 +8,10 @@ extension StateParser {
         return GroupValue.of(value, prefix: groupPrefix) { number(of: $0, value, ofElementAt: element) }
     }
 
-    /// The group of the rows without one.
     mutating func groupOfNone(at element: Int) -> Int {
         GroupValue.of(.absent, prefix: nil) { number(of: $0, .absent, ofElementAt: element) } ?? 0
     }
 
-    /// The number of a group.
     private mutating func number(of group: GroupValue, _ value: OrderedValue, ofElementAt element: Int) -> Int? {
         if group.form == .unusable { hasUnusableGroups = true }
         let ordinal = groupedRow ?? itemCount - 1
@@ -34,7 +30,6 @@ extension StateParser {
         return groups.insert(group.id, id(of: group, value), at: ordinal)
     }
 
-    /// The id of a group's section: in the document if it is written there as it is, else stored.
     private mutating func id(of group: GroupValue, _ value: OrderedValue) -> FoundID {
         let flags: NodeFlags
         switch group.form {
@@ -84,16 +79,12 @@ extension StateParser {
     }
 }
 
-// MARK: - Headers
-//
-// A section's content says what its first row does, so it is made once all rows are in their sections, alike for rows
-// that were read and rows that were taken over.
+// A section's content says what its first row does, so it is made once all rows are in their sections, whether they
+// were read or taken over.
 
 extension StateParser {
     /// Gives the sections from one on, which groups have made, their contents; and notes the first rows whose values
     /// could be no group. O(sections), and O(rows without a group) if there are or were such values.
-    ///
-    /// - Returns: the text, with the contents.
     mutating func addHeaders(
         to builder: inout ColumnsBuilder, from first: Int, over text: TextRope
     ) -> TextRope {
@@ -117,7 +108,6 @@ extension StateParser {
         return text.appending(buffer)
     }
 
-    /// What a row, whose content is its element, says of its group.
     private func formOfGroup(of row: Node, _ payload: Payload, in text: TextView) -> GroupValue.Form {
         guard row.flags.contains(.hasContent),
             let value = groupPlace.value(in: text.at(payload.contentStart), entersArrays: true)

@@ -1,8 +1,8 @@
-// A list inside any JSON document, found by pointers. A walk follows several pointers at once, since a section's id and
-// its items are in the same element; whatever no pointer leads into is skipped.
+// A list inside any JSON document, found by pointers. A walk follows several at once, since a section's id and its
+// items are in the same element; whatever no pointer leads into is skipped.
 
 extension StateShape.Element {
-    /// Whether an item is its element, unchanged: then the element is its content, and its id is a value in it.
+    /// Whether an item is its element, unchanged, and its id is a value in it.
     var isInPlace: Bool { childrenAt == nil && idAt.count <= 1 && !isMap && !scopesIDs }
 }
 
@@ -17,7 +17,6 @@ extension ParseSettings {
 extension StateParser {
     /// The result of a walk through one element.
     private struct Finding {
-        /// Where the element is.
         let start: Int
         /// -1 in a section or the document.
         let item: Int
@@ -26,20 +25,17 @@ extension StateParser {
         /// The parts of an id that has several.
         var parts: [FoundID?] = []
         var seenParts = 0
-        /// The lists that were found, and those whose way is blocked by something that cannot hold them: a string, a
-        /// number or a boolean.
+        /// The lists that were found, and those whose way is blocked by a string, a number or a boolean.
         var lists: PointerPlace.Numbers = 0
         var blocked: PointerPlace.Numbers = 0
         /// The member or element that held a list, to be cut out of the content, and the one that held another.
         var listMember: Range<Int>?
         var otherListMember: Range<Int>?
-        /// The number of the row's group.
         var group: Int?
 
         var sawList: Bool { lists != 0 }
     }
 
-    /// Walks along all `targets` of one element, whose id has this many parts.
     @inline(__always)
     private mutating func walkElement(
         _ targets: Targets, of document: DocumentTargets, parts: Int = 1, item: Int = -1, level: Int = -1, depth: Int
@@ -91,8 +87,6 @@ extension StateParser {
             "missing-items", "no items at \"\(mapping.items)\" in this section", at: DocumentPlace(section))
     }
 
-    // MARK: Elements
-
     mutating func readSectionElement(_ targets: DocumentTargets, depth: Int) throws(JSONError) {
         let section = builder.openSection
         let finding = try walkElement(targets.section, of: targets, depth: depth)
@@ -141,8 +135,7 @@ extension StateParser {
         }
     }
 
-    /// The parts of an id, joined to one: each escaped as in a JSON Pointer, with slashes between them. Nil if one of
-    /// them was invalid.
+    /// The parts of an id, each escaped as in a JSON Pointer, joined by slashes. Nil if one of them was invalid.
     private mutating func joinedID(of parts: [FoundID?], at start: Int) -> FoundID? {
         guard hasRoom else { return nil }
         var text: [UInt8] = []
@@ -166,7 +159,6 @@ extension StateParser {
             ? store.bytes(at: id.start, id.count) : Array(scanner.text(id.start..<id.start + id.count))
     }
 
-    /// The text of a record's id.
     func bytes(ofID record: some IdentifiedRecord) -> [UInt8] {
         bytes(of: FoundID(start: Int(record.idStart), count: Int(record.idCount), flags: []))
     }
@@ -198,7 +190,6 @@ extension StateParser {
 
     // MARK: Groups and scopes
 
-    /// Ends a top-level row: notes its group, and scopes its id and those below it.
     private mutating func endRow(_ item: Int, _ group: Int?, scopesIDs: Bool, at start: Int) {
         let group = group ?? groupOfNone(at: start)
         groups.append(group)
@@ -239,7 +230,6 @@ extension StateParser {
 
     // MARK: The walk
 
-    /// Takes the value at a place.
     private mutating func walk(
         _ goals: Targets, _ place: PointerPlace, _ targets: DocumentTargets, _ finding: inout Finding, depth: Int
     ) throws(JSONError) {
@@ -270,7 +260,6 @@ extension StateParser {
         }
     }
 
-    /// Takes a member or element that starts at `start`.
     @inline(__always)
     private mutating func walk(
         _ goals: Targets, _ place: PointerPlace, from start: Int, _ targets: DocumentTargets,
@@ -374,8 +363,6 @@ extension StateParser {
         }
     }
 
-    // MARK: Values
-
     /// Takes a string, or an integer, whose digits are the kind. Null is no kind; anything else is a violation.
     private mutating func readKindValue(of item: Int, depth: Int) throws(JSONError) {
         if try takeNull() { return }
@@ -401,8 +388,6 @@ extension StateParser {
     }
 }
 
-// MARK: - Targets
-
 /// What a walk through one value looks for, and where.
 private struct Targets {
     /// What is at a place.
@@ -422,7 +407,6 @@ private struct Targets {
     /// In the order of the goals.
     let pointers: PointerSet
     private let goals: [Goal]
-    /// Those that are lists.
     let lists: PointerPlace.Numbers
 
     /// - Parameter targets: lists last, since whatever else is at the place of one is read before it.
@@ -433,7 +417,6 @@ private struct Targets {
         lists = targets.indices.reduce(0) { targets[$1].goal.isList ? $0 | 1 << $1 : $0 }
     }
 
-    /// Removes and returns the first of some goals.
     @inline(__always)
     func takeFirst(of numbers: inout PointerPlace.Numbers) -> Goal? {
         if numbers == 0 { return nil }
@@ -448,7 +431,6 @@ final class DocumentTargets {
     fileprivate let document: Targets
     fileprivate let section: Targets
     fileprivate let item: Targets
-    // What to look for in each element.
     fileprivate let idParts: Int
     let isMap: Bool
     let isGrouped: Bool

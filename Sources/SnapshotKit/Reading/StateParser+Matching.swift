@@ -1,7 +1,6 @@
-// Elements without ids (`idBy=match`). They are read like any others, upon the known state too; only when all of them
-// have been read, and are in the sections of their groups, is each given the id of the item that it continues, or a new
-// one. The rounds cost little next to reading: most elements have the text of an item of the head, whose class is
-// theirs, and their ids are copied in one piece.
+// Elements without ids (`idBy=match`). Only when all of them have been read, and are in the sections of their groups,
+// is each given the id of the item that it continues, or a new one. Most have the text of an item of the head, whose
+// class is theirs, and their ids are copied in one piece.
 
 /// The head whose items elements without ids continue, and how new ids begin.
 public struct ElementHead: Sendable {
@@ -26,7 +25,6 @@ public struct ElementHead: Sendable {
 final class ElementReading {
     let head: ElementHead
     let likeness: ElementLikeness
-    /// Whether there is anything to continue.
     let hasHead: Bool
     /// The hashes of the elements that were read, not taken over, in the document's order.
     var hashes: [UInt64] = []
@@ -43,7 +41,7 @@ final class ElementReading {
         fingerprint(of: element, by: head.hash, ignoring: likeness.ignored)
     }
 
-    /// The head's items that may be continued, of the top level; nil if all are. O(items).
+    /// The head's items that may be continued; nil if all are. O(items).
     func items(of view: ColumnsView) -> [Int]? {
         guard let section = head.section else { return view.topItems }
         guard let index = section.withUnsafeBytes({ view.section(withID: $0) }) else { return [] }
@@ -51,7 +49,6 @@ final class ElementReading {
         return items.filter { view.nodes[$0].level == 0 }
     }
 
-    /// The classes of these items. O(items) once.
     func classes(of view: ColumnsView) -> ElementClasses {
         if let known { return known }
         let items = items(of: view)
@@ -66,7 +63,6 @@ final class ElementReading {
 }
 
 extension StateParser {
-    /// Prepares for elements without ids.
     mutating func expectElements(groupAt: JSONPointer?) {
         elements = ElementReading(
             known?.head?.value ?? ElementHead(sequence: 0), groupAt: groupAt,
@@ -113,7 +109,6 @@ extension StateParser {
         }
     }
 
-    /// The class of each item that was read, else -1.
     private func numbers(
         of elements: ElementReading, _ head: ColumnsView, _ order: [UInt32]?, _ count: Int
     ) -> [Int32] {
@@ -148,7 +143,6 @@ extension [SharedRuns.Run] {
 }
 
 extension ColumnsBuilder {
-    /// The items that continue items of the head.
     fileprivate func pairs(
         _ elements: ElementReading, in head: ColumnsView, _ numbers: [Int32], sharing runs: [SharedRuns.Run],
         _ text: TextView
@@ -167,7 +161,6 @@ extension ColumnsBuilder {
         }
     }
 
-    /// - Parameter items: the head's items of the top level; nil if all are.
     private func sharedHeaders(with head: ColumnsView, _ items: [Int]?, _ text: TextView) -> SharedHeaders {
         var (headers, olds, seen) = (SharedHeaders(), [Int](), Set<Int>())
         for section in sections {
@@ -202,8 +195,7 @@ extension ColumnsBuilder {
         }
     }
 
-    /// Gives items the ids of others, which are copied together if they stand side by side in the head's text, as they
-    /// do once a state has them from here.
+    /// Gives items the ids of others, copied together where they stand side by side in the head's text.
     private mutating func takeIDs(_ pair: SharedRuns.Run, of head: ColumnsView, in store: inout TokenBuffer) {
         let others = head.nodes[pair.old..<pair.old + pair.count]
         var next = others.startIndex
@@ -241,7 +233,6 @@ extension ColumnsBuilder {
 }
 
 extension ColumnsView {
-    /// The items of the top level; nil if all are.
     fileprivate var topItems: [Int]? {
         nodes.contains { $0.level > 0 } ? nodes.indices.filter { nodes[$0].level == 0 } : nil
     }

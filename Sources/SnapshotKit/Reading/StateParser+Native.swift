@@ -60,12 +60,10 @@ extension StateParser {
         if !holdsList { note("missing-sections", "a state needs sections or items", at: DocumentPlace(root)) }
     }
 
-    /// Takes the list's own content.
     mutating func readListContent(depth: Int) throws(JSONError) {
         builder.list = ListContent(try readContent(depth: depth))
     }
 
-    /// Takes the value of a state's `sections` or `items`.
     mutating func readList(_ list: StateList, depth: Int) throws(JSONError) {
         switch list {
         case .sections:
@@ -74,9 +72,7 @@ extension StateParser {
         }
     }
 
-    // MARK: One section, one item
-
-    /// Takes a section into the open one. Without items it is empty.
+    /// Takes a section, which may have no items, into the open one.
     mutating func readSection(depth: Int) throws(JSONError) {
         guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
             return try refuse("wrong-type", "a section must be an object", depth: depth)
@@ -128,7 +124,6 @@ extension StateParser {
         if seen & StateMember.id.bit == 0 { note("missing-id", "an item needs an id", at: place) }
     }
 
-    /// Takes an object's members and returns the bits of those seen.
     @inline(__always)
     mutating func readMembers(
         depth: Int, of what: String, reading: (inout StateParser, StateMember) throws(JSONError) -> Void
@@ -158,7 +153,6 @@ extension StateParser {
         return seen
     }
 
-    /// Notes an unknown member and takes its value.
     mutating func refuseUnknown(_ name: StringToken, of what: String, depth: Int) throws(JSONError) {
         scanner.skipSpace()
         let text = scanner.string(name).text
@@ -180,11 +174,9 @@ extension StateParser {
         "put it into content, or post the document as it is with a shape\(StateError.exampleOfShape)"
     private static let editsAdvice = #"edits are sent as {"edits":[…]}"#
 
-    // MARK: Values
-
     mutating func readContent(depth: Int) throws(JSONError) -> Range<Int> { try scanner.takeValue(depth: depth) }
 
-    /// Takes a kind and returns where its quote is; nil, with a violation noted, if it is no kind.
+    /// Returns where the kind's quote is; nil, with a violation noted, if it is none.
     mutating func readKind(depth: Int) throws(JSONError) -> Int? {
         scanner.skipSpace()
         let start = scanner.at
@@ -212,7 +204,7 @@ extension StateParser {
         }
     }
 
-    /// Sets whether a section or an item is expanded; nil if the document does not say.
+    /// - Parameter isExpanded: nil if the document does not say.
     mutating func setExpanded(_ record: RecordIndex, _ isExpanded: Bool?) {
         switch isExpanded {
         case false: builder.collapse(record)
@@ -228,8 +220,7 @@ enum StateList: String, CaseIterable {
 }
 
 extension StateMember {
-    /// Compares names as words, since none is longer than eight bytes: every item names its members, so nothing runs
-    /// more often.
+    /// Compares names as words: every item names its members, so nothing runs more often.
     @inline(__always)
     init?(_ name: JSONString) {
         if name.isEscaped {
@@ -247,7 +238,6 @@ extension StateMember {
         }
     }
 
-    /// The letters of a name in the high bytes of a word, the first one lowest.
     @inline(__always)
     private static func word(_ name: StaticString) -> UInt64 {
         var word: UInt64 = 0

@@ -1,11 +1,10 @@
-// The rest of a document, besides its list, as the state's own content. The document has been read by then, so nothing
-// is checked again. The list is cut out first, since pointers may lead past it, and into it.
+// The rest of a document, besides its list, as the state's own content. Lists are cut out before pointers are followed,
+// since these may lead past them, and into them.
 
 extension StateParser {
-    /// Keeps the parts of the document at `document` that a shape asks for, without its lists.
+    /// Keeps the parts of the document that a shape asks for, without its lists.
     ///
-    /// - Parameter lists: the members or elements that hold the lists, in the document's order; none if they do not
-    ///   exist.
+    /// - Parameter lists: the members or elements that hold them, in the document's order.
     mutating func keep(_ rest: StateShape.Rest, of document: Range<Int>, without lists: [Range<Int>]) {
         if case .none = rest { return }
         let size = lists.reduce(document.count) { $0 - $1.count }

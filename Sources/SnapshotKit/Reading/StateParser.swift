@@ -1,7 +1,6 @@
 // From bytes to columns in one strict pass. The scanner checks the grammar; this reader knows the shape of a state and
 // records ranges. A syntax error ends the reading at once and decides the answer. A violation of the shape is noted,
-// the value skipped and the reading continued: so a document that is not JSON is reported as such even if it is no
-// state either, and all violations are reported together.
+// and the value skipped: so a document that is not JSON is reported as such, and all violations are reported together.
 
 /// Reads states out of one document.
 struct StateParser {
@@ -11,13 +10,10 @@ struct StateParser {
     var store: TokenBuffer
     var violations: Violations
     private(set) var excess: Excess?
-    /// Where the state starts in the document.
     var root = 0
     /// Whether it reads edits, or what may be edits without their envelope.
     var isOfEdits = false, isOfOperations = false
-    /// The state the document is compared with.
     var known: IncrementalParse?
-    /// Items taken over from it.
     var sharedRuns: [SharedRuns.Run] = []
     /// The records that the document says are expanded; nil if that makes no difference.
     var mentioned: Set<RecordIndex>?
@@ -44,9 +40,7 @@ struct StateParser {
     var taken = TakenRows()
     /// The ordinal of the row whose group is being read; nil if it is the last one.
     var groupedRow: Int?
-    /// The elements, in a document in which they have no ids.
     var elements: ElementReading?
-    /// Whether the rows are in the sections of their groups already.
     var isArranged = false
     /// Whether there are, or may be, rows whose values could be no group, and where the first of them are.
     var hasUnusableGroups = false
@@ -71,9 +65,8 @@ extension StateParser {
     /// Whether more may be stored. Once false, this remains so, whatever is left out.
     var hasRoom: Bool { madeBytes <= maxMadeBytes }
 
-    /// Takes room for text that the document does not contain as such, before it is stored: ids with escapes or made of
-    /// others, contents without a list, kinds that are numbers, the rest of the document. A document may ask for a
-    /// multiple of its own length, and all of that exists two or three times while a state is made of it.
+    /// Takes room for text before it is stored beside the document, which may ask for a multiple of its own length, and
+    /// all of that exists two or three times while a state is made of it.
     mutating func takesRoom(for count: Int, at offset: Int) -> Bool {
         madeBytes += count
         if hasRoom { return true }
@@ -114,7 +107,6 @@ extension StateParser {
         try scanner.skipValue(depth: depth)
     }
 
-    /// What to say if an object is where a list should be.
     private func adviceIfObject(_ what: String) -> String? {
         guard scanner.byte(scanner.at) == UInt8(ascii: "{"), builder.settings.shape != .native else { return nil }
         let pointer: StateShape.Member = what == "sections" ? .sectionsAt : .itemsAt
@@ -159,7 +151,7 @@ extension StateParser {
         }
     }
 
-    /// Takes one section by `reading`, unless there are too many.
+    /// Takes a section, unless there are too many.
     private mutating func readSection(
         _ ordinal: Int, depth: Int, _ reading: (inout StateParser) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -176,7 +168,6 @@ extension StateParser {
         if let start { end(.section(section), hasID: builder.sections[section].idCount > 0, from: start) }
     }
 
-    /// Takes null, if it is next.
     mutating func takeNull() throws(JSONError) -> Bool {
         scanner.skipSpace()
         guard scanner.byte(scanner.at) == UInt8(ascii: "n") else { return false }
@@ -203,7 +194,6 @@ extension StateParser {
         try readArray(depth: depth + 1, element: element)
     }
 
-    /// Takes the array that starts here, each element by `element`.
     @inline(__always)
     mutating func readArray(
         depth: Int, element: (inout StateParser) throws(JSONError) -> Void
@@ -228,7 +218,6 @@ extension StateParser {
 
     // MARK: Items
 
-    /// Takes an array of top-level items into the open section; `reading` takes one element.
     @inline(__always)
     mutating func readTopItems(
         depth: Int, reading: (inout StateParser, Int) throws(JSONError) -> Void
@@ -247,8 +236,7 @@ extension StateParser {
         }
     }
 
-    /// Takes an array of items below `parent` (-1: the section) into the open section; `reading` takes one element.
-    /// Null is an empty array.
+    /// Takes an array of items below `parent` (-1: the section) into the open section. Null is an empty array.
     @inline(__always)
     mutating func readItems(
         parent: Int, level: Int, depth: Int, usesKnown: Bool = false,
@@ -261,8 +249,7 @@ extension StateParser {
         }
     }
 
-    /// Takes an object of items, with their ids as names, below `parent` (-1: the section) into the open section;
-    /// `reading` takes one value. See `readMembers(depth:of:member:)`.
+    /// Takes an object of items, with their ids as names, below `parent` (-1: the section) into the open section.
     mutating func readMap(
         parent: Int, level: Int, depth: Int, reading: (inout StateParser, Int) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -274,16 +261,14 @@ extension StateParser {
         }
     }
 
-    /// A name in a map.
+    /// The index is that in an array in place of an object.
     private enum MemberName {
         case token(StringToken)
-        /// The index in an array that replaces the object.
         case index(Int)
     }
 
-    /// Takes an object, each member's value by `member`. An array counts as an object of its indexes, in which nulls
-    /// are holes: some databases write a map whose names are small numbers that way. Null is an empty object; anything
-    /// else is a violation.
+    /// Takes an object, or an array as an object of its indexes, in which nulls are holes: some databases write a map
+    /// whose names are small numbers that way. Null is an empty object; anything else is a violation.
     private mutating func readMembers(
         depth: Int, of what: String, member: (inout StateParser, MemberName) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -304,7 +289,7 @@ extension StateParser {
         }
     }
 
-    /// Takes one item by `reading`, unless there are too many, or too many levels.
+    /// Takes an item, unless there are too many, or too many levels.
     @inline(__always)
     private mutating func readItem(
         parent: Int, level: Int, depth: Int, reading: (inout StateParser, Int) throws(JSONError) -> Void
@@ -325,8 +310,6 @@ extension StateParser {
         }
     }
 
-    // MARK: Elements that are left out
-
     private enum Scope { case document, section, item }
 
     /// Leaves out what cannot be read of elements. The rest of the document must be as it should.
@@ -340,7 +323,6 @@ extension StateParser {
         return ElementStart(self)
     }
 
-    /// Ends an element, and leaves it out if it has no id.
     private mutating func end(_ record: RecordIndex, hasID: Bool, from start: ElementStart) {
         scope = start.scope
         if !hasID { skip(record, from: start) }
@@ -365,7 +347,6 @@ extension StateParser {
         }
     }
 
-    /// Leaves out an element that was read, with whatever was noted in it.
     private mutating func skip(_ record: RecordIndex, from start: ElementStart) {
         violations.reset(to: start.violations)
         if hasRoom { excess = start.excess }
@@ -376,8 +357,6 @@ extension StateParser {
         if case .item(let item) = record { record = .item(item + taken.count) }
         skipped.append(record, at: DocumentPlace(start.offset), behind: start.skipped)
     }
-
-    // MARK: Ids
 
     /// Takes an id; nil, with a violation of it or of its element noted, if the value cannot be one.
     @inline(__always)
@@ -402,7 +381,6 @@ extension StateParser {
         return nil
     }
 
-    /// A name in a map as an id; nil, with a violation noted, if it cannot be one.
     private mutating func id(_ name: MemberName) -> FoundID? {
         switch name {
         case .token(let token): return id(token, at: token.start)
@@ -418,7 +396,6 @@ extension StateParser {
         return id
     }
 
-    /// A string as an id; nil, with a violation noted, if it cannot be one.
     @inline(__always)
     private mutating func id(_ token: StringToken, at offset: Int) -> FoundID? {
         plainID(token) ?? checkedID(token, at: DocumentPlace(offset))
@@ -465,8 +442,7 @@ extension StateParser {
     }
 }
 
-/// What follows a document in a state's buffer: padding for the scanner, and the id of the section that a shorthand
-/// implies.
+/// What follows a document in a state's buffer: padding, and the id of the section that a shorthand implies.
 enum DocumentText {
     static let trailer: [UInt8] = JSONScanner.zeros + Array("\"main\"".utf8) + JSONScanner.zeros
 
