@@ -116,9 +116,7 @@ struct SiblingSort {
             for index in task.range {
                 entries[index].key = OrderKey(entries[index].value, from: task.offset).bits ^ turned
             }
-            entries[task.range].sort {
-                $0.key < $1.key || $0.key == $1.key && $0.sibling.item < $1.sibling.item
-            }
+            entries[task.range].sort { $0.key < $1.key || $0.key == $1.key && $0.sibling.item < $1.sibling.item }
             var start = task.range.lowerBound
             while start < task.range.upperBound {
                 var end = start + 1
@@ -153,8 +151,7 @@ struct SiblingSort {
             return order < 0 || order == 0 && $0.sibling.item < $1.sibling.item
         }
         var start = range.lowerBound
-        for end in range.dropFirst()
-        where OrderedValue.compare(entries[start].value, entries[end].value) != 0 {
+        for end in range.dropFirst() where OrderedValue.compare(entries[start].value, entries[end].value) != 0 {
             settle(equal: start..<end, task.order, &tasks)
             start = end
         }

@@ -48,9 +48,7 @@ struct ItemTests: Sendable {
         add(.isAmong(value: value(at: place, folds: folds), hashes: hashes.count - 1, isAmong))
     }
 
-    mutating func add(
-        signs: ClosedRange<Int>, comparedTo operand: JSONText, at place: ItemPointer, folds: Bool
-    ) {
+    mutating func add(signs: ClosedRange<Int>, comparedTo operand: JSONText, at place: ItemPointer, folds: Bool) {
         operands.append(operand)
         let value = value(at: place, folds: folds)
         add(.compares(value: value, least: signs.lowerBound, most: signs.upperBound, operand: operands.count - 1))

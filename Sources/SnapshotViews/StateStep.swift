@@ -68,9 +68,7 @@ private struct StepFinder {
         else { return nil }
         runs.forOthers(of: new.nodes.count) { item in
             let partner = Int(change.items.oldOfNew[item])
-            if partner >= 0, !parts.come.contains(sorted: item) {
-                parts.changed.append((partner, item))
-            }
+            if partner >= 0, !parts.come.contains(sorted: item) { parts.changed.append((partner, item)) }
         }
         return parts
     }

@@ -80,9 +80,7 @@ public struct StateView: Sendable, Hashable {
     public var isAll: Bool { json.count == 2 }
 
     /// An upper bound of its memory in bytes. O(its text).
-    public var footprint: Int {
-        2 * json.count + 96 * json.count { $0 == UInt8(ascii: ",") } + parts.tests.footprint
-    }
+    public var footprint: Int { 2 * json.count + 96 * json.count { $0 == UInt8(ascii: ",") } + parts.tests.footprint }
 
     /// Whether it cuts contents.
     public var cutsContents: Bool { !parts.kept.areAll }
@@ -109,9 +107,7 @@ public struct StateView: Sendable, Hashable {
     public static let maxFields = 64
 
     /// Whether both have the same canonical form.
-    public static func == (one: StateView, other: StateView) -> Bool {
-        one.box === other.box || one.json == other.json
-    }
+    public static func == (one: StateView, other: StateView) -> Bool { one.box === other.box || one.json == other.json }
 
     /// Hashes the canonical form.
     public func hash(into hasher: inout Hasher) { json.withUnsafeBytes { hasher.combine(bytes: $0) } }

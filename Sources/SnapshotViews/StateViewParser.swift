@@ -39,9 +39,7 @@ private struct ViewMembers {
     private let values: [String: JSONSlice]
 
     init(_ value: JSONSlice, at pointer: String, _ what: String, _ names: [String]) throws(StateViewError) {
-        guard let values = value.members else {
-            throw .refusal("wrong-type", "\(what) must be an object", at: pointer)
-        }
+        guard let values = value.members else { throw .refusal("wrong-type", "\(what) must be an object", at: pointer) }
         if let unknown = values.keys.filter({ !names.contains($0) }).min() {
             throw .refusal(
                 "unknown-member", "\(what) has no member \"\(Violations.shown(Array(unknown.utf8)))\"",
@@ -80,8 +78,7 @@ private struct ViewMembers {
         var ids: Set<[UInt8]> = []
         for (index, element) in elements.enumerated() {
             guard let id = element.idText else {
-                throw .refusal(
-                    "wrong-type", "an id must be a string or an integer", at: "\(pointer)/\(name)/\(index)")
+                throw .refusal("wrong-type", "an id must be a string or an integer", at: "\(pointer)/\(name)/\(index)")
             }
             ids.insert(id)
         }
@@ -155,8 +152,7 @@ private struct ViewParser {
         if let limit = parts.limit { write(name: "limit", limit) }
         parts.kept.items = try readFields("fields", of: "an item", [.id, .kind, .expanded])
         parts.kept.sections = try readFields(
-            "sectionFields", of: "a section", [.id, .expanded],
-            default: hidesContents && parts.group == nil ? [] : nil)
+            "sectionFields", of: "a section", [.id, .expanded], default: hidesContents && parts.group == nil ? [] : nil)
         parts.kept.list = try readFields("listFields", of: "a list", [], default: hidesContents ? [] : nil)
         writer.append("}")
         return StateView(parts, json: exchange(&writer, with: JSONWriter(capacity: 0)).bytes())
@@ -322,8 +318,7 @@ private struct ViewParser {
 
     private mutating func readCollapsed() throws(StateViewError) {
         guard let value = members["collapsed"] else { return }
-        let collapsed = try ViewMembers(
-            value, at: "\(members.pointer)/collapsed", "collapsed", ["sections", "items"])
+        let collapsed = try ViewMembers(value, at: "\(members.pointer)/collapsed", "collapsed", ["sections", "items"])
         parts.collapsed = (try collapsed.ids("sections") ?? [], try collapsed.ids("items") ?? [])
         let (sections, items) = parts.collapsed
         try check(sections.count + items.count, StateView.maxCollapsed, "collapsed", "collapsed ids")

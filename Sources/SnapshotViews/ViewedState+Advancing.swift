@@ -118,8 +118,7 @@ private struct ViewAdvance {
     mutating func seen(_ source: Snapshot) -> ViewedState? {
         let isUnmoved = removed.isEmpty && inserted.isEmpty && step.hasSameSections
         guard let picked = seen.picked else {
-            return ViewedState(
-                seen.view, of: source, picked: nil, spans: [], arrangedAs: isUnmoved ? arrangement : nil)
+            return ViewedState(seen.view, of: source, picked: nil, spans: [], arrangedAs: isUnmoved ? arrangement : nil)
         }
         guard !isTooMuch, removed.count + inserted.count <= maxChanges else { return nil }
         if isUnmoved {
@@ -214,8 +213,7 @@ private struct ViewAdvance {
                 // Made by a group, and so only of its id and of what its first item says of the group.
                 if now.arrangement?.isKnown == true { break }
                 guard let before = seen.arrangement, let after = now.arrangement,
-                    before.forms[index] == after.forms[index],
-                    seen.id(ofSection: index) == now.id(ofSection: index)
+                    before.forms[index] == after.forms[index], seen.id(ofSection: index) == now.id(ofSection: index)
                 else { return false }
                 continue
             }
@@ -233,8 +231,7 @@ private struct ViewAdvance {
     private func showsSameItems(in now: ViewedState) -> Bool {
         guard let before = seen.arrangement, let after = now.arrangement else {
             return removed.allSatisfy { $0 >= seen.shownCount }
-                && (now.picked == nil
-                    ? inserted.allSatisfy { $0 >= now.shownCount } : firstArrival >= now.shownCount)
+                && (now.picked == nil ? inserted.allSatisfy { $0 >= now.shownCount } : firstArrival >= now.shownCount)
         }
         if removed.isEmpty, inserted.isEmpty, step.isInPlace, before.items == after.items {
             return before.shownCount == after.shownCount

@@ -102,8 +102,7 @@ public struct ViewedState: Sendable {
         let ownsRows = picked != nil || arrangement != nil
         return ((picked?.count ?? 0) + (ownsRows ? rows?.capacity ?? 0 : 0)) * 4
             + spans.count * MemoryLayout<Span>.stride + (groups?.footprint ?? 0)
-            + (arrangement?.footprint(besidesText: source.columns.text.count) ?? 0)
-            + view.json.count
+            + (arrangement?.footprint(besidesText: source.columns.text.count) ?? 0) + view.json.count
     }
 
     /// What the view shows, as a separate state, which shares with its source whatever it does not cut. O(items of the
@@ -118,19 +117,16 @@ public struct ViewedState: Sendable {
     private func columns(of source: ColumnsView) -> Columns {
         let items = (0..<shownCount).map { UInt32(truncatingIfNeeded: item(at: $0)) }
         let sections = (0..<sectionCount).map { section(at: $0).holding(positions(ofSection: $0)) }
-        return columns(
-            of: items, in: sections, source, hasCollapsed: !source.allVisible || view.parts.collapses)
+        return columns(of: items, in: sections, source, hasCollapsed: !source.allVisible || view.parts.collapses)
     }
 
     func columns(
         of items: [UInt32], in sections: [SectionNode], _ source: ColumnsView, hasCollapsed: Bool,
-        contextAncestors: Int = 0,
-        childCounts: [UInt32] = []
+        contextAncestors: Int = 0, childCounts: [UInt32] = []
     ) -> Columns {
         let columns = source.columns(
             of: items, in: sections, hasCollapsed: hasCollapsed, contextAncestors: contextAncestors,
-            childCounts: childCounts,
-            collapsing: arrangement?.collapsed ?? [], text: arrangement?.text)
+            childCounts: childCounts, collapsing: arrangement?.collapsed ?? [], text: arrangement?.text)
         return view.cutsContents ? columns.compacted(keeping: view.parts.kept) : columns
     }
 }

@@ -115,9 +115,7 @@ extension ViewedState {
     }
 
     /// The row that is the anchor now that the one with this id is gone.
-    private func row(
-        inPlaceOf id: UnsafeRawBufferPointer, _ base: WindowBase?, _ columns: ColumnsView
-    ) -> Int {
+    private func row(inPlaceOf id: UnsafeRawBufferPointer, _ base: WindowBase?, _ columns: ColumnsView) -> Int {
         guard let base else { return 0 }
         let survivor = base.seen.flatMap { seen in
             seen.source.columns.withView { others -> Int? in

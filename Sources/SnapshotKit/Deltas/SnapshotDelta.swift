@@ -39,8 +39,7 @@ public struct SnapshotDelta: Sendable, Equatable {
         let (source, target) = isBack ? (change.new, change.old) : (change.old, change.new)
         bytes = source.withViews(of: target) { source, target in
             var writer = DeltaWriter(
-                source, target,
-                sections: isBack ? change.sections.newOfOld : change.sections.oldOfNew,
+                source, target, sections: isBack ? change.sections.newOfOld : change.sections.oldOfNew,
                 items: isBack ? change.items.newOfOld : change.items.oldOfNew)
             writer.grown = change.shared.grown
             return isBack
@@ -90,10 +89,7 @@ extension Snapshot {
     ) -> (snapshot: Snapshot, shared: SharedRuns)? {
         columns.withView { view in
             var state = DeltaState(view)
-            for delta in deltas {
-                guard state.apply(delta) else { return nil }
-            }
-            guard let (text, pieceTable) = state.finished() else { return nil }
+            guard deltas.allSatisfy({ state.apply($0) }), let (text, pieceTable) = state.finished() else { return nil }
             let shared = pieceTable.finish(from: view, text: text, isIndexed: isIndexed)
             return (Snapshot(shared.new), shared)
         }

@@ -38,8 +38,7 @@ struct ChangesetView {
     func append(updatedRow row: Int, to writer: inout JSONWriter) {
         if isNew(row: row) { return append(row: row, to: &writer) }
         writer.append(
-            item: new.item(ofRow: row), of: new,
-            hadParent: old.nodes[old.item(ofRow: oldRow(of: row))].parent >= 0,
+            item: new.item(ofRow: row), of: new, hadParent: old.nodes[old.item(ofRow: oldRow(of: row))].parent >= 0,
             contentOf: style == .full ? nil : self)
     }
 

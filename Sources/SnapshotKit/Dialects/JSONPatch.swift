@@ -72,8 +72,7 @@ struct JSONPatch {
         let children = newTree.children(of: array)
         guard hadArray(array) else {
             let insertions = children.enumerated().filter { oldOfNew[$0.element] < 0 }
-            trackers[array] = SpliceTracker(
-                stays: insertions.map { ($0.offset, 0) }, removals: [], oldCount: 0)
+            trackers[array] = SpliceTracker(stays: insertions.map { ($0.offset, 0) }, removals: [], oldCount: 0)
             return
         }
         let oldChildren = oldTree.children(of: oldOfNew[array])

@@ -17,9 +17,7 @@ struct ChangesetDraft: ~Copyable {
     /// - Parameters:
     ///   - ignored: places inside items' contents that are not compared.
     ///   - known: what the states are known to share.
-    init(
-        _ old: ColumnsView, _ new: ColumnsView, ignoring ignored: PointerSet, _ marks: Marks, _ known: SharedRuns
-    ) {
+    init(_ old: ColumnsView, _ new: ColumnsView, ignoring ignored: PointerSet, _ marks: Marks, _ known: SharedRuns) {
         // With the same structure, all are pairs in order, and stay.
         let hasSameStructure = known.hasSameStructure
         shared = known
@@ -27,11 +25,9 @@ struct ChangesetDraft: ~Copyable {
             sections = Pairing(inOrder: new.sections.count)
             items = Pairing(inOrder: new.nodes.count)
         } else {
-            sections = Pairing(
-                old.sections, in: old.text, new.sections, in: new.text, table: new.columns.sectionTable)
+            sections = Pairing(old.sections, in: old.text, new.sections, in: new.text, table: new.columns.sectionTable)
             items =
-                known.pairs
-                ?? Pairing(old.nodes, in: old.text, new.nodes, in: new.text, table: new.columns.itemTable)
+                known.pairs ?? Pairing(old.nodes, in: old.text, new.nodes, in: new.text, table: new.columns.itemTable)
         }
         start = marks.isEmpty ? Self.unchangedStart(known.runs, old, new, sections) : 0
         (oldRowOfNew, newRowOfOld) = Self.rows(items, old, new)
@@ -159,8 +155,7 @@ struct ChangesetDraft: ~Copyable {
             guard oldSection >= 0 else { continue }
             let (one, other) = (old.sections[oldSection], new.sections[section])
             if one.flags.intersection(.shown) != other.flags.intersection(.shown)
-                || !sameValue(
-                    old.content(ofSection: oldSection), new.content(ofSection: section), ignoring: .none)
+                || !sameValue(old.content(ofSection: oldSection), new.content(ofSection: section), ignoring: .none)
             {
                 sectionChanges[section].insert(.updated)
             }

@@ -51,9 +51,7 @@ public struct Marks: Sendable, Equatable {
     public var count: Int { items.count + sections.count }
 
     /// Memory held, in bytes. O(marks).
-    public var footprint: Int {
-        isEmpty ? 0 : Self.footprint(items) + Self.footprint(sections)
-    }
+    public var footprint: Int { isEmpty ? 0 : Self.footprint(items) + Self.footprint(sections) }
 
     /// A hash table at most three quarters full, and an array for each id.
     private static func footprint(_ marks: [[UInt8]: Redraw]) -> Int {

@@ -62,9 +62,7 @@ struct SharedHeaders {
     var partners: [Int] = []
 
     /// Whether both lists begin with one and the same header, or none.
-    var beginAlike: Bool {
-        partners.isEmpty || partners.count == 1 && old[0] == 0 && new[0] == 0
-    }
+    var beginAlike: Bool { partners.isEmpty || partners.count == 1 && old[0] == 0 && new[0] == 0 }
 }
 
 // Most elements stand in long runs of equal ones, and need not go through the rounds one by one. Once one of a run is
@@ -77,9 +75,7 @@ extension ElementClasses {
     /// The parts of runs that are pairs whatever else there is; the classes of all other elements are noted.
     ///
     /// - Parameter numbers: the classes of the new list's elements outside of the runs.
-    func certain(
-        _ runs: [SharedRuns.Run], _ headers: SharedHeaders, _ numbers: inout [Int32]
-    ) -> [SharedRuns.Run] {
+    func certain(_ runs: [SharedRuns.Run], _ headers: SharedHeaders, _ numbers: inout [Int32]) -> [SharedRuns.Run] {
         var isRepeated = [Bool](filled: false, count: count)
         for number in numbers where number >= 0 { isRepeated[Int(number)] = true }
         let areApart = runs.sorted { $0.old < $1.old }.areDisjoint

@@ -171,8 +171,7 @@ struct IncrementalParse {
     }
 
     private func endItem(after ordinal: Int) -> Int {
-        order.isEmpty
-            ? Int(view.sections[Int(view.nodes[ordinal].section)].endItem) : view.nodes.count
+        order.isEmpty ? Int(view.sections[Int(view.nodes[ordinal].section)].endItem) : view.nodes.count
     }
 
     /// Where the text of the last item of a list ends, if both documents share all of it; nil for a number, which may
@@ -301,12 +300,10 @@ extension StateParser {
                     most: limits.maxItems - itemCount, levels: limits.maxNesting)
             else { continue }  // What comes next may be elsewhere in the known state.
             let shift = scanner.at - run.start
-            sharedRuns.append(
-                SharedRuns.Run(old: run.ordinals.lowerBound, new: itemCount, count: run.ordinals.count))
+            sharedRuns.append(SharedRuns.Run(old: run.ordinals.lowerBound, new: itemCount, count: run.ordinals.count))
             if groupPlace.isEmpty {
                 let (nodes, payloads) = (known!.view.nodes, known!.view.payloads)
-                builder.append(
-                    nodes[run.ordinals], payloads.isEmpty ? nil : payloads[run.ordinals], shiftedBy: shift)
+                builder.append(nodes[run.ordinals], payloads.isEmpty ? nil : payloads[run.ordinals], shiftedBy: shift)
             } else {
                 taken.shifts.append(UInt32(truncatingIfNeeded: shift))
                 taken.count += run.ordinals.count

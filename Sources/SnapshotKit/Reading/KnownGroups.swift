@@ -71,9 +71,7 @@ extension StateParser {
 }
 
 extension ColumnsBuilder {
-    fileprivate mutating func shift(
-        _ order: UnsafePointer<UInt32>?, _ first: Int, _ count: Int, by shift: UInt32
-    ) {
+    fileprivate mutating func shift(_ order: UnsafePointer<UInt32>?, _ first: Int, _ count: Int, by shift: UInt32) {
         nodes.withUnsafeMutableBufferPointer { nodes in
             payloads.withUnsafeMutableBufferPointer { payloads in
                 for index in 0..<count {
@@ -90,8 +88,7 @@ extension IncrementalParse {
     /// The ordinals of the first rows of all sections, if these are the groups of the rows in their order, and nothing
     /// is collapsed.
     fileprivate var ordinalsOfGroups: [Int]? {
-        guard view.allVisible, !view.columns.hasCollapsed,
-            view.columns.settings.shape.mapping?.sectionsAt == nil,
+        guard view.allVisible, !view.columns.hasCollapsed, view.columns.settings.shape.mapping?.sectionsAt == nil,
             view.sections.allSatisfy({ $0.firstItem < $0.endItem })
         else { return nil }
         let ordinals = view.sections.map { ordinal(ofItem: Int($0.firstItem)) }

@@ -21,8 +21,7 @@ extension StateParser {
         }
         // Omitted rows make no sections: if there may be any, sections are counted at the end.
         guard groups.count < limits.maxSections || keepsFirst || skipsInvalid else {
-            exceed(
-                "sections", limit: limits.maxSections, actual: limits.maxSections + 1, at: DocumentPlace(element))
+            exceed("sections", limit: limits.maxSections, actual: limits.maxSections + 1, at: DocumentPlace(element))
             return nil
         }
         // For the id and the content.
@@ -85,9 +84,7 @@ extension StateParser {
 extension StateParser {
     /// Gives the sections from one on, which groups have made, their contents; and notes the first rows whose values
     /// could be no group. O(sections), and O(rows without a group) if there are or were such values.
-    mutating func addHeaders(
-        to builder: inout ColumnsBuilder, from first: Int, over text: TextRope
-    ) -> TextRope {
+    mutating func addHeaders(to builder: inout ColumnsBuilder, from first: Int, over text: TextRope) -> TextRope {
         guard !groupPlace.isEmpty else { return text }
         var buffer = TokenBuffer(base: text.count)
         unusableGroups = []

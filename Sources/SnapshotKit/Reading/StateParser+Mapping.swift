@@ -83,8 +83,7 @@ extension StateParser {
     }
 
     private mutating func noteMissingItems(_ mapping: StateShape.FieldMapping, at section: Int) {
-        note(
-            "missing-items", "no items at \"\(mapping.items)\" in this section", at: DocumentPlace(section))
+        note("missing-items", "no items at \"\(mapping.items)\" in this section", at: DocumentPlace(section))
     }
 
     mutating func readSectionElement(_ targets: DocumentTargets, depth: Int) throws(JSONError) {
@@ -94,8 +93,7 @@ extension StateParser {
         if let id = finding.id {
             builder.setID(ofSection: section, id)
         } else if finding.seenParts == 0, !targets.mapping.sectionsAreMap {
-            note(
-                "missing-id", "no id at \"\(targets.mapping.sectionIDAt)\" in this section", at: DocumentPlace(start))
+            note("missing-id", "no id at \"\(targets.mapping.sectionIDAt)\" in this section", at: DocumentPlace(start))
         }
         if !targets.isGrouped, targets.scopesIDs {
             let record = builder.sections[section]
@@ -114,9 +112,7 @@ extension StateParser {
         if let content = content(of: finding) { builder.setContent(ofSection: section, content) }
     }
 
-    mutating func readItemElement(
-        _ item: Int, level: Int, _ targets: DocumentTargets, depth: Int
-    ) throws(JSONError) {
+    mutating func readItemElement(_ item: Int, level: Int, _ targets: DocumentTargets, depth: Int) throws(JSONError) {
         let finding = try walkElement(
             targets.item, of: targets, parts: targets.idParts, item: item, level: level, depth: depth)
         let start = finding.start
@@ -221,8 +217,7 @@ extension StateParser {
             if text.count > StateLimits.maxIDBytes {
                 note(
                     "invalid-id",
-                    "an id may have at most 2,048 bytes; with that of its section this one has \(text.count)",
-                    at: here)
+                    "an id may have at most 2,048 bytes; with that of its section this one has \(text.count)", at: here)
             }
             builder.setID(ofItem: item, text.withUnsafeBytes { storeID($0, writtenAt: offset) })
         }
@@ -296,8 +291,7 @@ extension StateParser {
         case .id(let part):
             finding.seenParts |= 1 << part
             let advice = violations.isFull ? nil : idAdvice(part, of: finding.item, in: place.offset)
-            note(
-                "invalid-id", "an id must be a string or an integer", advice: advice, at: DocumentPlace(finding.start))
+            note("invalid-id", "an id must be a string or an integer", advice: advice, at: DocumentPlace(finding.start))
         case .kind: noteKind(at: place)
         case .expanded: note("wrong-type", "expanded must be true or false", at: place)
         case .group: if finding.level == 0 { hasUnusableGroups = true }
@@ -331,8 +325,7 @@ extension StateParser {
             let isExpanded = try readExpanded(depth: depth)
             setExpanded(finding.item < 0 ? .section(builder.openSection) : .item(finding.item), isExpanded)
         case .group where finding.level > 0: try scanner.skipValue(depth: depth)
-        case .group:
-            finding.group = try readGroup(ofElementAt: finding.start, depth: depth)
+        case .group: finding.group = try readGroup(ofElementAt: finding.start, depth: depth)
         case .sections:
             let reading = { (reader: inout StateParser) throws(JSONError) in
                 try reader.readSectionElement(targets, depth: depth + 1)

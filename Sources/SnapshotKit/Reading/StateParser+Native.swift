@@ -116,8 +116,7 @@ extension StateParser {
             case .expanded: reader.setExpanded(.item(item), try reader.readExpanded(depth: depth + 1))
             case .items:
                 try reader.readItems(parent: item, level: level + 1, depth: depth + 1) {
-                    (reader, child) throws(JSONError) in
-                    try reader.readItem(child, level: level + 1, depth: depth + 2)
+                    (reader, child) throws(JSONError) in try reader.readItem(child, level: level + 1, depth: depth + 2)
                 }
             }
         }
@@ -161,8 +160,7 @@ extension StateParser {
             isOfOperations = true
             violations.replace(Self.shapeAdvice, with: Self.editsAdvice)
         }
-        let advice =
-            isOfEdits ? "put it into content" : isOfOperations ? Self.editsAdvice : Self.shapeAdvice
+        let advice = isOfEdits ? "put it into content" : isOfOperations ? Self.editsAdvice : Self.shapeAdvice
         note(
             "unknown-member",
             "\(what == "item" ? "an" : "a") \(what) has no member \"\(Violations.shown(Array(text)))\"; \(advice)",
@@ -215,9 +213,7 @@ extension StateParser {
 }
 
 /// The member of a state that holds its list.
-enum StateList: String, CaseIterable {
-    case sections, items
-}
+enum StateList: String, CaseIterable { case sections, items }
 
 extension StateMember {
     /// Compares names as words: every item names its members, so nothing runs more often.

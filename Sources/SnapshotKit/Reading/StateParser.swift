@@ -138,9 +138,7 @@ extension StateParser {
     }
 
     /// Takes sections whose names are their ids, see `readMembers(depth:of:member:)`.
-    mutating func readSectionMap(
-        depth: Int, reading: (inout StateParser) throws(JSONError) -> Void
-    ) throws(JSONError) {
+    mutating func readSectionMap(depth: Int, reading: (inout StateParser) throws(JSONError) -> Void) throws(JSONError) {
         var count = 0
         try readMembers(depth: depth, of: "sections") { (reader, name) throws(JSONError) in
             try reader.readSection(count, depth: depth + 1) { (reader) throws(JSONError) in
@@ -275,9 +273,7 @@ extension StateParser {
         if try takeNull() { return }
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "{"):
-            try readObject(depth: depth + 1) { (reader, name) throws(JSONError) in
-                try member(&reader, .token(name))
-            }
+            try readObject(depth: depth + 1) { (reader, name) throws(JSONError) in try member(&reader, .token(name)) }
         case UInt8(ascii: "["):
             var index = 0
             try readArray(depth: depth + 1) { (reader) throws(JSONError) in
@@ -384,8 +380,7 @@ extension StateParser {
     private mutating func id(_ name: MemberName) -> FoundID? {
         switch name {
         case .token(let token): return id(token, at: token.start)
-        case .index(let index):
-            return Array("\(index)".utf8).withUnsafeBytes { storeID($0, writtenAt: scanner.at) }
+        case .index(let index): return Array("\(index)".utf8).withUnsafeBytes { storeID($0, writtenAt: scanner.at) }
         }
     }
 
