@@ -40,7 +40,7 @@ extension ChangesetView {
                 tracker.pass()
             } else {
                 writer.separate()
-                writer.emit("{\"op\":\"move\",\"from\":", tracker.leave(plan.indexAmongKept[Int(plan.oldOfNew[index])]))
+                writer.emit("{\"op\":\"move\",\"from\":", tracker.leave(Int(plan.oldOfNew[index])))
                 writer.emit(",\"to\":", tracker.place())
                 if case .row(let row) = element, changesSection(row: row) { append(sectionOfRow: row, to: &writer) }
                 writer.append("}")
@@ -115,15 +115,13 @@ private struct FlatPlan {
     let oldOfNew: [Int32]
     /// Of old elements: whether the new list has them.
     let isKept: [Bool]
-    /// Index of an old element once removed ones are gone.
-    let indexAmongKept: [Int]
     let stays: [Bool]
     let tracker: SpliceTracker
 
     init(_ changeset: ChangesetView) {
         let (old, new) = (changeset.old, changeset.new)
         let (oldHeaders, newHeaders) = (Self.headersUpTo(old), Self.headersUpTo(new))
-        var (elements, oldOfNew, indexAmongKept): ([Element], [Int32], [Int]) = ([], [], [])
+        var (elements, oldOfNew): ([Element], [Int32]) = ([], [])
         elements.reserveCapacity(new.rowCount + (newHeaders.last ?? 0))
         oldOfNew.reserveCapacity(elements.capacity)
         for section in new.sections.indices {
@@ -144,18 +142,12 @@ private struct FlatPlan {
         var isKept = [Bool](repeating: false, count: old.rowCount + (oldHeaders.last ?? 0))
         let common = oldOfNew.indices.filter { oldOfNew[$0] >= 0 }
         for index in common { isKept[Int(oldOfNew[index])] = true }
-        indexAmongKept.reserveCapacity(isKept.count)
-        var kept = 0
-        for isKept in isKept {
-            indexAmongKept.append(kept)
-            if isKept { kept += 1 }
-        }
         let stays = IncreasingRun.longest(of: oldOfNew)
+        // What is gone has been removed before, and does not count.
         tracker = SpliceTracker(
-            stays: common.filter { stays[$0] }.map { ($0, indexAmongKept[Int(oldOfNew[$0])]) },
-            removals: common.filter { !stays[$0] }.map { indexAmongKept[Int(oldOfNew[$0])] }, oldCount: kept)
-        (self.elements, self.oldOfNew, self.isKept) = (elements, oldOfNew, isKept)
-        (self.indexAmongKept, self.stays) = (indexAmongKept, stays)
+            stays: common.filter { stays[$0] }.map { ($0, Int(oldOfNew[$0])) },
+            removals: common.filter { !stays[$0] }.map { Int(oldOfNew[$0]) }, oldCount: isKept.count)
+        (self.elements, self.oldOfNew, self.isKept, self.stays) = (elements, oldOfNew, isKept, stays)
     }
 
     private static func headersUpTo(_ view: ColumnsView) -> [Int] {
@@ -186,9 +178,7 @@ struct SpliceTracker {
     private(set) var placed = 0
     private var staysPlaced = 0
 
-    /// - Parameters:
-    ///   - stays: ascending in both numbers.
-    ///   - removals: old indexes, below `oldCount`.
+    /// - Parameter stays: ascending in both numbers.
     init(stays: [FixedElement], removals: some Sequence<Int>, oldCount: Int) {
         self.stays = stays
         self.removals = FenwickTree(count: oldCount, ones: removals)
