@@ -1,8 +1,6 @@
 /// A state while deltas are applied to it. Nothing is copied until the last one is applied.
 struct DeltaState {
     private let source: ColumnsView
-    /// Where the source's text ends, and the tail begins.
-    private let sourceEnd: Int
     private var pieceTable: PieceTable
     /// Texts that the source does not contain.
     private var tail: TokenBuffer
@@ -11,9 +9,8 @@ struct DeltaState {
 
     init(_ source: ColumnsView) {
         self.source = source
-        sourceEnd = source.columns.text.count
         pieceTable = PieceTable(list: source.columns.list)
-        tail = TokenBuffer(base: sourceEnd)
+        tail = TokenBuffer(base: source.columns.text.count)
         for section in source.sections {
             pieceTable.beginSection(section)
             pieceTable.append(Int(section.firstItem)..<Int(section.endItem), isShared: true)
@@ -29,8 +26,8 @@ struct DeltaState {
             if patched.contains(offset) { count += length + 1 }
             return offset
         }
-        guard sourceEnd + count + JSONScanner.padding < patched.lowest else { return nil }
-        var texts = TokenBuffer(base: sourceEnd, capacity: count)
+        guard tail.start + count + JSONScanner.padding < patched.lowest else { return nil }
+        var texts = TokenBuffer(base: tail.start, capacity: count)
         tail.bytes.withUnsafeBytes { tail in
             _ = texts.append(tail)
             pieceTable.placeContents { offset, count in
@@ -45,9 +42,8 @@ struct DeltaState {
     }
 
     private func bytes(at offset: UInt32, _ count: Int, _ tail: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        guard Int(offset) >= sourceEnd else { return source.text.bytes(at: offset, count) }
-        let start = Int(offset) - sourceEnd
-        return UnsafeRawBufferPointer(rebasing: tail[start..<start + count])
+        guard Int(offset) >= self.tail.start else { return source.text.bytes(at: offset, count) }
+        return UnsafeRawBufferPointer(rebasing: tail.dropFirst(Int(offset) - self.tail.start).prefix(count))
     }
 
     /// Applies a delta. Returns false if it does not fit; then the state must not be used any more.
@@ -78,12 +74,10 @@ struct DeltaState {
                     let (instruction, number) = try reader.takeInstruction()
                     switch instruction {
                     case .copy, .same:
-                        let item = try reader.takeReference(count: number)
-                        try require(number > 0 && item + number <= before.itemCount)
+                        let item = try reader.takeReference(count: number, of: before.itemCount)
                         (run, isShared) = (item..<item + number, instruction == .copy)
                     case .change:
-                        let item = try reader.takeReference(count: 1)
-                        try require(item < before.itemCount)
+                        let item = try reader.takeReference(count: 1, of: before.itemCount)
                         let old = element(item, of: before, starts)
                         let new = try changed(old, DeltaChanges(rawValue: number), isSection: false, &reader)
                         pieceTable.append(new.node, new.payload)
@@ -122,15 +116,14 @@ struct DeltaState {
             let (instruction, number) = try reader.takeInstruction()
             switch instruction {
             case .copy:
-                let first = try reader.takeReference(count: number)
-                try require(number > 0 && first + number <= before.count && number <= count - sections.count)
+                let first = try reader.takeReference(count: number, of: before.count)
+                try require(number <= count - sections.count)
                 sections += before[first..<first + number].map { ($0, Int($0.endItem - $0.firstItem)) }
             case .change:
-                let index = try reader.takeReference(count: 1)
-                try require(index < before.count)
+                let index = try reader.takeReference(count: 1, of: before.count)
                 let items = try reader.takeCount()
-                let changes = DeltaChanges(rawValue: number)
-                let section = try changed(before[index].asItem, changes, isSection: true, &reader)
+                let old = before[index].asItem
+                let section = try changed(old, DeltaChanges(rawValue: number), isSection: true, &reader)
                 sections.append((SectionNode(section), items))
             case .add:
                 let items = try reader.takeCount()
@@ -212,9 +205,7 @@ struct DeltaState {
 
     private mutating func takeID(_ reader: inout DeltaParser, of node: inout Node) throws(DeltaMismatch) {
         let text = try reader.takeBytes()
-        guard let first = text.baseAddress, (1...StateLimits.maxIDBytes).contains(text.count) else {
-            throw DeltaMismatch()
-        }
+        try require((1...StateLimits.maxIDBytes).contains(text.count))
         let start: Int
         if node.flags.contains(.escapedID) {
             let token = try reader.takeBytes()
@@ -226,7 +217,7 @@ struct DeltaState {
             start = tail.append(string: text)
         }
         node.setID(FoundID(start: start, count: text.count, flags: node.flags.intersection(.idStorage)))
-        node.hash = idHash(first, text.count)
+        node.hash = idHash(text.baseAddress!, text.count)
     }
 
     private mutating func takeValue(_ reader: inout DeltaParser) throws(DeltaMismatch) -> Range<Int> {
@@ -307,10 +298,11 @@ private struct DeltaParser {
         return (instruction, number >> 2)
     }
 
-    mutating func takeReference(count: Int) throws(DeltaMismatch) -> Int {
+    /// Takes where `count` elements of `all` are.
+    mutating func takeReference(count: Int, of all: Int) throws(DeltaMismatch) -> Int {
         let number = try take()
         let start = at + (number >> 1 ^ -(number & 1))
-        try require(start >= 0 && count <= Int(Int32.max))
+        try require(start >= 0 && count > 0 && start + count <= all)
         at = start + count
         return start
     }
@@ -353,13 +345,8 @@ private struct PatchedContents {
 
     var lowest: Int { Int(UInt32.max) + 1 - patches.count }
 
-    /// Notes a content, and returns its address.
-    ///
-    /// - Parameters:
-    ///   - old: the older content; may be one of these.
-    ///   - start: how many of its first bytes are taken.
-    ///   - middle: the offset of the new bytes.
-    ///   - end: how many of its last bytes are taken.
+    /// Notes a content, and returns its address: so many bytes from the start of an older one, which may be one of
+    /// these, the new ones in the middle, and so many from its end.
     mutating func append(_ old: Range<Int>, start: Int, _ middle: Range<Int>, end: Int) -> Range<Int> {
         let number = { (value: Int) in UInt32(truncatingIfNeeded: value) }
         patches.append(
@@ -371,10 +358,7 @@ private struct PatchedContents {
 
     func contains(_ offset: UInt32) -> Bool { Int(offset) >= lowest }
 
-    /// Hands out the bytes of a content in order. O(bytes + d²) after d changes, at worst.
-    ///
-    /// - Parameter emit: takes an offset in the texts and a number of bytes.
-    @inline(__always)
+    /// Hands out the stretches of the texts that make a content. O(bytes + d²) after d changes, at worst.
     func write(_ offset: UInt32, count: Int, _ emit: (UInt32, Int) -> Void) {
         let patch = patches[Int(UInt32.max - offset)]
         guard contains(patch.old) else {
@@ -383,10 +367,6 @@ private struct PatchedContents {
             emit(patch.middle, Int(patch.middleCount))
             return emit(patch.old + patch.oldCount - patch.end, Int(patch.end))
         }
-        writeStretches(offset, count: count, emit)
-    }
-
-    private func writeStretches(_ offset: UInt32, count: Int, _ emit: (UInt32, Int) -> Void) {
         // What is left to write, last in, first out: of the content at an offset, some of its bytes.
         var stretches = [(offset, 0..<count)]
         while let (offset, wanted) = stretches.popLast() {
