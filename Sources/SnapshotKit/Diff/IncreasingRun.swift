@@ -19,8 +19,6 @@ package struct IncreasingRun {
     }
 
     private var stretches: [Stretch] = []
-    /// The largest value.
-    private var last: Int32 = 0
 
     package init() {}
 
@@ -33,16 +31,12 @@ package struct IncreasingRun {
         return stays
     }
 
-    mutating func removeAll() {
-        stretches.removeAll(keepingCapacity: true)
-        last = 0
-    }
+    mutating func removeAll() { stretches.removeAll(keepingCapacity: true) }
 
     /// Adds elements, given the old and the new position of the first; the others follow on.
     package mutating func append(_ value: Int32, at position: Int, count: Int = 1) {
         let stretch = Stretch(
             value: value, position: Int32(truncatingIfNeeded: position), count: Int32(truncatingIfNeeded: count))
-        last = max(last, value)
         if let last = stretches.last, last.value + last.count == value, last.position + last.count == stretch.position {
             stretches[stretches.count - 1].count += stretch.count
         } else {
@@ -53,10 +47,10 @@ package struct IncreasingRun {
     /// Calls `keep` with the positions of the elements of the chosen run, stretch by stretch, last first. An element is
     /// fixed if its position minus its value is `fixedShift`.
     ///
-    /// - Parameter goesOn: whether more elements follow, each above all others, so that every longest run holds them
-    ///   all.
+    /// - Parameter goesOn: whether more elements follow, each above all others: every longest run holds them all.
     package func find(fixedShift: Int, goesOn: Bool = false, keep: (Range<Int>) -> Void) {
-        guard let first = stretches.lazy.map(\.value).min() else { return }
+        let values = stretches.lazy.map(\.value)
+        guard let first = values.min(), let last = values.max() else { return }
         let (room, span) = (stretches.count, Int(last - first) + 1)
         stretches.withUnsafeBufferPointer { stretches in
             withUnsafeTemporaryAllocation(of: Int.self, capacity: room) { weights in
