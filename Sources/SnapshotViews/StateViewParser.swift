@@ -39,7 +39,7 @@ private struct ViewMembers {
     private let values: [String: JSONSlice]
 
     init(_ value: JSONSlice, at pointer: String, _ what: String, _ names: [String]) throws(StateViewError) {
-        guard let values = value.members else { throw .refusal("wrong-type", "\(what) must be an object", at: pointer) }
+        let values = try value.members.needed("\(what) must be an object", at: pointer)
         if let unknown = values.keys.filter({ !names.contains($0) }).min() {
             throw .refusal(
                 "unknown-member", "\(what) has no member \"\(Violations.shown(Array(unknown.utf8)))\"",
@@ -50,17 +50,12 @@ private struct ViewMembers {
 
     subscript(name: String) -> JSONSlice? { values[name] }
 
-    /// The value that `read` makes of a member; nil if it is missing.
-    ///
-    /// - Parameter form: what it must be, in words.
+    /// The value that `read` makes of a member, which must be of a form; nil if it is missing.
     private func value<Value>(
         _ name: String, _ form: String, _ read: (JSONSlice) -> Value?
     ) throws(StateViewError) -> Value? {
         guard let slice = values[name] else { return nil }
-        guard let value = read(slice) else {
-            throw .refusal("wrong-type", "\(name) must be \(form)", at: "\(pointer)/\(name)")
-        }
-        return value
+        return try read(slice).needed("\(name) must be \(form)", at: "\(pointer)/\(name)")
     }
 
     func list(_ name: String, _ what: String) throws(StateViewError) -> [JSONSlice]? {
@@ -77,10 +72,8 @@ private struct ViewMembers {
         guard let elements = try list(name, "ids") else { return nil }
         var ids: Set<[UInt8]> = []
         for (index, element) in elements.enumerated() {
-            guard let id = element.idText else {
-                throw .refusal("wrong-type", "an id must be a string or an integer", at: "\(pointer)/\(name)/\(index)")
-            }
-            ids.insert(id)
+            let pointer = "\(pointer)/\(name)/\(index)"
+            ids.insert(try element.idText.needed("an id must be a string or an integer", at: pointer))
         }
         return ids
     }
@@ -89,11 +82,19 @@ private struct ViewMembers {
     func place(
         _ what: String, in whole: String = "an item", places: [ItemPointer] = [.id, .kind, .expanded]
     ) throws(StateViewError) -> ItemPointer {
-        guard let text = values["at"]?.string else {
-            throw .refusal(
-                "wrong-type", "\(what) needs a member \"at\", a JSON Pointer to its value", at: "\(pointer)/at")
-        }
+        let text = try (values["at"]?.string).needed(
+            "\(what) needs a member \"at\", a JSON Pointer to its value", at: "\(pointer)/at")
         return try ItemPointer(text, ofWhat: whole, places: places, at: "\(pointer)/at")
+    }
+}
+
+extension Optional {
+    /// The value; without one, its type was wrong.
+    fileprivate func needed(
+        _ detail: @autoclosure () -> String, at pointer: @autoclosure () -> String
+    ) throws(StateViewError) -> Wrapped {
+        guard let self else { throw .refusal("wrong-type", detail(), at: pointer()) }
+        return self
     }
 }
 
@@ -182,9 +183,7 @@ private struct ViewParser {
         }
     }
 
-    /// Reads a list with `read`, which writes each element; an empty one is not written.
-    ///
-    /// - Parameter isSet: whether the order of the elements means nothing, and one that is there twice is one.
+    /// Reads a list with `read`, which writes each element. In a set, neither order nor repetition means anything.
     private mutating func readEach<Part>(
         _ members: ViewMembers, _ name: String, _ what: String, atMost limit: Int, isSet: Bool = false,
         _ read: (inout ViewParser, JSONSlice, String) throws(StateViewError) -> Part
@@ -263,19 +262,14 @@ private struct ViewParser {
         switch name {
         case "is", "not": parts.tests.add(isAmong: [operand], name == "is", at: place, folds: folds)
         case "in":
-            guard let values = operand.elements else {
-                throw .refusal("wrong-type", "in must be an array of values", at: pointer)
-            }
+            let values = try operand.elements.needed("in must be an array of values", at: pointer)
             parts.tests.add(isAmong: values, true, at: place, folds: folds)
         case "has":
-            guard let text = operand.string else { throw .refusal("wrong-type", "has must be a string", at: pointer) }
+            let text = try operand.string.needed("has must be a string", at: pointer)
             let part = folds ? operand.folded.string.map { Array($0.utf8) } ?? [] : Array(text.utf8)
             parts.tests.add(has: part, at: place, folds: folds)
         case "exists":
-            guard let flag = operand.flag else {
-                throw .refusal("wrong-type", "exists must be true or false", at: pointer)
-            }
-            parts.tests.add(exists: flag, at: place)
+            parts.tests.add(exists: try operand.flag.needed("exists must be true or false", at: pointer), at: place)
         default:
             let text = folds ? operand.folded.json : operand.json
             let rank = text.withBytes { OrderedValue(at: $0.baseAddress!).rank }
@@ -338,9 +332,7 @@ private struct ViewParser {
         try check(elements.count, StateView.maxFields, name, "fields")
         var fields: Set<ItemPointer> = []
         for (index, element) in elements.enumerated() {
-            guard let text = element.string else {
-                throw .refusal("wrong-type", "a field must be a JSON Pointer", at: pointer(name, index))
-            }
+            let text = try element.string.needed("a field must be a JSON Pointer", at: pointer(name, index))
             fields.insert(try ItemPointer(text, ofWhat: what, places: places, at: pointer(name, index)))
         }
         let inside = fields.compactMap(\.inside)
