@@ -15,9 +15,7 @@ private struct ElementMatching {
     private(set) var old: MatchedList
     private(set) var new: MatchedList
 
-    /// Two lists of so many elements, of which only those in blocks are paired. A block is one position.
-    ///
-    /// - Parameter blocks: in ascending order of the new list, none over a header.
+    /// - Parameter blocks: what is paired, each as one position; in ascending order of the new list, none over a header.
     init(old: Int, new: Int, blocks: [SharedRuns.Run], headers: SharedHeaders) {
         let order = blocks.indices.sorted { blocks[$0].old < blocks[$1].old }
         self.old = MatchedList(old, order.map { (blocks[$0].old, blocks[$0].count) }, headers.old)
@@ -48,11 +46,9 @@ private struct ElementMatching {
         new.partners[other] = Int32(truncatingIfNeeded: one)
     }
 
-    /// - Parameter numbers: the class of each element of the new list; -1 for one that is like nothing.
+    /// Pairs elements of one class.
     ///
-    /// - Parameters:
-    ///   - classes: of the old list, with what is paired already.
-    ///   - numbers: the class of each element of the new list; -1 for one that is like nothing.
+    /// - Parameter numbers: the class of each element of the new list; -1 for one that is like nothing.
     mutating func pairAlike(_ classes: ElementClasses, _ numbers: [Int32]) {
         old.setClasses(classes.numbers)
         new.setClasses(numbers)
@@ -202,10 +198,8 @@ struct ElementLikeness {
     /// of those without an equal one.
     ///
     /// - Parameters:
-    ///   - old: the classes of the old list.
     ///   - numbers: the class of each element of the new list, or -1; not of those in `runs`.
     ///   - runs: equal elements, in ascending order of the new list.
-    ///   - oldText: an old element, as JSON; `newText`, a new one.
     func pairs(
         _ old: ElementClasses, _ numbers: [Int32], sharing runs: [SharedRuns.Run] = [],
         headers: SharedHeaders = SharedHeaders(),

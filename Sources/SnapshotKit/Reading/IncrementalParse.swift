@@ -138,8 +138,7 @@ struct IncrementalParse {
         return count > 0 ? UnsafeRawBufferPointer(start: start, count: count) : nil
     }
 
-    /// The offset of an item's text that ascends with its ordinal: of its content if this is the element, else of its
-    /// id.
+    /// Ascends with the ordinal: the offset of the content if this is the element, else of the id.
     @inline(__always)
     private func order(ofItem item: Int) -> Int {
         Int(hasElements ? view.payloads[item].contentStart : view.nodes[item].idStart)
@@ -206,24 +205,18 @@ struct IncrementalParse {
         let token = Int(node.idStart) - (node.flags.contains(.integerID) ? 0 : 1)
         if node.flags.contains(.isBare) { return token }
         // `{"id":` in one comparison, as compact writers write it.
-        if token >= 6, load64(view.text.first + token - 6) & 0xFFFF_FFFF_FFFF == Self.compactOpening {
-            return token - 6
-        }
+        if token >= 6, load64(view.text.first + token - 6) & 0xFFFF_FFFF_FFFF == 0x3A22_6469_227B { return token - 6 }
         return spacedStart(before: token)
     }
-
-    private static let compactOpening: UInt64 = 0x3A22_6469_227B
 
     private func spacedStart(before token: Int) -> Int? {
         let colon = skipSpaceBack(token) - 1
         guard colon >= 0, byte(colon) == UInt8(ascii: ":") else { return nil }
         let name = skipSpaceBack(colon) - 4
-        guard name > 0, load32(view.text.first + name) == Self.idName else { return nil }
+        guard name > 0, load32(view.text.first + name) == 0x2264_6922 else { return nil }  // "id"
         let brace = skipSpaceBack(name) - 1
         return brace >= 0 && byte(brace) == UInt8(ascii: "{") ? brace : nil
     }
-
-    private static let idName: UInt64 = 0x2264_6922
 
     private func byte(_ offset: Int) -> UInt8 { view.text.first.load(fromByteOffset: offset, as: UInt8.self) }
 
@@ -264,7 +257,6 @@ struct IncrementalParse {
     // MARK: Groups
 
     /// Notes the sections of a run's rows while their groups are known; returns the first ordinal where one is not.
-    /// O(rows).
     func count(from ordinal: Int, to end: Int, in taken: inout TakenRows) -> Int {
         let nodes = view.nodes.baseAddress!
         return order.withUnsafeBufferPointer { order in

@@ -85,8 +85,7 @@ extension ColumnsBuilder {
 }
 
 extension IncrementalParse {
-    /// The ordinals of the first rows of all sections, if these are the groups of the rows in their order, and nothing
-    /// is collapsed.
+    /// The ordinals of the sections' first rows, if these are groups in their order, and nothing is collapsed.
     fileprivate var ordinalsOfGroups: [Int]? {
         guard view.allVisible, !view.columns.hasCollapsed, view.columns.settings.shape.mapping?.sectionsAt == nil,
             view.sections.allSatisfy({ $0.firstItem < $0.endItem })

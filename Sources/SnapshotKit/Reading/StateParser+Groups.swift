@@ -39,19 +39,14 @@ extension StateParser {
         return FoundID(start: group.id.baseAddress! - scanner.base, count: group.id.count, flags: flags)
     }
 
-    /// Ends a document with groups: finds the groups of the rows taken over, unless every row kept its index and its
-    /// group, so that the known arrangement is reused.
+    /// Finds the groups of the rows taken over, unless the known arrangement can be reused. O(rows).
     mutating func endGroups() throws(JSONError) {
         guard let known, taken.count > 0 else { return }
         // Then its rows are in their sections, as in a document without groups.
         isArranged = arrangeAsKnown(known)
-        if !isArranged { try findGroups(ofKnown: known) }
-    }
-
-    /// Finds the groups of rows taken over from the known state: those of one section have one group, whose id the
-    /// first of them tells. O(rows).
-    private mutating func findGroups(ofKnown known: IncrementalParse) throws(JSONError) {
+        if isArranged { return }
         defer { groupedRow = nil }
+        // Rows of one section have one group, whose id the first of them tells.
         for (run, shift) in zip(sharedRuns, taken.shifts) {
             var ordinal = run.old
             while true {

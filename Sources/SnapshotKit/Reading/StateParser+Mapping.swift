@@ -58,7 +58,11 @@ extension StateParser {
         let groupAt = mapping.element.groupAt
         (groupPlace, groupPrefix) = (PointerSet(groupAt.map { [$0] } ?? []), mapping.element.groupPrefix)
         hasUnusableGroups = known?.view.columns.settings.hasUnusableGroups ?? false
-        if mapping.element.continuesHead, elements == nil { expectElements(groupAt: groupAt) }
+        if mapping.element.continuesHead, elements == nil {
+            elements = ElementReading(
+                known?.head?.value ?? ElementHead(sequence: 0), groupAt: groupAt,
+                hasHead: known?.view.nodes.isEmpty != true)
+        }
         let hasMain = mapping.sectionsAt == nil && groupAt == nil
         if hasMain { beginMain() }
         let finding = try walkElement(targets.document, of: targets, depth: depth)
@@ -95,19 +99,19 @@ extension StateParser {
         } else if finding.seenParts == 0, !targets.mapping.sectionsAreMap {
             note("missing-id", "no id at \"\(targets.mapping.sectionIDAt)\" in this section", at: DocumentPlace(start))
         }
-        if !targets.isGrouped, targets.scopesIDs {
+        // With groups, its items are elsewhere.
+        if !targets.isGrouped {
             let record = builder.sections[section]
-            let first = Int(record.firstItem)
-            if record.idCount > 0 { scopeIDs(ofItemsFrom: first, inSection: bytes(ofID: record), at: start) }
-        }
-        if targets.isGrouped {
-            // Its items are elsewhere.
-        } else if finding.blocked != 0 {
-            noteMissingItems(targets.mapping, at: start)
-        } else if finding.sawList {
-            sectionsWithItems += 1
-        } else {
-            sectionsWithoutItems.append(start)
+            if targets.scopesIDs, record.idCount > 0 {
+                scopeIDs(ofItemsFrom: Int(record.firstItem), inSection: bytes(ofID: record), at: start)
+            }
+            if finding.blocked != 0 {
+                noteMissingItems(targets.mapping, at: start)
+            } else if finding.sawList {
+                sectionsWithItems += 1
+            } else {
+                sectionsWithoutItems.append(start)
+            }
         }
         if let content = content(of: finding) { builder.setContent(ofSection: section, content) }
     }

@@ -43,9 +43,13 @@ final class ElementReading {
 
     /// The head's items that may be continued; nil if all are. O(items).
     func items(of view: ColumnsView) -> [Int]? {
-        guard let section = head.section else { return view.topItems }
-        guard let index = section.withUnsafeBytes({ view.section(withID: $0) }) else { return [] }
-        let items = Int(view.sections[index].firstItem)..<Int(view.sections[index].endItem)
+        var items = view.nodes.indices
+        if let section = head.section {
+            guard let index = section.withUnsafeBytes({ view.section(withID: $0) }) else { return [] }
+            items = Int(view.sections[index].firstItem)..<Int(view.sections[index].endItem)
+        } else if view.nodes.allSatisfy({ $0.level == 0 }) {
+            return nil
+        }
         return items.filter { view.nodes[$0].level == 0 }
     }
 
@@ -63,12 +67,6 @@ final class ElementReading {
 }
 
 extension StateParser {
-    mutating func expectElements(groupAt: JSONPointer?) {
-        elements = ElementReading(
-            known?.head?.value ?? ElementHead(sequence: 0), groupAt: groupAt,
-            hasHead: known.map { !$0.view.nodes.isEmpty } ?? true)
-    }
-
     /// Notes an element that was read; what follows its equal in the known state most likely comes next.
     @inline(never)
     mutating func passElement(_ item: Int, usesKnown: Bool) {
@@ -87,11 +85,8 @@ extension StateParser {
     /// that were read.
     ///
     /// - Parameters:
-    ///   - builder: the items, in the sections of their groups.
-    ///   - head: the state that they continue.
     ///   - runs: what was taken over from the head; afterwards, what of it has also its ids.
     ///   - order: the items in the document's order, if that is another one.
-    /// - Returns: the text, with the ids.
     func match(
         _ builder: inout ColumnsBuilder, _ elements: ElementReading, with head: Columns, _ runs: inout [SharedRuns.Run],
         order: [UInt32]?, in text: TextRope
@@ -229,12 +224,6 @@ extension ColumnsBuilder {
                 }
             }
         }
-    }
-}
-
-extension ColumnsView {
-    fileprivate var topItems: [Int]? {
-        nodes.contains { $0.level > 0 } ? nodes.indices.filter { nodes[$0].level == 0 } : nil
     }
 }
 

@@ -5,15 +5,7 @@
 enum StateMember: UInt8, CaseIterable {
     case id, content, kind, expanded, items
 
-    var name: StaticString {
-        switch self {
-        case .id: "id"
-        case .content: "content"
-        case .kind: "kind"
-        case .expanded: "expanded"
-        case .items: "items"
-        }
-    }
+    fileprivate static let names: [StaticString] = ["id", "content", "kind", "expanded", "items"]
 
     var bit: UInt8 { 1 << rawValue }
 }
@@ -220,8 +212,8 @@ extension StateMember {
     @inline(__always)
     init?(_ name: JSONString) {
         if name.isEscaped {
-            guard let member = Self.allCases.first(where: { name.isText($0.name) }) else { return nil }
-            self = member
+            guard let index = Self.names.firstIndex(where: { name.isText($0) }) else { return nil }
+            self = Self.allCases[index]
             return
         }
         switch (name.count, load64(name.start) << UInt64(64 - 8 * min(max(name.count, 1), 8))) {

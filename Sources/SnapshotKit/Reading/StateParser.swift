@@ -32,8 +32,7 @@ struct StateParser {
     /// Where the sections without items are, in a document with pointers, and the number of sections with items.
     var sectionsWithoutItems: [Int] = []
     var sectionsWithItems = 0
-    /// The groups of the rows so far, in a document with a place for them; that place in an element, how much of the
-    /// value counts, and the rows taken over from the known state.
+    /// The groups of the rows so far, their place in an element, how much of the value counts, and rows taken over.
     var groups = RowGroups()
     var groupPlace = PointerSet.none
     var groupPrefix: Int?
