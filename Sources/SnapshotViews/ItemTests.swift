@@ -7,8 +7,7 @@ import SnapshotKit
 /// The tests that a view's items have to pass: all of them.
 struct ItemTests: Sendable {
     private var tests: [Test] = []
-    /// The places that tests look at, each once. Its value has the index of the place times two; without its case, one
-    /// more.
+    /// The places that tests look at. A value has its place's index times two; without its case, one more.
     private var places: [ItemPointer] = []
     private var parts: [[[UInt8]]] = []
     private var searches: [TextSearch] = []

@@ -24,16 +24,14 @@ public struct ViewedState: Sendable {
     public let source: Snapshot
     /// The items that pass the tests, in the view's order; nil if these are all of the state's in its order.
     let picked: [UInt32]?
-    /// The sections that are picked, in order. Empty if `picked` is nil: then they are all of the state's. With a group
-    /// there is one span.
+    /// The sections that are picked, in order; one with a group. Empty if `picked` is nil: then they are all.
     let spans: [Span]
     /// The group of each item picked; nil if the view has no group.
     let groups: RowGroups?
     /// What is shown, if the view arranges sections; otherwise that is what was picked.
     let arrangement: ViewArrangement?
     let shownCount: Int
-    /// The positions of the rows among the items, ascending, perhaps with some beyond the limit; nil if each item is a
-    /// row.
+    /// Ascending positions among the items, perhaps with some beyond the limit; nil if each item is a row.
     let rows: [UInt32]?
 
     /// A section that is shown.
@@ -70,15 +68,12 @@ public struct ViewedState: Sendable {
         self.init(view, of: source, picked: picked, spans: spans, groups: groups)
     }
 
-    /// - Parameters:
-    ///   - picked: all that the tests let through, sorted.
-    ///   - known: an arrangement of the same items in the same groups and sections, which differs only in indexes.
+    /// - Parameter known: an arrangement of the same items in the same groups, which differs only in indexes.
     init(
         _ view: StateView, of source: Snapshot, picked: [UInt32]?, spans: [Span], groups: RowGroups? = nil,
         arrangedAs known: ViewArrangement? = nil
     ) {
-        // Growth leaves spare room, which a watched view would hold. How much depends on the allocator's state, and so
-        // would what fits beside it.
+        // Growth leaves spare room, which a watched view would hold; how much depends on the allocator's state.
         let picked = picked.map { $0.capacity > $0.count + 16 ? $0.withUnsafeBufferPointer(Array.init) : $0 }
         (self.view, self.source, self.picked, self.spans, self.groups) = (view, source, picked, spans, groups)
         let parts = view.parts
@@ -183,8 +178,7 @@ extension ViewedState {
         return picked.map { Int($0[position]) } ?? position
     }
 
-    /// The position of an item of the state; nil if it is not shown. Costs as much as `pickedIndex(ofItem:in:)`; O(n)
-    /// if sections are arranged, sixteen items at once.
+    /// Nil if an item is not shown. Costs as much as `pickedIndex(ofItem:in:)`; O(n) if sections are arranged.
     func position(ofItem item: Int, in columns: ColumnsView) -> Int? {
         let position =
             arrangement.map { $0.items[...].firstIndex(ofNumber: UInt32(truncatingIfNeeded: item)) }
@@ -192,8 +186,7 @@ extension ViewedState {
         return position.flatMap { $0 < shownCount ? $0 : nil }
     }
 
-    /// The index of an item among those that were picked, also of one beyond the limit. O(log n) contents; or O(n),
-    /// sixteen items at once, if that costs less.
+    /// Also of one beyond the limit. O(log n) contents; or O(n), sixteen items at once, if that costs less.
     func pickedIndex(ofItem item: Int, in columns: ColumnsView) -> Int? {
         guard let picked else { return item }
         guard let span = span(ofSection: Int(columns.nodes[item].section)) else { return nil }
@@ -293,8 +286,7 @@ extension ColumnsView {
         appendSorted(unsorted, unsorted.indices, level: 0, by: SiblingSort(self, by: orders), to: &picked)
     }
 
-    /// Appends the siblings of a level in their order, each with everything below it; `range` covers it all. The
-    /// recursion is as deep as items are nested: 64 levels at most.
+    /// Appends the siblings of a level in their order, each with everything below it. At most 64 levels deep.
     private func appendSorted(
         _ unsorted: [UInt32], _ range: Range<Int>, level: UInt8, by sort: SiblingSort, to picked: inout [UInt32]
     ) {

@@ -59,8 +59,7 @@ extension ViewedState {
     /// O(rows + log n), and with a view's orders the bytes of O(log n) contents; if the anchor is gone, as much for
     /// each row that is gone with it.
     ///
-    /// - Parameter base: what the reader has shown so far, asked for if the anchor is gone. Its anchor is used if
-    ///   neither state has the window's.
+    /// - Parameter base: what the reader has shown so far. Its anchor is used if neither state has the window's.
     public func window(_ window: StateWindow, since base: @autoclosure () -> WindowBase? = nil) -> WindowedState {
         let count = rowCount
         guard count > 0 else { return windowed(0..<0, anchor: 0) }
@@ -156,8 +155,7 @@ extension ViewedState {
                 ? [UInt32](repeating: 0, count: contextAncestors) + children : [])
     }
 
-    /// From the section of the first row to that of the last, and at an end without rows outside, also the empty ones
-    /// there.
+    /// From the section of the first row to that of the last, and the empty ones at an end without rows outside.
     private func sections(around rows: Range<Int>, _ positions: [Int], _ source: ColumnsView) -> Range<Int> {
         let first = rows.lowerBound == 0 ? 0 : section(ofPosition: positions[0], in: source)
         let end =

@@ -136,8 +136,6 @@ private struct DeltaWriter {
     }
 
     /// - Parameter runs: items that are the same, in ascending order of the target.
-    ///
-    /// - Parameter runs: items that are the same, in ascending order of the target.
     mutating func write(reusing runs: some Sequence<SharedRuns.Run>) -> [UInt8] {
         writeList()
         append(target.sections.count)

@@ -1,6 +1,5 @@
-// Members of items and sections, once every element is in its final place. Content is patched member by member where
-// that is no larger than replacing it; arrays in it are replaced whole. As in `MergePatch`, objects are not compared
-// first.
+// Members of items and sections, once all elements are in place. Content is patched member by member where that is no
+// larger than replacing it; arrays in it are replaced whole. As in `MergePatch`, objects are not compared first.
 
 extension JSONPatch {
     /// A value; empty for none.
@@ -81,9 +80,8 @@ extension JSONPatch {
     /// A value and, for an object, the range of its members in `before` or `after`.
     private typealias Value = (text: Bytes, members: Range<Int>)
 
-    /// Writes the operations between two values at the place: inside it or the whole, whichever is smaller.
-    ///
-    /// - Parameter limit: a length of all text beyond which the caller withdraws it; then anything may be written.
+    /// Writes the operations between two values at the place: inside it or the whole, whichever is smaller. Anything if
+    /// all text gets longer than `limit`: then the caller withdraws it.
     private mutating func replace(_ old: Value, _ new: Value, limit: Int) {
         guard old.text.first == UInt8(ascii: "{"), new.text.first == UInt8(ascii: "{") else {
             if !sameValue(old.text, new.text, ignoring: .none) { writeValue(new.text, by: "replace") }

@@ -102,8 +102,6 @@ extension ChangesetView {
     }
 
     /// - Parameter left: rows still to be updated; the search ends with the last of them.
-    ///
-    /// - Parameter left: rows still to be updated; the search ends with the last of them.
     private func updateRows(as redraw: Marks.Redraw, _ left: inout Int, _ writer: inout JSONWriter) {
         writer.append(operation: "update", member: redraw.member) { writer in
             let changes = change.rowChanges

@@ -1,9 +1,5 @@
 extension JSONWriter {
-    /// An item as a row: without its children, but with their number.
-    ///
-    /// - Parameters:
-    ///   - hadParent: whether to say that there is no parent.
-    ///   - changeset: if given, only what has changed of the content may be written.
+    /// An item as a row: without its children, but with their number. Given a changeset, only what has changed.
     @inline(__always)
     mutating func append(
         item: Int, of view: ColumnsView, hadParent: Bool = false, contentOf changeset: ChangesetView? = nil

@@ -92,9 +92,7 @@ extension ChangesetView {
 }
 
 extension BatchWriter {
-    /// Writes a stage, or nothing if `body` lists nothing.
-    ///
-    /// - Parameter counts: the number of rows in each section after the stage.
+    /// Writes a stage, with the number of rows in each section after it; nothing if `body` lists nothing.
     fileprivate mutating func write(_ name: StaticString, counts: [Int], _ body: (inout BatchWriter) -> Void) {
         let start = writer.count
         writer.separate()

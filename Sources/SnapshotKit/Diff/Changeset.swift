@@ -93,8 +93,7 @@ public final class Changeset: Sendable {
             + rowChanges.capacity
     }
 
-    /// Whether a reader of the old state may lack, or still have, something in an item's new content: changes only at
-    /// ignored places are not sent.
+    /// Whether a reader may lack, or still have, something in an item's new content: changes may be ignored.
     func mayBeUnknown(_ new: UnsafeRawBufferPointer) -> Bool { !patchesItems || ignored.mayLead(into: new) }
 
     /// Whether nothing changed at all.

@@ -14,9 +14,6 @@ struct ChangesetDraft: ~Copyable {
     /// The number of rows at the start of both states that stay, are not updated and need no search.
     private let start: Int
 
-    /// - Parameters:
-    ///   - ignored: places inside items' contents that are not compared.
-    ///   - known: what the states are known to share.
     init(_ old: ColumnsView, _ new: ColumnsView, ignoring ignored: PointerSet, _ marks: Marks, _ known: SharedRuns) {
         // With the same structure, all are pairs in order, and stay.
         let hasSameStructure = known.hasSameStructure
