@@ -1,7 +1,7 @@
 /// Rows and sections to redraw though nothing changed. Not part of a state.
 public struct Marks: Sendable, Equatable {
     /// How to redraw.
-    public enum Redraw: Sendable, Equatable {
+    public enum Redraw: String, Sendable {
         /// The same cell, configured anew.
         case reconfigure
         /// A new cell.
@@ -110,13 +110,11 @@ public struct Marks: Sendable, Equatable {
             // A dictionary by names would merge ids that are only canonically equivalent.
             guard let marks = groups[name]?.orderedMembers else { return nil }
             for mark in marks {
-                guard let text = mark.value.string, let redraw = Self.redraws[text] else { return nil }
+                guard let redraw = mark.value.string.flatMap(Redraw.init) else { return nil }
                 content[keyPath: path][Array(mark.name.utf8)] = redraw
             }
         }
     }
-
-    private static let redraws: [String: Redraw] = ["reload": .reload, "reconfigure": .reconfigure]
 
     private static func stronger(_ one: Redraw, _ other: Redraw) -> Redraw {
         one == .reload || other == .reload ? .reload : .reconfigure
