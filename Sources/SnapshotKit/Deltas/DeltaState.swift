@@ -6,6 +6,8 @@ struct DeltaState {
     private var tail: TokenBuffer
     /// Contents that are not written yet.
     private var patched = PatchedContents()
+    /// What is left of the delta that is being applied.
+    private var reader = DeltaParser(UnsafeRawBufferPointer(start: nil, count: 0))
 
     init(_ source: ColumnsView) {
         self.source = source
@@ -56,12 +58,12 @@ struct DeltaState {
     }
 
     private mutating func apply(_ bytes: UnsafeRawBufferPointer) throws(DeltaMismatch) {
-        var reader = DeltaParser(bytes)
+        reader = DeltaParser(bytes)
         let before = exchange(&pieceTable, with: PieceTable(list: ListContent()))
         let starts = before.pieceStarts
-        pieceTable.list = try takeList(&reader, before.list)
+        pieceTable.list = try takeList(before.list)
         let (count, items) = (try reader.take(), try reader.take())
-        let sections = try takeSections(count, &reader, before.sections)
+        let sections = try takeSections(count, before.sections)
         try require(sections.reduce(0) { $0 + $1.count } == items && items <= before.itemCount + bytes.count)
         reader.at = 0
         // The rest of the last run, which may extend over the ends of sections.
@@ -79,11 +81,11 @@ struct DeltaState {
                     case .change:
                         let item = try reader.takeReference(count: 1, of: before.itemCount)
                         let old = element(item, of: before, starts)
-                        let new = try changed(old, DeltaChanges(rawValue: number), isSection: false, &reader)
+                        let new = try changed(old, DeltaChanges(rawValue: number), isSection: false)
                         pieceTable.append(new.node, new.payload)
                         continue
                     case .add:
-                        let new = try added(number, isSection: false, &reader)
+                        let new = try added(number, isSection: false)
                         pieceTable.append(new.node, new.payload)
                         continue
                     }
@@ -97,19 +99,18 @@ struct DeltaState {
         try require(run.isEmpty && reader.isAtEnd)
     }
 
-    private mutating func takeList(_ reader: inout DeltaParser, _ before: ListContent) throws(DeltaMismatch)
-        -> ListContent
-    {
-        guard let flags = DeltaFlags(try reader.take()) else { throw DeltaMismatch() }
+    private mutating func takeList(_ before: ListContent) throws(DeltaMismatch) -> ListContent {
+        let flags = DeltaFlags(rawValue: try reader.take())
+        try require(flags.isSubset(of: .all))
         if flags.contains(.hasList) {
-            return ListContent(try takeValue(&reader, over: Int(before.start)..<Int(before.start) + Int(before.count)))
+            return ListContent(try takeValue(over: Int(before.start)..<Int(before.start) + Int(before.count)))
         }
         return flags.isDisjoint(with: [.isWhole, .hasNoList]) ? before : ListContent()
     }
 
     /// Takes all sections, each with its number of items.
     private mutating func takeSections(
-        _ count: Int, _ reader: inout DeltaParser, _ before: [SectionNode]
+        _ count: Int, _ before: [SectionNode]
     ) throws(DeltaMismatch) -> [(record: SectionNode, count: Int)] {
         var sections: [(record: SectionNode, count: Int)] = []
         while sections.count < count {
@@ -123,11 +124,11 @@ struct DeltaState {
                 let index = try reader.takeReference(count: 1, of: before.count)
                 let items = try reader.takeCount()
                 let old = before[index].asItem
-                let section = try changed(old, DeltaChanges(rawValue: number), isSection: true, &reader)
+                let section = try changed(old, DeltaChanges(rawValue: number), isSection: true)
                 sections.append((SectionNode(section), items))
             case .add:
                 let items = try reader.takeCount()
-                sections.append((SectionNode(try added(number, isSection: true, &reader)), items))
+                sections.append((SectionNode(try added(number, isSection: true)), items))
             case .same: throw DeltaMismatch()
             }
         }
@@ -165,20 +166,18 @@ struct DeltaState {
         return (node, source.payload(ofItem: record))
     }
 
-    private mutating func added(
-        _ flags: Int, isSection: Bool, _ reader: inout DeltaParser
-    ) throws(DeltaMismatch) -> Element {
+    private mutating func added(_ flags: Int, isSection: Bool) throws(DeltaMismatch) -> Element {
         var (node, payload) = (Node(), Payload())
         node.flags = try NodeFlags(number: flags)
         if !isSection { node.level = try reader.takeLevel() }
-        try takeID(&reader, of: &node)
-        if node.flags.contains(.hasContent) { payload.setContent(try takeValue(&reader)) }
-        if node.flags.contains(.hasKind) { payload.setKind(try takeValue(&reader)) }
+        try takeID(of: &node)
+        if node.flags.contains(.hasContent) { payload.setContent(try takeValue()) }
+        if node.flags.contains(.hasKind) { payload.setKind(try takeValue()) }
         return (node, payload)
     }
 
     private mutating func changed(
-        _ old: Element, _ changes: DeltaChanges, isSection: Bool, _ reader: inout DeltaParser
+        _ old: Element, _ changes: DeltaChanges, isSection: Bool
     ) throws(DeltaMismatch) -> Element {
         var (node, payload) = old
         if changes.contains(.flags) {
@@ -189,9 +188,9 @@ struct DeltaState {
                 node.flags.formUnion(old.node.flags.intersection(.idStorage))
             }
         }
-        if changes.contains(.id) { try takeID(&reader, of: &node) }
-        if changes.contains(.content) { payload.setContent(try takeValue(&reader, over: old.payload.content)) }
-        if changes.contains(.kind) { payload.setKind(try takeValue(&reader)) }
+        if changes.contains(.id) { try takeID(of: &node) }
+        if changes.contains(.content) { payload.setContent(try takeValue(over: old.payload.content)) }
+        if changes.contains(.kind) { payload.setKind(try takeValue()) }
         if node.flags.contains(.hasContent) {
             try require(payload.contentCount > 0)
         } else {
@@ -203,7 +202,7 @@ struct DeltaState {
 
     // MARK: Texts
 
-    private mutating func takeID(_ reader: inout DeltaParser, of node: inout Node) throws(DeltaMismatch) {
+    private mutating func takeID(of node: inout Node) throws(DeltaMismatch) {
         let text = try reader.takeBytes()
         try require((1...StateLimits.maxIDBytes).contains(text.count))
         let start: Int
@@ -220,7 +219,7 @@ struct DeltaState {
         node.hash = idHash(text.baseAddress!, text.count)
     }
 
-    private mutating func takeValue(_ reader: inout DeltaParser) throws(DeltaMismatch) -> Range<Int> {
+    private mutating func takeValue() throws(DeltaMismatch) -> Range<Int> {
         let bytes = try reader.takeBytes()
         try require(!bytes.isEmpty)
         let start = tail.append(value: bytes)
@@ -228,9 +227,7 @@ struct DeltaState {
     }
 
     /// Takes a content written as the part between the start and the end that it shares with an old one.
-    private mutating func takeValue(_ reader: inout DeltaParser, over old: Range<Int>) throws(DeltaMismatch) -> Range<
-        Int
-    > {
+    private mutating func takeValue(over old: Range<Int>) throws(DeltaMismatch) -> Range<Int> {
         let (start, end) = (try reader.take(), try reader.take())
         let middle = try reader.takeBytes()
         try require(start <= old.count && end <= old.count - start && start + end + middle.count > 0)

@@ -18,13 +18,10 @@ public struct SnapshotDelta: Sendable, Equatable {
 
     /// From the state after a change back to the one before it, or that whole state if it is smaller.
     public init(backOver change: Changeset) {
-        let back = SnapshotDelta(change, isBack: true)
-        guard back.bytes.count > change.old.text.count else {
-            self = back
-            return
-        }
+        self.init(change, isBack: true)
+        if bytes.count <= change.old.text.count { return }
         let whole = SnapshotDelta(whole: Snapshot(change.old))
-        self = whole.bytes.count < back.bytes.count ? whole : back
+        if whole.bytes.count < bytes.count { self = whole }
     }
 
     /// From the state before a change to the one after it; nil if that is more than half of a record of that state.
@@ -58,7 +55,10 @@ public struct SnapshotDelta: Sendable, Equatable {
     }
 
     /// Whether it refers to nothing, so that it gives the same result for any state.
-    public var isWhole: Bool { bytes.first.flatMap { DeltaFlags(Int($0)) }?.contains(.isWhole) ?? false }
+    public var isWhole: Bool {
+        let flags = DeltaFlags(rawValue: Int(bytes.first ?? 0))
+        return flags.contains(.isWhole) && flags.isSubset(of: .all)
+    }
 }
 
 /// What the first byte of a delta says.
@@ -71,12 +71,7 @@ struct DeltaFlags: OptionSet {
     /// The list has no content of its own any more.
     static let hasNoList = DeltaFlags(rawValue: 4)
 
-    init(rawValue: Int) { self.rawValue = rawValue }
-
-    init?(_ number: Int) {
-        guard (0..<8).contains(number) else { return nil }
-        rawValue = number
-    }
+    static let all: DeltaFlags = [.isWhole, .hasList, .hasNoList]
 }
 
 extension Snapshot {
