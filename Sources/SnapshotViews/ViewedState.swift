@@ -154,23 +154,16 @@ extension ViewedState {
     }
 
     func positions(ofSection section: Int) -> Range<Int> {
-        let range: Range<Int>
-        if let arrangement {
-            range = (section == 0 ? 0 : arrangement.ends[section - 1])..<arrangement.ends[section]
-        } else if picked == nil {
-            let record = source.columns.sections[section]
-            range = Int(record.firstItem)..<Int(record.endItem)
-        } else {
-            range = pickedRange(ofSpan: section)
+        let end = { (index: Int) in
+            arrangement?.ends[index]
+                ?? Int(picked == nil ? source.columns.sections[index].endItem : spans[index].end)
         }
-        return range.clamped(to: 0..<shownCount)
+        return ((section == 0 ? 0 : end(section - 1))..<end(section)).clamped(to: 0..<shownCount)
     }
 
     /// The section that holds a position. O(log sections).
-    func section(ofPosition position: Int, in columns: ColumnsView) -> Int {
-        if let arrangement { return arrangement.ends.indices.partitionPoint { arrangement.ends[$0] <= position } }
-        guard let picked else { return Int(columns.nodes[position].section) }
-        return span(ofSection: Int(columns.nodes[Int(picked[position])].section)) ?? 0
+    func section(ofPosition position: Int) -> Int {
+        (0..<sectionCount).partitionPoint { positions(ofSection: $0).upperBound <= position }
     }
 
     func item(at position: Int) -> Int {

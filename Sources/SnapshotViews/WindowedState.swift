@@ -22,9 +22,8 @@ public struct WindowedState: Sendable {
     public func write(into writer: inout JSONWriter) {
         writer.append("{\"anchor\":")
         if let anchor { writer.append(id: anchor) } else { writer.append("null") }
-        writer.emit(",\"above\":", above, ",\"below\":")
-        writer.append(below)
-        writer.append("}")
+        writer.emit(",\"above\":", above)
+        writer.emit(",\"below\":", below, "}")
     }
 }
 
@@ -142,7 +141,7 @@ extension ViewedState {
             contextAncestors += 1
         }
         var (next, start) = (0, 0)
-        let sections = sections(around: rows, positions, source).map { index in
+        let sections = sections(around: rows, positions).map { index in
             let end = self.positions(ofSection: index).upperBound
             while next < positions.count, positions[next] < end { next += 1 }
             defer { start = next == 0 ? 0 : next + contextAncestors }
@@ -156,12 +155,9 @@ extension ViewedState {
     }
 
     /// From the section of the first row to that of the last, and the empty ones at an end without rows outside.
-    private func sections(around rows: Range<Int>, _ positions: [Int], _ source: ColumnsView) -> Range<Int> {
-        let first = rows.lowerBound == 0 ? 0 : section(ofPosition: positions[0], in: source)
-        let end =
-            rows.upperBound == rowCount
-            ? sectionCount : section(ofPosition: positions[positions.count - 1], in: source) + 1
-        return first..<end
+    private func sections(around rows: Range<Int>, _ positions: [Int]) -> Range<Int> {
+        let first = rows.lowerBound == 0 ? 0 : section(ofPosition: positions[0])
+        return first..<(rows.upperBound == rowCount ? sectionCount : section(ofPosition: positions.last!) + 1)
     }
 
     private func childCount(at position: Int, _ source: ColumnsView) -> Int {
