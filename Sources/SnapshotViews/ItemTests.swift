@@ -90,13 +90,8 @@ extension ItemTests {
             var value = OrderedValue.absent
             var hash: UInt64?
             var found: TextSearch.Found?
-            var room: TextRoom?
-
-            mutating func keepingText(_ make: (TextRoom) -> OrderedValue) -> OrderedValue {
-                let room = self.room ?? TextRoom()
-                self.room = room
-                return make(room)
-            }
+            /// Keeps the text of a value that is not as the state has it.
+            lazy var room = TextRoom()
         }
 
         init(_ tests: ItemTests, of columns: ColumnsView) {
@@ -155,8 +150,7 @@ extension ItemTests {
                 value = columns.value(ofItem: item, at: tests.places[index / 2])
             } else {
                 find(index - 1, item)
-                let written = values[index - 1].value
-                value = values[index].keepingText { written.withoutCase(in: $0) }
+                value = values[index - 1].value.withoutCase(in: values[index].room)
             }
             (values[index].item, values[index].value) = (item, value)
             (values[index].hash, values[index].found) = (nil, nil)
@@ -166,7 +160,7 @@ extension ItemTests {
             let value = values[index].value
             // The text of an id is searched, also that of a number.
             guard value.rank == .string || value.rank == .number && tests.places[index / 2] == .id else { return 0 }
-            let plain = value.isEscaped ? values[index].keepingText { value.withoutEscapes(in: $0) } : value
+            let plain = value.isEscaped ? value.withoutEscapes(in: values[index].room) : value
             return tests.searches[index].found(in: plain.text)
         }
     }
