@@ -68,7 +68,7 @@ public struct StateView: Sendable, Hashable {
         members.append(Array(json.dropLast()))
         for (name, places) in [("sectionFields", parts.kept.sections), ("listFields", parts.kept.list)]
         where places == nil {
-            if members.count > 1 { members.append(",") }
+            members.separate()
             members.append(string: name)
             members.append(":[\"/content\"]")
         }

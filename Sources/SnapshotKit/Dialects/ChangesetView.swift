@@ -5,8 +5,6 @@ struct ChangesetView {
     let new: ColumnsView
     let style: ContentStyle
 
-    // MARK: What becomes of rows and sections
-
     func isNew(row: Int) -> Bool { change.oldRowOfNew[row] < 0 }
     func isGone(oldRow: Int) -> Bool { change.newRowOfOld[oldRow] < 0 }
     func stays(row: Int) -> Bool { change.rowChanges[row].contains(.stays) }
@@ -27,8 +25,6 @@ struct ChangesetView {
 
     func section(ofOldRow row: Int) -> Int { Int(old.nodes[old.item(ofRow: row)].section) }
     func section(ofRow row: Int) -> Int { Int(new.nodes[new.item(ofRow: row)].section) }
-
-    // MARK: Writing rows and sections
 
     func id(ofRow row: Int) -> IDText { new.id(ofItem: new.item(ofRow: row)) }
 

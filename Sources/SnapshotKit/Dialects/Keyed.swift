@@ -5,7 +5,7 @@
 extension ChangesetView {
     func writeKeyed(into writer: inout JSONWriter) {
         writer.append("[")
-        // Most changes are of one kind: a kind with a count of zero is not searched for.
+        // Most changes are of one kind; others are not searched for.
         let (places, removes) = (change.counts.insertions + change.counts.moves > 0, change.counts.deletions > 0)
         if places { placeSections(&writer) }
         if removes { removeRows(&writer) }
@@ -30,9 +30,7 @@ extension ChangesetView {
     }
 
     private func append(before anchor: IDText?, to writer: inout JSONWriter) {
-        writer.append(",\"before\":")
-        if let anchor { writer.append(anchor) } else { writer.append("null") }
-        writer.append("}")
+        if let anchor { writer.emit(",\"before\":", anchor, "}") } else { writer.append(",\"before\":null}") }
     }
 
     private func removeRows(_ writer: inout JSONWriter) {

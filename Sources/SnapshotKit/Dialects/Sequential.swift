@@ -151,11 +151,7 @@ private struct FlatPlan {
     }
 
     private static func headersUpTo(_ view: ColumnsView) -> [Int] {
-        var count = 0
-        return view.sections.map { section in
-            if section.flags.contains(.hasContent) { count += 1 }
-            return count
-        }
+        view.sections.reduce(into: []) { $0.append(($0.last ?? 0) + ($1.flags.contains(.hasContent) ? 1 : 0)) }
     }
 }
 

@@ -54,10 +54,9 @@ struct ChangesetDraft: ~Copyable {
         let start = runs.start
         // A run may continue although an item begins another section than before.
         for section in new.sections.indices {
-            guard Int(new.sections[section].firstItem) < start else { break }
-            guard Int(sections.oldOfNew[section]) == section else {
-                return min(start, Int(new.sections[section].firstItem))
-            }
+            let first = Int(new.sections[section].firstItem)
+            guard first < start else { break }
+            guard Int(sections.oldOfNew[section]) == section else { return first }
             let (oldEnd, newEnd) = (old.sections[section].endItem, new.sections[section].endItem)
             if oldEnd != newEnd { return min(start, Int(min(oldEnd, newEnd))) }
         }
@@ -221,8 +220,6 @@ struct ChangesetDraft: ~Copyable {
         if old.isLeaf(oldItem), new.isLeaf(newItem) { return [] }
         return old.childCount(ofItem: oldItem) == new.childCount(ofItem: newItem) ? [] : .updated
     }
-
-    // MARK: Marks
 
     private mutating func apply(_ marks: Marks, _ new: ColumnsView) {
         for (id, redraw) in marks.items {

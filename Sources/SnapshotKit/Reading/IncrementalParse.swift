@@ -38,9 +38,8 @@ struct IncrementalParse {
 
     /// Siblings, with everything nested in them, that both documents have.
     struct Run {
-        /// Their ordinals in the known document.
+        /// Their ordinals in the known document, and where their text starts there.
         let ordinals: Range<Int>
-        /// Where their text starts there.
         let start: Int
         /// Bytes up to the next sibling, which is not part of the run, or up to the end of the last one.
         let length: Int
@@ -253,8 +252,6 @@ struct IncrementalParse {
         let node = node(at: ordinal)
         return Int(node.idCount) == id.count && sameBytes(view.text.at(node.idStart), id.baseAddress!, id.count)
     }
-
-    // MARK: Groups
 
     /// Notes the sections of a run's rows while their groups are known; returns the first ordinal where one is not.
     func count(from ordinal: Int, to end: Int, in taken: inout TakenRows) -> Int {

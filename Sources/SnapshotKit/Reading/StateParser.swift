@@ -315,7 +315,9 @@ extension StateParser {
     private mutating func begin(_ scope: Scope) -> ElementStart? {
         guard skipsInvalid else { return nil }
         defer { self.scope = scope }
-        return ElementStart(self)
+        return ElementStart(
+            scope: self.scope, offset: scanner.at, violations: violations.mark, excess: excess, skipped: skipped.count,
+            sectionsWithoutItems: sectionsWithoutItems.count, sectionsWithItems: sectionsWithItems)
     }
 
     private mutating func end(_ record: RecordIndex, hasID: Bool, from start: ElementStart) {
@@ -332,14 +334,6 @@ extension StateParser {
         let skipped: Int
         let sectionsWithoutItems: Int
         let sectionsWithItems: Int
-
-        init(_ reader: borrowing StateParser) {
-            (scope, offset) = (reader.scope, reader.scanner.at)
-            (violations, excess) = (reader.violations.mark, reader.excess)
-            skipped = reader.skipped.count
-            sectionsWithoutItems = reader.sectionsWithoutItems.count
-            sectionsWithItems = reader.sectionsWithItems
-        }
     }
 
     private mutating func skip(_ record: RecordIndex, from start: ElementStart) {
