@@ -15,7 +15,7 @@ private struct ElementMatching {
     private(set) var old: MatchedList
     private(set) var new: MatchedList
 
-    /// - Parameter blocks: what is paired, each as one position; in ascending order of the new list, none over a header.
+    /// - Parameter blocks: pairs, each as one position; in ascending order of the new list, none over a header.
     init(old: Int, new: Int, blocks: [SharedRuns.Run], headers: SharedHeaders) {
         let order = blocks.indices.sorted { blocks[$0].old < blocks[$1].old }
         self.old = MatchedList(old, order.map { (blocks[$0].old, blocks[$0].count) }, headers.old)
