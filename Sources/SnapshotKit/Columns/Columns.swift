@@ -107,6 +107,8 @@ package struct Payload {
     /// Where the kind's quote is.
     var kindStart: UInt32 = 0
 
+    var content: Range<Int> { Int(contentStart)..<Int(contentStart) + Int(contentCount) }
+
     @inline(__always)
     mutating func setContent(_ start: Int, _ count: Int) {
         contentStart = UInt32(truncatingIfNeeded: start)

@@ -240,7 +240,6 @@ struct DeltaState {
 }
 
 extension Payload {
-    fileprivate var content: Range<Int> { Int(contentStart)..<Int(contentStart) + Int(contentCount) }
     fileprivate mutating func setContent(_ range: Range<Int>) { setContent(range.lowerBound, range.count) }
     fileprivate mutating func setKind(_ range: Range<Int>) { kindStart = UInt32(truncatingIfNeeded: range.lowerBound) }
 }

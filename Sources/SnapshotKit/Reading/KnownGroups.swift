@@ -17,7 +17,7 @@ extension StateParser {
             let section = view.sections[index]
             builder.sections[index].setID(
                 rows[Int(section.firstItem)].map { groups.ids[Int(groups.ofRow[$0])] }
-                    ?? id(ofKnown: section, known.element(at: ordinal), movedWith: ordinal))
+                    ?? id(ofKnown: section, view.payloads[Int(section.firstItem)].content, movedWith: ordinal))
         }
         for (run, shift) in zip(sharedRuns, taken.shifts) where shift != 0 {
             known.order.withUnsafeBufferPointer { order in
@@ -92,10 +92,5 @@ extension IncrementalParse {
         else { return nil }
         let ordinals = view.sections.map { ordinal(ofItem: Int($0.firstItem)) }
         return zip(ordinals, ordinals.dropFirst()).allSatisfy(<) ? ordinals : nil
-    }
-
-    fileprivate func element(at ordinal: Int) -> Range<Int> {
-        let payload = view.payloads[item(at: ordinal)]
-        return Int(payload.contentStart)..<Int(payload.contentStart) + Int(payload.contentCount)
     }
 }

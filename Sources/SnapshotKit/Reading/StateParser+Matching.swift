@@ -55,12 +55,8 @@ final class ElementReading {
 
     func classes(of view: ColumnsView) -> ElementClasses {
         if let known { return known }
-        let items = items(of: view)
-        let hashes = (0..<(items?.count ?? view.nodes.count)).map { index in
-            let item = items?[index] ?? index
-            return head.prints?[item].content ?? hash(view.content(ofItem: item))
-        }
-        let classes = ElementClasses(hashes)
+        let items = items(of: view) ?? Array(view.nodes.indices)
+        let classes = ElementClasses(items.map { head.prints?[$0].content ?? hash(view.content(ofItem: $0)) })
         known = classes
         return classes
     }
@@ -71,9 +67,7 @@ extension StateParser {
     @inline(never)
     mutating func passElement(_ item: Int, usesKnown: Bool) {
         guard let elements, elements.hasHead else { return }
-        let payload = builder.payloads[item]
-        let start = Int(payload.contentStart)
-        let hash = elements.hash(scanner.text(start..<start + Int(payload.contentCount)))
+        let hash = elements.hash(scanner.text(builder.payloads[item].content))
         elements.hashes.append(hash)
         guard usesKnown, let view = known?.view else { return }
         let classes = elements.classes(of: view)
