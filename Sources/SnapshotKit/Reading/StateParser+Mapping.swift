@@ -348,15 +348,15 @@ extension StateParser {
     mutating func readItemElements(
         below parent: Int = -1, level: Int = 0, _ targets: DocumentTargets, depth: Int
     ) throws(JSONError) {
-        let reading = { (reader: inout StateParser, item: Int) throws(JSONError) in
+        func read(_ reader: inout StateParser, _ item: Int) throws(JSONError) {
             try reader.readItemElement(item, level: level, targets, depth: depth + 1)
         }
         if targets.isMap {
-            try readMap(parent: parent, level: level, depth: depth, reading: reading)
+            try readMap(parent: parent, level: level, depth: depth, reading: read)
         } else if parent < 0 {
-            try readTopItems(depth: depth, reading: reading)
+            try readTopItems(depth: depth, reading: read)
         } else {
-            try readItems(parent: parent, level: level, depth: depth, reading: reading)
+            try readItems(parent: parent, level: level, depth: depth, reading: read)
         }
     }
 
