@@ -14,7 +14,8 @@ import SnapshotKit
 /// let shown = list.applying(view)
 /// ```
 ///
-/// Two views are equal when their `json` is, however they are written; two phrased differently may mean the same.
+/// Two views are equal when their `json` is, however they are written: white space, the order of members and tests,
+/// defaults and the spelling of numbers do not matter. Two phrased differently may mean the same.
 public struct StateView: Sendable, Hashable {
     /// The view in canonical form: members in one order, no white space, defaults left out.
     public let json: [UInt8]

@@ -154,11 +154,13 @@ extension ViewedState {
     }
 
     func positions(ofSection section: Int) -> Range<Int> {
-        let end = { (index: Int) in
-            arrangement?.ends[index]
-                ?? Int(picked == nil ? source.columns.sections[index].endItem : spans[index].end)
-        }
-        return ((section == 0 ? 0 : end(section - 1))..<end(section)).clamped(to: 0..<shownCount)
+        ((section == 0 ? 0 : end(ofSection: section - 1))..<end(ofSection: section)).clamped(to: 0..<shownCount)
+    }
+
+    /// The position after a section's last item, also beyond the limit.
+    private func end(ofSection section: Int) -> Int {
+        if let arrangement { return arrangement.ends[section] }
+        return Int(picked == nil ? source.columns.sections[section].endItem : spans[section].end)
     }
 
     /// The section that holds a position. O(log sections).
