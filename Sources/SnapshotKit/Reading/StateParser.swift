@@ -10,6 +10,7 @@ struct StateParser {
     var store: TokenBuffer
     var violations: Violations
     private(set) var excess: Excess?
+    /// Where the state starts in the document.
     var root = 0
     /// Whether it reads edits, or what may be edits without their envelope.
     var isOfEdits = false, isOfOperations = false
@@ -40,6 +41,7 @@ struct StateParser {
     /// The ordinal of the row whose group is being read; nil if it is the last one.
     var groupedRow: Int?
     var elements: ElementReading?
+    /// Whether the rows are in the sections of their groups already.
     var isArranged = false
     /// Whether there are, or may be, rows whose values could be no group, and where the first of them are.
     var hasUnusableGroups = false
