@@ -85,9 +85,7 @@ struct Lifecycle: Equatable, Sendable {
     private var endsSoon = false
     private var hasRefused = false
 
-    init(needsHandshake: Bool) {
-        phase = needsHandshake ? .handshake : .head
-    }
+    init(needsHandshake: Bool) { phase = needsHandshake ? .handshake : .head }
 
     /// Whether input is read in this phase.
     var takesInput: Bool {
@@ -99,27 +97,16 @@ struct Lifecycle: Equatable, Sendable {
 
     mutating func handle(_ event: Event) -> Action {
         switch event {
-        case .secured:
-            precondition(phase == .handshake)
-            phase = .head
-            return .nothing
+        case .secured: return move(from: .handshake, to: .head)
         case .receivedPlainText:
             precondition(phase == .handshake)
             return .refuse(.malformed(.plainText))
         case .headCompleted(let isLast):
-            precondition(phase == .head)
-            phase = .deciding
             self.isLast = isLast || endsSoon
-            return .nothing
-        case .bodyBegan:
-            precondition(phase == .deciding)
-            phase = .body
-            return .nothing
-        case .bodyEnded: return endBody()
-        case .deferred:
-            precondition(phase == .deciding)
-            phase = .waiting
-            return .nothing
+            return move(from: .head, to: .deciding)
+        case .bodyBegan: return move(from: .deciding, to: .body)
+        case .bodyEnded: return phase == .discarding ? proceed(behind: .none) : move(from: .body, to: .deciding)
+        case .deferred: return move(from: .deciding, to: .waiting)
         case .answered(let rest, let closes):
             precondition(phase == .deciding || phase == .waiting)
             isLast = isLast || closes || rest == .long
@@ -137,12 +124,22 @@ struct Lifecycle: Equatable, Sendable {
             hasRefused = true
             return leave()
         case .inputEnded(let isWithinHead): return endInput(isWithinHead)
-        case .outputDrained(let isInputClean): return drained(isInputClean)
+        case .outputDrained(let isInputClean):
+            guard phase == .flushing else { return .nothing }
+            // If nothing is unread, closing cannot destroy the answer.
+            phase = isInputClean && !hasRefused ? .closed : .lingering
+            return phase == .closed ? .finish : .finishSending
         case .timedOut(let isWithinHead): return timeOut(isWithinHead)
         case .stalled, .lost: return close()
         case .endAnnounced: return announceEnd()
         case .drainBegan(let isIdle): return drain(isIdle)
         }
+    }
+
+    private mutating func move(from expected: Phase, to next: Phase) -> Action {
+        precondition(phase == expected)
+        phase = next
+        return .nothing
     }
 
     private mutating func proceed(behind rest: UnreadBody) -> Action {
@@ -163,18 +160,6 @@ struct Lifecycle: Equatable, Sendable {
         return wasOpen ? .close : .nothing
     }
 
-    private mutating func endBody() -> Action {
-        switch phase {
-        case .body:
-            phase = .deciding
-            return .nothing
-        case .discarding:
-            return proceed(behind: .none)
-        case .handshake, .head, .deciding, .waiting, .streaming, .flushing, .lingering, .closed:
-            preconditionFailure("a body ended in phase \(phase)")
-        }
-    }
-
     private mutating func endInput(_ isWithinHead: Bool) -> Action {
         switch phase {
         case .head: return isWithinHead ? .refuse(.malformed(.endOfInput)) : leave()
@@ -184,17 +169,6 @@ struct Lifecycle: Equatable, Sendable {
         case .handshake, .streaming, .lingering: return close()
         // The client may still be waiting for its answer. One that has left looks the same until it is probed.
         case .deciding, .waiting, .flushing, .closed: return .nothing
-        }
-    }
-
-    private mutating func drained(_ isInputClean: Bool) -> Action {
-        switch phase {
-        case .flushing:
-            // If nothing is unread, closing cannot destroy the answer.
-            phase = isInputClean && !hasRefused ? .closed : .lingering
-            return phase == .closed ? .finish : .finishSending
-        case .handshake, .head, .deciding, .body, .waiting, .streaming, .discarding, .lingering, .closed:
-            return .nothing
         }
     }
 
