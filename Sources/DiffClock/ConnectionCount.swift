@@ -19,19 +19,6 @@ public final class ConnectionCount: Sendable {
     /// Ages `recent`. Only one thread may call.
     public func age() { latest.store(max(value, recent / 8 * 7), ordering: .relaxed) }
 
-    /// One connection, counted until this is released.
-    public final class Hold: Sendable {
-        private let count: ConnectionCount
-
-        /// Counts one connection in `count`.
-        public init(in count: ConnectionCount) {
-            self.count = count
-            count.add()
-        }
-
-        deinit { count.subtract() }
-    }
-
     /// Counts one more.
     public func add() { open.add(1, ordering: .relaxed) }
 

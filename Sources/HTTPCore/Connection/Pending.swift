@@ -10,14 +10,9 @@ public final class Pending: Sendable {
     private let isAnswered = Atomic<Bool>(false)
     private let link: PendingLink
 
-    init(loop: EventLoop, _ link: PendingLink) {
-        self.loop = loop
-        self.link = link
-    }
+    init(loop: EventLoop, _ link: PendingLink) { (self.loop, self.link) = (loop, link) }
 
-    deinit {
-        answer(Response(status: 500))
-    }
+    deinit { answer(Response(status: 500)) }
 
     /// Whether the connection is lost, so that nobody needs the answer.
     public var isGone: Bool { link.isLost }
@@ -33,28 +28,25 @@ public final class Pending: Sendable {
 
     /// Calls `action` once, on the loop, if the connection is lost before the answer. A peer that has shut down its
     /// side may be gone or waiting: half a second later it is probed.
-    public func onGone(_ action: @escaping @Sendable () -> Void) {
-        loop.perform { [link] in link.register(action) }
-    }
+    public func onGone(_ action: @escaping @Sendable () -> Void) { loop.perform { [link] in link.register(action) } }
 }
 
-/// The loop's side of a pending exchange, confined to the loop. The connection holds this instead of the `Pending`, so
-/// a service that drops its `Pending` without an answer is noticed.
+/// The loop's side of a pending exchange. The connection holds this instead of the `Pending`, so a service that drops
+/// its `Pending` without an answer is noticed.
 final class PendingLink: @unchecked Sendable {
     private var connection: Connection?
     private var whenGone: (@Sendable () -> Void)?
     private let lost = Atomic<Bool>(false)
-    /// The slot of a lost connection is held until its work is done: otherwise a client that never waits could queue
-    /// any amount of work.
-    private var hold: ConnectionCount.Hold?
+    /// A lost connection counts until its work is done: otherwise a client that never waits could queue any amount.
+    private var connections: ConnectionCount?
     private var peerPermit: PeerPermit?
 
     /// From any thread.
     var isLost: Bool { lost.load(ordering: .relaxed) }
 
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
+    init(_ connection: Connection) { self.connection = connection }
+
+    deinit { connections?.subtract() }
 
     func deliver(_ response: Response) {
         whenGone = nil
@@ -71,11 +63,10 @@ final class PendingLink: @unchecked Sendable {
 
     func connectionClosed(_ peerPermit: consuming PeerPermit?) {
         self.peerPermit = peerPermit
-        hold = connection.map { ConnectionCount.Hold(in: $0.shard.options.openConnections) }
+        connections = connection?.shard.options.openConnections
+        connections?.add()
         connection = nil
         lost.store(true, ordering: .relaxed)
-        let action = whenGone
-        whenGone = nil
-        action?()
+        whenGone.take()?()
     }
 }
