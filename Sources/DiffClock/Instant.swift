@@ -1,8 +1,5 @@
-// What threads share: instants of the monotonic clock, locks, promises, queues, memory budgets, and the protocol for
-// running work elsewhere (`WorkExecutor`). The target knows the C library, but neither loops nor connections. So
-// sessions and stores need no server to be built or tested.
-//
-// Everything is public, since the compiler does not inline what is `package` across targets (docs/architecture.md).
+// DiffClock has what threads share, but neither loops nor connections, so that sessions and stores need no server to be
+// built or tested. All of it is public: the compiler does not inline what is `package` across targets.
 
 import CDiffSystem
 
@@ -29,9 +26,7 @@ public struct Instant: Comparable, Hashable, Sendable {
     /// Seconds since 1970, at the kernel's last tick.
     public static var wallClockSeconds: Int { read(CLOCK_REALTIME_COARSE).tv_sec }
 
-    private init(_ time: timespec) {
-        self.init(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
-    }
+    private init(_ time: timespec) { nanoseconds = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) }
 
     private static func read(_ clock: clockid_t) -> timespec {
         var time = timespec()

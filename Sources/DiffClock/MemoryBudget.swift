@@ -1,9 +1,7 @@
 import Synchronization
 
-/// A limit on memory, in bytes: on all that a process counts, or on a part for one purpose.
-///
-/// It counts and does not allocate: holders of memory take its bytes here first, and give them back when they free it.
-/// May be called from any thread.
+/// A limit on memory, in bytes: on all that a process counts, or on a part for one purpose. It only counts: holders of
+/// memory take its bytes here first, and give them back when they free it. From any thread.
 public final class MemoryBudget: Sendable {
     /// The most bytes that may be taken.
     public let limit: Int
@@ -11,15 +9,11 @@ public final class MemoryBudget: Sendable {
     public static let sparedPart = 16
     private let used = Atomic<Int>(0)
     private let whole: MemoryBudget?
-    /// Not the bare function: reading one as a generic value wraps it in a thunk, which the lock would then store, so
-    /// that every read would add another layer.
-    private let listener = Locked<Listener?>(nil)
+    /// An array, not a function: the lock would store the thunk that reading a function as a generic value makes, and
+    /// each read would add another.
+    private let listeners = Locked<[@Sendable () -> Void]>([])
     private let waiting = Locked(Waiting())
     private let isAwaited = Atomic<Bool>(false)
-
-    private struct Listener: Sendable {
-        let call: @Sendable () -> Void
-    }
 
     private struct Waiting {
         var queue = Queue<(bytes: Int, goOn: @Sendable (MemoryShare) -> Void)>()
@@ -42,7 +36,7 @@ public final class MemoryBudget: Sendable {
     public init(limit: Int = .max, of whole: MemoryBudget? = nil) { (self.limit, self.whole) = (limit, whole) }
 
     /// Calls `action` for each further MiB taken, so that others can make room.
-    public func onGrowth(_ action: @escaping @Sendable () -> Void) { listener.withLock { $0 = Listener(call: action) } }
+    public func onGrowth(_ action: @escaping @Sendable () -> Void) { listeners.withLock { $0.append(action) } }
 
     /// Takes bytes; returns false and takes nothing if that would exceed the limit, less what has to stay free.
     ///
@@ -65,7 +59,7 @@ public final class MemoryBudget: Sendable {
     public func charge(_ bytes: Int) { grew(by: bytes, to: used.wrappingAdd(bytes, ordering: .relaxed).newValue) }
 
     private func grew(by bytes: Int, to after: Int) {
-        if after >> 20 != (after - bytes) >> 20 { listener.withLock { $0 }?.call() }
+        if after >> 20 != (after - bytes) >> 20 { for call in listeners.withLock({ $0 }) { call() } }
         whole?.charge(bytes)
     }
 
@@ -102,10 +96,7 @@ public final class MemoryBudget: Sendable {
     /// thousands of nested calls would recurse too deeply.
     private func admit() {
         guard waiting.withLock({ !exchange(&$0.isOpening, with: true) }) else { return }
-        while let (bytes, goOn) = nextWaiter() {
-            let share = MemoryShare(holding: bytes, of: self)
-            goOn(share)
-        }
+        while let (bytes, goOn) = nextWaiter() { goOn(MemoryShare(holding: bytes, of: self)) }
     }
 
     private func nextWaiter() -> (bytes: Int, goOn: @Sendable (MemoryShare) -> Void)? {
