@@ -7,17 +7,10 @@ import CDiffSystem
 /// socket without a memory BIO, SIGPIPE cannot happen, and a read that emptied the socket is noticed, which saves
 /// another that would find nothing. The BIO's reference is unretained: the transport owns the SSL, which owns the BIO.
 final class TLSTransport: Transport {
-    private enum State {
-        case handshaking
-        case open
-        /// The peer spoke plain HTTP, and is answered in kind.
-        case plain
-        case failed
-    }
-
     private let below: any Transport
     private let ssl: OpaquePointer
-    private var state = State.handshaking
+    /// `blocked` during the handshake. A peer that spoke plain HTTP is answered in kind.
+    private var state = Preparation.blocked
     /// Why it failed, for people.
     private(set) var failure = ""
     private var hasNotified = false
@@ -54,27 +47,18 @@ final class TLSTransport: Transport {
     deinit { SSL_free(ssl) }
 
     func prepare() -> Preparation {
-        switch state {
-        case .handshaking: break
-        case .open: return .ready
-        case .plain: return .plainText
-        case .failed: return .failed
-        }
+        guard state == .blocked else { return state }
         ERR_clear_error()
         let result = SSL_do_handshake(ssl)
-        if result == 1 {
-            state = .open
-            return .ready
-        }
         switch SSL_get_error(ssl, result) {
-        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .blocked
+        case SSL_ERROR_NONE: state = .ready
+        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: break
         default:
-            let reason = ERR_peek_error() & 0x7F_FFFF
-            let isHTTP = reason == UInt(SSL_R_HTTP_REQUEST)
+            let isHTTP = ERR_peek_error() & 0x7F_FFFF == UInt(SSL_R_HTTP_REQUEST)
             failure = handshakeFailure()
-            state = isHTTP ? .plain : .failed
-            return isHTTP ? .plainText : .failed
+            state = isHTTP ? .plainText : .failed
         }
+        return state
     }
 
     private func handshakeFailure() -> String {
@@ -89,9 +73,9 @@ final class TLSTransport: Transport {
     /// it does not need.
     var held: Int {
         switch state {
-        case .handshaking: hasUnanswered ? Self.largestMessage : 0
-        case .open: SSL_has_pending(ssl) == 1 ? Self.largestRecord : 0
-        case .plain, .failed: 0
+        case .blocked: hasUnanswered ? Self.largestMessage : 0
+        case .ready: SSL_has_pending(ssl) == 1 ? Self.largestRecord : 0
+        case .plainText, .failed: 0
         }
     }
 
@@ -100,7 +84,7 @@ final class TLSTransport: Transport {
     private static let largestRecord = 17 * 1024
 
     func receive(into room: UnsafeMutableRawBufferPointer) -> Transfer {
-        if state == .plain { return below.receive(into: room) }
+        if state == .plainText { return below.receive(into: room) }
         var filled = 0
         while filled < room.count {
             ERR_clear_error()
@@ -117,7 +101,7 @@ final class TLSTransport: Transport {
     }
 
     func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) -> Transfer {
-        if state == .plain { return below.send(bytes, hasMore: hasMore) }
+        if state == .plainText { return below.send(bytes, hasMore: hasMore) }
         ERR_clear_error()
         let count = SSL_write(ssl, bytes.baseAddress, Int32(clamping: bytes.count))
         return count > 0 ? .moved(Int(count)) : transfer(count)
@@ -139,7 +123,7 @@ final class TLSTransport: Transport {
 
     /// Sends close_notify, by which clients tell an end from a truncation (RFC 8446 §6.1).
     private func notify() {
-        guard state == .open, !hasNotified else { return }
+        guard state == .ready, !hasNotified else { return }
         hasNotified = true
         ERR_clear_error()
         SSL_shutdown(ssl)
