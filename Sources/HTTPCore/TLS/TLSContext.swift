@@ -33,11 +33,16 @@ final class TLSContext: @unchecked Sendable {
         tls_context_cache_sessions(context, 20_000)
         let name = Array("http".utf8)
         SSL_CTX_set_session_id_context(context, name, UInt32(name.count))
-        SSL_CTX_set_alpn_select_cb(
-            context,
-            { _, chosen, length, offered, count, _ in
-                TLSContext.chooseProtocol(chosen, length, offered, count)
-            }, nil)
+        // Chooses `http/1.1`; a client that offers only others gets an alert (RFC 7301 §3.2).
+        let choose: SSL_CTX_alpn_select_cb_func = { _, chosen, length, offered, count, _ in
+            let known: StaticString = "\u{8}http/1.1"
+            var name: UnsafeMutablePointer<UInt8>?
+            let verdict = SSL_select_next_proto(
+                &name, length, known.utf8Start, UInt32(known.utf8CodeUnitCount), offered, count)
+            chosen?.pointee = UnsafePointer(name)
+            return verdict == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL
+        }
+        SSL_CTX_set_alpn_select_cb(context, choose, nil)
     }
 
     /// The common configuration of servers and clients.
@@ -54,27 +59,6 @@ final class TLSContext: @unchecked Sendable {
         tls_context_set_read_ahead(context)
         // Otherwise OpenSSL would ask the terminal for the passphrase of an encrypted key.
         SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in -1 }
-    }
-
-    /// Chooses `http/1.1`; a client that offers only others gets an alert (RFC 7301 §3.2).
-    private static func chooseProtocol(
-        _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, _ length: UnsafeMutablePointer<UInt8>?,
-        _ offered: UnsafePointer<UInt8>?, _ count: UInt32
-    ) -> Int32 {
-        guard let offered else { return SSL_TLSEXT_ERR_NOACK }
-        let list = UnsafeRawBufferPointer(start: offered, count: Int(count))
-        var start = 0
-        while start < list.count {
-            let end = start + 1 + Int(list[start])
-            guard end <= list.count else { break }
-            if list.slice(start + 1, end).spells("http/1.1") {
-                chosen?.pointee = offered + start + 1
-                length?.pointee = list[start]
-                return SSL_TLSEXT_ERR_OK
-            }
-            start = end
-        }
-        return SSL_TLSEXT_ERR_ALERT_FATAL
     }
 
     /// Reads a certificate with its chain, and its key.
