@@ -65,9 +65,7 @@ public final class EventLoop: WorkExecutor {
         confined = Confined()
     }
 
-    deinit {
-        currentRequest.exchange(nil, ordering: .acquiring)?.release()
-    }
+    deinit { currentRequest.exchange(nil, ordering: .acquiring)?.release() }
 
     /// Whether the caller runs on this loop.
     public var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
@@ -106,14 +104,10 @@ public final class EventLoop: WorkExecutor {
         return loop
     }
 
-    func start() {
-        SystemThread.start(named: "loop \(name)") { self.run() }
-    }
+    func start() { SystemThread.start(named: "loop \(name)") { self.run() } }
 
     /// Ends the loop after the jobs handed over so far.
-    public func end() {
-        execute { self.isStopping.store(true, ordering: .relaxed) }
-    }
+    public func end() { execute { self.isStopping.store(true, ordering: .relaxed) } }
 
     /// How many iterations have begun. From any thread.
     var iterations: Int { iterationCount.load(ordering: .relaxed) }
@@ -185,7 +179,11 @@ extension EventLoop {
             let polled = poller.wait(until: confined.isIdle ? confined.wheel.nextDue() : .past)
             iterate(at: .now, wallClock: Instant.wallClockSeconds) {
                 if polled.isWoken { takeJobs() }
-                for event in polled.events { take(event) }
+                for event in polled.events {
+                    if let receiver = receiver(of: event.descriptor) {
+                        confined.events.append((receiver, event.readiness))
+                    }
+                }
             }
         }
         // Late jobs still run: others may be waiting for their results.
@@ -220,10 +218,6 @@ extension EventLoop {
 
     /// How many nanoseconds the thread was ready but had no processor; 0 if unknown.
     var runDelay: Int64 { KernelThread.runDelay(of: kernelThread.load(ordering: .relaxed)) }
-
-    private func take(_ event: PolledEvent) {
-        if let receiver = receiver(of: event.descriptor) { confined.events.append((receiver, event.readiness)) }
-    }
 
     private func takeJobs() {
         confined.jobs.append(contentsOf: jobs.withLock { exchange(&$0, with: []) } ?? [])

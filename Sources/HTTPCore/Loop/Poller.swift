@@ -1,13 +1,7 @@
-// What a loop asks the system: which descriptors are ready. Receivers, jobs and alarms are the loop's alone.
-//
-// Interests are the three kinds in use, not flags to combine.
-
 import CDiffSystem
 import DiffClock
 
-/// What a descriptor is ready for, or watched for.
-///
-/// The bits are those of poll(2) and epoll(7), so nothing has to be translated.
+/// What a descriptor is ready for, or watched for, in the bits of poll(2) and epoll(7).
 public struct Readiness: OptionSet, Sendable, Hashable {
     /// The bits.
     public let rawValue: UInt16
@@ -30,8 +24,8 @@ public struct Readiness: OptionSet, Sendable, Hashable {
     static let inputEnd = Readiness(rawValue: 0x2000)
 }
 
-/// What a descriptor is watched for, and how often it is reported.
-enum Interest: Equatable {
+/// What a descriptor is watched for, and how often it is reported: the kinds in use, not flags to combine.
+enum Interest {
     /// A listening socket: reported in each wait in which there is a connection to accept. With `isShared`, several
     /// loops watch it, and few of them need to be told.
     case connections(isShared: Bool)
@@ -42,18 +36,9 @@ enum Interest: Equatable {
     case once(Readiness)
 }
 
-/// An event found by a wait.
-struct PolledEvent {
-    let descriptor: Int32
-    let readiness: Readiness
-}
-
-/// The result of a wait.
-struct Polled {
-    /// Valid until the next wait.
-    let events: UnsafeBufferPointer<PolledEvent>
-    /// Whether `wake` was called since the last wait.
-    let isWoken: Bool
+extension epoll_event {
+    var descriptor: Int32 { data.fd }
+    var readiness: Readiness { Readiness(rawValue: UInt16(truncatingIfNeeded: events)) }
 }
 
 /// How a loop waits for its descriptors.
@@ -77,7 +62,6 @@ final class Poller: @unchecked Sendable {
     /// Nil if the loop waits in epoll_wait(2) itself.
     private let dispatch: DispatchWait?
     private let found = UnsafeMutablePointer<epoll_event>.allocate(capacity: maxEvents)
-    private let events = UnsafeMutablePointer<PolledEvent>.allocate(capacity: maxEvents)
     /// Events of one wait; more are reported by the next.
     private static var maxEvents: Int { 256 }
 
@@ -96,7 +80,6 @@ final class Poller: @unchecked Sendable {
         if dispatch == nil, epoll >= 0 { CDiffSystem.close(epoll) }
         if wakeup >= 0 { CDiffSystem.close(wakeup) }
         found.deallocate()
-        events.deallocate()
     }
 
     /// Watches a descriptor; false if the kernel has no memory for it.
@@ -112,38 +95,30 @@ final class Poller: @unchecked Sendable {
     /// Stops watching a descriptor.
     func remove(_ descriptor: Int32) { _ = control(EPOLL_CTL_DEL, descriptor, 0) }
 
+    /// The result of a wait: events, valid until the next one, and whether `wake` was called, which is an event of a
+    /// descriptor that nobody watches.
+    typealias Polled = (events: UnsafeBufferPointer<epoll_event>, isWoken: Bool)
+
     /// Waits for an event, `wake` or the deadline: `.never` waits for ever, a past one not at all. A signal may end the
     /// wait early, without events.
     func wait(until deadline: Instant) -> Polled {
         guard let dispatch else { return take(until: deadline) }
         while true {
             let polled = take(until: .past)
-            guard polled.events.isEmpty, !polled.isWoken, Instant.now < deadline else { return polled }
+            guard polled.events.isEmpty, Instant.now < deadline else { return polled }
             dispatch.wait(until: deadline)
         }
     }
 
     private func take(until deadline: Instant) -> Polled {
         let count = epoll_wait(epoll, found, Int32(Self.maxEvents), Self.milliseconds(until: deadline))
-        var kept = 0
-        var isWoken = false
-        var index = 0
-        while index < Int(count) {
-            let (descriptor, bits) = (found[index].data.fd, found[index].events)
-            index &+= 1
-            if descriptor == wakeup {
-                isWoken = true
-                continue
-            }
-            events[kept] = PolledEvent(
-                descriptor: descriptor, readiness: Readiness(rawValue: UInt16(truncatingIfNeeded: bits)))
-            kept &+= 1
-        }
+        let events = UnsafeBufferPointer(start: found, count: max(0, Int(count)))
+        let isWoken = events.contains { $0.descriptor == wakeup }
         if isWoken {
             var calls: UInt64 = 0
             _ = read(wakeup, &calls, 8)
         }
-        return Polled(events: UnsafeBufferPointer(start: events, count: kept), isWoken: isWoken)
+        return (events, isWoken)
     }
 
     /// Ends the present wait, or the next. From any thread.
