@@ -40,16 +40,6 @@ final class LoopResources {
     }
 }
 
-extension EventLoop {
-    /// Created for the first connection.
-    var resources: LoopResources {
-        if let attachment { return unsafeDowncast(attachment, to: LoopResources.self) }
-        let resources = LoopResources()
-        attachment = resources
-        return resources
-    }
-}
-
 // MARK: - The date
 
 /// The Date field line in the only form that a server may write (RFC 9110 §5.6.7), formatted once a second.

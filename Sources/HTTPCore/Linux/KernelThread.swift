@@ -2,14 +2,6 @@ import CDiffSystem
 
 /// A thread as the kernel knows it.
 enum KernelThread {
-    /// Names a thread, up to 15 octets.
-    static func name(_ thread: pthread_t, _ name: String) {
-        pthread_setname_np(thread, String(decoding: name.utf8.prefix(15), as: UTF8.self))
-    }
-
-    /// The calling thread's id, as in `/proc`.
-    static var current: Int32 { current_thread() }
-
     /// How many nanoseconds a thread was ready but had no processor (the second number of `schedstat`); 0 if unknown.
     static func runDelay(of thread: Int32) -> Int64 {
         let file = open("/proc/self/task/\(thread)/schedstat", O_RDONLY | O_CLOEXEC)

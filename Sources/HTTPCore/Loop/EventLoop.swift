@@ -52,7 +52,7 @@ public final class EventLoop: WorkExecutor {
         /// Indexed by descriptor, since those are small and dense. An event that outlived its descriptor finds nothing,
         /// or at worst another receiver, which then reads in vain.
         var watched: [(any EventReceiver)?] = []
-        var attachment: AnyObject?
+        lazy var resources = LoopResources()
         /// Whether there is nothing to do until an event arrives.
         var isIdle: Bool {
             marked.isEmpty && left.isEmpty && last.isEmpty && jobs.isEmpty && due.isEmpty && events.isEmpty
@@ -143,11 +143,8 @@ extension EventLoop {
     /// The time when this iteration began, in seconds since 1970.
     var wallClock: Int { confined.wallClock }
 
-    /// Stored for the users of the loop, which itself ignores it.
-    var attachment: AnyObject? {
-        get { confined.attachment }
-        set { confined.attachment = newValue }
-    }
+    /// What the loop's connections share; made for the first one.
+    var resources: LoopResources { confined.resources }
 
     func arm(_ alarm: Alarm, at due: Instant) { confined.wheel.arm(alarm, at: due) }
     func disarm(_ alarm: Alarm) { confined.wheel.disarm(alarm) }
@@ -174,7 +171,6 @@ extension EventLoop {
             _ = exchange(&confined.watched, with: [])
             thread.store(0, ordering: .relaxed)
         }
-        let poller = poller
         while !isStopping.load(ordering: .relaxed) {
             let polled = poller.wait(until: confined.isIdle ? confined.wheel.nextDue() : .past)
             iterate(at: .now, wallClock: Instant.wallClockSeconds) {
@@ -187,14 +183,10 @@ extension EventLoop {
             }
         }
         // Late jobs still run: others may be waiting for their results.
-        var hasEnded = false
-        while !hasEnded {
+        repeat {
             runJobs()
-            hasEnded = jobs.withLock { jobs in
-                if jobs?.isEmpty == true { jobs = nil }
-                return jobs == nil
-            }
-        }
+            jobs.withLock { if $0?.isEmpty == true { $0 = nil } }
+        } while jobs.withLock { $0 != nil }
     }
 
     /// One turn. A test supplies the clock and the events.
@@ -213,7 +205,7 @@ extension EventLoop {
     /// Makes the calling thread the loop's.
     func adoptThread() {
         thread.store(UInt(pthread_self()), ordering: .relaxed)
-        kernelThread.store(KernelThread.current, ordering: .relaxed)
+        kernelThread.store(current_thread(), ordering: .relaxed)
     }
 
     /// How many nanoseconds the thread was ready but had no processor; 0 if unknown.
@@ -237,9 +229,7 @@ extension EventLoop {
         confined.left.work(clock, Self.resume)
         while let receiver = confined.fresh.popFirst() { confined.left.append(receiver) }
         guard !confined.last.isEmpty else { return }
-        let last = confined.last
-        confined.last.removeAll(keepingCapacity: true)
-        last.forEach(Self.resume)
+        exchange(&confined.last, with: []).forEach(Self.resume)
     }
 
     private static func resume(_ receiver: any IterationEndReceiver) {

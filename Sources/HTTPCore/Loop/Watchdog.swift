@@ -1,14 +1,11 @@
-// A loop stuck in endless work, or on a lock that is never released, never serves its connections again, and blocks
-// everything that waits for it. Only a new process helps. So a dedicated thread wakes each loop now and then and checks
-// that it turns. It takes no lock that a loop holds while it works.
-//
-// Time in which the watchdog itself did not run does not count, nor does time in which the loop was ready but had no
-// processor: a process that was stopped or starved is not stuck, and a restart would only delay it further.
-
 import CDiffSystem
 import DiffClock
 
-/// Finds loops that are stuck.
+/// Finds loops that are stuck in endless work, or on a lock that is never released: only a new process helps. A thread
+/// wakes each loop now and then and checks that it turns. It takes no lock that a loop holds while it works.
+///
+/// Time in which the watchdog itself did not run does not count, nor does time in which the loop was ready but had no
+/// processor: a process that was stopped or starved is not stuck, and a restart would only delay it further.
 public final class Watchdog: Sendable {
     /// A loop that is stuck.
     public struct Finding: Sendable {
@@ -61,21 +58,15 @@ public final class Watchdog: Sendable {
     func look(at now: Instant, delay: (EventLoop) -> Int64 = \.runDelay) -> [Finding] {
         watches.withLock { watches in
             zip(loops.indices, loops).compactMap { index, loop in
-                let iterations = loop.iterations
+                let (before, iterations, delayed) = (watches[index], loop.iterations, delay(loop))
                 loop.wake()
-                // Time in which nothing was checked does not count, nor does that of a loop that is ending.
-                let delayed = delay(loop)
-                let passed = loop.isEnding ? 0 : min(now.nanoseconds - watches[index].last.nanoseconds, limit / 4)
-                let lost = min(passed, max(0, delayed - watches[index].delayed))
-                watches[index].still =
-                    iterations == watches[index].iterations ? watches[index].still + passed - lost : 0
-                watches[index].delayed = delayed
-                watches[index].iterations = iterations
-                watches[index].last = now
-                guard watches[index].still >= limit else { return nil }
-                return Finding(
-                    loop: loop.name, time: .nanoseconds(watches[index].still),
-                    request: loop.request(inIteration: iterations))
+                let passed = loop.isEnding ? 0 : min(now.nanoseconds - before.last.nanoseconds, limit / 4)
+                let lost = min(passed, max(0, delayed - before.delayed))
+                let still = iterations == before.iterations ? before.still + passed - lost : 0
+                watches[index] = Watch(iterations: iterations, still: still, last: now, delayed: delayed)
+                guard still >= limit else { return nil }
+                let request = loop.request(inIteration: iterations)
+                return Finding(loop: loop.name, time: .nanoseconds(still), request: request)
             }
         }
     }

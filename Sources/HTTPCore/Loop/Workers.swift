@@ -31,9 +31,7 @@ public final class Workers: Sendable {
         }
     }
 
-    deinit {
-        for _ in 0..<count { arrivals.signal() }
-    }
+    deinit { for _ in 0..<count { arrivals.signal() } }
 
     /// Jobs that have not begun, except for the uncounted ones.
     public var waiting: Int { jobs.withLock { $0.count } }
@@ -104,7 +102,7 @@ public enum SystemThread {
                 return nil
             }, context)
         precondition(status == 0, "the system has no room for a thread")
-        KernelThread.name(thread, name)
+        pthread_setname_np(thread, String(decoding: name.utf8.prefix(15), as: UTF8.self))
         pthread_detach(thread)
     }
 
