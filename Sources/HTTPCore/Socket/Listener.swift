@@ -4,12 +4,12 @@ import CDiffSystem
 ///
 /// When the process runs out of descriptors, accept fails while the backlog keeps the socket readable, and a loop that
 /// tried again would spin. So the listener stops watching its socket until a connection has closed or a pause is over.
-package final class Listener: EventReceiver {
+final class Listener: EventReceiver {
     let descriptor: Int32
     let socket: ListeningSocket
     private let shard: Shard
     private var state = ListenerState.open
-    private var alarm: Alarm?
+    private lazy var alarm = Alarm { [unowned self] in resume() }
 
     /// How many connections the next event accepts. If the backlog holds more, another event follows at once; asking an
     /// empty backlog costs a system call for each connection that comes alone. So this grows only while events keep
@@ -35,7 +35,7 @@ package final class Listener: EventReceiver {
     /// Accepts what is in the backlog, and no more. Closes the socket, unless it is shared with other loops.
     /// Connections in the backlog of an inherited socket are left to the next process.
     func stop() {
-        if let alarm { shard.loop.disarm(alarm) }
+        shard.loop.disarm(alarm)
         guard state.end() else { return }
         if !socket.isInherited { accept(atMost: 1 << 16) }
         if socket.isShared { shard.loop.unwatch(descriptor) } else { shard.loop.close(descriptor) }
@@ -55,9 +55,7 @@ package final class Listener: EventReceiver {
     }
 
     /// Ends a pause.
-    func resume() {
-        if state.resume() { start() }
-    }
+    func resume() { if state.resume() { start() } }
 
     /// Returns how many were accepted.
     @discardableResult
@@ -84,8 +82,6 @@ package final class Listener: EventReceiver {
         guard state.pause() else { return }
         shard.loop.unwatch(descriptor)
         shard.count(\.acceptPauses)
-        let alarm = alarm ?? Alarm { [unowned self] in resume() }
-        self.alarm = alarm
         shard.loop.arm(alarm, at: shard.loop.now + Self.pause)
     }
 }
@@ -98,14 +94,11 @@ enum ListenerState {
     /// The server is shutting down.
     case ended
 
-    mutating func pause() -> Bool { change(to: .paused, from: self == .open) }
-    mutating func resume() -> Bool { change(to: .open, from: self == .paused) }
-    mutating func end() -> Bool {
-        defer { self = .ended }
-        return self != .ended
-    }
+    mutating func pause() -> Bool { change(to: .paused, if: self == .open) }
+    mutating func resume() -> Bool { change(to: .open, if: self == .paused) }
+    mutating func end() -> Bool { change(to: .ended, if: self != .ended) }
 
-    private mutating func change(to next: ListenerState, from isPossible: Bool) -> Bool {
+    private mutating func change(to next: ListenerState, if isPossible: Bool) -> Bool {
         if isPossible { self = next }
         return isPossible
     }
