@@ -83,9 +83,7 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
         resolve()
     }
 
-    deinit {
-        transport?.close(gracefully: false)
-    }
+    deinit { transport?.close(gracefully: false) }
 
     /// Sends `bytes`, once the connection is open. Dropped after it is closed.
     public func send(_ bytes: [UInt8]) {
@@ -118,8 +116,7 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
 
     private func connect(_ addresses: [SocketAddress]) {
         guard phase == .resolving else { return }
-        self.addresses = addresses
-        phase = .connecting
+        (self.addresses, phase) = (addresses, .connecting)
         connectNext()
     }
 
@@ -154,8 +151,7 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
     }
 
     private func dropSocket() {
-        transport?.close(gracefully: false)
-        transport = nil
+        transport.take()?.close(gracefully: false)
         descriptor = -1
     }
 
@@ -234,8 +230,7 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
 
     private func flush() {
         guard phase == .open, let transport else { return }
-        let result = output.isEmpty ? nil : output.flush(transport)
-        switch result {
+        switch output.flush(transport) {
         case nil: watch(forOutput: false)
         case .blocked, .moved: watch(forOutput: true)
         case .ended, .failed: breakDown()
@@ -258,21 +253,15 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
         lose(.broken(reason.isEmpty ? String(cString: strerror(errno)) : reason))
     }
 
-    private func lose(_ loss: Loss) {
-        let handlers = handlers
-        guard finish(gracefully: false) else { return }
-        handlers?.closed(loss)
-    }
+    private func lose(_ loss: Loss) { finish(gracefully: false)?.closed(loss) }
 
+    /// Returns the handlers, unless the connection was closed before.
     @discardableResult
-    private func finish(gracefully: Bool) -> Bool {
-        guard phase != .closed else { return false }
+    private func finish(gracefully: Bool) -> Handlers? {
         phase = .closed
-        handlers = nil
         loop.disarm(alarm)
-        transport?.close(gracefully: gracefully)
-        transport = nil
-        return true
+        transport.take()?.close(gracefully: gracefully)
+        return handlers.take()
     }
 }
 
