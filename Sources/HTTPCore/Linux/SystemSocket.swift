@@ -13,16 +13,6 @@ enum SystemSocket {
         return storage.fill { accept4(listening, $0, $1, flags) }.result
     }
 
-    /// The flags of send(2): no signal if the peer is gone. `hasMore`: another send follows at once.
-    static func sendFlags(hasMore: Bool) -> Int32 {
-        Int32(MSG_NOSIGNAL) | (hasMore ? Int32(MSG_MORE) : 0)
-    }
-
-    /// How long a peer may leave octets unacknowledged before the connection is lost.
-    static func limitUnacknowledged(_ descriptor: Int32, milliseconds: Int32) {
-        setOption(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, milliseconds)
-    }
-
     /// Makes the kernel drop requests for new connections from now on.
     static func ignoreNew(_ listening: Int32) {
         // A filter of packets (SO_ATTACH_FILTER, socket(7)). It sees the TCP header, whose octet 13 has the flags.

@@ -105,7 +105,7 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
     private func resolve() {
         if case .unix(let path) = destination { return loop.execute { self.connect([.unix(path: path)]) } }
         Self.resolver.run { [self] in
-            do throws(NameError) {
+            do throws(ListenError) {
                 let addresses = try destination.resolved()
                 loop.execute { self.connect(addresses) }
             } catch {
@@ -298,7 +298,7 @@ public enum ConnectAddress: Sendable, Hashable, CustomStringConvertible {
     var host: String? { if case .tcp(let host, _) = self { host } else { nil } }
 
     /// The addresses to try, in order. Blocks.
-    func resolved() throws(NameError) -> [SocketAddress] {
+    func resolved() throws(ListenError) -> [SocketAddress] {
         switch self {
         case .tcp(let host, let port): try SocketAddress.resolved(host: host, port: port)
         case .unix(let path): [.unix(path: path)]

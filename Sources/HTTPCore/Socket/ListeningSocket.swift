@@ -20,14 +20,20 @@ struct ListeningSocket {
     private static let backlog: Int32 = 4096
 
     static func open(_ listen: ListenAddress, options: ServerOptions) throws(ListenError) -> [ListeningSocket] {
+        let (host, port): (String, UInt16)
         switch listen {
         case .inherited(let descriptor): return [try adopt(descriptor, listen)]
         case .unix(let path): return [try openUnix(path, options: options)]
-        case .tcp: break
+        case .tcp(let name, let number): (host, port) = (name, number)
         }
+        let isAny = host.isEmpty || host == "*"
+        let addresses =
+            isAny
+            ? [.v6(high: 0, low: 0, port: port, scope: 0)]
+            : try SocketAddress.resolved(host: host, port: port, flags: AI_PASSIVE)
         var sockets: [ListeningSocket] = []
         var failure: ListenError?
-        for address in try listen.resolved() {
+        for address in addresses {
             do { sockets.append(try openTCP(address, options: options)) } catch {
                 // A name like localhost may have an address of a family that this machine lacks.
                 guard error.isFamilyMissing else {
@@ -37,9 +43,7 @@ struct ListeningSocket {
                 failure = error
             }
         }
-        if sockets.isEmpty, case .tcp(let host, let port) = listen, host.isEmpty || host == "*" {
-            return [try openTCP(.v4(address: 0, port: port), options: options)]
-        }
+        if sockets.isEmpty, isAny { return [try openTCP(.v4(address: 0, port: port), options: options)] }
         if sockets.isEmpty { throw failure ?? ListenError(address: listen.description, reason: "no address") }
         return sockets
     }
@@ -52,9 +56,7 @@ struct ListeningSocket {
     }
 
     /// Closes the sockets. Call it once no loop watches them.
-    func close() {
-        descriptors.forEach { _ = CDiffSystem.close($0) }
-    }
+    func close() { descriptors.forEach { _ = CDiffSystem.close($0) } }
 
     /// Stops the kernel from completing further connections; those that it has begun can still be accepted. A client
     /// that connects now retries, and is refused once the socket is closed. On systems other than Linux, some of the
@@ -101,12 +103,11 @@ struct ListeningSocket {
         // Output that the kernel queues for slow readers is memory too. This does not limit the octets in flight, and
         // so not the throughput.
         setOption(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, unsentBytes)
+        // How long a peer may leave octets unacknowledged before the connection is lost, in milliseconds.
         let stall = options.connectionLimits.writeStall.wholeNanoseconds / 1_000_000
-        SystemSocket.limitUnacknowledged(descriptor, milliseconds: Int32(clamping: stall))
+        setOption(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: stall))
         guard address.withRaw({ bind(descriptor, $0, $1) }) == 0 else {
-            let error = ListenError.last("bind", address)
-            CDiffSystem.close(descriptor)
-            throw error
+            throw .last("bind", address, closing: descriptor)
         }
         return descriptor
     }
@@ -124,9 +125,7 @@ struct ListeningSocket {
             throw ListenError(address: address.description, reason: "the path is too long for a Unix socket")
         }
         guard status == 0, chmod(path, mode_t(options.unixPermissions)) == 0, listen(descriptor, backlog) == 0 else {
-            let error = ListenError.last("bind", address)
-            CDiffSystem.close(descriptor)
-            throw error
+            throw .last("bind", address, closing: descriptor)
         }
         return ListeningSocket(address: address, descriptors: [descriptor])
     }
@@ -170,9 +169,12 @@ struct ListeningSocket {
 }
 
 extension ListenError {
-    /// The error of the last system call.
-    fileprivate static func last(_ call: String, _ address: SocketAddress) -> ListenError {
+    /// The error of the last system call, after which a descriptor may be closed.
+    fileprivate static func last(
+        _ call: String, _ address: SocketAddress, closing descriptor: Int32? = nil
+    ) -> ListenError {
         let code = errno
+        if let descriptor { close(descriptor) }
         let reason =
             switch code {
             case EADDRINUSE: "already in use"
@@ -212,7 +214,7 @@ public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// The usual notation.
     public var description: String {
         switch self {
-        case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        case .tcp(let host, let port): ConnectAddress.tcp(host: host, port: port).description
         case .unix(let path): "unix:\(path)"
         case .inherited(let descriptor): "descriptor \(descriptor)"
         }
@@ -230,21 +232,6 @@ public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
         let count = atoi(text)
         guard count > 0, count <= 1024 else { return [] }
         return (3..<3 + count).map { .inherited(descriptor: $0) }
-    }
-
-    /// The addresses of the host, to listen on each.
-    func resolved() throws(ListenError) -> [SocketAddress] {
-        switch self {
-        case .unix(let path): return [.unix(path: path)]
-        case .inherited: return []
-        case .tcp(let host, let port):
-            if host.isEmpty || host == "*" { return [.v6(high: 0, low: 0, port: port, scope: 0)] }
-            do throws(NameError) {
-                return try SocketAddress.resolved(host: host, port: port, flags: AI_PASSIVE)
-            } catch {
-                throw ListenError(address: description, reason: error.reason)
-            }
-        }
     }
 }
 

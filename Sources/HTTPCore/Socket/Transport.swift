@@ -49,9 +49,7 @@ final class SocketTransport: Transport {
     private let descriptor: Int32
     private let loop: EventLoop
 
-    init(descriptor: Int32, on loop: EventLoop) {
-        (self.descriptor, self.loop) = (descriptor, loop)
-    }
+    init(descriptor: Int32, on loop: EventLoop) { (self.descriptor, self.loop) = (descriptor, loop) }
 
     func prepare() -> Preparation { .ready }
 
@@ -63,26 +61,20 @@ final class SocketTransport: Transport {
     }
 
     func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) -> Transfer {
-        let flags = SystemSocket.sendFlags(hasMore: hasMore)
+        let flags = Int32(MSG_NOSIGNAL) | (hasMore ? Int32(MSG_MORE) : 0)
         return Self.transfer { CDiffSystem.send(descriptor, bytes.baseAddress, bytes.count, flags) }
     }
 
-    func finishSending() {
-        shutdown(descriptor, Int32(SHUT_WR))
-    }
+    func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    func limitUnsent(bytes: Int) {
-        setOption(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, Int32(bytes))
-    }
+    func limitUnsent(bytes: Int) { setOption(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, Int32(bytes)) }
 
     var unacknowledged: Int {
         var count = Int32(0)
         return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
     }
 
-    func close(gracefully: Bool) {
-        loop.close(descriptor)
-    }
+    func close(gracefully: Bool) { loop.close(descriptor) }
 
     private static func transfer(_ call: () -> Int) -> Transfer {
         while true {
