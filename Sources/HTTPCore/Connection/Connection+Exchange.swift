@@ -191,10 +191,14 @@ extension Connection {
         case .now(let response): respond(response, rest: .none)
         case .later(let start):
             handle(.deferred)
-            let link = PendingLink(self)
-            pending = link
-            start(Pending(loop: loop, link))
+            start(Pending(loop: loop, linkPending()))
         }
+    }
+
+    private func linkPending() -> PendingLink {
+        let link = PendingLink(self)
+        pending = link
+        return link
     }
 
     /// Sends an answer that came through `Pending`.
@@ -256,9 +260,8 @@ extension Connection {
     func encode(_ response: Response) {
         let length = response.body.count
         let hasNoLength = response.status == 204 || response.status == 304 && length == 0
-        let hasBody = exchange?.isHead != true && !response.isBodiless && length > 0
         encodeHead(response, hasNoLength ? .none : .length(length))
-        guard hasBody else { return }
+        guard exchange?.isHead != true, !response.isBodiless, length > 0 else { return }
         exchange?.summary.bytesOut += length
         if case .bytes(let bytes) = response.body { return output.append(body: bytes) }
         guard case .shared(let prefix, let rest) = response.body else { return }
@@ -277,17 +280,16 @@ extension Connection {
             date: resources.date.line(at: loop.wallClock), id: id, to: buffer)
         exchange?.summary.note(response, bytes: buffer.count - before)
     }
-}
 
-/// Compressing an answer.
-extension Connection {
     /// Compresses the answer first if that pays and the client accepts it: on a worker if it takes long.
     private func answerCompressed(_ response: Response, _ rest: Lifecycle.UnreadBody) {
         let body = response.body
-        if case .unsent(let count) = body { return answer(unmodified(response, count), rest) }
         if case .empty = body { return answer(response.varying(), rest) }
-        guard body.count >= shard.options.minCompressedBytes else { return answer(response, rest) }
+        let count = if case .unsent(let count) = body { count } else { body.count }
+        guard count >= shard.options.minCompressedBytes else { return answer(response, rest) }
         guard exchange?.head?.acceptsGzip == true else { return answer(response.varying(), rest) }
+        // A 304 has the fields of the answer it replaces: JSON and text of this length are assumed to get smaller.
+        if case .unsent = body { return answer(response.varying().taggedGzip(), rest) }
         if !WorkCost.compression(of: body.count).isLong || rest != .none {
             let smaller: Body? =
                 if let whole = body.asShared {
@@ -300,42 +302,16 @@ extension Connection {
         // Unlike a body that waits for a slow reader, one that waits for a worker cannot be dropped to free memory.
         if body.asShared == nil, shard.options.outgoing.isExceeded { return answer(response.varying(), rest) }
         if lifecycle.phase == .deciding { handle(.deferred) }
-        let link = PendingLink(self)
-        pending = link
+        let link = linkPending()
         let whole = body.asShared ?? SharedBody(body.bytes, in: shard.options.outgoing)
         whole.compressed(by: shard.workers) { [loop] smaller in
             let encoded = response.encoded(smaller.map { .shared($0) })
             loop.execute { link.deliver(encoded) }
         }
     }
-}
 
-extension Connection {
-    /// A 304 with the fields of the answer it replaces. Assumes that JSON and text of this length get smaller.
-    private func unmodified(_ response: Response, _ count: Int) -> Response {
-        guard count >= shard.options.minCompressedBytes else { return response }
-        return exchange?.head?.acceptsGzip == true ? response.varying().taggedGzip() : response.varying()
-    }
-}
+    // MARK: Streams
 
-extension Body {
-    /// All octets, copied if they are in two pieces.
-    fileprivate var bytes: [UInt8] {
-        switch self {
-        case .empty, .unsent, .stream: []
-        case .bytes(let bytes): bytes
-        case .shared(let prefix, let rest): prefix + rest.bytes(isFramed: false)
-        }
-    }
-
-    /// The whole body, if it is shared.
-    fileprivate var asShared: SharedBody? {
-        if case .shared(let prefix, let rest) = self, prefix.isEmpty { rest } else { nil }
-    }
-}
-
-/// Streams.
-extension Connection {
     private func beginStream(
         _ response: Response, _ start: @Sendable (StreamWriter) -> Void, rest: Lifecycle.UnreadBody
     ) {
@@ -389,5 +365,21 @@ extension Connection {
         handle(.streamEnded)
         finishExchange()
         mark()
+    }
+}
+
+extension Body {
+    /// All octets, copied if they are in two pieces.
+    fileprivate var bytes: [UInt8] {
+        switch self {
+        case .empty, .unsent, .stream: []
+        case .bytes(let bytes): bytes
+        case .shared(let prefix, let rest): prefix + rest.bytes(isFramed: false)
+        }
+    }
+
+    /// The whole body, if it is shared.
+    fileprivate var asShared: SharedBody? {
+        if case .shared(let prefix, let rest) = self, prefix.isEmpty { rest } else { nil }
     }
 }
