@@ -78,15 +78,11 @@ final class Deflater {
 // MARK: - Positions in a stream
 //
 // A stream of events is one gzip member (RFC 1952), flushed after each event. A compressor per stream would cost 16 KiB
-// to 256 KiB each, and repeat the same work for each of a thousand readers of a list.
-//
-// Deflate needs less: after a flush, a piece starts on an octet boundary and depends only on the octets just before it.
-// So the position in a stream is a value: the last octets, and the checksum and count of all. The piece from one
-// position to the next is compressed once and sent to every stream at that position. Readers at the same position stay
-// together; a reader that has fallen behind continues from its own.
+// to 256 KiB each, and repeat the same work for each of a thousand readers of a list. But after a flush, a piece starts
+// on an octet boundary and depends only on the octets just before it. So the piece from one position to the next is
+// compressed once, for every stream there; a reader that has fallen behind continues from its own position.
 
-/// The position in a compressed stream: what later output depends on. Shared by all streams that have sent the same
-/// octets.
+/// The position in a compressed stream, shared by all that have sent the same octets: what later output depends on.
 final class GzipPosition: Sendable {
     /// The last octets, uncompressed.
     private let tail: [UInt8]
@@ -157,12 +153,10 @@ final class GzipPosition: Sendable {
     }
 
     private func tail(behind bytes: ArraySlice<UInt8>) -> [UInt8] {
-        let before = tail.suffix(max(0, Self.maxTail - bytes.count))
-        let now = bytes.suffix(Self.maxTail)
         var both: [UInt8] = []
-        both.reserveCapacity(before.count + now.count)
-        both.append(contentsOf: before)
-        both.append(contentsOf: now)
+        both.reserveCapacity(min(tail.count + bytes.count, Self.maxTail))
+        both += tail.suffix(max(0, Self.maxTail - bytes.count))
+        both += bytes.suffix(Self.maxTail)
         return both
     }
 
@@ -212,9 +206,8 @@ extension Response {
         var response = self
         if let index = fields.firstIndex(where: { $0.name.lowercased() == "etag" }) {
             let tag = fields[index].value
-            if tag.hasPrefix("\""), tag.hasSuffix("\""), tag.count > 1 {
-                response.fields[index].value = "\(tag.dropLast());gzip\""
-            }
+            let isStrong = tag.hasPrefix("\"") && tag.hasSuffix("\"") && tag.count > 1
+            if isStrong { response.fields[index].value = "\(tag.dropLast());gzip\"" }
         }
         return response
     }

@@ -45,12 +45,13 @@ final class OutputQueue {
         let own: Int
         /// Shared bodies and their octets.
         let shared: [(id: ObjectIdentifier, count: Int)]
+        /// An order in which holders of the same first shared body are neighbours.
+        var firstBody: Int { shared.first?.id.hashValue ?? 0 }
     }
 
     var holdings: Holdings {
-        let shared = segments.compactMap { segment -> (id: ObjectIdentifier, count: Int)? in
-            guard case .shared(let body, _) = segment else { return nil }
-            return (ObjectIdentifier(body), body.count)
+        let shared = segments.compactMap { segment in
+            if case .shared(let body, _) = segment { (ObjectIdentifier(body), body.count) } else { nil }
         }
         return Holdings(count: count, own: own, shared: shared)
     }

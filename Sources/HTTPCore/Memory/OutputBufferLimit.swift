@@ -1,12 +1,9 @@
-// Answers that wait for slow readers use memory. When they exceed their budget, the connections that hold the most are
-// closed first, on whichever loop: a reader of small answers never pays for one that asked for many large ones and
-// reads none. Redis closes clients at an output buffer limit, too; here the limit is shared, since many connections
-// with little each are as bad as one with much.
-
 import DiffClock
 import Synchronization
 
-/// Closes the connections with the most waiting output, until all of it fits the budget.
+/// Closes the connections with the most waiting output, on whichever loop, until all of it fits the budget: a reader of
+/// small answers never pays for one that asked for many large ones and reads none. Redis closes clients at an output
+/// buffer limit, too; here it is shared, since many connections with little each are as bad as one with much.
 ///
 /// A pass asks each loop for its blocked connections, picks the largest, and has their loops close them. A shared body
 /// is freed only once all of its connections are closed, so a pass counts how many are left for each. O(n log n) for n
@@ -51,7 +48,11 @@ final class OutputBufferLimit: Sendable {
             let closing = Rendezvous { [self] in proceed() }
             for holder in largest {
                 holder.shard.loop.execute {
-                    holder.shard.close(holdingMost: holder.descriptor)
+                    let receiver = holder.shard.loop.receiver(of: holder.descriptor)
+                    if let connection = receiver as? Connection, connection.backlog == .blocked {
+                        holder.shard.count(\.relievedConnections)
+                        connection.handle(.stalled)
+                    }
                     closing.arrive()
                 }
             }
@@ -88,11 +89,8 @@ final class OutputBufferLimit: Sendable {
         let gathering = Rendezvous { then(found.withLock { $0 }) }
         for shard in all {
             shard.loop.execute {
-                let holders = shard.connections.compactMap { connection in
-                    connection.backlog == .blocked
-                        ? BlockedConnection(
-                            shard: shard, descriptor: connection.descriptor, holdings: connection.output.holdings)
-                        : nil
+                let holders = shard.connections.filter { $0.backlog == .blocked }.map {
+                    BlockedConnection(shard: shard, descriptor: $0.descriptor, holdings: $0.output.holdings)
                 }
                 found.withLock { $0 += holders }
                 gathering.arrive()
@@ -111,21 +109,5 @@ final class OutputBufferLimit: Sendable {
 
         /// Does nothing but keep this alive until the call.
         func arrive() {}
-    }
-}
-
-extension OutputQueue.Holdings {
-    /// An order in which holders of the same first shared body are neighbours.
-    fileprivate var firstBody: Int { shared.first?.id.hashValue ?? 0 }
-}
-
-extension Shard {
-    /// Closes the connection with this descriptor, if it is still blocked.
-    fileprivate func close(holdingMost descriptor: Int32) {
-        guard let connection = loop.receiver(of: descriptor) as? Connection, connection.backlog == .blocked else {
-            return
-        }
-        count(\.relievedConnections)
-        connection.handle(.stalled)
     }
 }

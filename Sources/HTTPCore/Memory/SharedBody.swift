@@ -41,11 +41,10 @@ public final class SharedBody: Sendable {
         precondition(!bytes.isEmpty, "an empty chunk ends a stream")
         var framed: [UInt8] = []
         framed.reserveCapacity(bytes.count + 20)
-        framed.append(contentsOf: String(bytes.count, radix: 16).utf8)
-        framed.append(contentsOf: [0x0D, 0x0A])
+        framed.append(contentsOf: "\(String(bytes.count, radix: 16))\r\n".utf8)
         content = framed.count..<framed.count + bytes.count
         framed.append(contentsOf: bytes)
-        framed.append(contentsOf: [0x0D, 0x0A])
+        framed.append(contentsOf: "\r\n".utf8)
         (self.framed, self.budget, isPermanent) = (framed, budget, false)
         budget.charge(framed.capacity)
     }
@@ -77,11 +76,8 @@ public final class SharedBody: Sendable {
             }
             return before
         }
-        switch before {
-        case .none: break
-        case .underWay: return
-        case .done(let body): return then(body)
-        }
+        if case .done(let body) = before { return then(body) }
+        guard case .none = before else { return }
         workers.run { [self] in
             let body = made { Deflater(level: isPermanent ? 9 : nil).compressed(framed[content]) }
             let waiting = gzip.withLock { gzip -> [@Sendable (SharedBody?) -> Void] in
