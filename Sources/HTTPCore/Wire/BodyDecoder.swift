@@ -2,18 +2,15 @@
 ///
 /// Each step gets the bytes after those consumed last, and tells which of them are content. None are kept.
 struct BodyDecoder: Sendable {
-    private enum Framing: Sendable {
-        case known(remaining: Int)
-        case chunked(ChunkDecoder)
-    }
-
-    private var framing: Framing
+    /// Octets that are yet to come of a known length.
+    private var remaining = 0
+    private var chunks: ChunkDecoder?
 
     init(_ length: BodyLength, limits: MessageLimits) {
         switch length {
-        case .none: framing = .known(remaining: 0)
-        case .known(let count): framing = .known(remaining: count)
-        case .chunked: framing = .chunked(ChunkDecoder(limits: limits))
+        case .none: break
+        case .known(let count): remaining = count
+        case .chunked: chunks = ChunkDecoder(limits: limits)
         }
     }
 
@@ -29,26 +26,15 @@ struct BodyDecoder: Sendable {
     /// Takes at most one run of content, so that the caller need not join ranges. Consuming nothing means that more
     /// bytes are needed.
     mutating func step(_ bytes: UnsafeRawBufferPointer) -> Step {
-        switch framing {
-        case .known(let remaining):
-            let count = min(remaining, bytes.count)
-            framing = .known(remaining: remaining - count)
-            return count == remaining
-                ? .end(consumed: count, content: 0..<count) : .more(consumed: count, content: 0..<count)
-        case .chunked(var decoder):
-            let step = decoder.step(bytes)
-            framing = .chunked(decoder)
-            return step
-        }
+        if let step = chunks?.step(bytes) { return step }
+        let count = min(remaining, bytes.count)
+        remaining -= count
+        return remaining == 0
+            ? .end(consumed: count, content: 0..<count) : .more(consumed: count, content: 0..<count)
     }
 
     /// Octets known to follow: the rest of a known length, or of the current chunk.
-    var announced: Int {
-        switch framing {
-        case .known(let remaining): remaining
-        case .chunked(let decoder): decoder.announced
-        }
-    }
+    var announced: Int { chunks?.announced ?? remaining }
 }
 
 // MARK: - Chunks
@@ -67,16 +53,11 @@ struct BodyDecoder: Sendable {
 /// of one octet with a long extension each would be a cheap way to keep a server busy.
 private struct ChunkDecoder: Sendable {
     private enum State: Sendable, Equatable {
-        case size(value: Int, digits: Int)
-        case sizeBlank(size: Int)
-        case extensionName(size: Int, isEmpty: Bool)
-        case extensionNameBlank(size: Int)
-        case extensionValue(size: Int)
-        case extensionToken(size: Int)
-        case extensionQuoted(size: Int)
-        case extensionEscape(size: Int)
-        case extensionValueBlank(size: Int)
-        case sizeFeed(size: Int)
+        case size(digits: Int)
+        case sizeBlank
+        case extensionStart, extensionName, extensionNameBlank
+        case extensionValue, extensionToken, extensionQuoted, extensionEscape, extensionValueBlank
+        case sizeFeed
         case data(remaining: Int)  // remaining > 0
         case dataReturn, dataFeed
         case trailerStart
@@ -84,22 +65,19 @@ private struct ChunkDecoder: Sendable {
         case endFeed
     }
 
-    private var state = State.size(value: 0, digits: 0)
+    private var state = State.size(digits: 0)
     private let limits: MessageLimits
+    /// The size of the current chunk, as far as its line is read.
+    private var size = 0
     private var lineBytes = 0
     private var extensionBytes = 0
     private var trailerBytes = 0
     private var trailerFields = 0
 
-    init(limits: MessageLimits) {
-        self.limits = limits
-    }
+    init(limits: MessageLimits) { self.limits = limits }
 
     /// Octets of the current chunk that are yet to come.
-    var announced: Int {
-        if case .data(let remaining) = state { return remaining }
-        return 0
-    }
+    var announced: Int { if case .data(let remaining) = state { remaining } else { 0 } }
 
     mutating func step(_ bytes: UnsafeRawBufferPointer) -> BodyDecoder.Step {
         var index = 0
@@ -122,8 +100,8 @@ private struct ChunkDecoder: Sendable {
 
     private mutating func take(_ octet: UInt8) throws(Refusal) {
         switch state {
-        case .size, .sizeBlank, .extensionName, .extensionNameBlank, .extensionValue, .extensionToken, .extensionQuoted,
-            .extensionEscape, .extensionValueBlank, .sizeFeed:
+        case .size, .sizeBlank, .extensionStart, .extensionName, .extensionNameBlank, .extensionValue, .extensionToken,
+            .extensionQuoted, .extensionEscape, .extensionValueBlank, .sizeFeed:
             lineBytes += 1
             guard lineBytes <= limits.maxChunkLineBytes else { throw .malformed(.chunkExtension) }
             try takeSizeLine(octet)
@@ -140,73 +118,60 @@ private struct ChunkDecoder: Sendable {
 
     private mutating func takeSizeLine(_ octet: UInt8) throws(Refusal) {
         switch (state, octet) {
-        case (.size(let value, let digits), _) where octet.hexValue != nil:
-            guard digits < 16, value < 1 << 56 else { throw .malformed(.chunkSize) }
-            state = .size(value: value << 4 | Int(octet.hexValue ?? 0), digits: digits + 1)
-        case (.size(let size, let digits), _) where digits > 0:
-            try leaveSize(size, octet)
-        case (.sizeBlank(let size), _):
-            if octet == UInt8(ascii: ";") {
-                state = .extensionName(size: size, isEmpty: true)
-            } else if !octet.isBlank {
-                throw .malformed(.chunkSize)
-            }
-        case (.extensionName(_, isEmpty: true), .space), (.extensionName(_, isEmpty: true), .tab): break
-        case (.extensionName(let size, _), _) where OctetSet.token.contains(octet):
-            state = .extensionName(size: size, isEmpty: false)
-        case (.extensionName(let size, isEmpty: false), UInt8(ascii: "=")),
-            (.extensionNameBlank(let size), UInt8(ascii: "=")):
-            state = .extensionValue(size: size)
-        case (.extensionName(let size, isEmpty: false), _), (.extensionNameBlank(let size), _):
-            try leaveExtension(size, octet, blank: .extensionNameBlank(size: size))
-        case (.extensionValue, .space), (.extensionValue, .tab): break
-        case (.extensionValue(let size), UInt8(ascii: "\"")): state = .extensionQuoted(size: size)
-        case (.extensionValue(let size), _) where OctetSet.token.contains(octet),
-            (.extensionToken(let size), _) where OctetSet.token.contains(octet):
-            state = .extensionToken(size: size)
-        case (.extensionToken(let size), _), (.extensionValueBlank(let size), _):
-            try leaveExtension(size, octet, blank: .extensionValueBlank(size: size))
-        case (.extensionQuoted(let size), UInt8(ascii: "\"")): state = .extensionValueBlank(size: size)
-        case (.extensionQuoted(let size), UInt8(ascii: "\\")): state = .extensionEscape(size: size)
+        case (.size(let digits), _) where octet.hexValue != nil:
+            guard digits < 16, size < 1 << 56 else { throw .malformed(.chunkSize) }
+            size = size << 4 | Int(octet.hexValue ?? 0)
+            state = .size(digits: digits + 1)
+        case (.size(1...), .lineFeed): throw .malformed(.lineEnding)
+        case (.size(1...), _): try endPart(octet, blank: .sizeBlank, else: .chunkSize)
+        case (.sizeBlank, UInt8(ascii: ";")): state = .extensionStart
+        case (.sizeBlank, _) where octet.isBlank, (.extensionStart, _) where octet.isBlank,
+            (.extensionValue, _) where octet.isBlank:
+            break
+        case (.extensionStart, _) where OctetSet.token.contains(octet),
+            (.extensionName, _) where OctetSet.token.contains(octet):
+            state = .extensionName
+        case (.extensionName, UInt8(ascii: "=")), (.extensionNameBlank, UInt8(ascii: "=")): state = .extensionValue
+        case (.extensionName, _), (.extensionNameBlank, _):
+            try endPart(octet, blank: .extensionNameBlank, else: .chunkExtension)
+        case (.extensionValue, UInt8(ascii: "\"")): state = .extensionQuoted
+        case (.extensionValue, _) where OctetSet.token.contains(octet),
+            (.extensionToken, _) where OctetSet.token.contains(octet):
+            state = .extensionToken
+        case (.extensionToken, _), (.extensionValueBlank, _):
+            try endPart(octet, blank: .extensionValueBlank, else: .chunkExtension)
+        case (.extensionQuoted, UInt8(ascii: "\"")): state = .extensionValueBlank
+        case (.extensionQuoted, UInt8(ascii: "\\")): state = .extensionEscape
         case (.extensionQuoted, _) where octet.isFieldContent: break
-        case (.extensionEscape(let size), _) where octet.isFieldContent: state = .extensionQuoted(size: size)
-        case (.sizeFeed(let size), .lineFeed): try beginChunk(size)
-        case (.size, _): throw .malformed(.chunkSize)
+        case (.extensionEscape, _) where octet.isFieldContent: state = .extensionQuoted
+        case (.sizeFeed, .lineFeed): try beginChunk()
+        case (.size, _), (.sizeBlank, _): throw .malformed(.chunkSize)
         case (.sizeFeed, _): throw .malformed(.lineEnding)
         default: throw .malformed(.chunkExtension)
         }
     }
 
-    private mutating func leaveSize(_ size: Int, _ octet: UInt8) throws(Refusal) {
+    /// Takes the octet behind a size, or a part of an extension.
+    private mutating func endPart(_ octet: UInt8, blank: State, else malformation: Malformation) throws(Refusal) {
         switch octet {
-        case .carriageReturn: state = .sizeFeed(size: size)
-        case UInt8(ascii: ";"): state = .extensionName(size: size, isEmpty: true)
-        case .space, .tab: state = .sizeBlank(size: size)
-        case .lineFeed: throw .malformed(.lineEnding)
-        default: throw .malformed(.chunkSize)
-        }
-    }
-
-    private mutating func leaveExtension(_ size: Int, _ octet: UInt8, blank: State) throws(Refusal) {
-        switch octet {
-        case .carriageReturn: state = .sizeFeed(size: size)
-        case UInt8(ascii: ";"): state = .extensionName(size: size, isEmpty: true)
+        case .carriageReturn: state = .sizeFeed
+        case UInt8(ascii: ";"): state = .extensionStart
         case .space, .tab: state = blank
-        default: throw .malformed(.chunkExtension)
+        default: throw .malformed(malformation)
         }
     }
 
-    private mutating func beginChunk(_ size: Int) throws(Refusal) {
+    private mutating func beginChunk() throws(Refusal) {
         extensionBytes += max(0, lineBytes - 16 - 18)  // 16 digits, CR LF, and 16 octets free
         guard extensionBytes <= limits.maxChunkExtensionBytes else { throw .malformed(.chunkExtension) }
-        lineBytes = 0
         state = size == 0 ? .trailerStart : .data(remaining: size)
+        (lineBytes, size) = (0, 0)
     }
 
     private mutating func takeChunkEnd(_ octet: UInt8) throws(Refusal) {
         switch (state, octet) {
         case (.dataReturn, .carriageReturn): state = .dataFeed
-        case (.dataFeed, .lineFeed): state = .size(value: 0, digits: 0)
+        case (.dataFeed, .lineFeed): state = .size(digits: 0)
         default: throw .malformed(.chunkEnd)
         }
     }
