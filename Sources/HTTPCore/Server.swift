@@ -171,9 +171,7 @@ public final class Server: Sendable {
         private let left: Locked<Int>
         private let action: @Sendable () -> Void
 
-        init(_ count: Int, _ action: @escaping @Sendable () -> Void) {
-            (left, self.action) = (Locked(count), action)
-        }
+        init(_ count: Int, _ action: @escaping @Sendable () -> Void) { (left, self.action) = (Locked(count), action) }
 
         func count() {
             let isLast = left.withLock { left in
@@ -340,9 +338,7 @@ final class Shard: @unchecked Sendable {
         let open = options.openConnections.value
         let isQuiet = quiet == .zero || open == openBefore
         let patience = options.connectionLimits.firstRequestTimeout
-        for connection in connections {
-            connection.drain(begun: loop.now + (.zero - patience), keepsIdle: !isQuiet)
-        }
+        for connection in connections { connection.drain(begun: loop.now + (.zero - patience), keepsIdle: !isQuiet) }
         if isQuiet { whenQuiet.take()?() }
         loop.schedule(after: isQuiet ? patience : quiet) { [weak self] in
             self?.letGo(isQuiet ? .zero : quiet, openBefore: open)

@@ -110,9 +110,7 @@ extension Connection {
         bodyReader = RequestBodyReader(head.bodyLength, limits: parser.limits, plan)
         if case .answer = bodyReader?.plan, head.contentEncoding == .gzip { bodyReader?.inflater = Inflater() }
         handle(.bodyBegan)
-        if head.expectsContinue, !hasMore {
-            output.end().append(ResponseEncoder.continueLine)
-        }
+        if head.expectsContinue, !hasMore { output.end().append(ResponseEncoder.continueLine) }
     }
 
     /// Takes a run of the body; false if that ended the exchange.

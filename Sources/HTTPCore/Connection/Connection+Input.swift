@@ -50,9 +50,7 @@ extension Connection {
                 keep(octetsRead.slice(used, filled))
             }
         }
-        if input == .ended, needsRead, lifecycle.takesInput {
-            handle(.inputEnded(isWithinHead: parser.isWithinHead))
-        }
+        if input == .ended, needsRead, lifecycle.takesInput { handle(.inputEnded(isWithinHead: parser.isWithinHead)) }
     }
 
     /// Reads once; false if the connection is lost.

@@ -104,7 +104,5 @@ public final class StreamWriter: @unchecked Sendable {
         whenClosed = nil
     }
 
-    private func checkLoop() {
-        precondition(loop.isCurrent, "a stream writer was used off its loop")
-    }
+    private func checkLoop() { precondition(loop.isCurrent, "a stream writer was used off its loop") }
 }

@@ -211,9 +211,7 @@ extension EventLoop {
     /// How many nanoseconds the thread was ready but had no processor; 0 if unknown.
     var runDelay: Int64 { KernelThread.runDelay(of: kernelThread.load(ordering: .relaxed)) }
 
-    private func takeJobs() {
-        confined.jobs.append(contentsOf: jobs.withLock { exchange(&$0, with: []) } ?? [])
-    }
+    private func takeJobs() { confined.jobs.append(contentsOf: jobs.withLock { exchange(&$0, with: []) } ?? []) }
 
     /// Runs all jobs.
     func runJobs() {

@@ -25,9 +25,7 @@ final class TimerWheel {
     private var nearest: Int64?
     private(set) var count = 0
 
-    init(now: Instant) {
-        current = now.nanoseconds / Self.tick
-    }
+    init(now: Instant) { current = now.nanoseconds / Self.tick }
 
     /// Arms an alarm, or moves it.
     func arm(_ alarm: Alarm, at due: Instant) {
@@ -138,9 +136,7 @@ final class Alarm {
     /// Can be set later, by an owner that has to exist first.
     var action: () -> Void
 
-    init(_ action: @escaping () -> Void = {}) {
-        self.action = action
-    }
+    init(_ action: @escaping () -> Void = {}) { self.action = action }
 
     /// Runs the action, unless the alarm was disarmed meanwhile.
     func fire() {

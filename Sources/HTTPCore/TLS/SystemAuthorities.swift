@@ -11,9 +11,7 @@ public enum SystemAuthorities {
 
     /// The file in the variable that OpenSSL's own tools read, or else the first of these that can be read; nil without
     /// one. Looked for at each call, since it may be installed meanwhile.
-    public static var file: String? {
-        file(getenv("SSL_CERT_FILE").map { String(cString: $0) }, or: files)
-    }
+    public static var file: String? { file(getenv("SSL_CERT_FILE").map { String(cString: $0) }, or: files) }
 
     static func file(_ named: String?, or files: [String]) -> String? {
         if let named, !named.isEmpty { return named }

@@ -121,9 +121,7 @@ final class TLSContext: @unchecked Sendable {
 }
 
 extension ListenError {
-    static func tls(_ file: String, _ reason: String) -> ListenError {
-        ListenError(address: file, reason: reason)
-    }
+    static func tls(_ file: String, _ reason: String) -> ListenError { ListenError(address: file, reason: reason) }
 }
 
 // MARK: - Outgoing connections

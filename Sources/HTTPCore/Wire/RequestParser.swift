@@ -186,9 +186,7 @@ private struct FieldSection: Sendable {
         return .known(contentLength)
     }
 
-    func keepsAlive(_ line: RequestLine) -> Bool {
-        !saysClose && (!line.isHTTP10 || saysKeepAlive)
-    }
+    func keepsAlive(_ line: RequestLine) -> Bool { !saysClose && (!line.isHTTP10 || saysKeepAlive) }
 
     /// Takes `name ":" OWS value OWS`.
     mutating func take(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(Refusal) {

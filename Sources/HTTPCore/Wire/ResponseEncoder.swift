@@ -66,9 +66,7 @@ enum ResponseEncoder {
         buffer.append("\r\n")
     }
 
-    static func appendLastChunk(to buffer: OutputBuffer) {
-        buffer.append("0\r\n\r\n")
-    }
+    static func appendLastChunk(to buffer: OutputBuffer) { buffer.append("0\r\n\r\n") }
 
     /// The reason phrase (RFC 9110 §15); empty for a status that is not in use here.
     static func reason(_ status: Int) -> StaticString {
@@ -135,9 +133,7 @@ final class OutputBuffer {
     }
 
     @inline(__always)
-    func append(_ bytes: [UInt8]) {
-        bytes.withUnsafeBytes { append($0) }
-    }
+    func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
 
     @inline(__always)
     func append(_ literal: StaticString) {
