@@ -341,8 +341,7 @@ extension Connection {
         guard !bytes.isEmpty else { return }
         extendStream {
             guard isChunked else { return output.append(body: bytes) }
-            let buffer = output.end()
-            bytes.withUnsafeBytes { ResponseEncoder.append(chunk: $0, to: buffer) }
+            ResponseEncoder.append(chunk: bytes, to: output.end())
         }
     }
 
@@ -358,7 +357,7 @@ extension Connection {
 
     func endStream() {
         guard lifecycle.phase == .streaming else { return }
-        if isChunked { ResponseEncoder.appendLastChunk(to: output.end()) }
+        if isChunked { output.end().append(ResponseEncoder.lastChunk) }
         writer = nil
         handle(.streamEnded)
         finishExchange()

@@ -57,16 +57,15 @@ enum ResponseEncoder {
         buffer.append("\r\n")
     }
 
-    /// Appends a chunk; nothing for no bytes, since an empty chunk would end the body.
-    static func append(chunk: UnsafeRawBufferPointer, to buffer: OutputBuffer) {
-        guard !chunk.isEmpty else { return }
-        buffer.append(hexadecimal: chunk.count)
+    /// Appends a chunk, which must not be empty: that would end the body.
+    static func append(chunk: [UInt8], to buffer: OutputBuffer) {
+        buffer.append(text: String(chunk.count, radix: 16))
         buffer.append("\r\n")
         buffer.append(chunk)
         buffer.append("\r\n")
     }
 
-    static func appendLastChunk(to buffer: OutputBuffer) { buffer.append("0\r\n\r\n") }
+    static let lastChunk: StaticString = "0\r\n\r\n"
 
     /// The reason phrase (RFC 9110 §15); empty for a status that is not in use here.
     static func reason(_ status: Int) -> StaticString {
@@ -172,18 +171,6 @@ final class OutputBuffer {
             rest /= 10
         }
         count += digits
-    }
-
-    /// Appends a non-negative number in hexadecimal.
-    func append(hexadecimal number: Int) {
-        reserve(16)
-        var shift = (Int.bitWidth - 1 - max(number, 1).leadingZeroBitCount) / 4 * 4
-        while shift >= 0 {
-            let digit = UInt8(truncatingIfNeeded: number >> shift & 15)
-            base.storeBytes(of: digit < 10 ? 0x30 + digit : 0x57 + digit, toByteOffset: count, as: UInt8.self)
-            count += 1
-            shift -= 4
-        }
     }
 
     /// Appends all 16 hexadecimal digits of a number, eight at a time: each nibble gets a byte, which becomes its

@@ -45,7 +45,9 @@ import Testing
     @Test func numbersAreRight() {
         for number in [0, 9, 10, 15, 16, 255, 256, 4096, 65_535, 1 << 40, 999_999, 1_000_000, .max] {
             #expect(text { $0.append(decimal: number) } == String(number))
-            #expect(text { $0.append(hexadecimal: number) } == String(number, radix: 16))
         }
+        #expect(
+            text { ResponseEncoder.append(chunk: Array("0123456789abcdefgh".utf8), to: $0) }
+                == "12\r\n0123456789abcdefgh\r\n")
     }
 }
