@@ -2,18 +2,15 @@ import CDiffSystem
 import DiffClock
 import Synchronization
 
-/// A thread that waits for descriptors and runs their receivers, and the jobs handed over to it.
-///
-/// The handle is `Sendable`; everything that it runs is confined to its thread. Its `Poller` decides how it waits.
+/// A thread that waits for descriptors and runs their receivers, and the jobs handed over to it. The handle is
+/// `Sendable`; everything that it runs is confined to its thread.
 ///
 /// An iteration handles descriptor events, then jobs, then alarms, then the receivers marked meanwhile. So everything
-/// that an endpoint did to other connections is written once, at the end of the iteration, and requests to other
-/// servers leave last.
+/// that an endpoint did to other connections is written once, and requests to other servers leave last.
 ///
 /// One commit may answer ten thousand held requests, and a client may pipeline as many on each connection. So events,
-/// jobs and marks get one slice of the iteration each; the rest waits for the next iteration, behind the events that
-/// arrive meanwhile. Receivers marked in this iteration run before those left over from earlier ones: a single request
-/// never waits behind a crowd.
+/// jobs and marks get one slice of the iteration each; the rest waits for the next one, behind new events. Receivers
+/// marked in this iteration run before those left over: a single request never waits behind a crowd.
 public final class EventLoop: WorkExecutor {
     /// Its number within the server, from 0; -1 for a loop without a server.
     public let index: Int
@@ -29,8 +26,7 @@ public final class EventLoop: WorkExecutor {
     private let jobs = Locked<[@Sendable () -> Void]?>([])
     /// How many iterations have begun; written by the loop only.
     private let iterationCount = Atomic<Int>(0)
-    /// The latest request, and the iteration that it came in. Exchanging the reference takes ownership of the old one,
-    /// so the loop needs no lock.
+    /// The latest request, and the iteration that it came in. Exchanging the reference takes ownership, without a lock.
     private nonisolated(unsafe) let currentRequest = Atomic<Unmanaged<RequestHead.Parts>?>(nil)
     private let currentRequestIteration = Atomic<Int>(0)
     let confined: Confined
@@ -49,8 +45,7 @@ public final class EventLoop: WorkExecutor {
         var fresh = Queue<any IterationEndReceiver>()
         var left = Queue<any IterationEndReceiver>()
         var last: [any IterationEndReceiver] = []
-        /// Indexed by descriptor, since those are small and dense. An event that outlived its descriptor finds nothing,
-        /// or at worst another receiver, which then reads in vain.
+        /// By descriptor. An event that outlived its own finds nothing, or at worst a receiver that reads in vain.
         var watched: [(any EventReceiver)?] = []
         lazy var resources = LoopResources()
         /// Whether there is nothing to do until an event arrives.
@@ -135,9 +130,8 @@ protocol IterationEndReceiver: AnyObject {
     func iterationEnds()
 }
 
+/// On the loop only.
 extension EventLoop {
-    // MARK: On the loop only
-
     /// When this iteration began.
     var now: Instant { confined.now }
     /// The time when this iteration began, in seconds since 1970.
@@ -213,7 +207,6 @@ extension EventLoop {
 
     private func takeJobs() { confined.jobs.append(contentsOf: jobs.withLock { exchange(&$0, with: []) } ?? []) }
 
-    /// Runs all jobs.
     func runJobs() {
         takeJobs()
         while let job = confined.jobs.popFirst() { job() }
@@ -235,8 +228,6 @@ extension EventLoop {
         receiver.iterationEnds()
     }
 }
-
-// MARK: - Descriptors
 
 /// Receives the events of a descriptor.
 protocol EventReceiver: AnyObject {
@@ -279,14 +270,11 @@ extension EventLoop {
     }
 }
 
-// MARK: - Watching for a library
-
-/// Watches a descriptor for a library that does its own reading and writing. Level-triggered: the library is called
-/// again for as long as the descriptor is ready. Confined to the loop.
+/// Watches a descriptor for a library that does its own reading and writing: it is called again for as long as the
+/// descriptor is ready. Confined to the loop.
 ///
-/// The kernel reports the descriptor once, and again only after that has been handled. Otherwise, in a loop too busy to
-/// handle all events in one iteration, a descriptor that is always ready would be queued again in every iteration,
-/// ahead of those that become ready later.
+/// The kernel reports the descriptor once, and again only after that has been handled. Otherwise a busy loop would queue
+/// one that is always ready again in every iteration, ahead of those that become ready later.
 public final class DescriptorWatch: EventReceiver {
     private let descriptor: Int32
     private let loop: EventLoop
@@ -323,11 +311,8 @@ public final class DescriptorWatch: EventReceiver {
     }
 }
 
-// MARK: - Slices
-
 extension Queue {
-    /// The length of a slice of work, in nanoseconds. An iteration has at most five, so an event waits a few
-    /// milliseconds.
+    /// The length of a slice of work, in nanoseconds. An iteration has at most five.
     private static var slice: Int64 { 2_000_000 }
     /// How many elements are handled between readings of the clock, which cost as much as the cheapest element.
     private static var stride: Int { 16 }

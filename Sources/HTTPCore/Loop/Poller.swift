@@ -54,8 +54,7 @@ public enum Polling: String, Sendable, CaseIterable {
 
 /// Waits for descriptors, by epoll(7), and is woken by an eventfd. Confined to its loop, except for `wake`.
 ///
-/// The kernel keeps the edges. So a connection needs one system call when it comes and none per request. Closing it
-/// needs none either: the kernel forgets a descriptor once nothing holds it.
+/// The kernel keeps the edges, so a connection needs one system call when it comes, and none per request or at its end.
 final class Poller: @unchecked Sendable {
     private let epoll: Int32
     private let wakeup: Int32
@@ -99,8 +98,7 @@ final class Poller: @unchecked Sendable {
     /// descriptor that nobody watches.
     typealias Polled = (events: UnsafeBufferPointer<epoll_event>, isWoken: Bool)
 
-    /// Waits for an event, `wake` or the deadline: `.never` waits for ever, a past one not at all. A signal may end the
-    /// wait early, without events.
+    /// Waits for an event, `wake` or the deadline, if that is not past. A signal may end the wait early, without events.
     func wait(until deadline: Instant) -> Polled {
         guard let dispatch else { return take(until: deadline) }
         while true {

@@ -4,14 +4,10 @@ import DiffClock
 ///
 /// A ring of buckets of 8 ms, each a doubly linked list of the alarms due in that tick, so arming and disarming are
 /// O(1). An alarm more than a revolution (33 s) away is found early and left in place. A bitmap of the occupied
-/// buckets, and one of its words, tell how long the loop may sleep. Alarms never fire early, and are at most a tick
-/// late.
+/// buckets, and one of its words, tell how long the loop may sleep. Alarms are never early, and at most a tick late.
 ///
-/// Deadlines that move with every request would still cost two list operations each. So an alarm that is armed for
-/// later than its bucket stays there, and is moved when that bucket comes up: `due` may be after the bucket, never
-/// before it.
-///
-/// Rejected: a heap, at a logarithm per request, and a timer descriptor per connection, at a system call.
+/// Most deadlines move with every request. So an alarm that is armed for later than its bucket stays there, and is
+/// moved when that bucket comes up: `due` may be after the bucket, never before it.
 final class TimerWheel {
     static let bucketCount = 4096
     static let tick: Int64 = 8_000_000
@@ -45,8 +41,7 @@ final class TimerWheel {
         if alarm.isLinked { unlink(alarm) }
     }
 
-    /// Removes the alarms due by `now`, in no particular order within a tick, to be fired. What one does may end the
-    /// owner of another, which then disarms it.
+    /// Removes the alarms due by `now`, to be fired. What one does may end the owner of another, which disarms it.
     func expired(by now: Instant) -> [Alarm] {
         let last = now.nanoseconds / Self.tick
         guard last > current else { return [] }

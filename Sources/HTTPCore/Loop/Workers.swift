@@ -1,15 +1,11 @@
-// Long work runs here, so that small requests wait for it neither on their loop nor for a core. There are as many
-// threads as loops, so that no more jobs begin than can proceed, and they have a smaller share of the cores.
-//
-// Rejected: a concurrent queue of Dispatch. Its threads are shared, and one that has lowered its priority cannot raise
-// it again without a privilege. All of HTTPCore's threads are `SystemThread`s; of Dispatch, only the semaphore is used
-// (and sources, by `DispatchWait`).
-
 import CDiffSystem
 import DiffClock
 import Dispatch
 
-/// Threads for long work. When the last reference is released, they finish all jobs and end.
+/// Threads for long work, so that small requests wait for it neither on their loop nor for a core: they have a smaller
+/// share of the cores. When the last reference is released, they finish all jobs and end.
+///
+/// Not threads of Dispatch, which are shared: one that has lowered its priority cannot raise it without a privilege.
 public final class Workers: Sendable {
     private let count: Int
     private let jobs = Locked(FairQueue())
@@ -74,8 +70,6 @@ public final class Workers: Sendable {
         }
     }
 }
-
-// MARK: - Threads
 
 /// A dedicated thread, for loops, workers, and whatever else runs permanently.
 ///
