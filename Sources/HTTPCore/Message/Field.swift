@@ -9,10 +9,7 @@ public struct Field: Sendable, Hashable {
     public var value: String
 
     /// A field line.
-    public init(_ name: String, _ value: String) {
-        self.name = name
-        self.value = value
-    }
+    public init(_ name: String, _ value: String) { (self.name, self.value) = (name, value) }
 }
 
 /// The position of a field line in the bytes of a request's head. 32 bits suffice for a head within its limit.
@@ -22,21 +19,17 @@ struct FieldSpan: Sendable, Equatable {
     var valueStart: UInt32
     var valueEnd: UInt32
 
-    func name(in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer { bytes.slice(Int(nameStart), Int(nameEnd)) }
+    func name(in head: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer { head.slice(Int(nameStart), Int(nameEnd)) }
 
-    func value(in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        bytes.slice(Int(valueStart), Int(valueEnd))
-    }
+    func value(in head: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer { head.slice(Int(valueStart), Int(valueEnd)) }
 }
 
 // MARK: - Lists
-//
-// List-valued fields (RFC 9110 §5.6.1): elements separated by commas, over all lines of a name. A comma inside quotes
-// belongs to its element. A backslash inside quotes is not special here: in an entity tag it is a character like any
-// other (§8.8.3), and none of the fields read here has commas in quoted pairs. Empty elements are dropped, but count
-// towards the limit: 30 KB of commas are a long list, too.
 
-/// The elements of one line of a list-valued field, trimmed, empty ones included.
+/// The elements of one line of a list-valued field (RFC 9110 §5.6.1), trimmed, empty ones included.
+///
+/// A comma inside quotes belongs to its element. A backslash there is not special: in an entity tag it is a character
+/// like any other (§8.8.3), and none of the fields read here has commas in quoted pairs.
 struct ListElements: Sequence, IteratorProtocol {
     private var rest: UnsafeRawBufferPointer?
 
@@ -56,16 +49,14 @@ struct ListElements: Sequence, IteratorProtocol {
 
 /// List-valued fields as text.
 public enum FieldList {
-    /// How many elements of a request's list are read; callers refuse longer lists. Browsers send fewer than ten.
+    /// How many elements of a request's list are read; callers refuse longer ones. Browsers send fewer than ten.
     public static let maxElements = 100
 
     /// The elements of one line that are not empty.
     public static func elements(_ value: String) -> [String] {
         var value = value
-        return value.withUTF8 { octets in
-            ListElements(UnsafeRawBufferPointer(octets)).filter { !$0.isEmpty }.map {
-                String(decoding: $0, as: UTF8.self)
-            }
+        return value.withUTF8 {
+            ListElements(UnsafeRawBufferPointer($0)).filter { !$0.isEmpty }.map { String(decoding: $0, as: UTF8.self) }
         }
     }
 
@@ -78,7 +69,8 @@ public enum FieldList {
 }
 
 extension RequestHead {
-    /// The elements of a list-valued field, in order, at most `FieldList.maxElements`.
+    /// The elements of a list-valued field, in order, at most `FieldList.maxElements`. Empty ones are dropped, but
+    /// count: 30 KB of commas are a long list, too.
     public func list(_ name: String) -> [String] {
         var elements: [String] = []
         var seen = 0
@@ -94,6 +86,13 @@ extension RequestHead {
 
     /// The elements of a field with weights, such as Accept. Malformed ones are dropped.
     public func weightedList(_ name: String) -> [Preference] { list(name).compactMap(Preference.init) }
+
+    /// Whether an answer may be gzip: the client lists it, or `*`, and does not prefer `identity`.
+    public var acceptsGzip: Bool {
+        let list = weightedList("accept-encoding")
+        guard let gzip = Preference.weight(of: ["gzip", "x-gzip"], in: list), gzip > 0 else { return false }
+        return gzip >= list.first { $0.value == "identity" }?.weight ?? 0
+    }
 
     /// The name of a list-valued field with more elements than are read, if this library or a service reads that field.
     public var overlongList: String? {
@@ -151,24 +150,11 @@ public struct Preference: Sendable, Hashable {
     /// `0`, `0.5`, `1.000`: up to three decimal places.
     private static func thousandths(_ text: Substring) -> Int? {
         let octets = Array(text.utf8)
-        guard let first = octets.first, first == 0x30 || first == 0x31, octets.count <= 5 else { return nil }
-        guard octets.count == 1 || octets[1] == UInt8(ascii: ".") else { return nil }
-        var weight = Int(first - 0x30) * 1000
-        var unit = 100
-        for octet in octets.dropFirst(2) {
-            guard octet.isDigit else { return nil }
-            weight += Int(octet - 0x30) * unit
-            unit /= 10
-        }
+        guard let first = octets.first, first.isDigit, octets.count <= 5,
+            octets.count == 1 || octets[1] == UInt8(ascii: "."), octets.dropFirst(2).allSatisfy(\.isDigit)
+        else { return nil }
+        let digits = [first] + octets.dropFirst(2)
+        let weight = zip(digits, [1000, 100, 10, 1]).reduce(0) { $0 + Int($1.0 - 0x30) * $1.1 }
         return weight <= 1000 ? weight : nil
-    }
-}
-
-extension RequestHead {
-    /// Whether an answer may be gzip: the client lists it, or `*`, and does not prefer `identity`.
-    public var acceptsGzip: Bool {
-        let list = weightedList("accept-encoding")
-        guard let gzip = Preference.weight(of: ["gzip", "x-gzip"], in: list), gzip > 0 else { return false }
-        return gzip >= list.first { $0.value == "identity" }?.weight ?? 0
     }
 }

@@ -43,14 +43,11 @@ package enum Percent {
 
     /// The octet that the escape at `index` stands for, or nil if it is malformed.
     static func octet(_ encoded: UnsafeRawBufferPointer, _ index: Int) -> UInt8? {
-        guard index + 2 < encoded.count, let high = encoded[index + 1].hexValue,
-            let low = encoded[index + 2].hexValue
-        else { return nil }
+        guard index + 2 < encoded.count else { return nil }
+        guard let high = encoded[index + 1].hexValue, let low = encoded[index + 2].hexValue else { return nil }
         return high << 4 | low
     }
-}
 
-extension Percent {
     /// The segments of a path without its leading slash, which the parser has checked.
     static func segments(_ path: UnsafeRawBufferPointer) -> [String] {
         if path.isEmpty { return [] }
@@ -82,13 +79,8 @@ public struct QueryItem: Sendable, Hashable {
     public var value: String
 
     /// A decoded pair.
-    public init(name: String, value: String) {
-        self.name = name
-        self.value = value
-    }
-}
+    public init(name: String, value: String) { (self.name, self.value) = (name, value) }
 
-extension QueryItem {
     /// The items of a query that the parser has checked.
     ///
     /// - Parameter isForm: whether `+` is a space.
