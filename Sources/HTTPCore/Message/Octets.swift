@@ -61,12 +61,6 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-extension UInt8 {
-    /// Lower case, if this is an ASCII letter.
-    @inline(__always)
-    var lowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
-}
-
 // MARK: - Sets of octets
 
 /// A set of ASCII octets in two words: membership is a shift and a mask, without a table in memory.
@@ -79,9 +73,7 @@ struct OctetSet: Equatable, Sendable {
         if octet < 64 { return low >> UInt64(octet) & 1 != 0 }
         return octet < 128 && high >> UInt64(octet & 63) & 1 != 0
     }
-}
 
-extension OctetSet {
     /// `tchar`, in methods and field names (RFC 9110 §5.6.2).
     @inline(__always)
     static var token: OctetSet { OctetSet(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE) }
@@ -93,10 +85,6 @@ extension OctetSet {
     /// `unreserved`, in host names (RFC 3986 §2.3).
     @inline(__always)
     static var unreserved: OctetSet { OctetSet(low: 0x03FF_6000_0000_0000, high: 0x47FF_FFFE_87FF_FFFE) }
-
-    /// Hexadecimal digits.
-    @inline(__always)
-    static var hex: OctetSet { OctetSet(low: 0x03FF_0000_0000_0000, high: 0x0000_007E_0000_007E) }
 }
 
 extension UInt8 {
@@ -104,6 +92,10 @@ extension UInt8 {
     static let lineFeed: UInt8 = 0x0A
     static let carriageReturn: UInt8 = 0x0D
     static let space: UInt8 = 0x20
+
+    /// Lower case, if this is an ASCII letter.
+    @inline(__always)
+    var lowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 
     /// A space or a tab, the protocol's only white space (RFC 9110 §5.6.3).
     @inline(__always)

@@ -46,24 +46,17 @@ public enum PeerNetwork: Sendable, Hashable {
 }
 
 // MARK: - Connections
-//
-// How many connections each peer has, over all loops. A permit is a noncopyable value that is returned when it is
-// destroyed: once, however its connection ends, or if there never is one. Rejected: counting up where a connection is
-// adopted and down where it is removed; each early return in between would have to remember the permit.
 
-/// Counts the connections of each peer.
+/// Counts the connections of each peer, over all loops.
 ///
-/// Taking a permit or giving it back costs a lock and a look-up. Only peers with connections are stored.
+/// Each has a permit that returns when it is destroyed: once, however its connection ends, or if there never is one.
+/// Rejected: counting up where a connection is adopted and down where it is removed; each early return in between would
+/// have to remember the permit.
 final class PeerConnections: Sendable {
     /// The most connections of a peer served at once.
     let limit: Int
-    private let counts = Locked<[PeerNetwork: Count]>([:])
-
-    /// A peer's connections. Connections that are being refused take none of the served ones' permits.
-    private struct Count {
-        var served = 0
-        var refused = 0
-    }
+    /// Connections that are being refused take none of the served ones' permits.
+    private let counts = Locked<[PeerNetwork: (served: Int, refused: Int)]>([:])
 
     /// How many more connections of a peer may be open to be answered 503; beyond that they are closed silently. Few,
     /// since they count towards the limit for all.
@@ -74,7 +67,7 @@ final class PeerConnections: Sendable {
     /// A permit for one more connection of a peer; nil if not even a refusal is possible.
     func permit(for network: PeerNetwork) -> PeerPermit? {
         let isServed = counts.withLock { counts -> Bool? in
-            var count = counts[network] ?? Count()
+            var count = counts[network] ?? (0, 0)
             let isServed = count.served < limit
             guard isServed || count.refused < Self.overflow else { return nil }
             if isServed { count.served += 1 } else { count.refused += 1 }

@@ -75,19 +75,15 @@ extension RequestLine {
     /// `http://authority/path?query`. Other schemes, user information and a missing host are refused.
     private static func absolute(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(Refusal) -> Form {
         let text = bytes.slice(range.lowerBound, range.upperBound)
-        let schemeEnd: Int
-        if text.count > 7, text.slice(0, 4).spellsIgnoringCase("http"), text.slice(4, 7).spells("://") {
-            schemeEnd = 7
-        } else if text.count > 8, text.slice(0, 5).spellsIgnoringCase("https"), text.slice(5, 8).spells("://") {
-            schemeEnd = 8
-        } else {
-            throw .malformed(.target)
-        }
-        var end = schemeEnd
+        guard let colon = text.position(of: UInt8(ascii: ":"), from: 0), text.count > colon + 3,
+            text.slice(0, colon).spellsIgnoringCase("http") || text.slice(0, colon).spellsIgnoringCase("https"),
+            text.slice(colon, colon + 3).spells("://")
+        else { throw .malformed(.target) }
+        var end = colon + 3
         while end < text.count, text[end] != UInt8(ascii: "/"), text[end] != UInt8(ascii: "?") { end += 1 }
-        let authority = range.lowerBound + schemeEnd..<range.lowerBound + end
+        let authority = range.lowerBound + colon + 3..<range.lowerBound + end
         let rest = range.lowerBound + end..<range.upperBound
-        guard HostValue.isValid(text.slice(schemeEnd, end)), isURIText(bytes, rest) else { throw .malformed(.target) }
+        guard HostValue.isValid(bytes.slice(authority)), isURIText(bytes, rest) else { throw .malformed(.target) }
         return .absolute(authority: authority, rest: rest)
     }
 
@@ -146,7 +142,7 @@ package enum HostValue {
         let label = name.slice(label)
         if label.allSatisfy(\.isDigit) { return true }
         return label.count > 2 && label.slice(0, 2).spellsIgnoringCase("0x")
-            && label.slice(2, label.count).allSatisfy { OctetSet.hex.contains($0) }
+            && label.slice(2, label.count).allSatisfy { $0.hexValue != nil }
     }
 
     /// For IPv4, inet_pton(3) accepts four numbers without leading zeros, and nothing else.
