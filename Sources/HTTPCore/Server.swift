@@ -1,13 +1,9 @@
-// An HTTP/1.1 server: sockets, TLS, messages, and the loops that drive them. One protocol, `Service`, decides how
-// messages are answered. Loops and workers also carry connections to stores and to other servers.
-//
-// The target knows DiffClock and the system: Linux, OpenSSL, zlib. It knows no list, session or route: `Router` gets
-// its routes from its user. DiffClock is exported, since instants, locks and budgets are part of the interface.
-
 import CDiffSystem
+// Instants, locks and budgets are part of the interface.
 @_exported import DiffClock
 
-/// An HTTP/1.1 server.
+/// An HTTP/1.1 server: sockets, TLS, messages, and the loops that drive them. A `Service` decides how messages are
+/// answered. Loops and workers also carry connections to stores and to other servers.
 ///
 ///     let server = Server(options: ServerOptions(listen: [.tcp(host: "127.0.0.1", port: 8080)]), service: service)
 ///     let addresses = try server.start()
@@ -51,8 +47,9 @@ public final class Server: Sendable {
         signal(SIGPIPE, SIG_IGN)
         options.limitAllocator()
         try reloadCertificates()
-        var loops: [EventLoop] = []
-        for index in 0..<max(1, options.loops) { loops.append(try EventLoop(index: index, polling: options.polling)) }
+        let loops = try (0..<max(1, options.loops)).map { index throws(ListenError) in
+            try EventLoop(index: index, polling: options.polling)
+        }
         var sockets: [ListeningSocket] = []
         let capacity: ConnectionCapacity
         do throws(ListenError) {
@@ -72,11 +69,7 @@ public final class Server: Sendable {
                 peers: peers, certificates: certificates, outputLimit: outputLimit)
         }
         outputLimit.cover(shards)
-        running.withLock { [sockets] in
-            $0.shards = shards
-            $0.sockets = sockets
-            $0.capacity = capacity
-        }
+        running.withLock { [sockets] in ($0.shards, $0.sockets, $0.capacity) = (shards, sockets, capacity) }
         for shard in shards {
             shard.loop.execute { [sockets] in sockets.forEach(shard.listen) }
             shard.loop.start()
@@ -141,39 +134,30 @@ public final class Server: Sendable {
         guard isFirst, !shards.isEmpty else { return completion() }
         announceEnd()
         sockets.forEach { $0.refuseNew() }
-        let listening = Countdown(shards.count) { for socket in sockets where socket.isShared { socket.close() } }
-        let awaiting = Countdown(shards.count, whenQuiet)
+        let stopped = Self.last(of: shards.count) { for socket in sockets where socket.isShared { socket.close() } }
+        let quieted = Self.last(of: shards.count, whenQuiet)
         // All loops end together: a request of one may wait for what another does.
-        let alive = Countdown(shards.count) {
+        let emptied = Self.last(of: shards.count) {
             for shard in shards { shard.loop.end() }
             completion()
         }
         for shard in shards {
             shard.loop.schedule(after: settling) {
                 shard.stopListening()
-                listening.count()
+                stopped()
                 let deadline = shard.loop.schedule(after: limit) { shard.abandon() }
-                shard.drain(quiet, whenQuiet: awaiting.count) {
+                shard.drain(quiet, whenQuiet: quieted) {
                     deadline.cancel()
-                    alive.count()
+                    emptied()
                 }
             }
         }
     }
 
-    /// Closes at once whatever is still open, and accepts nothing more, even if a `drain` has not stopped that yet.
-    public func abandon() {
-        for shard in running.withLock({ $0.shards }) { shard.loop.execute { shard.abandon() } }
-    }
-
-    /// Runs an action once it has been counted down.
-    private struct Countdown: Sendable {
-        private let left: Locked<Int>
-        private let action: @Sendable () -> Void
-
-        init(_ count: Int, _ action: @escaping @Sendable () -> Void) { (left, self.action) = (Locked(count), action) }
-
-        func count() {
+    /// Runs an action at the last of this many calls.
+    private static func last(of calls: Int, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+        let left = Locked(calls)
+        return {
             let isLast = left.withLock { left in
                 left -= 1
                 return left == 0
@@ -182,11 +166,14 @@ public final class Server: Sendable {
         }
     }
 
+    /// Closes at once whatever is still open, and accepts nothing more, even if a `drain` has not stopped that yet.
+    public func abandon() {
+        for shard in running.withLock({ $0.shards }) { shard.loop.execute { shard.abandon() } }
+    }
+
     /// Shuts down, and returns when the last connection has closed.
     public func drain(within limit: Duration) async {
-        await withCheckedContinuation { continuation in
-            drain(within: limit) { continuation.resume() }
-        }
+        await withCheckedContinuation { continuation in drain(within: limit) { continuation.resume() } }
     }
 
     /// What a server counts.
