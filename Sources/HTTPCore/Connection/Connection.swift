@@ -2,16 +2,14 @@ import DiffClock
 
 /// One connection: moves bytes between the transport, the parser, the service and the output, as its `Lifecycle` says.
 ///
-/// Confined to its loop. The transport is watched edge-triggered, so no request changes that: `input` remembers an edge
-/// until a read finds nothing left. Room to write is watched from the first time there is none. Reads go to the
-/// loop's one large buffer and are parsed there; a connection owns memory for input only while part of a message waits,
-/// and for output only while the kernel has no room.
+/// Confined to its loop. The transport is watched edge-triggered, for room to write from the first time there is none.
+/// Reads go to the loop's one large buffer and are parsed there; a connection owns memory for input only while part of
+/// a message waits, and for output only while the kernel has no room.
 ///
 /// The service never re-enters a connection. What `Pending` and `StreamWriter` bring is stored, and the connection
 /// continues at the end of the loop's iteration.
 ///
-/// Rejected: an object per exchange with the connection as its delegate. It cost two more allocations per request, and
-/// it was never clear which of the two owned the deadline.
+/// Rejected: an object per exchange with the connection as its delegate. It cost two more allocations per request.
 final class Connection: EventReceiver, IterationEndReceiver {
     let shard: Shard
     let loop: EventLoop
@@ -23,7 +21,7 @@ final class Connection: EventReceiver, IterationEndReceiver {
     /// Its index among the shard's connections.
     var shardIndex = 0
 
-    // Input, see Connection+Input.swift
+    // Input
     var parser: RequestParser
     var input = InputSide.readable
     /// Whether the parser needs more than `leftover`.
@@ -33,7 +31,7 @@ final class Connection: EventReceiver, IterationEndReceiver {
     var inflatedInIteration = 0
     var requestsInIteration = 0
 
-    // Exchange, see Connection+Exchange.swift
+    // Exchange
     var exchange: Exchange?
     var bodyReader: RequestBodyReader?
     var pending: PendingLink?
@@ -50,7 +48,7 @@ final class Connection: EventReceiver, IterationEndReceiver {
     // Time
     let alarm = Alarm()
     var phaseBegan: Instant
-    /// When the current window for the peer's read rate began, and how much it had taken by then.
+    /// When the window for the peer's read rate began, and how much it had taken by then.
     private var writeWindowBegan: Instant
     private var acknowledgedBefore = 0
     private var bytesAtWindow = 0
@@ -74,9 +72,7 @@ final class Connection: EventReceiver, IterationEndReceiver {
         loop = shard.loop
         resources = loop.resources
         output = OutputQueue(resources)
-        self.transport = transport
-        self.descriptor = descriptor
-        self.peer = peer
+        (self.transport, self.descriptor, self.peer) = (transport, descriptor, peer)
         self.peerPermit = peerPermit
         lifecycle = Lifecycle(needsHandshake: peer.isTLS)
         parser = RequestParser(limits: shard.options.messageLimits)
@@ -101,7 +97,6 @@ final class Connection: EventReceiver, IterationEndReceiver {
         advance()
     }
 
-    /// Continues at the end of the loop's iteration.
     func mark() { loop.mark(self) }
 
     func iterationEnds() { advance() }
@@ -145,9 +140,8 @@ final class Connection: EventReceiver, IterationEndReceiver {
         }
     }
 
-    /// What one connection may send per iteration. Otherwise a peer that reads as fast as the loop sends, especially
-    /// over TLS, would occupy it for a whole answer of many megabytes. While the budget for answers is exceeded there
-    /// is no such limit, since whatever the peer takes is freed.
+    /// What one connection may send per iteration, or a peer that reads as fast as the loop sends would occupy it for
+    /// an answer of many megabytes. No limit while the budget for answers is exceeded: what the peer takes is freed.
     private static let maxSentInIteration = 256 * 1024
 
     func flush() {
@@ -172,10 +166,9 @@ final class Connection: EventReceiver, IterationEndReceiver {
         }
     }
 
-    /// Charges for a partial message: only for octets that have arrived, since reserved room costs nothing until it is
-    /// filled. What TLS keeps is counted as if it were filled, but not while input is discarded, which ends soon.
-    /// Partial messages leave a part to whole ones, which are soon answered: otherwise a client that holds many back
-    /// would have all others refused. Handshakes, whose first octets already count for much, leave half.
+    /// Charges for the octets of a partial message, and for what TLS may keep, but not while input is discarded, which
+    /// ends soon. Partial messages leave a part to whole ones, or a client that holds many back would have all others
+    /// refused. Handshakes, whose first octets already count for much, leave half.
     private func accountInput() {
         var held = leftover.footprint + (bodyReader?.body.count ?? 0)
         switch lifecycle.phase {
@@ -232,19 +225,15 @@ final class Connection: EventReceiver, IterationEndReceiver {
         }
     }
 
-    /// A client that has only shut down its side ignores an unexpected interim response (RFC 9110 §15.2). The machine
-    /// of one that is gone answers with a reset, and the connection is lost.
+    /// A client that has only shut down its side ignores an unexpected interim response (RFC 9110 §15.2). For one that
+    /// is gone, its machine answers with a reset.
     private func sendProbe() {
         probeDue = .never
         output.end().append(ResponseEncoder.continueLine)
     }
 
     /// The server is shutting down: this exchange is the last. A request that has arrived is answered, and a first one
-    /// awaited.
-    ///
-    /// - Parameters:
-    ///   - begun: a connection that began before sends no first request any more.
-    ///   - keepsIdle: whether another request may come.
+    /// awaited, unless the connection began before `begun`.
     func drain(begun: Instant, keepsIdle: Bool) {
         handle(.endAnnounced)
         if lifecycle.phase == .head {
@@ -284,8 +273,7 @@ extension Connection {
 
     private var stallDeadline: Instant? { backlog == .none ? nil : writeWindowBegan + shard.timeouts.writeWindow }
 
-    /// What the peer has acknowledged. The kernel takes up to some MiB at once, and then nothing for a long time
-    /// although the peer keeps reading.
+    /// What the peer has acknowledged. The kernel takes some MiB at once, then nothing while the peer keeps reading.
     private var acknowledged: Int { output.total - transport.unacknowledged }
 
     private func beginWriteWindow() {
