@@ -85,8 +85,7 @@ extension Connection {
     }
 
     /// The most capacity reserved for a Content-Length alone. Once that much has arrived, the rest is reserved in one
-    /// step: growing by doubling copies a body of 11 MB for several milliseconds. Capacity costs no memory until it is
-    /// filled.
+    /// step: growing by doubling copies a body of 11 MB for several milliseconds.
     private static let trustedLength = 128 * 1024
 
     /// Spare room after a body, so that a service can append without a copy, such as the zeros that end a parser's run.
@@ -98,9 +97,8 @@ extension Connection {
         switch head.bodyLength {
         case .none: respond(response, rest: .none)
         case .known(let length):
-            let isShort = length <= limits.maxDiscardBytes && !head.expectsContinue
             bodyReader = RequestBodyReader(head.bodyLength, limits: parser.limits, .none)
-            respond(response, rest: isShort ? .short : .long)
+            respond(response, rest: length <= limits.maxDiscardBytes && !head.expectsContinue ? .short : .long)
         case .chunked where head.expectsContinue: respond(response, rest: .long)
         case .chunked: beginBody(head, .discard(response), hasMore: true)
         }

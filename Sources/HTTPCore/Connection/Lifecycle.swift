@@ -1,8 +1,8 @@
 /// The state machine of a connection. A pure value that reads no socket and no clock.
 ///
-/// Events from outside (the peer, the clock, the server) may come in any phase, and each phase handles all of them:
-/// there is no `default`, so a new phase compiles only once that is decided. Events that the connection itself causes,
-/// such as an answer, belong to one or two phases, as a precondition.
+/// Events from outside (the peer, the clock, the server) may come in any phase: there is no `default`, so a new phase
+/// compiles only once that is decided. Events that the connection itself causes, such as an answer, belong to one or two
+/// phases, as a precondition.
 ///
 ///     handshake → head → deciding ─┬→ body → deciding        (the service decides again, with the body)
 ///                  ↑               ├→ waiting                (it owes the answer)
@@ -11,9 +11,9 @@
 ///                  └───────────────┤
 ///                                  └→ flushing → lingering → closed
 ///
-/// A refusal leads to `flushing`, from where there is no way back to `head`: nothing behind a refused message is ever
-/// read as a request. `lingering` discards what still arrives after our side is shut down, because closing a socket
-/// with unread bytes sends a reset, which can destroy the answer on its way (RFC 9112 §9.6).
+/// From `flushing` there is no way back to `head`: nothing behind a refused message is ever read as a request.
+/// `lingering` discards what still arrives after our side is shut down: closing a socket with unread bytes sends a
+/// reset, which can destroy the answer on its way (RFC 9112 §9.6).
 struct Lifecycle: Equatable, Sendable {
     enum Phase: Equatable, Sendable {
         case handshake, head, deciding, body, waiting, streaming, discarding, flushing, lingering, closed
@@ -26,15 +26,12 @@ struct Lifecycle: Equatable, Sendable {
         case receivedPlainText
         /// A head is complete. `isLast`: the client ends the connection after this exchange.
         case headCompleted(isLast: Bool)
-        /// The service wants the body.
-        case bodyBegan
-        case bodyEnded
+        case bodyBegan, bodyEnded
         /// The service owes the answer.
         case deferred
         /// The answer is encoded; `rest` of the request is unread.
         case answered(rest: UnreadBody, closes: Bool)
-        case streamBegan(rest: UnreadBody, closes: Bool)
-        case streamEnded
+        case streamBegan(rest: UnreadBody, closes: Bool), streamEnded
         /// The answer to a refusal is encoded.
         case refused
         /// The peer has shut down its side. `isWithinHead`: part of a head has arrived.
@@ -65,7 +62,6 @@ struct Lifecycle: Equatable, Sendable {
     }
 
     enum Action: Equatable, Sendable {
-        /// Do nothing; the phase tells whether input is read.
         case nothing
         /// Encode the service's answer to this refusal, and report `refused`.
         case refuse(Refusal)

@@ -6,14 +6,13 @@ final class LoopResources {
     let scratch = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 2 * MessageLimits.largest + Connection.headReadBytes, alignment: 64)
     private(set) lazy var deflater = Deflater()
-    /// Compresses pieces of streams.
     private(set) lazy var pieces = Deflater(.pieces)
     var date = DateField()
     var requestIDs = RequestIDs()
     private var spareBuffers: [OutputBuffer] = []
     private var spareInput: [[UInt8]] = []
 
-    /// How many empty buffers of each kind are kept, and how large they may be, so that idle memory stays small.
+    /// How many empty buffers of each kind are kept, and how large they may be.
     private static let spares = 64
     private static let largestSpare = 64 * 1024
 
@@ -22,7 +21,6 @@ final class LoopResources {
     /// An empty buffer for answers.
     func takeBuffer() -> OutputBuffer { spareBuffers.popLast() ?? OutputBuffer() }
 
-    /// Takes back a buffer.
     func recycle(_ buffer: OutputBuffer) {
         guard buffer.capacity <= Self.largestSpare, spareBuffers.count < Self.spares else { return }
         buffer.removeAll()
@@ -32,7 +30,6 @@ final class LoopResources {
     /// An empty array for input to be kept.
     func takeArray() -> [UInt8] { spareInput.popLast() ?? [] }
 
-    /// Takes back an array.
     func recycle(_ array: consuming [UInt8]) {
         guard array.capacity <= Self.largestSpare, spareInput.count < Self.spares else { return }
         array.removeAll(keepingCapacity: true)

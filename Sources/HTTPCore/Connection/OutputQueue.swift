@@ -1,7 +1,5 @@
-/// Encoded output that has not been sent.
-///
-/// Small answers share a buffer, so that all answers to one read leave in one write. Large and shared bodies are not
-/// copied: each is a segment of its own, behind the buffer that was written before it.
+/// Encoded output that has not been sent. Small answers share a buffer, so that all answers to one read leave in one
+/// write. Large and shared bodies are segments of their own, without a copy.
 final class OutputQueue {
     private enum Segment {
         case buffer(OutputBuffer)
@@ -95,8 +93,7 @@ final class OutputQueue {
 
     /// Sends until the queue is empty, the transport is blocked, or `limit` octets are sent.
     ///
-    /// - Parameter isLast: whether the caller shuts down its side once the queue is empty. The end then leaves in one
-    ///   packet with the last octets, so that no peer sends another request in between.
+    /// - Parameter isLast: whether the caller then shuts down its side, which leaves in one packet with the last octets.
     /// - Returns: nil if the queue is empty, else why it is not; `moved` after `limit` octets.
     func flush(_ transport: any Transport, limit: Int = .max, isLast: Bool = false) -> Transfer? {
         var left = limit
@@ -136,9 +133,7 @@ final class OutputQueue {
                 sent += count
                 total += count
                 left -= count
-            case .blocked: return .blocked
-            case .ended: return .ended
-            case .failed: return .failed
+            case let obstacle: return obstacle
             }
         }
         sent = 0

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// An exchange that is answered later: exactly once, from any thread.
+/// An exchange that is answered later: exactly once, from any thread. If it is released unanswered, it answers 500.
 ///
 /// Its connection reads no further request until then, so pipelined answers stay in order. A peer that has only shut
-/// down its own side is still answered. If it is released unanswered, it answers 500 itself.
+/// down its own side is still answered.
 public final class Pending: Sendable {
     /// The loop of the connection.
     public let loop: EventLoop

@@ -1,12 +1,10 @@
-/// Writes the body of a streamed answer. Confined to its loop: call it nowhere else.
+/// Writes the body of a streamed answer. Confined to its loop, which each method checks; Sendable only so that it can be
+/// carried back there. Connection and writer hold each other until one of them ends.
 ///
 /// Back-pressure is up to the caller: everything written is queued, so writing while `isWritable` is false makes the
 /// queue grow. Instead, remember that there is news, and write it from `onWritable`: a slow peer then gets one fresh
 /// answer in place of ten stale ones. A peer that reads slower than `ConnectionLimits.minWriteRate` is disconnected.
 public final class StreamWriter: @unchecked Sendable {
-    // Sendable only so that it can be carried back to its loop, which each method checks. Connection and writer hold
-    // each other until one of them ends.
-
     /// The loop of the connection.
     public let loop: EventLoop
     private var connection: Connection?
