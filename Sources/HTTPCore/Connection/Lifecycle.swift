@@ -31,7 +31,8 @@ struct Lifecycle: Equatable, Sendable {
         case deferred
         /// The answer is encoded; `rest` of the request is unread.
         case answered(rest: UnreadBody, closes: Bool)
-        case streamBegan(rest: UnreadBody, closes: Bool), streamEnded
+        case streamBegan(rest: UnreadBody, closes: Bool)
+        case streamEnded
         /// The answer to a refusal is encoded.
         case refused
         /// The peer has shut down its side. `isWithinHead`: part of a head has arrived.

@@ -1,6 +1,5 @@
-/// Decodes the body of a request, however it is framed (RFC 9112 §6).
-///
-/// Each step gets the bytes after those consumed last, and tells which of them are content. None are kept.
+/// Decodes the body of a request, however it is framed (RFC 9112 §6). Each step gets the bytes after those consumed
+/// last, and tells which of them are content. None are kept.
 struct BodyDecoder: Sendable {
     /// Octets that are yet to come of a known length.
     private var remaining = 0
@@ -49,19 +48,17 @@ struct BodyDecoder: Sendable {
 ///
 /// White space after a size is allowed only before a `;`: as padding it is an old leniency that smugglers use. At most
 /// 16 digits and 2^60 - 1 octets are accepted, so a size cannot overflow. Extensions and trailers are checked and
-/// dropped: nothing after a body can change what its head said. The total of extensions is limited: otherwise, chunks
-/// of one octet with a long extension each would be a cheap way to keep a server busy.
+/// dropped: nothing after a body can change what its head said. The total of extensions is limited, since chunks of one
+/// octet with a long extension each would keep a server busy.
 private struct ChunkDecoder: Sendable {
     private enum State: Sendable, Equatable {
-        case size(digits: Int)
-        case sizeBlank
+        case size(digits: Int), sizeBlank
         case extensionStart, extensionName, extensionNameBlank
         case extensionValue, extensionToken, extensionQuoted, extensionEscape, extensionValueBlank
         case sizeFeed
         case data(remaining: Int)  // remaining > 0
         case dataReturn, dataFeed
-        case trailerStart
-        case trailerName, trailerValue, trailerFeed
+        case trailerStart, trailerName, trailerValue, trailerFeed
         case endFeed
     }
 

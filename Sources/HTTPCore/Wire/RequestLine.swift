@@ -4,8 +4,7 @@ import CDiffSystem
 struct RequestLine: Sendable {
     /// The forms of a target, except for the one that only proxies serve.
     enum Form: Sendable, Equatable {
-        case origin
-        case asterisk
+        case origin, asterisk
         /// The authority, and the path and query that follow it.
         case absolute(authority: Range<Int>, rest: Range<Int>)
     }
@@ -34,8 +33,7 @@ extension RequestLine {
     }
 
     /// The positions of the path, without its leading slash, and of the query; no path if the target is the server. Nil
-    /// if an escape or the UTF-8 behind it is malformed. That is checked for the whole at once: neither an escape nor a
-    /// character can contain `/`, `?`, `&` or `=`.
+    /// if an escape or the UTF-8 behind it is malformed, neither of which can contain `/`, `?`, `&` or `=`.
     func resource(_ bytes: UnsafeRawBufferPointer) -> (path: Range<Int>?, query: Range<Int>)? {
         let text: Range<Int>
         switch form {
@@ -136,8 +134,7 @@ package enum HostValue {
         return !name.isEmpty && (!isNumeric(name, label) || isAddress(name, AF_INET))
     }
 
-    /// Whether a label looks like a number, so that a lenient resolver would read the name as an address (`0x7f.1`,
-    /// `2130706433`).
+    /// Whether a lenient resolver would read a name with this last label as an address (`0x7f.1`, `2130706433`).
     private static func isNumeric(_ name: UnsafeRawBufferPointer, _ label: Range<Int>) -> Bool {
         let label = name.slice(label)
         if label.allSatisfy(\.isDigit) { return true }

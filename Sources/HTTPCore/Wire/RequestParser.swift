@@ -3,10 +3,8 @@ import DiffClock
 /// Parses the head of a request line by line, in whatever pieces it arrives.
 ///
 /// The caller owns the bytes, and calls `parse` with everything from the message's first octet on, again whenever there
-/// is more. The parser keeps positions, never pointers, so the caller may move the bytes in between. Each octet is read
-/// twice: by memchr for the end of its line, and by the grammar. A line is checked as soon as it is complete, so a
-/// malformed one is refused even if the head never ends; the very first octet is checked at once, so a TLS hello on a
-/// plain port does not wait for a line.
+/// is more; it may move them in between. A line is checked as soon as it is complete, so a malformed one is refused
+/// even if the head never ends; the very first octet at once, so a TLS hello on a plain port does not wait for a line.
 ///
 /// Nothing is repaired. Where RFC 9112 leaves a choice between leniency and 400, it is 400: recipients repair messages
 /// differently, and request smuggling exploits the difference. docs/http.md lists the rules.
@@ -163,9 +161,7 @@ private struct FieldSection: Sendable {
     private(set) var expectsContinue = false
     private(set) var expectsOther = false
 
-    private enum TransferCoding: Sendable {
-        case none, chunked, unsupported, invalid
-    }
+    private enum TransferCoding: Sendable { case none, chunked, unsupported, invalid }
 
     /// Capacity for more fields, which is rarely needed, is not kept.
     private static let keptRoom = 32
