@@ -6,12 +6,11 @@
 ///     ])
 ///
 /// A segment in braces matches any one non-empty segment; a literal beats a parameter. HEAD matches where GET does, and
-/// OPTIONS is allowed everywhere. A look-up allocates nothing: it compares the path as it was sent, and decodes
-/// parameters on demand.
+/// OPTIONS is allowed everywhere. A look-up allocates nothing, and decodes parameters on demand.
 ///
 /// The patterns are sorted. A look-up tries them in order, from the first one with the path's first octet, resuming
-/// each where it differs from the one that failed before. Whatever depends on the payload is inlinable, so that clients
-/// specialise it: unspecialised, a look-up spent 1,500 of 2,500 instructions on type metadata.
+/// each where it differs from the one that failed before. Whatever depends on the payload is inlinable: unspecialised,
+/// a look-up spent 1,500 of 2,500 instructions on type metadata.
 public struct Router<Payload: Sendable>: Sendable {
     /// A row of the table.
     public struct Route: Sendable {
@@ -22,9 +21,7 @@ public struct Router<Payload: Sendable>: Sendable {
 
         /// A route. `pattern` starts with `/`; `{name}` stands for a segment.
         public init(_ method: Method, _ pattern: String, _ payload: Payload) {
-            self.method = method
-            self.pattern = pattern
-            self.payload = payload
+            (self.method, self.pattern, self.payload) = (method, pattern, payload)
         }
     }
 
@@ -32,8 +29,7 @@ public struct Router<Payload: Sendable>: Sendable {
     public enum Match: ~Copyable {
         /// A route, and its parameters in this path.
         case found(Payload, RouteParameters)
-        /// The path has routes, but not for this method. `allow` is the value of the `Allow` field. OPTIONS, which has
-        /// no routes, ends here too.
+        /// The path has routes, but not for this method, or for OPTIONS. `allow` is the value of the `Allow` field.
         case methodNotAllowed(allow: String)
         /// No route has such a path.
         case notFound
@@ -62,12 +58,12 @@ public struct Router<Payload: Sendable>: Sendable {
 /// The patterns of a router, with the indices of its routes.
 @usableFromInline
 struct RouteTable: Sendable {
-    /// All patterns in order, one after the other, without leading slashes. An octet that no path has stands for each
-    /// parameter; it sorts last, so that a literal is tried before a parameter.
+    /// All patterns in order, one after the other, without leading slashes. An octet that no path has, and that sorts
+    /// last, stands for each parameter.
     private var patterns: [UInt8] = []
     private var bounds: [(end: Int, sharedWithPrevious: Int)] = []
     private var resources: [Resource] = []
-    /// For each octet that a path may begin with, the first pattern that can match, and its place in `patterns`. An
+    /// For each octet that a path may begin with, the first pattern that can match, and its start in `patterns`. An
     /// escape may stand for any octet.
     private var starts: [(index: Int, place: Int)] = []
 
@@ -107,10 +103,10 @@ struct RouteTable: Sendable {
             return (octets: Array(segments.joined(separator: [UInt8(ascii: "/")])), resource: Resource(names, rows))
         }.sorted { $0.octets.lexicographicallyPrecedes($1.octets) }
         var previous: [UInt8] = []
-        for (octets, resource) in ordered {
+        resources = ordered.map(\.resource)
+        for (octets, _) in ordered {
             patterns += octets
             bounds.append((patterns.count, zip(previous, octets).prefix { $0 == $1 }.count))
-            resources.append(resource)
             previous = octets
         }
         starts = (0...UInt8.max).map { octet in

@@ -3,13 +3,11 @@ import CDiffSystem
 
 /// A certificate with its key, and the parameters of handshakes.
 ///
-/// Immutable, so loops may share it: OpenSSL counts the references and locks its session cache. New files make a new
-/// context. Open connections keep the old one, but its sessions are not resumed, so that no client outlives a change of
-/// authorities.
+/// Immutable, so loops may share it: OpenSSL locks its session cache. New files make a new context. Open connections
+/// keep the old one, but its sessions are not resumed, so that no client outlives a change of authorities.
 ///
 /// TLS 1.2 is limited to ECDHE with AES-GCM or ChaCha20, as TLS 1.3 always is, which excludes the weaknesses of CBC,
-/// RSA key transport and renegotiation. Compression is off (CRIME). Tickets are encrypted with a key that lives as long
-/// as the context.
+/// RSA key transport and renegotiation. Compression is off (CRIME).
 final class TLSContext: @unchecked Sendable {
     let raw: OpaquePointer
     /// The earliest expiry in the certificate chain, in seconds since 1970.
@@ -52,7 +50,7 @@ final class TLSContext: @unchecked Sendable {
         _ = tls_context_set_groups(context, "X25519:P-256:P-384")
         tls_context_set_options(context)
         // A partial write may continue from a buffer that has moved. Buffers are released between records, or an idle
-        // connection would hold 34 KB. A read takes all that the socket has, not just a record's header.
+        // connection would hold 34 KB. A read takes all that the socket has.
         tls_context_set_mode(
             context,
             Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER) | Int(SSL_MODE_RELEASE_BUFFERS))
@@ -113,7 +111,7 @@ final class TLSContext: @unchecked Sendable {
         guard access(file, R_OK) == 0 else { throw .tls(file, String(cString: strerror(errno))) }
     }
 
-    /// The reason of the first error, which is the cause: later ones only say that something below failed.
+    /// The reason of the first error, which is the cause.
     static func reason() -> String {
         let code = ERR_get_error()
         return ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(code)"
@@ -124,12 +122,9 @@ extension ListenError {
     static func tls(_ file: String, _ reason: String) -> ListenError { ListenError(address: file, reason: reason) }
 }
 
-// MARK: - Outgoing connections
-
-/// Encryption of connections to other servers: TLS 1.2 and 1.3 as for our own clients, always verifying the chain and
-/// the host.
+/// Encryption of connections to other servers: TLS 1.2 and 1.3 as for our own clients. Immutable, and shared by loops.
 ///
-/// Immutable, and shared by loops. Verification cannot be turned off: for a self-made certificate, name its authority.
+/// The chain and the host are always verified: for a self-made certificate, name its authority.
 public final class OutgoingTLS: @unchecked Sendable {
     private let raw: OpaquePointer
 

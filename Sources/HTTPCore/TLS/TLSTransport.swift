@@ -1,11 +1,9 @@
 import CDiffOpenSSL
 import CDiffSystem
 
-/// TLS over another transport.
-///
-/// OpenSSL reads and writes through a BIO that calls the transport below. So records are decrypted straight from the
-/// socket without a memory BIO, SIGPIPE cannot happen, and a read that emptied the socket is noticed, which saves
-/// another that would find nothing. The BIO's reference is unretained: the transport owns the SSL, which owns the BIO.
+/// TLS over another transport, which OpenSSL calls through a BIO. So SIGPIPE cannot happen, and a read that emptied the
+/// socket is noticed, which saves another that would find nothing. The BIO's reference is unretained: the transport
+/// owns the SSL, which owns the BIO.
 final class TLSTransport: Transport {
     private let below: any Transport
     private let ssl: OpaquePointer
@@ -69,8 +67,7 @@ final class TLSTransport: Transport {
 
     var shortReceiveIsLast: Bool { emptiedBelow && SSL_has_pending(ssl) == 0 }
 
-    /// OpenSSL makes room for a whole handshake message once its length has come, and for a whole record. It frees what
-    /// it does not need.
+    /// OpenSSL makes room for a whole handshake message once its length has come, and for a whole record.
     var held: Int {
         switch state {
         case .blocked: hasUnanswered ? Self.largestMessage : 0
