@@ -27,7 +27,6 @@ public final class MemoryBudget: Sendable {
     /// Whether more is taken than the limit.
     public var isExceeded: Bool { inUse > limit }
 
-    /// The number of callers that wait for room.
     var waiterCount: Int { waiting.withLock { $0.queue.count } }
 
     /// A budget of this many bytes; unlimited by default.

@@ -14,7 +14,6 @@ public final class Server: Sendable {
     private let service: any Service
     private let workers: Workers
     private let counts = Locked(Counters())
-    /// The connections of each peer; nil if there is no limit for them.
     private let peers: PeerConnections?
     /// The context of new connections; replaced as a whole when the files are read again.
     private let certificates = Locked<TLSContext?>(nil)
@@ -236,10 +235,8 @@ final class Shard: @unchecked Sendable {
         listener.start()
     }
 
-    /// Adds one to a counter.
     func count(_ counter: WritableKeyPath<Server.Counters, Int>) { counts.withLock { $0[keyPath: counter] += 1 } }
 
-    /// Takes over an accepted socket.
     func add(_ descriptor: Int32, _ storage: sockaddr_storage, listener: Listener) {
         count(\.acceptedConnections)
         let open = options.openConnections.value
@@ -286,7 +283,6 @@ final class Shard: @unchecked Sendable {
         return certificates.withLock { $0 }.flatMap { TLSTransport(socket, context: $0) }
     }
 
-    /// Adds a connection to this loop.
     func adopt(_ connection: Connection) {
         connection.shardIndex = connections.count
         connections.append(connection)
@@ -332,7 +328,6 @@ final class Shard: @unchecked Sendable {
         }
     }
 
-    /// Closes whatever is still open, and accepts nothing more.
     func abandon() {
         stopListening()
         for connection in connections { connection.handle(.lost) }

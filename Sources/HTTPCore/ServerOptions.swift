@@ -16,11 +16,10 @@ public struct ServerOptions: Sendable {
     public var messageLimits = MessageLimits()
     /// Limits of a connection.
     public var connectionLimits = ConnectionLimits()
-    /// Connections at once, over all loops; one more is answered 503 and closed. Fewer if the process lacks
-    /// descriptors. Default 20,000.
+    /// Connections at once; one more is answered 503 and closed. Fewer if descriptors are lacking. Default 20,000.
     public var maxConnections = 20_000
-    /// Connections at once of one peer (`PeerNetwork`), over all loops; up to 16 more are answered 503, and beyond that
-    /// closed silently. Does not apply to Unix sockets. Default nil: no limit.
+    /// Connections at once of one `PeerNetwork`; up to 16 more are answered 503, and beyond that closed silently.
+    /// Default nil: no limit.
     public var maxPeerConnections: Int?
     /// Counts and limits the received octets of incomplete messages, which leave `MemoryBudget.sparedPart` for whole
     /// ones. Default: no limit.
@@ -32,19 +31,16 @@ public struct ServerOptions: Sendable {
     public var openConnections = ConnectionCount()
     /// Descriptors reserved for whatever else the process opens later: files, connections of its own. Default 16.
     public var reservedDescriptors = 16
-    /// The smallest body, in octets, that is sent as gzip if the answer allows it and the client wants it. Default 1
-    /// KiB.
+    /// The smallest body, in octets, that is sent as gzip if answer and client allow it. Default 1 KiB.
     public var minCompressedBytes = 1024
     /// Freed memory that each arena of malloc keeps at its end, in bytes. Blocks of an eighth of that or more are
-    /// returned as soon as they are freed, since the hole left by one is seldom filled again. Too little makes large
-    /// bodies slow: with glibc's 128 KiB, the pages of each body are fetched anew, and a body of 100 KB costs three
-    /// times as much. Default 16 MiB.
+    /// returned as soon as they are freed. With glibc's 128 KiB, the pages of each body are fetched anew, and a body of
+    /// 100 KB costs three times as much. Default 16 MiB.
     public var keptMemory = 16 << 20
     /// The permissions of a Unix socket. Default 0o660.
     public var unixPermissions: UInt32 = 0o660
 
-    /// Sets malloc's thresholds, as `Server.start` does. A process that starts threads earlier should call it first,
-    /// since each thread may be given an arena of its own, and keeps it.
+    /// Sets malloc's thresholds, as `Server.start` does; a process that starts threads earlier should do so first.
     public func limitAllocator() { Machine.limitAllocator(kept: keptMemory, arenas: loops) }
 
     /// Default options for these addresses.
@@ -53,8 +49,6 @@ public struct ServerOptions: Sendable {
         loops = Machine.cores
     }
 }
-
-// MARK: - Limits of a connection
 
 /// Limits on a connection's time and memory.
 public struct ConnectionLimits: Sendable, Hashable {
@@ -68,8 +62,7 @@ public struct ConnectionLimits: Sendable, Hashable {
     public var idleTimeout = Duration.seconds(65)
     /// The window over which a peer's read rate is measured while output waits for it. Default 30 s.
     public var writeStall = Duration.seconds(30)
-    /// The least octets per second that a peer reads in each such window; a slower one is disconnected. Default 1
-    /// KiB/s.
+    /// The least octets per second that a peer reads in each such window, or it is disconnected. Default 1 KiB/s.
     public var minWriteRate = 1024
     /// How long a new connection may take to send its first request while the server shuts down. Default 1 s.
     public var firstRequestTimeout = Duration.seconds(1)
@@ -86,8 +79,6 @@ public struct ConnectionLimits: Sendable, Hashable {
     /// The defaults.
     public init() {}
 }
-
-// MARK: - Limits of a message
 
 /// How large the parts of a message may be, in octets.
 public struct MessageLimits: Sendable, Hashable {
@@ -109,8 +100,6 @@ public struct MessageLimits: Sendable, Hashable {
     public init() {}
 }
 
-// MARK: - TLS
-
 /// Encryption of connections: TLS 1.2 and 1.3, with forward secrecy and authenticated encryption only.
 public struct TLSOptions: Sendable, Hashable {
     /// A PEM file with the server's certificate, followed by its chain.
@@ -124,8 +113,7 @@ public struct TLSOptions: Sendable, Hashable {
 
     /// TLS with this certificate and key.
     public init(certificateFile: String, keyFile: String, clientAuthorityFile: String? = nil) {
-        self.certificateFile = certificateFile
-        self.keyFile = keyFile
+        (self.certificateFile, self.keyFile) = (certificateFile, keyFile)
         self.clientAuthorityFile = clientAuthorityFile
     }
 

@@ -41,11 +41,8 @@ final class Deflater {
         return output.isEmpty ? nil : output.count > output.capacity / 2 ? output : output.map { $0 }
     }
 
-    /// Compresses a piece of a stream up to a whole octet, so that the peer can inflate it at once.
-    ///
-    /// - Parameters:
-    ///   - tail: the octets of the stream before the piece, which may refer to the last 32 KiB of them.
-    ///   - level: from 1 (fastest) to 9 (smallest).
+    /// Compresses a piece of a stream up to a whole octet, so that the peer can inflate it at once. It may refer to the
+    /// last 32 KiB of `tail`, the octets before it.
     func flushed(_ piece: ArraySlice<UInt8>, behind tail: [UInt8] = [], level: Int32) -> [UInt8] {
         precondition(format == .pieces)
         deflateReset(stream)
@@ -84,7 +81,6 @@ final class Deflater {
 
 /// The position in a compressed stream, shared by all that have sent the same octets: what later output depends on.
 final class GzipPosition: Sendable {
-    /// The last octets, uncompressed.
     private let tail: [UInt8]
     /// Checksum and count of all octets, for the member's trailer (RFC 1952 §2.3.1).
     private let sum, count: UInt32
@@ -115,16 +111,13 @@ final class GzipPosition: Sendable {
 
     deinit { budget.release(tail.capacity) }
 
-    /// The start of every stream, after the header.
     static let start = GzipPosition([], sum: 0, count: 0, nil, of: 0, MemoryBudget())
     /// The member's header: no time, no name, unknown system.
     static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF]
 
-    /// The position after further octets, and the piece that leads there. The octets must not be empty.
+    /// The position after further octets, which must not be none, and the piece that leads there.
     ///
-    /// - Parameters:
-    ///   - shared: the same octets as a shared body, if streams at other positions send them too.
-    ///   - budget: charged for what is kept.
+    /// - Parameter shared: the same octets as a shared body, if streams at other positions send them too.
     func advanced(
         by bytes: ArraySlice<UInt8>, of shared: SharedBody?, with deflater: Deflater, in budget: MemoryBudget
     ) -> (position: GzipPosition, piece: SharedBody) {
@@ -200,8 +193,7 @@ extension Response {
         return response.taggedGzip()
     }
 
-    /// The same answer with the entity tag of its gzip form. A strong tag identifies one sequence of octets, so `"a"`
-    /// becomes `"a;gzip"`.
+    /// The same answer with the entity tag of its gzip form: a strong tag identifies one sequence of octets.
     func taggedGzip() -> Response {
         var response = self
         if let index = fields.firstIndex(where: { $0.name.lowercased() == "etag" }) {

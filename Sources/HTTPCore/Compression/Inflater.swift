@@ -21,7 +21,6 @@ public final class Inflater {
     private var isBetweenMembers = false
     private var hasBegun = false
 
-    /// Octets consumed and produced.
     private var (consumed, produced) = (0, 0)
 
     private static let piece = 64 * 1024

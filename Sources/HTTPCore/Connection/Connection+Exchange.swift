@@ -2,7 +2,6 @@ import DiffClock
 
 /// One request and its answer, while they are in progress.
 struct Exchange {
-    /// The summary that the service gets at the end.
     var summary: ExchangeSummary
     /// Whether the answer has no body because the method is HEAD.
     let isHead: Bool
@@ -211,7 +210,6 @@ extension Connection {
         respond(response, rest: .none)
     }
 
-    /// Replaces the request's head by this one, which takes less memory.
     func shortenHead(to head: RequestHead) { exchange?.summary.head = head }
 
     /// Sends the service's answer to a refusal, and gives up the connection.
@@ -373,7 +371,6 @@ extension Body {
         }
     }
 
-    /// The whole body, if it is shared.
     fileprivate var asShared: SharedBody? {
         if case .shared(let prefix, let rest) = self, prefix.isEmpty { rest } else { nil }
     }

@@ -183,7 +183,6 @@ struct UnparsedInput {
     /// Memory held, in bytes.
     var footprint: Int { bytes.count }
 
-    /// The octets not yet consumed.
     func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         bytes.withUnsafeBytes { body($0.slice(start, $0.count)) }
     }
@@ -193,6 +192,5 @@ struct UnparsedInput {
         assert(start <= bytes.count, "more was consumed than there was")
     }
 
-    /// The array, for reuse.
     consuming func released() -> [UInt8] { bytes }
 }

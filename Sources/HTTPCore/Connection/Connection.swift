@@ -18,7 +18,6 @@ final class Connection: EventReceiver, IterationEndReceiver {
     let descriptor: Int32
     let peer: Peer
     var lifecycle: Lifecycle
-    /// Its index among the shard's connections.
     var shardIndex = 0
 
     // Input

@@ -9,10 +9,8 @@ enum InputSide: Equatable, Sendable {
     /// A read has found the end.
     case ended
 
-    /// Whether a read may find something.
     var isReadable: Bool { self == .readable || self == .hungUp(isReadable: true) }
 
-    /// Whether the peer has shut down its side.
     var hasHungUp: Bool { self != .drained && self != .readable }
 
     /// An edge, or any other reason to read again.

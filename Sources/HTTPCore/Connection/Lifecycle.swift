@@ -20,7 +20,6 @@ struct Lifecycle: Equatable, Sendable {
     }
 
     enum Event: Equatable, Sendable {
-        /// The transport is ready for bytes.
         case secured
         /// The peer speaks plain HTTP to a TLS port.
         case receivedPlainText
@@ -41,11 +40,9 @@ struct Lifecycle: Equatable, Sendable {
         case outputDrained(isInputClean: Bool)
         /// A body being discarded turned out to be too long or malformed.
         case restRefused
-        /// The phase has taken too long.
         case timedOut(isWithinHead: Bool)
         /// The peer reads too slowly, or memory is needed.
         case stalled
-        /// The socket was reset or has failed.
         case lost
         /// The server will end: this exchange or the next one is the last.
         case endAnnounced
@@ -68,7 +65,6 @@ struct Lifecycle: Equatable, Sendable {
         case refuse(Refusal)
         /// Send an interim response, to see whether the client is still there.
         case probe
-        /// Shut down our side.
         case finishSending
         /// Shut down our side and close.
         case finish
@@ -78,13 +74,11 @@ struct Lifecycle: Equatable, Sendable {
     private(set) var phase: Phase
     /// Whether this exchange is the last, so that its answer says `Connection: close`.
     private(set) var isLast = false
-    /// Whether the next exchange is the last.
     private var endsSoon = false
     private var hasRefused = false
 
     init(needsHandshake: Bool) { phase = needsHandshake ? .handshake : .head }
 
-    /// Whether input is read in this phase.
     var takesInput: Bool {
         switch phase {
         case .head, .body, .discarding, .lingering: true

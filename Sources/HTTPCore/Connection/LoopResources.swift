@@ -18,7 +18,6 @@ final class LoopResources {
 
     deinit { scratch.deallocate() }
 
-    /// An empty buffer for answers.
     func takeBuffer() -> OutputBuffer { spareBuffers.popLast() ?? OutputBuffer() }
 
     func recycle(_ buffer: OutputBuffer) {
@@ -27,7 +26,6 @@ final class LoopResources {
         spareBuffers.append(buffer)
     }
 
-    /// An empty array for input to be kept.
     func takeArray() -> [UInt8] { spareInput.popLast() ?? [] }
 
     func recycle(_ array: consuming [UInt8]) {

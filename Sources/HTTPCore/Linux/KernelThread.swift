@@ -14,8 +14,6 @@ enum KernelThread {
     }
 }
 
-// MARK: - Priority
-
 /// How the kernel shares the cores between this process's threads. Settings of the whole process are respected: nice
 /// values are added to its own, and any policy other than the default is left alone.
 enum ThreadPriority {
@@ -31,8 +29,6 @@ enum ThreadPriority {
         _ = set_thread_share(min(19, getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) + niceness), slice)
     }
 }
-
-// MARK: - Machine
 
 /// The machine's resources for this process.
 enum Machine {

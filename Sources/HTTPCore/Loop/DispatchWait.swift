@@ -31,7 +31,6 @@ final class DispatchWait {
         if isSuspended || arrivals.wait(timeout: .now()) == .success { source.resume() }
     }
 
-    /// Waits until the descriptor is readable or the deadline has come.
     func wait(until deadline: Instant) {
         if isSuspended { source.resume() }
         let left = max(0, deadline.nanoseconds - Instant.now.nanoseconds)

@@ -19,7 +19,6 @@ public final class EventLoop: WorkExecutor {
 
     let poller: Poller
     private let thread = Atomic<UInt>(0)
-    /// The thread's id in the kernel.
     private let kernelThread = Atomic<Int32>(0)
     private let isStopping = Atomic<Bool>(false)
     /// Nil once the loop has ended.
@@ -48,7 +47,6 @@ public final class EventLoop: WorkExecutor {
         /// By descriptor. An event that outlived its own finds nothing, or at worst a receiver that reads in vain.
         var watched: [(any EventReceiver)?] = []
         lazy var resources = LoopResources()
-        /// Whether there is nothing to do until an event arrives.
         var isIdle: Bool {
             marked.isEmpty && left.isEmpty && last.isEmpty && jobs.isEmpty && due.isEmpty && events.isEmpty
         }
@@ -104,7 +102,6 @@ public final class EventLoop: WorkExecutor {
     /// Ends the loop after the jobs handed over so far.
     public func end() { execute { self.isStopping.store(true, ordering: .relaxed) } }
 
-    /// How many iterations have begun. From any thread.
     var iterations: Int { iterationCount.load(ordering: .relaxed) }
 
     /// The latest request, if it came in this iteration. From any thread.
@@ -196,7 +193,6 @@ extension EventLoop {
         endIteration(clock)
     }
 
-    /// Makes the calling thread the loop's.
     func adoptThread() {
         thread.store(UInt(pthread_self()), ordering: .relaxed)
         kernelThread.store(current_thread(), ordering: .relaxed)
@@ -244,11 +240,9 @@ extension EventLoop {
         return true
     }
 
-    /// Changes what a descriptor is watched for.
     @discardableResult
     func rewatch(_ descriptor: Int32, for interest: Interest) -> Bool { poller.change(descriptor, to: interest) }
 
-    /// The receiver of a descriptor's events.
     func receiver(of descriptor: Int32) -> (any EventReceiver)? {
         descriptor >= 0 && Int(descriptor) < confined.watched.count ? confined.watched[Int(descriptor)] : nil
     }

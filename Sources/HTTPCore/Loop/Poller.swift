@@ -91,7 +91,6 @@ final class Poller: @unchecked Sendable {
         control(EPOLL_CTL_MOD, descriptor, Self.bits(interest))
     }
 
-    /// Stops watching a descriptor.
     func remove(_ descriptor: Int32) { _ = control(EPOLL_CTL_DEL, descriptor, 0) }
 
     /// The result of a wait: events, valid until the next one, and whether `wake` was called, which is an event of a

@@ -133,15 +133,12 @@ final class Alarm {
 
     init(_ action: @escaping () -> Void = {}) { self.action = action }
 
-    /// Runs the action, unless the alarm was disarmed meanwhile.
     func fire() {
         guard isDue else { return }
         isDue = false
         action()
     }
 }
-
-// MARK: - Timers
 
 /// Work to run once, later. It can be cancelled from any thread: on its own loop, always in time.
 public final class Timer: @unchecked Sendable {

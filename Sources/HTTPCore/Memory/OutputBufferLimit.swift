@@ -25,7 +25,6 @@ final class OutputBufferLimit: Sendable {
     /// Whether connections are being closed to free memory.
     var isEnforced: Bool { pass.load(ordering: .relaxed) }
 
-    /// Sets the shards, once they exist.
     func cover(_ all: [Shard]) { shards.withLock { $0 = all } }
 
     /// Begins, unless a pass is under way. From any thread.
@@ -83,7 +82,6 @@ final class OutputBufferLimit: Sendable {
             })
     }
 
-    /// Collects the blocked connections of all loops.
     private func gather(from all: [Shard], _ then: @escaping @Sendable ([BlockedConnection]) -> Void) {
         let found = Locked<[BlockedConnection]>([])
         let gathering = Rendezvous { then(found.withLock { $0 }) }

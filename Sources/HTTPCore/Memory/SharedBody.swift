@@ -6,7 +6,6 @@ import DiffClock
 public final class SharedBody: Sendable {
     /// The octets, framed if they are part of a stream.
     private let framed: [UInt8]
-    /// The range of the octets without the framing.
     private let content: Range<Int>
     private let budget: MemoryBudget
     /// Whether it never changes, so that the smallest gzip pays.

@@ -11,7 +11,6 @@ extension UnsafeRawBufferPointer {
     @inline(__always)
     func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer { slice(range.lowerBound, range.upperBound) }
 
-    /// Whether these are exactly the octets of `text`.
     @inline(__always)
     func spells(_ text: StaticString) -> Bool {
         count == text.utf8CodeUnitCount && (isEmpty || memcmp(baseAddress!, text.utf8Start, count) == 0)
@@ -44,7 +43,6 @@ extension UnsafeRawBufferPointer {
         return found != 0
     }
 
-    /// The octets without blanks at either end.
     var trimmed: UnsafeRawBufferPointer {
         var start = 0
         var end = count
@@ -60,8 +58,6 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawPointer(hit) - baseAddress!
     }
 }
-
-// MARK: - Sets of octets
 
 /// A set of ASCII octets in two words: membership is a shift and a mask, without a table in memory.
 struct OctetSet: Equatable, Sendable {
@@ -108,7 +104,6 @@ extension UInt8 {
     @inline(__always)
     var isDigit: Bool { self &- 0x30 < 10 }
 
-    /// The value of a hexadecimal digit, or nil.
     @inline(__always)
     package var hexValue: UInt8? {
         switch self {

@@ -56,7 +56,6 @@ package enum Percent {
         }
     }
 
-    /// The segment at an index, decoded.
     static func segment(_ index: Int, of path: UnsafeRawBufferPointer) -> String {
         var start = 0
         for _ in 0..<index { start = (path.position(of: UInt8(ascii: "/"), from: start) ?? path.count) + 1 }

@@ -8,15 +8,8 @@ public enum BodyLength: Sendable, Hashable {
     case chunked
 }
 
-/// The coding of a request's body.
-public enum ContentEncoding: Sendable, Hashable {
-    /// None.
-    case identity
-    /// Gzip, which is inflated before the service gets the body.
-    case gzip
-    /// Any other, or several.
-    case unsupported
-}
+/// The coding of a request's body. Gzip is inflated before the service gets it; any other, or several, are unsupported.
+public enum ContentEncoding: Sendable, Hashable { case identity, gzip, unsupported }
 
 /// The head of a request: request line and fields, parsed and checked.
 ///
@@ -27,11 +20,8 @@ public struct RequestHead: @unchecked Sendable {
 
     /// The method.
     public var method: Method { parts.header.method }
-    /// The path, split at its raw `/` and then percent-decoded once: `/v1/sessions/a%2Fb` is `["v1", "sessions",
-    /// "a/b"]`.
-    ///
-    /// `/` is `[]`, `/a/` is `["a", ""]`. Dot segments are left as they are. `OPTIONS *` is `["*"]`, see
-    /// `isServerWide`.
+    /// The path, split at its raw `/` and then percent-decoded once: `/v1/a%2Fb` is `["v1", "a/b"]`, `/` is `[]`, and
+    /// `/a/` is `["a", ""]`. Dot segments are left as they are. `OPTIONS *` is `["*"]`, see `isServerWide`.
     public var path: [String] { withPath { $0.map(Percent.segments) ?? ["*"] } }
     /// The query, in order, each name and value decoded once; `+` stays `+`.
     public var query: [QueryItem] { parts.withBytes { bytes, _ in QueryItem.items(bytes.slice(parts.header.query)) } }
@@ -107,12 +97,11 @@ public struct RequestHead: @unchecked Sendable {
     /// The coding of the body.
     public var contentEncoding: ContentEncoding {
         guard let first = self["content-encoding"], !first.isEmpty else { return .identity }
-        let values = values(of: "content-encoding")
-        guard values.count == 1 else { return .unsupported }
-        switch first.lowercased() {
-        case "gzip", "x-gzip": return .gzip
-        case "identity": return .identity
-        default: return .unsupported
+        guard values(of: "content-encoding").count == 1 else { return .unsupported }
+        return switch first.lowercased() {
+        case "gzip", "x-gzip": .gzip
+        case "identity": .identity
+        default: .unsupported
         }
     }
 
@@ -122,9 +111,9 @@ public struct RequestHead: @unchecked Sendable {
         var fields = fields
         if acceptsGzip { fields.append(Field("accept-encoding", "gzip")) }
         withOwnID { fields.append(Field("x-request-id", String(decoding: $0, as: UTF8.self))) }
-        let all = parts.header
-        let start = all.target.lowerBound
-        let end = all.path?.upperBound ?? all.target.upperBound
+        var metadata = parts.header
+        let start = metadata.target.lowerBound
+        let end = metadata.path?.upperBound ?? metadata.target.upperBound
         var octets = parts.withBytes { bytes, _ in Array(bytes.slice(start, end)) }
         let target = octets.count
         let spans = fields.map { field in
@@ -136,10 +125,8 @@ public struct RequestHead: @unchecked Sendable {
                 nameStart: UInt32(name), nameEnd: UInt32(value), valueStart: UInt32(value),
                 valueEnd: UInt32(octets.count))
         }
-        let metadata = Metadata(
-            method: all.method, target: 0..<target, path: all.path.map { $0.lowerBound - start..<target },
-            query: target..<target, isServerWide: all.isServerWide, isHTTP10: all.isHTTP10, bodyLength: all.bodyLength,
-            keepsAlive: all.keepsAlive, expectsContinue: all.expectsContinue, expectsOther: all.expectsOther)
+        (metadata.target, metadata.query, metadata.nameLengths) = (0..<target, target..<target, 0)
+        metadata.path = metadata.path.map { $0.lowerBound - start..<target }
         return octets.withUnsafeBytes { RequestHead(parts: Parts.make(metadata, spans[...], $0)) }
     }
 
@@ -169,10 +156,10 @@ extension RequestHead {
     /// What the parser found, besides the octets and the positions of the fields.
     struct Metadata {
         let method: Method
-        let target: Range<Int>
+        var target: Range<Int>
         /// The path without its leading slash, if there is one.
-        let path: Range<Int>?
-        let query: Range<Int>
+        var path: Range<Int>?
+        var query: Range<Int>
         let isServerWide: Bool
         let isHTTP10: Bool
         let bodyLength: BodyLength
@@ -229,8 +216,6 @@ extension RequestHead {
         }
     }
 }
-
-// MARK: - Methods
 
 /// A request method (RFC 9110 §9). Methods are case-sensitive.
 public enum Method: Hashable, Sendable {

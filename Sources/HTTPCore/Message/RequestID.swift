@@ -3,7 +3,6 @@
 struct RequestID {
     /// The request, whose own id takes precedence; nil if its head was never complete.
     let head: RequestHead?
-    /// The generated id.
     let made: UInt64
 
     /// Writes the id: that of the request, or 16 hexadecimal digits.
@@ -20,8 +19,7 @@ struct RequestID {
 }
 
 /// Generates ids without asking the system: a counter between two private keys (Even and Mansour 1997), mixed as in
-/// SplitMix64 (Steele, Lea and Flood 2014). So no two of a loop are the same, and nobody sees from an id how many came
-/// before it. They are no secrets.
+/// SplitMix64 (Steele, Lea and Flood 2014). No two of a loop are the same, and none tells how many came before it.
 struct RequestIDs {
     private var count: UInt64 = 0
     private let keys = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
@@ -36,9 +34,8 @@ struct RequestIDs {
 }
 
 extension RequestHead {
-    /// Calls `body` with the value of `X-Request-Id` if it was sent once, as 1 to 128 visible octets of ASCII.
-    ///
-    /// - Returns: whether there is one.
+    /// Calls `body` with the value of `X-Request-Id` if it was sent once, as 1 to 128 visible octets of ASCII, and
+    /// returns whether it was.
     @inline(__always)
     @discardableResult
     func withOwnID(_ body: (UnsafeRawBufferPointer) -> Void) -> Bool {

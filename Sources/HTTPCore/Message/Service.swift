@@ -5,9 +5,7 @@ import DiffClock
 public protocol Service: AnyObject, Sendable {
     /// Decides what to do with a message once its head is complete, before its body is read and before `100 Continue`.
     ///
-    /// - Parameters:
-    ///   - loop: the loop of the connection.
-    ///   - note: what `finished` gets to know.
+    /// - Parameter note: what `finished` gets to know.
     func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop, noting note: inout ExchangeNote) -> Admission
 
     /// The answer to a message that the server refuses, with the refusal's status.
@@ -29,11 +27,10 @@ public enum Admission: ~Copyable {
     /// Answer without the body. A short body is discarded to keep the connection; after a long one, or one that waits
     /// for `100 Continue`, the connection is closed.
     case answer(Response)
-    /// Read the body, inflate it if it is gzip, and pass it to `answer` as a whole. If it came in pieces, its share of
-    /// `ServerOptions.incoming` comes with it; keep that as long as the body.
+    /// Read the body, inflate it if it is gzip, and pass it to `answer` as a whole: at once, if there is none. If it
+    /// came in pieces, its share of `ServerOptions.incoming` comes with it; keep that as long as the body.
     ///
-    /// `maxBytes` limits it on the wire and inflated; a longer one is `Refusal.contentTooLarge`. A message without a
-    /// body is answered at once, with no bytes.
+    /// `maxBytes` limits it on the wire and inflated; a longer one is `Refusal.contentTooLarge`.
     case read(maxBytes: Int, answer: (_ body: consuming [UInt8], _ share: MemoryShare?) -> Reply)
 }
 
@@ -73,7 +70,6 @@ public struct ExchangeSummary: Sendable {
     public internal(set) var bytesOut = 0
     /// From the first octet of the head to the end of the answer.
     public internal(set) var nanoseconds: Int64 = 0
-    /// The id generated for it.
     let madeID: UInt64
 
     var id: RequestID { RequestID(head: head, made: madeID) }

@@ -60,7 +60,6 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
 
     private static let resolver = Workers(count: 1)
 
-    /// Reads per iteration.
     private static let readsInIteration = 16
 
     /// Begins to connect.
@@ -247,7 +246,6 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
 
     // MARK: Ending
 
-    /// The transport has just failed.
     private func breakDown() {
         let reason = (transport as? TLSTransport)?.failure ?? ""
         lose(.broken(reason.isEmpty ? String(cString: strerror(errno)) : reason))

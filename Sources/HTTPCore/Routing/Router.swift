@@ -72,7 +72,6 @@ struct RouteTable: Sendable {
     /// The methods of a pattern.
     @usableFromInline
     final class Resource: Sendable {
-        /// The names of the parameters, by segment.
         let parameters: [String?]
         @usableFromInline let allow: String
         private let rows: [(method: Method, row: Int)]

@@ -28,7 +28,6 @@ public enum Descriptors {
 
 /// How many connections there are descriptors for.
 struct ConnectionCapacity: Equatable, Sendable {
-    /// The most connections served at once.
     let connections: Int
     /// How many more may be open to be answered 503; beyond that, connections are closed silently.
     let overflow: Int

@@ -15,10 +15,8 @@ final class Listener: EventReceiver {
     /// empty backlog costs a system call for each connection that comes alone. So this grows only while events keep
     /// using all of it.
     private var allowance = 1
-    /// How many events in a row used all of it.
     private var fullIterations = 0
 
-    /// The most connections accepted per iteration.
     private static let acceptsInIteration = 64
     private static let pause = Duration.milliseconds(100)
 
@@ -54,7 +52,6 @@ final class Listener: EventReceiver {
         fullIterations = 0
     }
 
-    /// Ends a pause.
     func resume() { if state.resume() { start() } }
 
     /// Returns how many were accepted.

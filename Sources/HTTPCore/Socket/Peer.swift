@@ -94,7 +94,6 @@ final class PeerConnections: Sendable {
 
 /// One of a peer's connections, given back when the value is destroyed.
 struct PeerPermit: ~Copyable, Sendable {
-    /// Whether the connection is served, or refused.
     let isServed: Bool
     private let network: PeerNetwork
     private let connections: PeerConnections

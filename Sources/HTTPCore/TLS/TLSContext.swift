@@ -73,7 +73,6 @@ final class TLSContext: @unchecked Sendable {
         guard SSL_CTX_check_private_key(context) == 1 else { throw .tls(key, "not the key of \(certificate)") }
     }
 
-    /// The certificate and its chain.
     private static func certificates(in context: OpaquePointer) -> [OpaquePointer] {
         var chain: OpaquePointer?
         SSL_CTX_ctrl(context, SSL_CTRL_GET_CHAIN_CERTS, 0, &chain)

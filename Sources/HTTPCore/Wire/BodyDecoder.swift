@@ -73,7 +73,6 @@ private struct ChunkDecoder: Sendable {
 
     init(limits: MessageLimits) { self.limits = limits }
 
-    /// Octets of the current chunk that are yet to come.
     var announced: Int { if case .data(let remaining) = state { remaining } else { 0 } }
 
     mutating func step(_ bytes: UnsafeRawBufferPointer) -> BodyDecoder.Step {

@@ -90,8 +90,6 @@ extension RequestLine {
     }
 }
 
-// MARK: - Host
-
 /// The value of Host, or the authority of a target: `uri-host [ ":" port ]` (RFC 9110 §7.2, RFC 3986 §3.2.2).
 ///
 /// Stricter than the grammar: no empty host, no percent-encoding or sub-delimiters, no empty label, no numeric host

@@ -33,7 +33,6 @@ struct RequestParser: Sendable {
         self.limits = limits
     }
 
-    /// Prepares for the next message.
     mutating func restart() {
         (stage, lineStart, scanned, fieldsStart, line) = (.blankLine, 0, 0, 0, nil)
         fields.restart()
@@ -168,7 +167,6 @@ private struct FieldSection: Sendable {
 
     var spans: ArraySlice<FieldSpan> { room[..<count] }
 
-    /// Prepares for the next head.
     mutating func restart() {
         var kept: [FieldSpan] = []
         if room.count <= Self.keptRoom { swap(&kept, &room) }
@@ -206,7 +204,6 @@ private struct FieldSection: Sendable {
         try note(span, bytes.slice(start, colon), value)
     }
 
-    /// Checks what depends on the whole section.
     func check(for line: RequestLine, _ bytes: UnsafeRawBufferPointer) throws(Refusal) {
         try checkHost(line, bytes)
         if coding != .none {
