@@ -24,18 +24,14 @@ public enum Progress<Value: Sendable, Failure: Error> {
     /// Blocks until it is done: only for the start of the process.
     @discardableResult
     public func wait() -> Result<Value, Failure> {
-        switch self {
-        case .done(let result): return result
-        case .pending(let promise):
-            let isKept = DispatchSemaphore(value: 0)
-            let kept = Locked<Result<Value, Failure>?>(nil)
-            promise.whenKept { result in
-                kept.withLock { $0 = result }
-                isKept.signal()
-            }
-            isKept.wait()
-            return kept.withLock { $0! }
+        let isDone = DispatchSemaphore(value: 0)
+        let kept = Locked<Result<Value, Failure>?>(nil)
+        whenDone { result in
+            kept.withLock { $0 = result }
+            isDone.signal()
         }
+        isDone.wait()
+        return kept.withLock { $0! }
     }
 
     /// Calls back once it is done: at once, or on the thread that finishes it.

@@ -120,6 +120,11 @@ public final class EventLoop: WorkExecutor {
     func wake() { poller.wake() }
 }
 
+/// Receives the events of a descriptor.
+protocol EventReceiver: AnyObject {
+    func receive(_ readiness: Readiness)
+}
+
 /// A receiver that continues at the end of an iteration in which it was marked.
 protocol IterationEndReceiver: AnyObject {
     /// Set and cleared by the loop.
@@ -223,15 +228,9 @@ extension EventLoop {
         receiver.isMarked = false
         receiver.iterationEnds()
     }
-}
 
-/// Receives the events of a descriptor.
-protocol EventReceiver: AnyObject {
-    func receive(_ readiness: Readiness)
-}
+    // MARK: Descriptors
 
-/// Watching descriptors, on the loop only.
-extension EventLoop {
     /// Watches a descriptor; false if the kernel has no memory for it.
     func watch(_ descriptor: Int32, _ receiver: any EventReceiver, for interest: Interest) -> Bool {
         guard poller.add(descriptor, for: interest) else { return false }

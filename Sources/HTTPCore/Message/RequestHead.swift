@@ -18,6 +18,8 @@ public struct RequestHead: @unchecked Sendable {
     /// Never changed once the parser has made it.
     let parts: Parts
 
+    init(parts: Parts) { self.parts = parts }
+
     /// The method.
     public var method: Method { parts.header.method }
     /// The path, split at its raw `/` and then percent-decoded once: `/v1/a%2Fb` is `["v1", "a/b"]`, `/` is `[]`, and
@@ -144,9 +146,7 @@ public struct RequestHead: @unchecked Sendable {
             }
         }
     }
-}
 
-extension RequestHead {
     /// Calls `body` with the path as it was sent, without its leading slash; with nil if the target is `*`.
     @inline(__always)
     func withPath<R>(_ body: (UnsafeRawBufferPointer?) -> R) -> R {

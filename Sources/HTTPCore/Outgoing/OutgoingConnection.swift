@@ -26,7 +26,7 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
     }
 
     /// Why a connection is lost.
-    public enum Loss: Error, Sendable, Hashable {
+    public enum Loss: Error, Sendable, Hashable, CustomStringConvertible {
         /// The name has no address.
         case unresolved(String)
         /// No address accepted the connection.
@@ -39,6 +39,16 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
         case ended
         /// An error of the socket or of TLS.
         case broken(String)
+
+        /// The reason, for people.
+        public var description: String {
+            switch self {
+            case .unresolved(let reason), .unreachable(let reason), .broken(let reason): reason
+            case .insecure(let reason): "TLS: \(reason)"
+            case .timedOut: "connecting timed out"
+            case .ended: "the server closed the connection"
+            }
+        }
     }
 
     private enum Phase { case resolving, connecting, securing, open, closed }
@@ -164,18 +174,14 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
             return connectNext()
         }
         // The event may belong to an earlier socket with the same descriptor.
-        guard isConnected else { return }
+        var storage = sockaddr_storage()
+        guard storage.fill({ getpeername(descriptor, $0, $1) }).result == 0 else { return }
         guard let tls, let socket = transport else { return open() }
         guard let secure = TLSTransport(socket, context: tls, host: destination.host) else {
             return lose(.insecure("out of memory"))
         }
         transport = secure
         phase = .securing
-    }
-
-    private var isConnected: Bool {
-        var storage = sockaddr_storage()
-        return storage.fill { getpeername(descriptor, $0, $1) }.result == 0
     }
 
     private func secure(_ transport: TLSTransport) {
@@ -260,18 +266,6 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
         loop.disarm(alarm)
         transport.take()?.close(gracefully: gracefully)
         return handlers.take()
-    }
-}
-
-extension OutgoingConnection.Loss: CustomStringConvertible {
-    /// The reason, for people.
-    public var description: String {
-        switch self {
-        case .unresolved(let reason), .unreachable(let reason), .broken(let reason): reason
-        case .insecure(let reason): "TLS: \(reason)"
-        case .timedOut: "connecting timed out"
-        case .ended: "the server closed the connection"
-        }
     }
 }
 

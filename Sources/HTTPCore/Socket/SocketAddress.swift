@@ -66,9 +66,7 @@ public enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
         case .unix(let path): "unix:\(path)"
         }
     }
-}
 
-extension SocketAddress {
     /// Reads `host:port` and `[address]:port`, each also without the port; nil for anything else.
     public static func hostAndPort(_ text: Substring) -> (host: String, port: UInt16?)? {
         var (host, port) = (text, UInt16?.none)
@@ -144,30 +142,7 @@ extension SocketAddress {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, size) }
         }
     }
-}
 
-extension sockaddr_storage {
-    /// Lets a system call fill in an address, and returns the call's result and the address's length.
-    mutating func fill(
-        _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
-    ) -> (result: Int32, length: Int) {
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        let result = withUnsafeMutablePointer(to: &self) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { call($0, &length) }
-        }
-        return (result, Int(length))
-    }
-}
-
-/// Sets an option of a socket, if the system knows it.
-func setOption(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
-    var value = value
-    setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
-}
-
-// MARK: - Names
-
-extension SocketAddress {
     /// The addresses of a name, in the system's order of preference. Blocks: never call it on a loop.
     static func resolved(host: String, port: UInt16, flags: Int32 = 0) throws(ListenError) -> [SocketAddress] {
         var hints = addrinfo()
@@ -189,4 +164,23 @@ extension SocketAddress {
         }
         return addresses
     }
+}
+
+extension sockaddr_storage {
+    /// Lets a system call fill in an address, and returns the call's result and the address's length.
+    mutating func fill(
+        _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+    ) -> (result: Int32, length: Int) {
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let result = withUnsafeMutablePointer(to: &self) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { call($0, &length) }
+        }
+        return (result, Int(length))
+    }
+}
+
+/// Sets an option of a socket, if the system knows it.
+func setOption(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
+    var value = value
+    setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
 }
